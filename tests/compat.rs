@@ -17,19 +17,14 @@ use hopty::core::terminal::Size;
 use hopty::ipc::frame::{Frame, tag};
 use hopty::ipc::stream::{ConnectionState, FrameStream};
 use hopty::pty::open::Pty;
-use hopty::standin::script::Script;
 use serde_json::{Value, json};
-use support::claude::{Kind, hopty};
+use support::claude::hopty;
 use support::term::Term;
 use support::wait_for;
 use support::world::World;
 
 /// What the recorded session ran.
 const ECHOES: [&str; 3] = ["sh", "-c", "echo begun; while read l; do echo got $l; done"];
-
-fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
-}
 
 /// Who said it, and what: a line, or a frame.
 #[derive(Debug, Clone)]
@@ -142,7 +137,7 @@ impl Peer {
 
 #[test]
 fn the_old_client_reads_todays_host() {
-    let world = world();
+    let world = World::plain();
     world.ask(&[&["run", "--detached", "--name", "one", "--"], &ECHOES[..]].concat());
     Peer::dial(&world).play(&recorded("status.txt"), None);
     let attach = recorded("attach.txt");
@@ -227,7 +222,7 @@ fn asks(world: &World, args: &[&str], host: impl FnOnce()) -> Output {
 
 #[test]
 fn todays_client_reads_the_old_host() {
-    let world = world();
+    let world = World::plain();
     let host = OldHost::new(&world);
     let said = |output: &Output| {
         String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
@@ -260,7 +255,7 @@ fn todays_client_reads_the_old_host() {
 
 #[test]
 fn todays_client_hands_its_terminal_to_the_old_host() {
-    let world = world();
+    let world = World::plain();
     let host = OldHost::new(&world);
     let farewell = recorded("attach.txt").into_iter().filter_map(|(_, said)| match said {
         Said::Frame(frame) if [tag::RELEASED, tag::BYE].contains(&frame.tag) => Some(Said::Frame(frame)),
@@ -298,7 +293,7 @@ fn todays_client_hands_its_terminal_to_the_old_host() {
 /// own: that is no death, and its program is not to be ended for it.
 #[test]
 fn an_old_host_that_closes_the_connection_is_not_taken_for_dead() {
-    let world = world();
+    let world = World::plain();
     let host = OldHost::new(&world);
     let mark = format!("HOPTY_SOCKET={}", world.state_dir().join("run/one.sock").display());
     let mut program =
@@ -363,7 +358,7 @@ fn the_old_program_and_todays_work_together() {
     };
     for (host, client) in [(&old, &hopty()), (&hopty(), &old)] {
         for _ in 0..5 {
-            let mut world = world();
+            let mut world = World::plain();
             // A key that the old program does not know, and a plain program does not need.
             world.env.retain(|(name, _)| name != "HOPTY_RESTART_WAIT_FOR_PERSON");
             let client_says = |args: &[&str]| ask(&world, client, args);

@@ -7,14 +7,13 @@ mod support;
 
 use std::process::Command;
 
-use hopty::standin::script::Script;
-use support::claude::{Kind, hopty};
+use support::claude::hopty;
 use support::term::Term;
 use support::world::World;
 
 /// A world with sessions `one`, `two-b` and `two-c`, and `gone`, which has ended; and `hopty` in its PATH.
 fn world() -> World {
-    let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
+    let mut world = World::plain();
     let bin = world.home.join("bin");
     std::fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(hopty(), bin.join("hopty")).unwrap();

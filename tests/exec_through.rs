@@ -12,14 +12,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hopty::standin::script::Script;
-use support::claude::{Kind, hopty};
+use support::claude::hopty;
 use support::term::Term;
+use support::text;
 use support::world::World;
 
 /// A world whose `claude` tells what it was started with: arguments, environment, standard input, process id.
 fn world() -> World {
-    let mut world = World::new(Kind::StandIn, Script::list([])).unwrap();
+    let mut world = World::plain();
     let told = world.project.join("told");
     let claude = world.home.join("claude");
     let script = format!(
@@ -58,10 +58,6 @@ fn command(world: &World, args: &[OsString]) -> Command {
 
 fn words(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// In a terminal, where only the arguments tell.

@@ -10,16 +10,11 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use hopty::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
-use hopty::standin::script::Script;
 use nix::libc;
-use support::claude::{Kind, hopty};
+use support::claude::hopty;
 use support::kill;
 use support::term::Term;
 use support::world::World;
-
-fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
-}
 
 /// A recording of 30x6 in the project, with these events at times in ms.
 fn recording(world: &World, name: &str, events: &[(u64, CastEventKind)]) -> PathBuf {
@@ -68,7 +63,7 @@ fn said(bytes: &[u8]) -> String {
 
 #[test]
 fn it_plays_steps_searches_and_leaves_the_terminal_whole() {
-    let world = world();
+    let world = World::plain();
     usual(&world);
     let mut term = terminal(&world, &["usual.cast", "--idle", "100ms"], (40, 10));
     term.wait_text("last");
@@ -104,7 +99,7 @@ fn it_plays_steps_searches_and_leaves_the_terminal_whole() {
 
 #[test]
 fn signals_and_panics_leave_the_terminal_whole() {
-    let mut world = world();
+    let mut world = World::plain();
     usual(&world);
     for (signal, more) in [(libc::SIGTERM, None), (libc::SIGHUP, None), (libc::SIGINT, Some("--raw"))] {
         let mut args = vec!["usual.cast"];
@@ -128,7 +123,7 @@ fn signals_and_panics_leave_the_terminal_whole() {
 
 #[test]
 fn raw_output_ends_with_the_modes_undone() {
-    let world = world();
+    let world = World::plain();
     usual(&world);
     let mut term = terminal(&world, &["usual.cast", "--raw", "--idle", "50ms"], (40, 10));
     assert_eq!(term.wait_exit(), 0);
@@ -139,7 +134,7 @@ fn raw_output_ends_with_the_modes_undone() {
 
 #[test]
 fn the_player_goes_to_the_terminal_itself_and_back() {
-    let world = world();
+    let world = World::plain();
     usual(&world);
     let mut term = terminal(&world, &["usual.cast", "--step", "--from", "marker:half"], (40, 10));
     term.wait_text("0:02 / 1:00:00");
@@ -159,7 +154,7 @@ fn the_player_goes_to_the_terminal_itself_and_back() {
 
 #[test]
 fn the_shell_gets_its_terminal_back_for_a_while() {
-    let mut world = world();
+    let mut world = World::plain();
     usual(&world);
     world.set("PS1", "$ ");
     world.set("H", hopty().to_str().unwrap());
@@ -189,7 +184,7 @@ fn the_shell_gets_its_terminal_back_for_a_while() {
 
 #[test]
 fn without_a_terminal_it_prints_a_screen() {
-    let world = world();
+    let world = World::plain();
     usual(&world);
     let last = "first green\nsecond\nthird\nlast\n";
     for (args, want) in [
@@ -210,7 +205,7 @@ fn without_a_terminal_it_prints_a_screen() {
 
 #[test]
 fn a_damaged_file_is_shown_as_far_as_it_is_whole() {
-    let world = world();
+    let world = World::plain();
     let path = usual(&world);
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 6]).unwrap();
@@ -224,7 +219,7 @@ fn a_damaged_file_is_shown_as_far_as_it_is_whole() {
 
 #[test]
 fn a_recording_whose_first_event_is_damaged_is_a_damaged_recording() {
-    let world = world();
+    let world = World::plain();
     let cast = "{\"version\":2,\"width\":80,\"height\":24}\n[1,\"o\",\"a\"],\n[2,\"o\",\"b\"]\n";
     std::fs::write(world.project.join("first.cast"), cast).unwrap();
     let done = play(&world, &["first.cast"]);
@@ -234,7 +229,7 @@ fn a_recording_whose_first_event_is_damaged_is_a_damaged_recording() {
 
 #[test]
 fn what_cannot_be_played_is_told_with_a_hint() {
-    let world = world();
+    let world = World::plain();
     usual(&world);
     std::fs::write(world.project.join("notes.txt"), "no recording\n").unwrap();
     for (args, code, words) in [
@@ -260,7 +255,7 @@ fn what_cannot_be_played_is_told_with_a_hint() {
 
 #[test]
 fn a_recording_becomes_pictures_pages_and_parts() {
-    let world = world();
+    let world = World::plain();
     usual(&world);
     let make = |args: &[&str]| {
         let done = play(&world, args);
@@ -290,7 +285,7 @@ fn a_recording_becomes_pictures_pages_and_parts() {
 
 #[test]
 fn a_gif_is_drawn_by_agg_where_that_is_installed() {
-    let mut world = world();
+    let mut world = World::plain();
     usual(&world);
     let bin = world.home.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
@@ -324,7 +319,7 @@ fn a_gif_is_drawn_by_agg_where_that_is_installed() {
 
 #[test]
 fn the_newest_recording_is_found_and_its_markers_are_listed() {
-    let world = world();
+    let world = World::plain();
     let none = play(&world, &["--last"]);
     assert_eq!(none.status.code(), Some(3));
     assert!(said(&none.stderr).contains("hint: `hopty record` makes one"), "{}", said(&none.stderr));

@@ -26,10 +26,6 @@ use support::wait::{ends_within, wait_for};
 use support::world::World;
 use support::{is_host, kill};
 
-fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
-}
-
 /// A detached session that runs a shell with this script.
 fn shell(world: &World, script: &str) {
     world.ask(&["run", "--name", "r", "--detached", "--", "sh", "-c", script]);
@@ -110,7 +106,7 @@ fn live(world: &World) -> Value {
 
 #[test]
 fn a_recording_from_the_middle_of_a_session_shows_the_live_screen() {
-    let world = world();
+    let world = World::plain();
     shell(
         &world,
         r#"stty -echo; i=0; while [ $i -lt 60 ]; do printf 'line \033[3%dm%s\033[m\r\n' $((i % 8)) $i; i=$((i+1)); done
@@ -150,7 +146,7 @@ fn a_recording_from_the_middle_of_a_session_shows_the_live_screen() {
 
 #[test]
 fn a_program_is_recorded_from_its_first_byte_to_its_exit_code() {
-    let world = world();
+    let world = World::plain();
     let program = r"printf 'a\377b'; exit 3";
     world.ask(&["record", "r", "-o", "a.cast", "--detached", "--", "sh", "-c", program]);
     let cast = world.project.join("a.cast");
@@ -175,7 +171,7 @@ fn a_program_is_recorded_from_its_first_byte_to_its_exit_code() {
 
 #[test]
 fn keys_are_recorded_when_told_and_a_password_never() {
-    let world = world();
+    let world = World::plain();
     shell(
         &world,
         "printf 'name '; read a; stty -echo; printf 'password '; read b; stty echo; echo over; read c",
@@ -197,7 +193,7 @@ fn keys_are_recorded_when_told_and_a_password_never() {
 
 #[test]
 fn a_host_that_is_killed_leaves_a_recording_that_can_be_played() {
-    let world = world();
+    let world = World::plain();
     shell(&world, "i=0; while :; do i=$((i+1)); echo \"tick $i\"; sleep 0.01; done");
     wait_text(&world, "tick");
     let cast = record(&world, "a.cast", &[]);
@@ -218,7 +214,7 @@ fn a_host_that_is_killed_leaves_a_recording_that_can_be_played() {
 
 #[test]
 fn a_full_disk_ends_the_recording_and_not_the_session() {
-    let world = world();
+    let world = World::plain();
     let disk = world.home.join("disk");
     std::fs::create_dir_all(&disk).unwrap();
     let mounted =
@@ -263,7 +259,7 @@ fn record_tape(world: &World, tape: &str, program: &[&str], use_it: impl FnOnce(
 
 #[test]
 fn what_a_person_does_in_vim_becomes_a_tape_that_passes() {
-    let world = world();
+    let world = World::plain();
     let vim = ["vim", "-Nu", "NONE", "-i", "NONE", "notes.txt"];
     if !["/usr/bin/vim", "/usr/local/bin/vim", "/bin/vim"].iter().any(|path| Path::new(path).exists()) {
         return skip("there is no vim here");
@@ -293,7 +289,7 @@ fn what_a_person_does_in_vim_becomes_a_tape_that_passes() {
 
 #[test]
 fn files_that_the_command_line_names_are_copied_by_the_tape() {
-    let world = world();
+    let world = World::plain();
     std::fs::create_dir_all(world.project.join("tests/tapes")).unwrap();
     std::fs::write(world.project.join("notes.txt"), "my precious notes\n").unwrap();
     let script = "cat \"$1\"; read line; echo \"$line\" > \"$1\"; echo written; read last";
@@ -311,7 +307,7 @@ fn files_that_the_command_line_names_are_copied_by_the_tape() {
 
 #[test]
 fn what_a_person_does_with_the_mouse_becomes_a_tape_that_passes() {
-    let world = world();
+    let world = World::plain();
     // It wants clicks and no motion, and shows the 40 bytes of two reports.
     let script = "stty -icanon -echo; printf '\\033[?1000h\\033[?1006hpress '; dd bs=1 count=40 2>/dev/null | \
                   tr '\\033' E; printf ' over'";
@@ -330,7 +326,7 @@ fn what_a_person_does_with_the_mouse_becomes_a_tape_that_passes() {
 
 #[test]
 fn what_a_person_does_in_bash_becomes_a_tape_that_passes() {
-    let world = world();
+    let world = World::plain();
     let text = record_tape(&world, "bash.tape", &["bash"], |term| {
         term.wait_for("the prompt", |screen| screen.lines()[0] == ">");
         term.send("printf 'hello %s\\n' people; false");
@@ -372,7 +368,7 @@ fn own_files(world: &World) -> Vec<PathBuf> {
 
 #[test]
 fn every_session_is_recorded_within_bounds_where_that_is_configured() {
-    let mut world = world();
+    let mut world = World::plain();
     world.set("HOPTY_RECORD_AUTO", "true");
     world.set("HOPTY_RECORD_MAX_BYTES", "131072");
     shell(&world, "echo begin; read a; seq -f 'line %g' 1 60000; echo all; read b; echo over; read c");

@@ -24,21 +24,17 @@ fn start(world: &World, name: &str) {
     world.ask(&["ask", name, &format!("Say {name}."), "--timeout", "60s"]);
 }
 
-fn status(world: &World, name: &str) -> Value {
-    serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap()
-}
-
 fn session_file(world: &World, name: &str) -> std::path::PathBuf {
     world.state_dir().join("sessions").join(name).join("session.json")
 }
 
 /// Kills every process of a session at once, as a power cut does.
 fn cut(world: &World, name: &str) {
-    let found = status(world, name);
+    let found = world.status_of(name);
     for pid in ["host_pid", "pid"] {
         kill(i32::try_from(found[pid].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
     }
-    wait_for("the end of the host", || (status(world, name)["state"] == "ended").then_some(()));
+    wait_for("the end of the host", || (world.status_of(name)["state"] == "ended").then_some(()));
 }
 
 /// The machine has been started again since.
@@ -73,11 +69,11 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
         start(&world, name);
     }
     world.ask(&["stop", "over"]);
-    let before = [status(&world, "one"), status(&world, "two")];
+    let before = [world.status_of("one"), world.status_of("two")];
     cut(&world, "one");
     // A shutdown tells the hosts to end, and they do.
     kill(i32::try_from(before[1]["host_pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGTERM);
-    wait_for("the end of two", || (status(&world, "two")["state"] == "ended").then_some(()));
+    wait_for("the end of two", || (world.status_of("two")["state"] == "ended").then_some(()));
     assert_eq!(restore(&world, &[]), [], "the machine runs");
     reboot(&world);
     let listed = world.hopty(&["ls", "--all"]);
@@ -95,7 +91,7 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
     assert_eq!(restore(&world, &[]), [], "nothing is resumed twice");
     for (name, before) in ["one", "two"].iter().zip(&before) {
         world.ask(&["wait", name, "idle", "--timeout", "60s"]);
-        let now = status(&world, name);
+        let now = world.status_of(name);
         for key in ["conversation", "dir"] {
             assert_eq!(now[key], before[key], "{name}: {key}");
         }
@@ -185,7 +181,7 @@ fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
     assert_eq!(world.ask(&["ls", "--names"]), "proj\n");
     assert_eq!(restore(&world, &[]), [], "nothing is resumed twice");
     // It dies again, and its conversation goes on in another session.
-    let conversation = status(&world, "proj")["conversation"].as_str().unwrap().to_owned();
+    let conversation = world.status_of("proj")["conversation"].as_str().unwrap().to_owned();
     cut(&world, "proj");
     again.wait_exit();
     reboot(&world);
@@ -242,7 +238,7 @@ fn what_cannot_be_resumed_is_told_and_stops_nothing() {
     for name in ["gone", "same", "good"] {
         start(&world, name);
     }
-    let conversation = status(&world, "good")["conversation"].clone();
+    let conversation = world.status_of("good")["conversation"].clone();
     for name in ["gone", "same", "good"] {
         cut(&world, name);
     }

@@ -62,15 +62,6 @@ fn run(world: &World, term: &Term, command: &str, mark: &str) -> String {
     })
 }
 
-fn talk(world: &World) -> Term {
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
-    term
-}
-
 fn memory(world: &World, name: &str) -> PathBuf {
     world.project.canonicalize().unwrap().join(".claude/memory").join(name)
 }
@@ -88,7 +79,7 @@ fn path_behind(text: &str, label: &str) -> PathBuf {
 #[test]
 fn item_124_the_session_is_saved_the_active_context_first() {
     let Some(world) = world("memory") else { return };
-    let term = talk(&world);
+    let term = world.start_greeted();
     let said = run(&world, &term, "/document-and-save", "Save this session.");
     let context = path_behind(&said, "active context: ");
     let document = path_behind(&said, "session document: ");
@@ -104,7 +95,7 @@ fn item_124_the_session_is_saved_the_active_context_first() {
 #[test]
 fn item_125_the_session_is_saved_to_a_path_after_claude_has_asked() {
     let Some(world) = world("") else { return };
-    let term = talk(&world);
+    let term = world.start_greeted();
     let said = run(&world, &term, "/document-and-save-to my notes;touch x.md", "Save this session to");
     assert!(path_behind(&said, "active context: ").is_file(), "first");
     term.wait_text("Do you want to proceed?");
@@ -124,7 +115,7 @@ fn item_125_the_session_is_saved_to_a_path_after_claude_has_asked() {
 #[test]
 fn item_126_the_backup_that_waits_is_taken_up_and_then_the_newest_document() {
     let Some(world) = world("memory") else { return };
-    let term = talk(&world);
+    let term = world.start_greeted();
     world.leave(term);
     let marker = memory(&world, ".pending-backup");
     let copy = PathBuf::from(text(&marker).trim_end());
@@ -151,7 +142,7 @@ fn item_126_the_backup_that_waits_is_taken_up_and_then_the_newest_document() {
 #[test]
 fn item_127_a_document_is_taken_up_by_its_path() {
     let Some(world) = world("memory") else { return };
-    let term = talk(&world);
+    let term = world.start_greeted();
     world.leave(term);
     let term = world.start(&[]);
     let said = run(&world, &term, "/resume-from docs/session.md", "Take up the session of the document");
@@ -164,7 +155,7 @@ fn item_127_a_document_is_taken_up_by_its_path() {
 #[test]
 fn item_128_sessions_are_listed_and_their_titles_are_data() {
     let Some(world) = world("memory") else { return };
-    let term = talk(&world);
+    let term = world.start_greeted();
     world.leave(term);
     let secret = world.root.path().join("secret.txt");
     std::fs::write(&secret, "the secret of a file").unwrap();
@@ -187,7 +178,7 @@ fn item_128_sessions_are_listed_and_their_titles_are_data() {
 #[test]
 fn item_129_a_backup_is_discarded() {
     let Some(world) = world("memory") else { return };
-    let term = talk(&world);
+    let term = world.start_greeted();
     world.leave(term);
     let copy = PathBuf::from(text(&memory(&world, ".pending-backup")).trim_end());
     assert!(copy.is_file());
@@ -201,7 +192,7 @@ fn item_129_a_backup_is_discarded() {
 #[test]
 fn handoff_hands_over_and_hopty_shows_the_session() {
     let Some(world) = world("") else { return };
-    let term = talk(&world);
+    let term = world.start_greeted();
     let said = run(&world, &term, "/hopty", "what hopty knows of this session");
     assert!(said.contains("session   proj, run 1"), "{said}");
     world.wait_state("idle");
@@ -220,7 +211,7 @@ fn a_persons_own_command_wins_and_the_model_hears_of_none() {
     let own = world.claude_dir().join("commands");
     std::fs::create_dir_all(&own).unwrap();
     std::fs::write(own.join("hopty.md"), "Tell me about hops.\n").unwrap();
-    let term = talk(&world);
+    let term = world.start_greeted();
     let all = world.api.requests();
     assert!(!all.iter().any(|request| request.body.to_string().contains("resume-latest")));
     assert!(run(&world, &term, "/hopty", "Tell me about hops.").contains("<command-name>/hopty<"));
@@ -233,7 +224,7 @@ fn a_persons_own_command_wins_and_the_model_hears_of_none() {
 fn one_key_turns_the_commands_off() {
     let Some(mut world) = world("") else { return };
     world.set("HOPTY_HOOKS_COMMANDS", "false");
-    let term = talk(&world);
+    let term = world.start_greeted();
     assert!(!world.session_dir().join("plugin/commands").exists());
     term.submit("/resume-latest");
     term.wait_text("Unknown command: /resume-latest");
@@ -245,7 +236,7 @@ fn the_oldest_version_that_is_given_commands_runs_them() {
     let Some(program) = claude::version(claude::OLDEST) else { return };
     let mut world = World::with(Kind::Real, Some(program), obedient());
     world.args = ["--model", "claude-sonnet-4-5"].map(str::to_owned).to_vec();
-    let term = talk(&world);
+    let term = world.start_greeted();
     let said = run(&world, &term, "/document-and-save", "Save this session.");
     assert!(path_behind(&said, "session document: ").is_file());
     world.leave(term);

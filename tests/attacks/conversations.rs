@@ -2,14 +2,12 @@
 
 use std::fs;
 
-use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
-use super::forged;
 use super::support::claude::Kind;
 use super::support::term::Term;
-use super::support::wait_for;
 use super::support::world::World;
+use super::support::{self, wait_for};
 
 const FORGED: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 
@@ -26,15 +24,6 @@ fn conversation(world: &World) -> String {
     world.status()["conversation"].as_str().unwrap_or_default().to_owned()
 }
 
-fn quiet() -> Script {
-    Script::each(|request, _| {
-        let text = request
-            .continued_handoff()
-            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        ScriptedReply::text(text).filling(3000)
-    })
-}
-
 /// A transcript with a goal of its own.
 fn plant(path: &std::path::Path, id: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -45,7 +34,7 @@ fn plant(path: &std::path::Path, id: &str) {
 }
 
 fn a_forged_call_swaps_no_conversation(kind: Kind) {
-    let Some(world) = World::new(kind, quiet()) else { return };
+    let Some(world) = World::new(kind, support::greets()) else { return };
     let (mut term, own) = talk(&world);
     let transcript = world.status()["transcript"].clone();
     let project = std::path::Path::new(transcript.as_str().unwrap()).parent().unwrap().to_owned();
@@ -69,8 +58,7 @@ fn a_forged_call_swaps_no_conversation(kind: Kind) {
     ];
     for (id, path) in named {
         for source in ["startup", "clear", "resume", "compact", "fork", "other"] {
-            let answer = forged::call(
-                &world,
+            let answer = world.call_hook(
                 "SessionStart",
                 &json!({"session_id": id, "transcript_path": path, "source": source,
                     "model": "claude-opus-4-8[1m]"}),
@@ -81,7 +69,7 @@ fn a_forged_call_swaps_no_conversation(kind: Kind) {
                     let payload = json!({"session_id": id, "transcript_path": path, "prompt": "x",
                         "trigger": "auto",
                         "last_assistant_message": "done", "tool_calls": [{"tool_use_id": "t"}]});
-                    assert_eq!(forged::call(&world, event, &payload), "", "{id} {event}");
+                    assert_eq!(world.call_hook(event, &payload), "", "{id} {event}");
                 }
             }
         }
@@ -108,7 +96,7 @@ fn a_forged_call_swaps_no_conversation(kind: Kind) {
 
 /// What Claude itself does is believed: `/clear`, and a fork, which old versions name late.
 fn another_conversation_of_claudes_own_is_followed(kind: Kind) {
-    let Some(world) = World::new(kind, quiet()) else { return };
+    let Some(world) = World::new(kind, support::greets()) else { return };
     let (mut term, first) = talk(&world);
     term.submit("/clear");
     let second = wait_for("another conversation", || Some(conversation(&world)).filter(|now| *now != first));

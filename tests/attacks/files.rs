@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use hopty::core::claude::line_context::project_dir_name;
 use hopty::core::time::WallTime;
-use hopty::standin::script::Script;
 
-use super::support::claude::{self, Kind};
+use super::support::claude::{self};
 use super::support::term::Term;
 use super::support::wait::end_of;
 use super::support::wait_for;
@@ -85,10 +84,6 @@ impl Drop for Swapped {
     }
 }
 
-fn world() -> World {
-    World::with(Kind::StandIn, None, Script::list([]))
-}
-
 /// A verb that must end in time, with little memory.
 fn verb(world: &World, args: &[&str]) -> Output {
     let mut command = Command::new("/bin/sh");
@@ -161,7 +156,7 @@ fn ended(world: &World, name: &str) {
 
 #[test]
 fn no_verb_waits_for_or_reads_without_bound_what_stands_in_a_state_file_s_place() {
-    let world = world();
+    let world = World::plain();
     ended(&world, "other");
     let dir = world.state_dir().join("sessions/other");
     let state = |name: &str| dir.join(name);
@@ -225,7 +220,7 @@ fn no_verb_waits_for_or_reads_without_bound_what_stands_in_a_state_file_s_place(
 
 #[test]
 fn a_session_begins_over_what_stands_in_a_state_file_s_place() {
-    let world = world();
+    let world = World::plain();
     for file in ["session.json", "journal.jsonl", "journal.jsonl.1", "lock", "host.log", "screen.json"] {
         for odd in ODD {
             ended(&world, "other");
@@ -251,7 +246,7 @@ fn a_session_begins_over_what_stands_in_a_state_file_s_place() {
 
 #[test]
 fn a_live_session_takes_keys_whatever_stands_where_it_reads() {
-    let world = world();
+    let world = World::plain();
     ended(&world, "other");
     let term = world.start(&[]);
     term.wait_box();
@@ -292,7 +287,7 @@ fn a_live_session_takes_keys_whatever_stands_where_it_reads() {
 
 #[test]
 fn a_signal_that_is_swapped_again_and_again_never_holds_the_host_up() {
-    let world = world();
+    let world = World::plain();
     let term = world.start(&[]);
     term.wait_box();
     world.wait_state("idle");
@@ -321,7 +316,7 @@ fn a_signal_that_is_swapped_again_and_again_never_holds_the_host_up() {
 
 #[test]
 fn a_start_waits_for_nothing_that_stands_in_a_settings_file_s_place() {
-    let world = world();
+    let world = World::plain();
     let paths = [
         world.home.join(".config/hopty/config.toml"),
         world.project.join(".hopty.toml"),
@@ -369,7 +364,7 @@ fn assert_found(world: &World, what: &str) {
 
 #[test]
 fn a_session_whose_directory_is_deleted_or_moved_away_is_found_again() {
-    let world = world();
+    let world = World::plain();
     let term = world.start(&[]);
     term.wait_box();
     world.wait_state("idle");
@@ -415,7 +410,7 @@ fn a_session_whose_directory_is_deleted_or_moved_away_is_found_again() {
 
 #[test]
 fn a_session_whose_name_was_taken_meanwhile_goes_on_under_a_number() {
-    let world = world();
+    let world = World::plain();
     let run = |name: &str| world.hopty(&["run", "--detached", "--name", name, "--", "sleep", "1000"]);
     assert!(run("proj").status.success());
     let host = world.status()["host_pid"].clone();
@@ -439,7 +434,7 @@ fn a_session_whose_name_was_taken_meanwhile_goes_on_under_a_number() {
 
 #[test]
 fn a_signal_is_seen_although_claude_s_directory_was_moved_away_and_made_again() {
-    let world = world();
+    let world = World::plain();
     let term = world.start(&[]);
     term.wait_box();
     world.wait_state("idle");
@@ -457,7 +452,7 @@ fn a_signal_is_seen_although_claude_s_directory_was_moved_away_and_made_again() 
 
 #[test]
 fn what_is_made_under_a_umask_that_takes_everything_can_be_used() {
-    let world = world();
+    let world = World::plain();
     // Root reads what has no mode at all.
     let Some(hopty) = nobody::give(&world) else { return };
     let shell = |script: &str| {
@@ -491,7 +486,7 @@ fn what_is_made_under_a_umask_that_takes_everything_can_be_used() {
 
 #[test]
 fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
-    let world = world();
+    let world = World::plain();
     let conversation = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
     let dir = world.claude_dir().join("projects").join(project_dir_name(world.project.to_str().unwrap()));
     std::fs::create_dir_all(&dir).unwrap();

@@ -9,7 +9,6 @@ mod support;
 mod configuration;
 mod conversations;
 mod files;
-mod forged;
 mod git;
 mod modes;
 mod orphans;

@@ -5,39 +5,20 @@ use std::time::Duration;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
-use super::forged;
 use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::wait::wait_within;
-use super::support::wait_for;
 use super::support::world::World;
+use super::support::{self, wait_for};
 
 /// Shift+Tab.
 const BACK_TAB: &str = "\x1b[Z";
 const PLAIN: [&str; 2] = ["--model", "claude-sonnet-4-5"];
 
-fn quiet() -> Script {
-    Script::each(|request, _| {
-        let text = request
-            .continued_handoff()
-            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
-        ScriptedReply::text(text).filling(3000)
-    })
-}
-
 fn world(kind: Kind, script: Script, args: &[&str]) -> Option<World> {
     let mut world = World::new(kind, script)?;
     world.args = PLAIN.iter().chain(args).map(|arg| (*arg).to_owned()).collect();
     Some(world)
-}
-
-fn talk(world: &World) -> Term {
-    let term = world.start(&[]);
-    term.wait_box();
-    term.submit("Say hello to me.");
-    term.wait_text("Hello.");
-    world.wait_state("idle");
-    term
 }
 
 /// The footer's word for the mode that asks.
@@ -92,8 +73,8 @@ fn leave(world: &World, mut term: Term) {
 
 #[test]
 fn no_hook_call_widens_the_mode_of_the_next_run() {
-    let world = world(Kind::StandIn, quiet(), &[]).unwrap();
-    let term = talk(&world);
+    let world = world(Kind::StandIn, support::greets(), &[]).unwrap();
+    let term = world.start_greeted();
     let own = world.status()["conversation"].clone();
     for conversation in [own, json!("c74cc080-94b9-4841-b82f-a62cfb8efdc0"), Value::Null] {
         for mode in ["acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan", "yolo", "--settings"] {
@@ -105,8 +86,7 @@ fn no_hook_call_widens_the_mode_of_the_next_run() {
                 "SessionEnd",
                 "Notification",
             ] {
-                forged::call(
-                    &world,
+                world.call_hook(
                     event,
                     &json!({"session_id": conversation, "permission_mode": mode, "prompt": "x"}),
                 );
@@ -114,8 +94,7 @@ fn no_hook_call_widens_the_mode_of_the_next_run() {
         }
     }
     // The forged prompts began a turn that nothing ends.
-    forged::call(
-        &world,
+    world.call_hook(
         "Stop",
         &json!({"session_id": world.status()["conversation"], "permission_mode": "acceptEdits"}),
     );
@@ -132,8 +111,8 @@ fn wait_read(world: &World, mode: &str) {
 }
 
 fn a_mode_that_the_person_chose_is_passed_on(kind: Kind) {
-    let Some(world) = world(kind, quiet(), &[]) else { return };
-    let term = talk(&world);
+    let Some(world) = world(kind, support::greets(), &[]) else { return };
+    let term = world.start_greeted();
     choose(&term, "accept edits on");
     wait_read(&world, "acceptEdits");
     let arguments = next_arguments(&world);
@@ -149,8 +128,8 @@ fn a_mode_that_the_person_chose_is_passed_on(kind: Kind) {
 }
 
 fn what_the_person_narrowed_stays_narrow(kind: Kind) {
-    let Some(world) = world(kind, quiet(), &["--dangerously-skip-permissions"]) else { return };
-    let term = talk(&world);
+    let Some(world) = world(kind, support::greets(), &["--dangerously-skip-permissions"]) else { return };
+    let term = world.start_greeted();
     choose(&term, "plan mode on");
     let arguments = next_arguments(&world);
     assert_eq!(mode_of(&arguments), Some("plan"), "{arguments:?}");

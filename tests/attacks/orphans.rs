@@ -2,17 +2,11 @@
 
 use std::time::Duration;
 
-use hopty::standin::script::Script;
 use nix::libc;
 
-use super::support::claude::Kind;
 use super::support::wait::ends_within;
 use super::support::world::World;
 use super::support::{self, wait_for};
-
-fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
-}
 
 fn number(world: &World, key: &str) -> i32 {
     i32::try_from(world.status()[key].as_i64().unwrap()).unwrap()
@@ -22,7 +16,7 @@ fn number(world: &World, key: &str) -> i32 {
 #[test]
 fn a_program_that_ignores_hangups_ends_with_its_host() {
     for (ignored, attached) in [("HUP", false), ("HUP", true), ("HUP INT QUIT PIPE USR1", false)] {
-        let world = world();
+        let world = World::plain();
         let script = format!("trap '' {ignored}; echo be$((1))gun; while :; do sleep 0.1; done 2>/dev/null");
         let term = if attached {
             let term = world.terminal(&["run", "--", "sh", "-c", &script]);
@@ -50,7 +44,7 @@ fn a_program_that_ignores_hangups_ends_with_its_host() {
 fn a_program_that_ignores_everything_is_ended_by_who_finds_its_host_dead() {
     const SCRIPT: &str =
         "trap '' HUP TERM INT QUIT; echo be$((1))gun; while :; do sleep 0.1; done 2>/dev/null";
-    let world = world();
+    let world = World::plain();
     let mut term = world.terminal(&["run", "--", "sh", "-c", SCRIPT]);
     term.wait_text("be1gun");
     let (host, child) = (number(&world, "host_pid"), number(&world, "pid"));
@@ -73,7 +67,7 @@ fn a_program_that_ignores_everything_is_ended_by_who_finds_its_host_dead() {
 /// Claude itself is told, not killed: what it does at its end is done.
 #[test]
 fn a_program_that_hears_hangups_ends_in_its_own_way() {
-    let world = world();
+    let world = World::plain();
     let script = "trap 'sleep 0.3; echo clean >end; exit' HUP TERM; echo be$((1))gun; while :; do sleep 0.1; \
                   done 2>/dev/null";
     let mut term = world.terminal(&["run", "--", "sh", "-c", script]);

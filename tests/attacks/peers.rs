@@ -5,25 +5,14 @@ use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
-use hopty::standin::script::Script;
 use nix::libc;
 use serde_json::Value;
 
-use super::support::claude::{Kind, hopty};
+use super::support::claude::hopty;
 use super::support::wait::ends_within;
 use super::support::wire::{HELLO, Wire};
 use super::support::world::World;
-use super::support::{self, nobody, wait_for};
-
-fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
-}
-
-fn detached(world: &World, name: &str, program: &[&str]) {
-    let mut args = vec!["run", "--name", name, "--detached", "--"];
-    args.extend_from_slice(program);
-    assert_eq!(world.ask(&args), format!("{name}\n"));
-}
+use super::support::{self, nobody, text, wait_for};
 
 fn end_all(world: &World) {
     let list: Vec<Value> = serde_json::from_str(&world.ask(&["ls", "--json"])).unwrap();
@@ -31,10 +20,6 @@ fn end_all(world: &World) {
         world.hopty(&["stop", session["name"].as_str().unwrap(), "--kill"]);
     }
     world.assert_nothing_left();
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// This test binary as a program for a session: it runs [`attacker`] with these words.
@@ -226,14 +211,14 @@ fn take(host: i32, out: &Path) {
 #[test]
 fn a_crowd_from_inside_locks_nobody_out() {
     for way in ["silent", "idle", "drips", "unread", "waits", "hooks", "storm"] {
-        let world = world();
+        let world = World::plain();
         let ready = world.project.join("ready");
         let socket = world.state_dir().join("run/one.sock");
         let words = attack(&format!("crowd {way} {} {}", socket.display(), ready.display()));
         // Three of them, beside a program that a person talks to.
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         let script = format!("for n in 1 2 3; do {} >/dev/null 2>&1 & done; exec cat", quoted.join(" "));
-        detached(&world, "one", &["sh", "-c", &script]);
+        world.run_detached("one", &["sh", "-c", &script]);
         wait_for("the crowd", || ready.exists().then_some(()));
         for n in 0..3 {
             for args in [
@@ -269,13 +254,13 @@ fn a_crowd_from_inside_locks_nobody_out() {
 #[test]
 fn a_crowd_from_another_session_takes_no_room_from_hooks() {
     for way in ["waits", "silent", "hooks"] {
-        let mut world = world();
+        let mut world = World::plain();
         let ready = world.project.join("ready");
         let go = world.project.join("go");
         let said = world.project.join("said");
         let socket = world.state_dir().join("run/b.sock");
         let calls = attack(&format!("call {} {} {}", socket.display(), go.display(), said.display()));
-        detached(&world, "b", &calls.iter().map(String::as_str).collect::<Vec<_>>());
+        world.run_detached("b", &calls.iter().map(String::as_str).collect::<Vec<_>>());
         let words = attack(&format!("crowd {way} {} {}", socket.display(), ready.display()));
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         claude_is(
@@ -296,8 +281,8 @@ fn a_crowd_from_another_session_takes_no_room_from_hooks() {
 /// Who is refused because there is no room reads why.
 #[test]
 fn who_finds_no_room_is_told_so() {
-    let world = world();
-    detached(&world, "one", &["cat"]);
+    let world = World::plain();
+    world.run_detached("one", &["cat"]);
     let held: Vec<Wire> = (0..32).map(|_| Wire::greet(&world, "one")).collect();
     for args in [
         &["send", "one", "x"][..],
@@ -327,11 +312,11 @@ fn who_finds_no_room_is_told_so() {
 /// not.
 #[test]
 fn an_idle_connection_from_inside_is_closed() {
-    let world = world();
+    let world = World::plain();
     let out = world.project.join("out");
     let words =
         attack(&format!("idle {} {}", world.state_dir().join("run/one.sock").display(), out.display()));
-    detached(&world, "one", &words.iter().map(String::as_str).collect::<Vec<_>>());
+    world.run_detached("one", &words.iter().map(String::as_str).collect::<Vec<_>>());
     let said = wait_for("both ends", || std::fs::read_to_string(&out).ok());
     assert_eq!(said, "closed before the answer\n{\"id\":1,\"ok\":{\"met\":false\n");
     end_all(&world);
@@ -413,8 +398,8 @@ fn verbs_from_claude(world: &mut World, name: &str, shell: &str) -> (Vec<i32>, S
 #[test]
 fn claude_in_one_session_only_looks_at_another() {
     for (way, shell) in WAYS {
-        let mut world = world();
-        detached(&world, "b", &["sh", "-c", "echo be$((1))gun; exec cat"]);
+        let mut world = World::plain();
+        world.run_detached("b", &["sh", "-c", "echo be$((1))gun; exec cat"]);
         world.ask(&["wait", "b", "text=be1gun", "--timeout", "20s"]);
         let (codes, said) = verbs_from_claude(&mut world, "a", shell);
         let wanted: Vec<i32> = VERBS.iter().map(|(_, code, _)| *code).chain([4]).collect();
@@ -433,11 +418,11 @@ fn a_session_that_the_person_allows_by_name_may_steer() {
     for (allowed, name, may) in
         [("\"a\"", "a", true), ("\"lead-*\"", "lead-one", true), ("\"b\", \"aa\"", "a", false)]
     {
-        let mut world = world();
+        let mut world = World::plain();
         let dir = world.home.join(".config/hopty");
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("config.toml"), format!("[control]\nallow_from = [{allowed}]\n")).unwrap();
-        detached(&world, "b", &["sh", "-c", "trap 'exit 0' TERM HUP; while :; do read x; done"]);
+        world.run_detached("b", &["sh", "-c", "trap 'exit 0' TERM HUP; while :; do read x; done"]);
         let (codes, said) = verbs_from_claude(&mut world, name, WAYS[1].1);
         let wanted: Vec<i32> = VERBS.iter().map(|(_, no, yes)| if may { *yes } else { *no }).collect();
         assert_eq!(codes[..wanted.len()], wanted, "{allowed}: {said}");
@@ -448,12 +433,12 @@ fn a_session_that_the_person_allows_by_name_may_steer() {
 /// A project lets nobody in, and neither does who asks.
 #[test]
 fn only_the_person_s_own_configuration_allows() {
-    let mut world = world();
+    let mut world = World::plain();
     std::fs::write(world.project.join(".hopty.toml"), "[control]\nallow_from = [\"*\"]\n").unwrap();
     let refused = world.hopty(&["run", "--name", "b", "--detached", "--", "cat"]);
     assert!(text(&refused.stderr).contains("control.allow_from"), "{}", text(&refused.stderr));
     std::fs::remove_file(world.project.join(".hopty.toml")).unwrap();
-    detached(&world, "b", &["cat"]);
+    world.run_detached("b", &["cat"]);
     world.set("HOPTY_CONTROL_ALLOW_FROM", "*");
     let (codes, said) = verbs_from_claude(&mut world, "a", WAYS[1].1);
     assert_eq!(codes[0], 4, "{said}");
@@ -463,11 +448,11 @@ fn only_the_person_s_own_configuration_allows() {
 /// Who allows "boss" allows no other Claude that starts something of that name.
 #[test]
 fn a_name_that_another_claude_gives_itself_does_not_count() {
-    let mut world = world();
+    let mut world = World::plain();
     let dir = world.home.join(".config/hopty");
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("config.toml"), "[control]\nallow_from = [\"boss\"]\n").unwrap();
-    detached(&world, "b", &["cat"]);
+    world.run_detached("b", &["cat"]);
     let shell = "case $HOPTY_SESSION in evil) '{hopty}' run --name boss --detached -- claude; sleep 1000;; \
                  *) sh '{}';; esac";
     let (codes, said) = verbs_from_claude(&mut world, "evil", shell);
@@ -479,7 +464,7 @@ fn a_name_that_another_claude_gives_itself_does_not_count() {
 /// terminal.
 #[test]
 fn claude_steers_what_it_started_and_a_person_steers_from_a_shell_in_a_session() {
-    let mut world = world();
+    let mut world = World::plain();
     let out = world.project.join("out");
     let script = format!(
         "'{0}' run --name mine --detached -- cat\n'{0}' send mine x; echo $? >>'{1}'\n'{0}' stop mine \
@@ -493,7 +478,7 @@ fn claude_steers_what_it_started_and_a_person_steers_from_a_shell_in_a_session()
         std::fs::read_to_string(&out).ok().filter(|codes| codes.lines().count() == 2)
     });
     assert_eq!(codes, "0\n0\n");
-    detached(&world, "b", &["cat"]);
+    world.run_detached("b", &["cat"]);
     let term = world.terminal(&["run", "--name", "shell", "--", "env", "PS1=ready", "sh"]);
     term.wait_text("ready");
     term.send(format!("'{}' send b x; echo code-$?\r", hopty().display()));
@@ -504,9 +489,9 @@ fn claude_steers_what_it_started_and_a_person_steers_from_a_shell_in_a_session()
 /// What leaves the tree altogether keeps Claude's marks in its environment.
 #[test]
 fn a_process_that_claude_s_tools_started_elsewhere_is_known_by_its_environment() {
-    let mut world = world();
-    detached(&world, "b", &["cat"]);
-    detached(&world, "a", &["cat"]);
+    let mut world = World::plain();
+    world.run_detached("b", &["cat"]);
+    world.run_detached("a", &["cat"]);
     let socket = world.state_dir().join("run/a.sock");
     for (name, value) in
         [("CLAUDECODE", "1"), ("HOPTY_SESSION", "a"), ("HOPTY_SOCKET", socket.to_str().unwrap())]
@@ -547,10 +532,10 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
         if stopped && !holds {
             continue;
         }
-        let world = world();
+        let world = World::plain();
         let (ready, go) = (world.project.join("ready"), world.project.join("go"));
         let socket = world.state_dir().join("run/one.sock");
-        detached(&world, "one", &["sleep", "1000"]);
+        world.run_detached("one", &["sleep", "1000"]);
         let host = i32::try_from(world.session_pid("one")).unwrap();
         world.ask(&["stop", "one", "--kill"]);
         assert!(ends_within(host, Duration::from_secs(20)));
@@ -560,7 +545,7 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
         let script = format!("until [ -e '{}' ]; do sleep 0.05; done; exec \"$@\"", hold.display());
         let mut args = vec!["sh", "-c", &script, "sh"];
         args.extend(words.iter().map(String::as_str));
-        detached(&world, "one", &args);
+        world.run_detached("one", &args);
         let host = i32::try_from(world.session_pid("one")).unwrap();
         if stopped {
             support::kill(host, libc::SIGSTOP);
@@ -598,7 +583,7 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
 /// other process of the same user takes them.
 #[test]
 fn nobody_takes_the_terminal_out_of_the_host_s_hands() {
-    let world = world();
+    let world = World::plain();
     let attacker = world.root.path().join("attacks");
     std::fs::copy(std::env::current_exe().unwrap(), &attacker).unwrap();
     let Some(program) = nobody::give(&world) else { return };

@@ -2,10 +2,9 @@
 //! session goes on.
 
 use hopty::ipc::frame::tag;
-use hopty::standin::script::Script;
 use nix::libc;
 
-use super::support::claude::{Kind, hopty};
+use super::support::claude::hopty;
 use super::support::term::Term;
 use super::support::wire::Wire;
 use super::support::world::World;
@@ -16,10 +15,6 @@ const TELLS: &str = "for s in INT QUIT TERM USR1 USR2; do trap \"echo heard $s\"
     while :; do if read line; then echo got $line; fi; done";
 
 const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT, libc::SIGHUP];
-
-fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
-}
 
 fn sized(world: &World, args: &[&str]) -> Term {
     Term::start(&hopty(), args, &world.env, &world.project, (60, 20))
@@ -50,7 +45,7 @@ fn end(world: &World) {
 #[test]
 fn a_watcher_that_is_told_to_end_leaves_and_the_session_goes_on() {
     for read_only in [true, false] {
-        let world = world();
+        let world = World::plain();
         let first = world.terminal(&["run", "--", "sh", "-c", TELLS]);
         first.wait_text("be1gun");
         for signal in ENDS {
@@ -74,7 +69,7 @@ fn a_watcher_that_is_told_to_end_leaves_and_the_session_goes_on() {
 /// Nobody else is there, and it may not type: no reason to end anything.
 #[test]
 fn who_only_looks_passes_no_signal_on_even_alone() {
-    let world = world();
+    let world = World::plain();
     world.ask(&["run", "--detached", "--", "sh", "-c", TELLS]);
     for signal in ENDS.into_iter().chain([libc::SIGUSR1, libc::SIGUSR2]) {
         let mut only = sized(&world, &["attach", "--read-only"]);
@@ -99,7 +94,7 @@ fn who_only_looks_passes_no_signal_on_even_alone() {
 #[test]
 fn who_leads_or_is_alone_passes_signals_on() {
     for others in [false, true] {
-        let world = world();
+        let world = World::plain();
         world.ask(&[
             "run",
             "--detached",
@@ -124,7 +119,7 @@ fn who_leads_or_is_alone_passes_signals_on() {
 
 #[test]
 fn closing_the_window_of_a_watcher_ends_nothing_where_a_hang_up_ends_the_session() {
-    let mut world = world();
+    let mut world = World::plain();
     world.set("HOPTY_TERMINAL_ON_HANGUP", "end");
     let mut first = world.terminal(&["run", "--", "sh", "-c", TELLS]);
     first.wait_text("be1gun");
@@ -155,7 +150,7 @@ fn closing_the_window_of_a_watcher_ends_nothing_where_a_hang_up_ends_the_session
 #[test]
 fn a_forged_watcher_cannot_signal_hang_up_or_continue_the_program() {
     for (hangup, read_only) in [("detach", true), ("detach", false), ("end", true), ("end", false)] {
-        let mut world = world();
+        let mut world = World::plain();
         world.set("HOPTY_TERMINAL_ON_HANGUP", hangup);
         let first = world.terminal(&["run", "--", "sh", "-c", TELLS]);
         first.wait_text("be1gun");
@@ -191,7 +186,7 @@ fn a_forged_watcher_cannot_signal_hang_up_or_continue_the_program() {
 /// A person has stopped the program; who only looks does not let it run on by going and coming.
 #[test]
 fn a_watcher_that_is_suspended_and_continued_leaves_a_stopped_program_stopped() {
-    let world = world();
+    let world = World::plain();
     world.ask(&["run", "--detached", "--", "sh", "-c", TELLS]);
     let pid = i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap();
     support::kill(pid, libc::SIGSTOP);

@@ -16,14 +16,12 @@ mod notices;
 mod orders;
 mod slow;
 
-use hopty::standin::script::Script;
-use support::claude::Kind;
 use support::term::Term;
 use support::world::World;
 
 /// A world without a Claude.
 fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
+    World::plain()
 }
 
 /// `hopty run -- sh -c SCRIPT` in a terminal of 120x40.

@@ -2,12 +2,11 @@
 //! comparison.
 
 use hopty::core::terminal::{Modes, Size};
-use hopty::standin::script::Script;
 
 use super::emulator::{Emulator, View};
 use super::outer::{Answers, Outer};
 use super::support::LIMIT;
-use super::support::claude::{Kind, hopty};
+use super::support::claude::hopty;
 use super::support::wait::wait_within;
 use super::support::world::World;
 
@@ -84,7 +83,7 @@ pub struct Stage<'c> {
 ///
 /// The prefix key is off: with it, one key is hopty's, and tests/clients is about that.
 pub fn world() -> World {
-    let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
+    let mut world = World::plain();
     world.set("HOPTY_TERMINAL_PREFIX", "");
     world
 }

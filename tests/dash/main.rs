@@ -11,14 +11,13 @@ mod looking;
 mod pictures;
 mod wishes;
 
-use hopty::standin::script::Script;
-use support::claude::{Kind, hopty};
+use support::claude::hopty;
 use support::term::Term;
 use support::world::World;
 
 /// A world without a Claude.
 fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
+    World::plain()
 }
 
 /// Starts a program in a session without a terminal.

@@ -8,8 +8,8 @@ use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::*;
 use super::support::claude::Kind;
-use super::support::skip;
 use super::support::world::World;
+use super::support::{git, skip};
 
 /// A world whose project is a repository with one changed file, and a handoff made in it.
 fn changed() -> (World, String) {
@@ -28,18 +28,6 @@ fn changed() -> (World, String) {
     std::fs::write(&file, "two bricks\n").unwrap();
     let id = create(&world);
     (world, id)
-}
-
-fn git(dir: &Path, args: &[&str]) {
-    let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
-    let done = Command::new("git")
-        .current_dir(dir)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .args(who)
-        .args(args)
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{done:?}");
 }
 
 #[test]

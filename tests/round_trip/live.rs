@@ -5,12 +5,11 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use hopty::core::terminal::Size;
-use hopty::standin::script::Script;
 use serde_json::{Value, json};
 
 use super::judge::{Picture, filled, is_in_frame, picture, shown};
 use super::outer::{Answers, Outer};
-use super::support::claude::{Kind, hopty};
+use super::support::claude::hopty;
 use super::support::wait::wait_within;
 use super::support::wait_for;
 use super::support::world::World;
@@ -42,7 +41,7 @@ pub struct Live<'w> {
 
 /// A world without a Claude.
 pub fn world() -> World {
-    let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
+    let mut world = World::plain();
     world.set("HOPTY_TERMINAL_PREFIX", "");
     world
 }

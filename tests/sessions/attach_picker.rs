@@ -4,8 +4,9 @@ use std::process::Command;
 
 use super::support::claude::hopty;
 use super::support::term::Term;
+use super::support::text;
 use super::support::world::World;
-use super::{detached, end_all, text, world};
+use super::{end_all, world};
 
 /// A session that says its name.
 const SAYS: [&str; 3] = ["sh", "-c", "echo this is $HOPTY_SESSION; exec sleep 1000"];
@@ -39,7 +40,7 @@ fn leave(mut term: Term, name: &str) {
 fn a_person_picks_by_arrow_number_and_enter() {
     let world = world();
     for name in ["one", "two"] {
-        detached(&world, name, &SAYS);
+        world.run_detached(name, &SAYS);
     }
     detached_elsewhere(&world, "far");
     let term = world.terminal(&["attach"]);
@@ -71,7 +72,7 @@ fn a_person_picks_by_arrow_number_and_enter() {
 fn it_is_left_by_escape_q_and_ctrl_c() {
     let world = world();
     for name in ["one", "two"] {
-        detached(&world, name, &SAYS);
+        world.run_detached(name, &SAYS);
     }
     for key in ["\x1b", "q", "\x03"] {
         let mut term = world.terminal(&["attach"]);
@@ -93,12 +94,12 @@ fn it_is_left_by_escape_q_and_ctrl_c() {
 fn the_only_detached_session_of_this_directory_is_meant() {
     let world = world();
     detached_elsewhere(&world, "far");
-    detached(&world, "one", &SAYS);
+    world.run_detached("one", &SAYS);
     leave(world.terminal(&["attach"]), "one");
     // One that another terminal shows is not meant, while there is one that none shows.
     let shown = world.terminal(&["attach", "one"]);
     shown.wait_text("this is one");
-    detached(&world, "two", &SAYS);
+    world.run_detached("two", &SAYS);
     leave(world.terminal(&["attach"]), "two");
     leave(shown, "one");
     end_all(&world);
@@ -108,7 +109,7 @@ fn the_only_detached_session_of_this_directory_is_meant() {
 fn a_narrow_terminal_shows_it() {
     let world = world();
     for name in ["a-rather-long-name-of-a-session", "two"] {
-        detached(&world, name, &SAYS);
+        world.run_detached(name, &SAYS);
     }
     let term = Term::start(&hopty(), &["attach"], &world.env, &world.project, (40, 10));
     wait_selected(&term, "1  a-rather-long…");
@@ -143,7 +144,7 @@ fn states_have_colours_where_they_are_wanted() {
 fn without_a_terminal_the_sessions_are_listed() {
     let mut world = world();
     for name in ["one", "two"] {
-        detached(&world, name, &SAYS);
+        world.run_detached(name, &SAYS);
     }
     let output = world.hopty(&["attach"]);
     assert_eq!(output.status.code(), Some(3));

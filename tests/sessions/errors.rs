@@ -7,8 +7,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::support::claude::hopty;
 use super::support::term::Term;
+use super::support::text;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all, text, world};
+use super::{assert_fails, end_all, world};
 
 #[test]
 fn bad_usage_is_said_in_the_form_of_all_errors() {
@@ -140,7 +141,7 @@ fn nothing_that_is_printed_moves_a_cursor() {
 #[test]
 fn who_stops_reading_is_not_complained_about() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
     for args in [
         &["ls"][..],
         &["ls", "--json"],

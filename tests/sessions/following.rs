@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::support::LIMIT;
 use super::support::claude::hopty;
 use super::support::world::World;
-use super::{detached, support, wait_for, world};
+use super::{support, wait_for, world};
 
 /// A session without a host: its lock is held and its journal written by the test.
 struct Written {
@@ -153,7 +153,7 @@ fn an_interrupt_ends_it() {
 #[test]
 fn the_end_of_a_killed_host_ends_it() {
     let world = world();
-    detached(&world, "one", &["sleep", "1000"]);
+    world.run_detached("one", &["sleep", "1000"]);
     let status: Value = serde_json::from_str(&world.ask(&["status", "one", "--json"])).unwrap();
     let mut follower = Follower::start(&world, "events");
     assert!(follower.seq() < follower.seq());

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::support::claude::{Kind, hopty};
 use super::support::term::Term;
+use super::support::text;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all, list, support, text, world};
+use super::{assert_fails, end_all, list, support, world};
 
 /// A session object with every field.
 fn example() -> Value {
@@ -69,7 +70,7 @@ fn the_session_object_is_that_of_the_contract() {
     assert_eq!(status["clients"], json!([client]));
     assert!(status["clients"][0]["tty"].as_str().unwrap().starts_with("/dev/pts/"));
     assert_eq!(status["command"][0], "claude");
-    detached(&world, "other", &["sleep", "100"]);
+    world.run_detached("other", &["sleep", "100"]);
     let mut all = list(&world);
     assert_eq!(
         all.iter().map(|s| s["name"].as_str().unwrap()).collect::<Vec<_>>(),
@@ -116,7 +117,7 @@ fn how_a_program_ended_is_told_afterwards() {
             json!({"kind": "signaled", "code": 139, "signal": 11, "cause": "killed"}),
         ),
     ] {
-        detached(&world, name, &["sh", "-c", script]);
+        world.run_detached(name, &["sh", "-c", script]);
         let status = support::wait_for("the end", || {
             let status: Value = serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap();
             (status["state"] == "ended").then_some(status)
@@ -143,7 +144,7 @@ fn an_empty_list_is_empty() {
 #[test]
 fn for_people_there_is_a_table() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
     let table = world.ask(&["ls"]);
     let lines: Vec<&str> = table.lines().collect();
     assert!(
@@ -161,7 +162,7 @@ fn for_people_there_is_a_table() {
 fn a_list_is_narrowed_down_and_formatted() {
     let world = world();
     for name in ["one", "two"] {
-        detached(&world, name, &["sleep", "100"]);
+        world.run_detached(name, &["sleep", "100"]);
     }
     assert_eq!(world.ask(&["ls", "--format", "{name} is {state}"]), "one is unknown\ntwo is unknown\n");
     assert_eq!(world.ask(&["ls", "two", "--format", "{name}"]), "two\n");
@@ -171,7 +172,7 @@ fn a_list_is_narrowed_down_and_formatted() {
     assert_fails(&world.hopty(&["ls", "--watch"]), 2, "--watch needs a terminal");
     let mut watch = world.terminal(&["ls", "--watch"]);
     watch.wait_text("two ");
-    detached(&world, "three", &["sleep", "100"]);
+    world.run_detached("three", &["sleep", "100"]);
     watch.wait_text("three ");
     watch.send("\x03");
     assert_eq!(watch.wait_exit(), 130);
@@ -185,7 +186,7 @@ fn a_list_is_narrowed_down_and_formatted() {
 fn all_clients_are_detached_and_all_sessions_end_after_a_question() {
     let world = world();
     for name in ["one", "two"] {
-        detached(&world, name, &["sh", "-c", "echo this is $HOPTY_SESSION; exec sleep 100"]);
+        world.run_detached(name, &["sh", "-c", "echo this is $HOPTY_SESSION; exec sleep 100"]);
     }
     let mut term = world.terminal(&["attach", "two"]);
     term.wait_text("this is two");
@@ -199,7 +200,7 @@ fn all_clients_are_detached_and_all_sessions_end_after_a_question() {
     assert_eq!(list(&world).len(), 2);
     // A script is asked nothing, and with the option nobody is.
     assert_eq!(world.ask(&["stop", "--all"]), "stopped one\nstopped two\n");
-    detached(&world, "three", &["sleep", "100"]);
+    world.run_detached("three", &["sleep", "100"]);
     let mut term = world.terminal(&["stop", "--all", "--yes"]);
     term.wait_text("stopped three");
     assert_eq!(term.wait_exit(), 0);
@@ -210,7 +211,7 @@ fn all_clients_are_detached_and_all_sessions_end_after_a_question() {
 fn names_are_listed_in_the_order_in_which_people_count() {
     let world = world();
     for name in ["s10", "s2", "s1"] {
-        detached(&world, name, &["sleep", "100"]);
+        world.run_detached(name, &["sleep", "100"]);
     }
     let table = world.ask(&["ls"]);
     let names: Vec<&str> = table.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
@@ -228,10 +229,10 @@ fn names_are_listed_in_the_order_in_which_people_count() {
 #[test]
 fn the_list_of_ended_ones_says_how_and_when() {
     let world = world();
-    detached(&world, "code", &["sh", "-c", "exit 7"]);
-    detached(&world, "killed", &["sh", "-c", "kill -SEGV $$"]);
-    detached(&world, "lives", &["sleep", "100"]);
-    detached(&world, "lost", &["sleep", "100"]);
+    world.run_detached("code", &["sh", "-c", "exit 7"]);
+    world.run_detached("killed", &["sh", "-c", "kill -SEGV $$"]);
+    world.run_detached("lives", &["sleep", "100"]);
+    world.run_detached("lost", &["sleep", "100"]);
     let host =
         list(&world).iter().find(|session| session["name"] == "lost").unwrap()["host_pid"].as_i64().unwrap();
     let host = nix::unistd::Pid::from_raw(i32::try_from(host).unwrap());
@@ -297,7 +298,7 @@ fn a_conversation_in_the_list_and_after_its_end() {
 #[test]
 fn the_decisions_are_told_to_programs_and_to_people() {
     let world = world();
-    detached(&world, "one", &["sh", "-c", "read x; exit 7"]);
+    world.run_detached("one", &["sh", "-c", "read x; exit 7"]);
     let mut follow = std::process::Command::new(support::claude::hopty());
     follow
         .args(["events", "one", "--follow"])
@@ -373,7 +374,7 @@ fn stop_ends_a_shell_as_the_closing_of_its_window_does() {
     let mut world = world();
     let history = world.home.join("history");
     world.set("HISTFILE", history.to_str().unwrap());
-    detached(&world, "one", &["bash", "--norc", "-i"]);
+    world.run_detached("one", &["bash", "--norc", "-i"]);
     world.ask(&["send", "one", "echo remember this\n"]);
     world.ask(&["wait", "one", "text=^remember this"]);
     world.ask(&["stop", "one"]);
@@ -390,7 +391,7 @@ fn stop_returns_when_nothing_is_left() {
         (&["sleep", "100"][..], None),
         (&["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], Some("--kill")),
     ] {
-        detached(&world, "one", program);
+        world.run_detached("one", program);
         let pid = list(&world)[0]["pid"].as_i64().unwrap();
         let mut args = vec!["stop", "one"];
         args.extend(more);

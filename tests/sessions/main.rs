@@ -25,22 +25,13 @@ mod waiting;
 
 use std::process::Output;
 
-use hopty::standin::script::Script;
 use serde_json::Value;
-use support::claude::Kind;
-use support::wait_for;
 use support::world::World;
+use support::{text, wait_for};
 
 /// A world with the stand-in agent.
 fn world() -> World {
-    World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there")
-}
-
-/// Starts a program in a session without a terminal.
-fn detached(world: &World, name: &str, program: &[&str]) {
-    let mut args = vec!["run", "--name", name, "--detached", "--"];
-    args.extend_from_slice(program);
-    assert_eq!(world.ask(&args), format!("{name}\n"));
+    World::plain()
 }
 
 /// Ends every session, with the signal that nothing can refuse.
@@ -54,10 +45,6 @@ fn end_all(world: &World) {
 /// What `ls --json` says.
 fn list(world: &World) -> Vec<Value> {
     serde_json::from_str(&world.ask(&["ls", "--json"])).unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// That a verb failed as all of them do: this code, one line that says what failed, one that helps.

@@ -6,13 +6,13 @@ use nix::libc::{SIGCONT, SIGSTOP};
 use serde_json::Value;
 
 use super::support::{kill, wait_for};
-use super::{detached, end_all, list, world};
+use super::{end_all, list, world};
 
 #[test]
 fn fifty_hosts_answer() {
     let world = world();
     for n in 0..50 {
-        detached(&world, &format!("s{n:02}"), &["sleep", "1000"]);
+        world.run_detached(&format!("s{n:02}"), &["sleep", "1000"]);
     }
     let all = list(&world);
     let names: Vec<String> = all.iter().map(|session| session["name"].as_str().unwrap().to_owned()).collect();
@@ -25,7 +25,7 @@ fn fifty_hosts_answer() {
 fn hosts_that_do_not_answer_cost_nobody_else_time() {
     let world = world();
     for name in ["a", "b", "c", "d", "e", "f", "g", "well"] {
-        detached(&world, name, &["sleep", "1000"]);
+        world.run_detached(name, &["sleep", "1000"]);
     }
     let hosts: Vec<i32> = list(&world)
         .iter()

@@ -3,8 +3,9 @@
 use std::process::{Command, Output, Stdio};
 
 use super::support::claude::hopty;
+use super::support::text;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all, text, world};
+use super::{assert_fails, end_all, world};
 
 /// Runs a shell script in which `hopty` is the program under test.
 fn script(world: &World, lines: &str) -> Output {
@@ -29,8 +30,7 @@ fn passes(world: &World, lines: &str) -> String {
 fn an_answer_that_equals_old_text_is_waited_for() {
     let world = world();
     // It answers when the gate is opened, always with the same word.
-    detached(
-        &world,
+    world.run_detached(
         "one",
         &["sh", "-c", "mkfifo gate; echo Done; while read -r _; do cat gate; echo Done; done"],
     );
@@ -56,8 +56,8 @@ fn an_answer_that_equals_old_text_is_waited_for() {
 fn what_was_typed_is_no_answer() {
     let world = world();
     let bash = ["bash", "--noprofile", "--norc", "--noediting", "-i"];
-    detached(&world, "plain", &bash);
-    detached(&world, "edits", &[&bash[..3], &bash[4..]].concat());
+    world.run_detached("plain", &bash);
+    world.run_detached("edits", &[&bash[..3], &bash[4..]].concat());
     for name in ["plain", "edits"] {
         let said = passes(
             &world,
@@ -85,7 +85,7 @@ fn the_same_text_drawn_anew_is_an_answer_only_after_it_was_gone() {
         "{draw}; read -r _; printf '\\033[?2026h'; {draw}; printf '\\033[?2026l'; read -r _; \
          printf '\\033[H\\033[2J'; read -r _; {draw}; read -r _"
     );
-    detached(&world, "one", &["sh", "-c", &format!("stty -echo; {program}")]);
+    world.run_detached("one", &["sh", "-c", &format!("stty -echo; {program}")]);
     let said = passes(
         &world,
         r#"
@@ -108,7 +108,7 @@ fn the_same_text_drawn_anew_is_an_answer_only_after_it_was_gone() {
 fn a_session_settles_when_its_program_does_nothing_more() {
     let world = world();
     let computes = "echo Done; i=0; while [ ! -e stop ]; do i=$((i+1)); done; sleep 1000";
-    detached(&world, "one", &["sh", "-c", computes]);
+    world.run_detached("one", &["sh", "-c", computes]);
     world.ask(&["wait", "one", "text=Done", "quiet=100ms"]);
     world.ask(&["wait", "one", "text=Done"]);
     let args = ["wait", "one", "text=Done", "--settle", "50ms", "--timeout"];
@@ -121,7 +121,7 @@ fn a_session_settles_when_its_program_does_nothing_more() {
 #[test]
 fn marks_that_mean_nothing_are_refused() {
     let world = world();
-    detached(&world, "one", &["sleep", "1000"]);
+    world.run_detached("one", &["sleep", "1000"]);
     for (args, exit, words) in [
         (&["wait", "one", "text=x", "--since", "7"][..], 2, "a line of the journal does not say when"),
         (&["wait", "one", "text=x", "--since", "1.2"], 2, "not a mark"),

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use super::support::claude::hopty;
+use super::support::text;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all, text, world};
+use super::{assert_fails, end_all, world};
 
 /// A verb, run in a directory.
 fn at(world: &World, dir: &Path, args: &[&str], session: Option<&str>) -> Output {
@@ -31,7 +32,7 @@ fn inside_then_nearest_directory_then_the_only_one() {
     std::fs::create_dir_all(&other).unwrap();
     let status = ["status", "--json"];
     assert_fails(&at(&world, &other, &status, None), 3, "no session is running");
-    detached(&world, "outer", &["sleep", "100"]);
+    world.run_detached("outer", &["sleep", "100"]);
     // The only one, wherever one is; and also from below its directory.
     assert_eq!(name_of(&at(&world, &other, &status, None)), "outer");
     assert_eq!(name_of(&at(&world, &inner, &status, None)), "outer");
@@ -63,8 +64,8 @@ fn inside_then_nearest_directory_then_the_only_one() {
 #[test]
 fn two_sessions_of_one_directory_are_both_named() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
-    detached(&world, "two", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
+    world.run_detached("two", &["sleep", "100"]);
     assert_fails(&world.hopty(&["status"]), 3, "one, two");
     end_all(&world);
 }
@@ -74,7 +75,7 @@ fn stop_never_guesses() {
     let world = world();
     let other = world.home.join("elsewhere");
     std::fs::create_dir_all(&other).unwrap();
-    detached(&world, "only", &["sleep", "100"]);
+    world.run_detached("only", &["sleep", "100"]);
     let output = at(&world, &other, &["stop"], None);
     assert_fails(&output, 3, "stop: no session is running in this directory");
     assert!(text(&output.stderr).contains("only"), "its name is told");
@@ -86,7 +87,7 @@ fn stop_never_guesses() {
 #[test]
 fn taken_bad_and_long_names() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
     let run = |name: &str| world.hopty(&["run", "--name", name, "--detached", "--", "sleep", "100"]);
     assert_fails(&run("one"), 1, "run: one: the name is taken");
     let long = "x".repeat(49);
@@ -101,7 +102,7 @@ fn taken_bad_and_long_names() {
         assert_fails(&world.hopty(&["run", &format!("--name={bad}"), "--", "true"]), 2, "not a session name");
     }
     let longest = "y".repeat(48);
-    detached(&world, &longest, &["sleep", "100"]);
+    world.run_detached(&longest, &["sleep", "100"]);
     for verb in ["status", "stop", "attach", "restart", "events", "log", "why"] {
         assert_fails(
             &world.hopty(&[verb, "nosuch"]),

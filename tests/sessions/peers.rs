@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::support::claude::hopty;
 use super::support::nobody;
-use super::{assert_fails, detached, end_all, support, text, world};
+use super::support::text;
+use super::{assert_fails, end_all, support, world};
 
 #[test]
 fn another_user_is_refused_by_both_sides() {
@@ -83,7 +84,7 @@ fn what_runs_inside_may_ask_and_may_not_end_or_type() {
             out.display()
         ));
         script.push_str("[ $LEFT ] || exec sleep 1000");
-        detached(&world, "inner", &["sh", "-c", shell, "sh", "-c", &script]);
+        world.run_detached("inner", &["sh", "-c", shell, "sh", "-c", &script]);
         let codes = support::wait_for(&format!("the verbs from {way}"), || {
             std::fs::read_to_string(&out).ok().filter(|codes| codes.lines().count() == VERBS.len() + 1)
         });

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::support::text;
 use super::support::world::World;
-use super::{detached, end_all, list, support, text, world};
+use super::{end_all, list, support, world};
 
 const HELLO: &str = "{\"hopty\":1,\"version\":\"0.1.0\",\"role\":\"control\"}\n";
 
@@ -43,7 +44,7 @@ fn ask(world: &World, line: &str) -> Value {
 
 fn session() -> World {
     let world = world();
-    detached(&world, "one", &["sleep", "1000"]);
+    world.run_detached("one", &["sleep", "1000"]);
     world
 }
 
@@ -223,7 +224,7 @@ fn frame(tag: u8, payload: &[u8]) -> Vec<u8> {
 fn unknown_frames_are_skipped_and_a_huge_one_ends_the_connection_only() {
     let world = world();
     let file = world.project.join("read");
-    detached(&world, "one", &["sh", "-c", &format!("stty -echo; exec cat > '{}'", file.display())]);
+    world.run_detached("one", &["sh", "-c", &format!("stty -echo; exec cat > '{}'", file.display())]);
     let mut socket = client(&world);
     // Unknown ones, sizes that are none, a signal that nobody may pass, a terminal without a descriptor, then
     // a line.
@@ -264,7 +265,7 @@ fn who_leaves_is_heard_until_the_answers_that_are_due_have_come() {
     let world = world();
     let file = world.project.join("read");
     let script = format!("stty raw -echo; read x; printf '\\033[c'; exec cat > '{}'", file.display());
-    detached(&world, "one", &["sh", "-c", &script]);
+    world.run_detached("one", &["sh", "-c", &script]);
     let mut socket = client(&world);
     socket.write_all(&frame(0x01, b"")).unwrap();
     socket.write_all(&frame(0x02, b"\n")).unwrap();
@@ -291,7 +292,7 @@ fn who_leaves_is_heard_until_the_answers_that_are_due_have_come() {
 fn a_read_only_client_types_nothing() {
     let world = world();
     let file = world.project.join("read");
-    detached(&world, "one", &["sh", "-c", &format!("stty -echo; exec cat > '{}'", file.display())]);
+    world.run_detached("one", &["sh", "-c", &format!("stty -echo; exec cat > '{}'", file.display())]);
     support::wait_for("the program", || file.exists().then_some(()));
     let mut socket = dial(&world);
     let attach = "{\"id\":1,\"do\":\"attach\",\"cols\":80,\"rows\":24,\"read_only\":true}\n";

@@ -6,20 +6,17 @@ use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::{Kind, hopty};
+use super::support::text;
 use super::support::wait_for;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all, list, text, world};
+use super::{assert_fails, end_all, list, world};
 
 fn asked() -> World {
     World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000))).unwrap()
 }
 
-fn status(world: &World, name: &str) -> Value {
-    serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap()
-}
-
 fn variable(world: &World, name: &str, variable: &str) -> String {
-    let pid = status(world, name)["pid"].as_i64().unwrap();
+    let pid = world.status_of(name)["pid"].as_i64().unwrap();
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap();
     let found =
         environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(variable.as_bytes()));
@@ -64,7 +61,7 @@ fn a_session_with_a_client_is_renamed_and_nobody_notices() {
     assert_eq!(prompts(), 1);
     term.submit("Two?");
     wait_for("the turn", || {
-        let now = status(&world, "rocket");
+        let now = world.status_of("rocket");
         (now["state"] == "idle" && now["work"]["prompt"] == "Two?").then_some(())
     });
     wait_for("the hook's call in the journal", || (prompts() == 2).then_some(()));
@@ -82,7 +79,7 @@ fn a_session_with_a_client_is_renamed_and_nobody_notices() {
     assert!(said.contains("handed over as "), "{said}");
     assert_eq!(variable(&world, "rocket", "HOPTY_SESSION="), "rocket");
     assert!(variable(&world, "rocket", "HOPTY_SOCKET=").ends_with("/rocket.sock"));
-    wait_for("the state", || (status(&world, "rocket")["state"] == "idle").then_some(()));
+    wait_for("the state", || (world.status_of("rocket")["state"] == "idle").then_some(()));
     world.assert_replays();
     // Detached and attached again by the new name.
     term.hang_up();
@@ -93,11 +90,11 @@ fn a_session_with_a_client_is_renamed_and_nobody_notices() {
     assert_eq!(term.wait_exit(), 0);
     term.assert_whole();
     world.assert_nothing_left();
-    assert_eq!(status(&world, "rocket")["state"], "ended");
-    assert_eq!(status(&world, "rocket")["name"], "rocket");
+    assert_eq!(world.status_of("rocket")["state"], "ended");
+    assert_eq!(world.status_of("rocket")["name"], "rocket");
     assert_eq!(world.ask(&["ls", "--all", "--names"]), "proj-2\nrocket\n");
     // Now the name is free again.
-    detached(&world, "proj", &["sleep", "100"]);
+    world.run_detached("proj", &["sleep", "100"]);
     world.ask(&["rm", "rocket"]);
     end_all(&world);
 }
@@ -105,10 +102,10 @@ fn a_session_with_a_client_is_renamed_and_nobody_notices() {
 #[test]
 fn names_that_are_taken_or_none_are_refused() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
-    detached(&world, "two", &["sleep", "100"]);
-    detached(&world, "over", &["true"]);
-    wait_for("its end", || (status(&world, "over")["state"] == "ended").then_some(()));
+    world.run_detached("one", &["sleep", "100"]);
+    world.run_detached("two", &["sleep", "100"]);
+    world.run_detached("over", &["true"]);
+    wait_for("its end", || (world.status_of("over")["state"] == "ended").then_some(()));
     for (from, to, code, words) in [
         ("one", "two", 4, "one: two: the name is taken"),
         ("one", "over", 4, "one: over: an ended session has that name"),
@@ -124,7 +121,7 @@ fn names_that_are_taken_or_none_are_refused() {
     world.ask(&["rename", "one", "one"]);
     let said: Value = serde_json::from_str(&world.ask(&["rename", "--json", "over", "done"])).unwrap();
     assert_eq!(said, serde_json::json!({"name": "done", "before": "over"}));
-    assert_eq!(status(&world, "done")["name"], "done");
+    assert_eq!(world.status_of("done")["name"], "done");
     world.ask(&["rename", "one", "a"]);
     world.ask(&["rename", "a", "b"]);
     // Back to a name that it had.
@@ -139,16 +136,16 @@ fn names_that_are_taken_or_none_are_refused() {
 #[test]
 fn a_host_that_is_killed_after_a_rename_leaves_nothing() {
     let world = world();
-    detached(&world, "one", &["sh", "-c", "trap '' HUP TERM; while :; do sleep 1; done"]);
+    world.run_detached("one", &["sh", "-c", "trap '' HUP TERM; while :; do sleep 1; done"]);
     world.ask(&["rename", "one", "two"]);
-    let host = status(&world, "two")["host_pid"].as_i64().unwrap();
+    let host = world.status_of("two")["host_pid"].as_i64().unwrap();
     hopty::sys::process::Process::open(i32::try_from(host).unwrap())
         .unwrap()
         .signal(hopty::core::process::Signal::KILL)
         .unwrap();
-    wait_for("its end", || (status(&world, "two")["state"] == "ended").then_some(()));
+    wait_for("its end", || (world.status_of("two")["state"] == "ended").then_some(()));
     // The next session of that name ends the program of the one before.
-    detached(&world, "two", &["sleep", "100"]);
+    world.run_detached("two", &["sleep", "100"]);
     world.ask(&["ls"]);
     end_all(&world);
 }
@@ -180,7 +177,7 @@ fn labels_are_added_removed_listed_and_kept() {
         ]),
         "one\n"
     );
-    detached(&world, "two", &["sleep", "100"]);
+    world.run_detached("two", &["sleep", "100"]);
     assert!(!world.ask(&["ls", "two"]).contains("LABELS"), "no label, no column");
     assert_eq!(world.ask(&["label", "one"]), "api\nwork\n");
     assert_eq!((ls(&["--label", "work"]), ls(&["--label", "none"])), (vec!["one".to_owned()], vec![]));

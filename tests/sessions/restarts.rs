@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::support::claude::Kind;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all};
+use super::{assert_fails, end_all};
 
 /// The agent, idle after one answered prompt.
 fn idle() -> (World, super::support::term::Term) {
@@ -186,7 +186,7 @@ fn the_next_run_has_the_variables_of_the_last_client() {
     world.set("HOPTY_PROGRAM_UPDATE_ENV", "LENT");
     world.set("LENT", "one");
     world.set("KEPT", "one");
-    detached(&world, "one", &["sh", "-c", "echo $LENT-$KEPT; exec cat"]);
+    world.run_detached("one", &["sh", "-c", "echo $LENT-$KEPT; exec cat"]);
     world.ask(&["wait", "one", "text=one-one"]);
     world.set("LENT", "two");
     world.set("KEPT", "two");
@@ -201,7 +201,7 @@ fn the_next_run_has_the_variables_of_the_last_client() {
 #[test]
 fn a_program_that_is_no_agent_is_only_started_anew() {
     let world = super::world();
-    detached(&world, "one", &["cat"]);
+    world.run_detached("one", &["cat"]);
     let said = world.ask(&["restart", "one", "--wait"]);
     assert_eq!(said, "restart of one requested: waiting for a safe point\nstarted fresh without a handoff\n");
     end_all(&world);

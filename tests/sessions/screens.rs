@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use super::support::cells::Cells;
 use super::support::claude::hopty;
 use super::support::needs;
+use super::support::text;
 use super::support::wait_for;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all, text, world};
+use super::{assert_fails, end_all, world};
 
 fn json_of(world: &World, args: &[&str]) -> Value {
     serde_json::from_str(&world.ask(args)).unwrap()
@@ -31,8 +32,7 @@ fn wait_text(world: &World, name: &str, wanted: &str) {
 #[test]
 fn the_screen_is_told_in_four_forms() {
     let world = world();
-    detached(
-        &world,
+    world.run_detached(
         "one",
         &[
             "sh",
@@ -138,7 +138,7 @@ fn real_programs_look_the_same_elsewhere() {
         if needs(name).is_none() {
             continue;
         }
-        detached(&world, "one", program);
+        world.run_detached("one", program);
         wait_text(&world, "one", wanted);
         // A program may draw between two questions: two equal dumps around the picture say that it did not.
         let (dump, picture) = wait_for(&format!("{} to rest", program[0]), || {
@@ -194,7 +194,7 @@ fn ask_screen(world: &World) -> Value {
 fn the_last_screen_of_a_session_that_nobody_saw_is_kept() {
     let world = world();
     let last = |words: &str| {
-        detached(&world, "one", &["sh", "-c", words]);
+        world.run_detached("one", &["sh", "-c", words]);
         world.ask(&["wait", "one", "exit"]);
         assert!(world.hopty(&["why", "one"]).status.success());
         world.hopty(&["screen", "one"])
@@ -221,7 +221,7 @@ fn a_name_for_the_window_is_on_no_screen_where_terminals_take_names() {
     let mut world = world();
     for (term, shown) in [("tmux-256color", "$ ready"), ("xterm-256color", "proj$ ready")] {
         world.set("TERM", term);
-        detached(&world, "one", &["sh", "-c", "printf '\\033kproj\\033\\\\$ ready'; exec sleep 1000"]);
+        world.run_detached("one", &["sh", "-c", "printf '\\033kproj\\033\\\\$ ready'; exec sleep 1000"]);
         wait_text(&world, "one", "ready");
         assert_eq!(world.ask(&["screen", "one"]).trim_end(), shown, "{term}");
         end_all(&world);

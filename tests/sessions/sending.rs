@@ -6,14 +6,15 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 use super::support::claude::hopty;
+use super::support::text;
 use super::support::world::World;
-use super::{assert_fails, detached, end_all, list, support, text, world};
+use super::{assert_fails, end_all, list, support, world};
 
 /// A program that writes what it reads, byte by byte, into `read` in the project, with `mode` as its first
 /// output.
 fn reader(world: &World, mode: &str) {
     let script = format!("stty raw -echo; printf '{mode}ready'; exec dd bs=1 of=read status=none");
-    detached(world, "one", &["sh", "-c", &script]);
+    world.run_detached("one", &["sh", "-c", &script]);
     world.ask(&["wait", "one", "text=ready"]);
 }
 
@@ -90,7 +91,7 @@ fn keys_have_names_and_the_form_that_the_program_wants() {
 #[test]
 fn what_cannot_be_sent_is_said() {
     let world = world();
-    detached(&world, "one", &["sleep", "1000"]);
+    world.run_detached("one", &["sleep", "1000"]);
     for (args, exit, words) in [
         (&["send"][..], 2, "give a session and a text"),
         (&["send", "one"], 2, "give a session and a text"),
@@ -114,7 +115,7 @@ fn what_cannot_be_sent_is_said() {
 #[test]
 fn a_sent_ctrl_c_is_a_persons() {
     let world = world();
-    detached(&world, "one", &["sh", "-c", "trap 'exit 0' INT; echo trapped; while :; do sleep 1000; done"]);
+    world.run_detached("one", &["sh", "-c", "trap 'exit 0' INT; echo trapped; while :; do sleep 1000; done"]);
     world.ask(&["wait", "one", "text=trapped"]);
     world.ask(&["send", "one", "--keys", "ctrl-c"]);
     let session: Value = serde_json::from_str(&world.ask(&["wait", "one", "exit", "--json"])).unwrap();
@@ -140,7 +141,7 @@ fn submitted_to_any_program_it_is_text_and_enter() {
 fn a_program_that_does_not_read_is_not_flooded() {
     let world = world();
     // In lines a terminal takes whatever comes behind 4095 bytes, and throws it away.
-    detached(&world, "one", &["sh", "-c", "stty raw -echo; echo raw; exec sleep 1000"]);
+    world.run_detached("one", &["sh", "-c", "stty raw -echo; echo raw; exec sleep 1000"]);
     assert!(world.hopty(&["wait", "one", "text=raw"]).status.success());
     let mut senders = Vec::new();
     for _ in 0..12 {

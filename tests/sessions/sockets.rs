@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::support::nobody;
-use super::{assert_fails, detached, end_all, list, support, text, world};
+use super::support::text;
+use super::{assert_fails, end_all, list, support, world};
 
 fn mode(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -16,7 +17,7 @@ fn mode(path: &std::path::Path) -> u32 {
 #[test]
 fn everything_is_private() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
     let state = world.state_dir();
     for (path, wanted) in
         [("", 0o700), ("run", 0o700), ("sessions", 0o700), ("sessions/one", 0o700), ("run/one.sock", 0o600)]
@@ -35,7 +36,7 @@ fn three_hosts_without_their_directory_are_listed_and_attached_to_again() {
     let world = world();
     let names = ["one", "two", "three"];
     for name in names {
-        detached(&world, name, &["sh", "-c", &format!("echo this is {name}; exec cat")]);
+        world.run_detached(name, &["sh", "-c", &format!("echo this is {name}; exec cat")]);
     }
     std::fs::remove_dir_all(world.state_dir().join("run")).unwrap();
     let begun = Instant::now();
@@ -53,7 +54,7 @@ fn three_hosts_without_their_directory_are_listed_and_attached_to_again() {
 #[test]
 fn a_socket_that_vanished_is_bound_again() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
     let run = world.state_dir().join("run");
     for n in 0..3 {
         if n == 1 {
@@ -81,7 +82,7 @@ fn a_stale_socket_is_replaced() {
     std::fs::set_permissions(world.state_dir(), std::fs::Permissions::from_mode(0o700)).unwrap();
     std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o700)).unwrap();
     drop(UnixListener::bind(run.join("one.sock")).unwrap());
-    detached(&world, "one", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
     assert_eq!(list(&world).len(), 1);
     end_all(&world);
 }
@@ -92,7 +93,7 @@ fn a_stale_socket_is_replaced() {
 fn one_of_many_replaces_a_stale_socket() {
     let world = world();
     for round in 0..4 {
-        detached(&world, "one", &["sleep", "100"]);
+        world.run_detached("one", &["sleep", "100"]);
         let host = i32::try_from(list(&world)[0]["host_pid"].as_i64().unwrap()).unwrap();
         support::kill(host, nix::libc::SIGKILL);
         support::wait_for("the host to be gone", || (!support::is_host(host)).then_some(()));
@@ -129,7 +130,7 @@ fn one_of_many_replaces_a_stale_socket() {
 #[test]
 fn what_is_no_socket_of_this_user_is_refused() {
     let world = world();
-    detached(&world, "first", &["sleep", "100"]);
+    world.run_detached("first", &["sleep", "100"]);
     let path = world.state_dir().join("run/one.sock");
     let elsewhere = world.home.join("elsewhere");
     let _listener = UnixListener::bind(&elsewhere).unwrap();
@@ -159,7 +160,7 @@ fn what_is_no_socket_of_this_user_is_refused() {
 #[test]
 fn unsafe_directories_are_refused_with_the_fix() {
     let world = world();
-    detached(&world, "one", &["true"]);
+    world.run_detached("one", &["true"]);
     support::wait_for("the end", || list(&world).is_empty().then_some(()));
     let run = world.state_dir().join("run");
     for bad in [0o777, 0o750, 0o701] {
@@ -196,7 +197,7 @@ fn a_long_state_path_works() {
     let mut world = world();
     let state = world.home.join("x".repeat(90)).join("y".repeat(60));
     world.set("XDG_STATE_HOME", state.to_str().unwrap());
-    detached(&world, "one", &["sh", "-c", "sleep 100"]);
+    world.run_detached("one", &["sh", "-c", "sleep 100"]);
     assert!(state.join("hopty/run/one.sock").as_os_str().len() > 150);
     assert_eq!(list(&world).len(), 1);
     let mut term = world.terminal(&[
@@ -235,8 +236,8 @@ fn a_program_that_cannot_be_started_leaves_no_socket() {
 #[test]
 fn a_host_that_does_not_answer_is_unresponsive_within_a_second() {
     let world = world();
-    detached(&world, "one", &["sleep", "100"]);
-    detached(&world, "two", &["sleep", "100"]);
+    world.run_detached("one", &["sleep", "100"]);
+    world.run_detached("two", &["sleep", "100"]);
     let host = i32::try_from(list(&world)[0]["host_pid"].as_i64().unwrap()).unwrap();
     support::kill(host, nix::libc::SIGSTOP);
     for args in [&["ls", "--json"][..], &["status", "one", "--json"]] {

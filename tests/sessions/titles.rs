@@ -3,24 +3,20 @@
 use std::io::Write;
 
 use hopty::standin::script::{Script, ScriptedReply};
-use serde_json::Value;
 
+use super::end_all;
 use super::support::claude::Kind;
+use super::support::text;
 use super::support::wait_for;
 use super::support::world::World;
-use super::{end_all, text};
 
 fn world() -> World {
     World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000))).unwrap()
 }
 
-fn status(world: &World, name: &str) -> Value {
-    serde_json::from_str(&world.ask(&["status", name, "--json"])).unwrap()
-}
-
 /// The names that Claude was given on its command line.
 fn given(world: &World, name: &str) -> Vec<String> {
-    let pid = status(world, name)["pid"].as_i64().unwrap();
+    let pid = world.status_of(name)["pid"].as_i64().unwrap();
     // Until it has become Claude, the child has the command line of its host.
     let words = wait_for("Claude's command line", || {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -43,7 +39,7 @@ fn claude_s_name_names_the_session_whatever_it_is() {
         ("my-work-now\n".into(), "hopty: this session is my-work-now\n".into())
     );
     assert_eq!(given(&world, "my-work-now"), ["My work/now"]);
-    assert_eq!(status(&world, "my-work-now")["work"]["title"], "My work/now");
+    assert_eq!(world.status_of("my-work-now")["work"]["title"], "My work/now");
     let output = world.hopty(&["--detached", "--name=My work/now"]);
     assert_eq!(text(&output.stdout), "my-work-now-2\n");
     let said = text(&output.stderr);
@@ -69,10 +65,10 @@ fn a_session_s_name_is_claude_s_unless_that_has_one() {
     assert_eq!(run("two", &["--name", "Another"]), ["Another"]);
     // A conversation that is resumed has a name already, or none that hopty should give it.
     world.ask(&["ask", "one", "Hello?"]);
-    let id = status(&world, "one")["conversation"].as_str().unwrap().to_owned();
+    let id = world.status_of("one")["conversation"].as_str().unwrap().to_owned();
     world.ask(&["stop", "one"]);
     assert_eq!(run("three", &["--resume", &id]), [""; 0]);
-    wait_for("the name", || (status(&world, "three")["work"]["title"] == "one").then_some(()));
+    wait_for("the name", || (world.status_of("three")["work"]["title"] == "one").then_some(()));
     // Without a name nothing is added.
     assert_eq!(world.ask(&["--detached"]), "proj\n");
     assert_eq!(given(&world, "proj"), [""; 0]);
@@ -91,14 +87,14 @@ fn a_fresh_conversation_goes_by_the_last_name_of_the_one_before() {
     assert_eq!(hand_over(), ["My work"]);
     world.ask(&["ask", "my-work", "Hello?"]);
     // As `/rename` writes it.
-    let now = status(&world, "my-work");
+    let now = world.status_of("my-work");
     let line =
         serde_json::json!({"type": "custom-title", "customTitle": "Other", "sessionId": now["conversation"]});
     let file = std::fs::File::options().append(true).open(now["transcript"].as_str().unwrap());
     writeln!(file.unwrap(), "{line}").unwrap();
-    wait_for("the new name", || (status(&world, "my-work")["work"]["title"] == "Other").then_some(()));
+    wait_for("the new name", || (world.status_of("my-work")["work"]["title"] == "Other").then_some(()));
     assert_eq!(hand_over(), ["Other"]);
-    assert_eq!(status(&world, "my-work")["work"]["title"], "Other");
+    assert_eq!(world.status_of("my-work")["work"]["title"], "Other");
     end_all(&world);
 }
 
@@ -113,10 +109,10 @@ fn the_real_claude_shows_the_name_before_and_after_a_hand_over() {
     named();
     term.submit("Say hello.");
     term.wait_text("Hello.");
-    let first = status(&world, "my-work")["conversation"].clone();
+    let first = world.status_of("my-work")["conversation"].clone();
     world.ask(&["restart", "my-work", "--wait"]);
     named();
-    assert_ne!(status(&world, "my-work")["conversation"], first);
-    assert_eq!(status(&world, "my-work")["work"]["title"], "My work");
+    assert_ne!(world.status_of("my-work")["conversation"], first);
+    assert_eq!(world.status_of("my-work")["work"]["title"], "My work");
     end_all(&world);
 }

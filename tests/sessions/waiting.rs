@@ -6,10 +6,11 @@ use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::{Kind, hopty};
+use super::support::text;
 use super::support::wait::{LIMIT, end_of};
 use super::support::world::World;
 use super::support::{kill, ticks, wait_for};
-use super::{assert_fails, detached, end_all, list, text, world};
+use super::{assert_fails, end_all, list, world};
 
 /// A verb that runs beside the test.
 fn beside(world: &World, args: &[&str]) -> Child {
@@ -47,7 +48,7 @@ fn connected_to(world: &World, name: &str, n: usize) {
 #[test]
 fn what_cannot_be_waited_for_is_said_at_once() {
     let world = world();
-    detached(&world, "one", &["sleep", "1000"]);
+    world.run_detached("one", &["sleep", "1000"]);
     for (args, exit, words) in [
         (&["wait", "one", "tired"][..], 2, "tired: unknown condition"),
         (&["wait", "one", "exit", "quite=1s"], 2, "quite=1s: unknown condition"),
@@ -80,7 +81,7 @@ fn what_cannot_be_waited_for_is_said_at_once() {
 #[test]
 fn an_end_is_waited_for_and_known_afterwards() {
     let world = world();
-    detached(&world, "one", &["sh", "-c", "read line; exit 7"]);
+    world.run_detached("one", &["sh", "-c", "read line; exit 7"]);
     let waits = beside(&world, &["wait", "one", "exit", "--json"]);
     world.ask(&["wait", "one", "text=^$"]);
     world.ask(&["stop", "one"]);
@@ -98,7 +99,7 @@ fn an_end_is_waited_for_and_known_afterwards() {
 #[test]
 fn an_end_is_told_to_who_waits_for_something_else() {
     let world = world();
-    detached(&world, "one", &["sleep", "1000"]);
+    world.run_detached("one", &["sleep", "1000"]);
     let waits = beside(&world, &["wait", "one", "text=never", "--timeout", "1h"]);
     let killed = beside(&world, &["wait", "one", "exit"]);
     connected(&world, 2);
@@ -114,7 +115,7 @@ fn a_text_is_found_when_it_comes_and_where_it_stands() {
     let world = world();
     let script =
         "printf 'a\\r\\n  b'; read line; printf '\\033[2J\\033[5;3Hready 42\\033[H'; exec sleep 1000";
-    detached(&world, "one", &["sh", "-c", script]);
+    world.run_detached("one", &["sh", "-c", script]);
     world.ask(&["wait", "one", "text=^a$"]);
     world.ask(&["wait", "one", "text=a\\n +b$"]);
     let waits = beside(&world, &["wait", "one", "text=^  ready [0-9]+$", "--json"]);
@@ -132,7 +133,7 @@ fn a_text_is_found_when_it_comes_and_where_it_stands() {
 #[test]
 fn a_text_that_comes_with_the_end_is_found() {
     let world = world();
-    detached(&world, "one", &["sh", "-c", "read line; echo last words"]);
+    world.run_detached("one", &["sh", "-c", "read line; echo last words"]);
     let waits = beside(&world, &["wait", "one", "text=last words"]);
     connected(&world, 1);
     let mut term = world.terminal(&["attach", "one"]);
@@ -147,7 +148,7 @@ fn a_text_that_comes_with_the_end_is_found() {
 #[test]
 fn a_screen_that_never_rests_is_looked_at_now_and_then() {
     let world = world();
-    detached(&world, "one", &["sh", "-c", "while :; do echo spinning $((n += 1)); done"]);
+    world.run_detached("one", &["sh", "-c", "while :; do echo spinning $((n += 1)); done"]);
     world.ask(&["wait", "one", "text=spinning [0-9]{4}"]);
     end_all(&world);
 }
@@ -186,8 +187,7 @@ fn idle_and_busy_are_of_after_a_line_of_the_journal() {
 #[test]
 fn one_of_several_conditions_ends_the_wait_and_is_printed() {
     let world = world();
-    detached(
-        &world,
+    world.run_detached(
         "one",
         &["sh", "-c", "for n in 1 2 3 4 5 6 7 8; do echo tick $n; sleep 0.1; done; read x; clear; read x"],
     );
@@ -214,7 +214,7 @@ fn several_conditions_are_waited_for_without_work_whatever_happens() {
     let world = world();
     let named = ["two", "three"];
     for name in named {
-        detached(&world, name, &["sh", "-c", "read x; echo got $x; read x"]);
+        world.run_detached(name, &["sh", "-c", "read x; echo got $x; read x"]);
     }
     let wait = |name, more: &[&str]| beside(&world, &[&["wait", name, "text=never"][..], more].concat());
     let mut idle = wait("two", &["exit", "--timeout", "10m"]);

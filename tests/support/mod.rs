@@ -17,6 +17,11 @@ pub mod wait;
 pub mod wire;
 pub mod world;
 
+use std::path::Path;
+use std::process::Command;
+
+use hopty::standin::script::{Script, ScriptedReply};
+
 pub use skip::{needs, skip};
 pub use wait::{LIMIT, wait_for};
 
@@ -39,6 +44,34 @@ pub(crate) use both;
 pub fn is_host(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm"))
         .is_ok_and(|name| ["hopty-host", "hopty-plain"].contains(&name.trim_end()))
+}
+
+/// What a program wrote.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// git, with a name for who commits.
+pub fn git(dir: &Path, args: &[&str]) {
+    let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+    let done = Command::new("git")
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .args(who)
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// Answers `Hello.`, and names the handoff that a conversation begins with.
+pub fn greets() -> Script {
+    Script::each(|request, _| {
+        let text = request
+            .continued_handoff()
+            .map_or_else(|| "Hello.".to_owned(), |id| format!("Continuing from handoff {id}."));
+        ScriptedReply::text(text).filling(3000)
+    })
 }
 
 /// Ticks of processor time (10 ms) that a process has used so far; `None` when it is gone.

@@ -2,8 +2,9 @@
 //! process.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,11 @@ impl World {
             Kind::Real => Some(claude::real()?),
         };
         Some(World::with(kind, program, script))
+    }
+
+    /// A world for tests of programs and verbs: its Claude is the stand-in, which has no answer.
+    pub fn plain() -> World {
+        World::with(Kind::StandIn, None, Script::list([]))
     }
 
     /// A world with this Claude; the stand-in where none is named.
@@ -119,6 +125,37 @@ impl World {
         let mut args: Vec<&str> = self.args.iter().map(String::as_str).collect();
         args.extend_from_slice(more);
         Term::start(&claude::hopty(), &args, &self.env, &self.project, size)
+    }
+
+    /// hopty in a terminal, after a first prompt was answered with `Hello.`.
+    pub fn start_greeted(&self) -> Term {
+        let term = self.start(&[]);
+        term.wait_box();
+        term.submit("Say hello to me.");
+        term.wait_text("Hello.");
+        self.wait_state("idle");
+        term
+    }
+
+    /// A program in a session without a terminal.
+    pub fn run_detached(&self, name: &str, program: &[&str]) {
+        let mut args = vec!["run", "--name", name, "--detached", "--"];
+        args.extend_from_slice(program);
+        assert_eq!(self.ask(&args), format!("{name}\n"));
+    }
+
+    /// Calls a hook of the session `proj` as Claude does, and gives back what Claude would read.
+    pub fn call_hook(&self, event: &str, payload: &Value) -> String {
+        let socket = self.state_dir().join("run/proj.sock");
+        let mut command = Command::new(claude::hopty());
+        command
+            .args(["hook", event, "5000"])
+            .env_clear()
+            .envs(self.env.iter().cloned())
+            .env("HOPTY_SOCKET", socket);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
     }
 
     /// Any hopty command in a terminal.
@@ -213,6 +250,16 @@ impl World {
     /// The status object of the session.
     pub fn status(&self) -> Value {
         serde_json::from_str(&self.ask(&["status", "proj", "--json"])).unwrap()
+    }
+
+    /// The status of a session with this name.
+    pub fn status_of(&self, name: &str) -> Value {
+        serde_json::from_str(&self.ask(&["status", name, "--json"])).unwrap()
+    }
+
+    /// The process id of the session's host.
+    pub fn host_pid(&self) -> i32 {
+        i32::try_from(self.status()["host_pid"].as_i64().unwrap()).unwrap()
     }
 
     /// Waits until the session says `state`.

@@ -1,14 +1,13 @@
 //! A disk that hangs: every write to it waits, as on a network file system whose server is gone. A frozen
 //! file system does that.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hopty::standin::script::{Script, ScriptedReply};
 
-use super::support::claude::{Kind, hopty};
+use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::world::World;
 use super::support::{kill, skip, wait_for};
@@ -173,21 +172,6 @@ fn a_home_that_hangs_does_not_stop_the_terminal() {
     world.assert_replays();
 }
 
-/// Calls a hook of the session, as Claude does.
-#[cfg(debug_assertions)]
-fn call(world: &World, event: &str, payload: &serde_json::Value) -> String {
-    let socket = world.state_dir().join("run/proj.sock");
-    let mut command = Command::new(hopty());
-    command
-        .args(["hook", event, "5000"])
-        .env_clear()
-        .envs(world.env.iter().cloned())
-        .env("HOPTY_SOCKET", socket);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
-}
-
 /// Reads that hang, too: every file that the host looks at, also its own. A file says how long (debug builds
 /// only).
 #[cfg(debug_assertions)]
@@ -235,7 +219,7 @@ fn reads_that_hang_stop_neither_keys_nor_verbs_nor_hooks() {
         // A record of what a compaction shortens is waited for, for as long as a hook may be held.
         let began = Instant::now();
         std::thread::scope(|scope| {
-            let called = scope.spawn(|| call(&world, event, &payload(more.clone())));
+            let called = scope.spawn(|| world.call_hook(event, &payload(more.clone())));
             typed(&term, event);
             called.join().unwrap();
         });

@@ -18,10 +18,6 @@ fn start(world: &World, way: &str, script: &str) -> Term {
     term
 }
 
-fn host(world: &World) -> i32 {
-    i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap()
-}
-
 /// The most memory that a process has had, in KiB, without the pages of its program: a debug build has many.
 fn peak(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -33,7 +29,7 @@ fn peak(pid: i32) -> u64 {
 }
 
 fn assert_small(world: &World, way: &str) {
-    let (host, client) = (peak(host(world)), peak(client(world)));
+    let (host, client) = (peak(world.host_pid()), peak(client(world)));
     assert!(host < 16 << 10 && client < 8 << 10, "{way}: host {host} KiB, client {client} KiB");
 }
 

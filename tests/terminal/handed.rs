@@ -77,10 +77,6 @@ fn detached(world: &World, script: &str) -> i32 {
     child(world)
 }
 
-fn host(world: &World) -> i32 {
-    i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap()
-}
-
 fn end(world: &World) {
     support::kill(child(world), nix::libc::SIGKILL);
     world.assert_nothing_left();
@@ -110,7 +106,7 @@ fn assert_usable(world: &World) {
 fn only_a_terminal_is_taken() {
     let world = world();
     detached(&world, "exec cat");
-    let host = host(&world);
+    let host = world.host_pid();
     let open = || std::fs::read_dir(format!("/proc/{host}/fd")).unwrap().count();
     let before = open();
     let pty = Pty::open(Size::cells(80, 24)).unwrap();
@@ -205,7 +201,7 @@ fn a_client_that_dies_in_the_middle_leaves_the_modes_to_whoever_has_them() {
     for shell_was_quicker in [false, true] {
         let world = world();
         detached(&world, "exec cat");
-        let host = host(&world);
+        let host = world.host_pid();
         let pty = Pty::open(Size::cells(80, 24)).unwrap();
         let mut found = None;
         with_slave(&pty, |slave| {

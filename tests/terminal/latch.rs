@@ -50,10 +50,6 @@ fn everything() -> String {
     format!("{all}\x1b]0;cut")
 }
 
-fn host(world: &World) -> i32 {
-    i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap()
-}
-
 fn after(term: &Term, bytes: &str) -> Vec<u8> {
     term.drained();
     let all = term.bytes();
@@ -135,8 +131,8 @@ fn end(world: &World, term: &mut Term, end: End) {
         End::ProgramKilled => support::kill(child(world), SIGKILL),
         End::ProgramTold => support::kill(child(world), SIGTERM),
         End::ProgramSuspended => support::kill(child(world), SIGTSTP),
-        End::HostKilled => support::kill(host(world), SIGKILL),
-        End::HostTold => support::kill(host(world), SIGTERM),
+        End::HostKilled => support::kill(world.host_pid(), SIGKILL),
+        End::HostTold => support::kill(world.host_pid(), SIGTERM),
         End::ClientKilled => support::kill(client(world), SIGKILL),
         End::ClientTold => support::kill(client(world), SIGTERM),
         End::ClientHungUp => support::kill(client(world), SIGHUP),
@@ -314,7 +310,7 @@ fn a_panic_of_the_host_leaves_a_whole_terminal() {
     let bytes = everything();
     let mut term = leave_on(&world, false, &bytes);
     std::fs::write(&file, "loop").unwrap();
-    support::kill(host(&world), nix::libc::SIGUSR1);
+    support::kill(world.host_pid(), nix::libc::SIGUSR1);
     assert_eq!(term.wait_exit(), 125);
     let undo = [b"\x18\x1b\\", undo_of(&bytes).strip_prefix(b"\x18\x1b\\").unwrap()].concat();
     let left = after(&term, &bytes);

@@ -22,14 +22,12 @@ mod stops;
 mod unread;
 mod whole;
 
-use hopty::standin::script::Script;
-use support::claude::Kind;
 use support::term::Term;
 use support::world::World;
 
 /// A world without a Claude, and without hopty's own key, which tests/clients is about.
 fn world() -> World {
-    let mut world = World::new(Kind::StandIn, Script::list([])).expect("the stand-in is always there");
+    let mut world = World::plain();
     world.set("HOPTY_TERMINAL_PREFIX", "");
     world
 }

@@ -25,10 +25,6 @@ fn wait_dirty(term: &Term) {
     });
 }
 
-fn host(world: &World) -> i32 {
-    i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap()
-}
-
 fn stop(world: &World) {
     assert!(world.hopty(&["stop", "proj"]).status.success());
     world.assert_nothing_left();
@@ -49,7 +45,7 @@ fn after_the_host_was_killed() {
     let world = world();
     let mut term = dirty(&world, "exec sleep 100");
     let pid = child(&world);
-    support::kill(host(&world), nix::libc::SIGKILL);
+    support::kill(world.host_pid(), nix::libc::SIGKILL);
     assert_eq!(term.wait_exit(), 125);
     term.assert_whole();
     term.wait_text("hopty: run: proj: the session's host died");
@@ -170,7 +166,7 @@ fn a_panic_of_the_client_leaves_a_whole_terminal() {
 fn a_host_that_is_told_to_end_ends_in_order() {
     let world = world();
     let mut term = dirty(&world, "exec sleep 100");
-    support::kill(host(&world), nix::libc::SIGTERM);
+    support::kill(world.host_pid(), nix::libc::SIGTERM);
     assert_eq!(term.wait_exit(), 143);
     term.assert_whole();
     world.assert_nothing_left();
@@ -211,7 +207,7 @@ fn a_client_without_its_host_ends_by_a_signal_whose_terminal_takes_nothing() {
             let mut term =
                 if relayed { super::relay::through_dev_tty(&world, COUNTS) } else { run(&world, COUNTS) };
             term.wait_text("1000");
-            let (host, client) = (host(&world), client(&world));
+            let (host, client) = (world.host_pid(), client(&world));
             term.stall(true);
             // The kernel frees what it has moved a moment later: it stays full only when it was so each time.
             let mut full = 0;
@@ -268,7 +264,7 @@ fn what_is_said_next_stands_below_what_the_program_drew() {
         world.ask(&["wait", "text=foot"]);
         assert_eq!(world.hopty(&["wait", "exit", "--timeout", "300ms"]).status.code(), Some(1));
         world.status();
-        let pid = if killed == "host" { host(&world) } else { client(&world) };
+        let pid = if killed == "host" { world.host_pid() } else { client(&world) };
         support::kill(pid, nix::libc::SIGKILL);
         assert_eq!(term.wait_exit(), if killed == "host" { 125 } else { 137 });
         term.assert_whole();

@@ -2,13 +2,13 @@
 //! is shown, in a request to the model, or in what a verb prints. Raw copies keep their bytes.
 
 use std::path::Path;
-use std::process::Command;
 
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::json;
 
 use super::steps::{consumed, hand_over};
 use super::support::claude::Kind;
+use super::support::git;
 use super::support::world::World;
 
 /// A key for each place it is planted in, so that a leak says where it comes from.
@@ -18,18 +18,6 @@ fn key(place: &str) -> String {
 
 const PLACES: [&str; 11] =
     ["goal", "todo", "file", "error", "decision", "words", "branch", "commit", "name", "staged", "diff"];
-
-fn git(dir: &Path, args: &[&str]) {
-    let who = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
-    let done = Command::new("git")
-        .current_dir(dir)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .args(who)
-        .args(args)
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{done:?}");
-}
 
 /// The files below `dir` that are not raw.
 fn shown_files(dir: &Path, into: &mut Vec<(String, String)>) {
