@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use nix::libc;
 
 use super::Host;
+use super::observer::limit_anew;
 use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::EndCause;
@@ -89,7 +90,7 @@ impl Host {
                     set.add(PollToken::Watcher, fd, Interest::Read);
                 }
             }
-            let room = self.has_room();
+            let room = self.terminals.have_room(&self.control);
             if let Some(run) = &self.child.run {
                 match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
                     (true, true) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Read),
@@ -102,7 +103,7 @@ impl Host {
             self.terminals.watch(&mut set, typing_waits);
             let known = self.known_connections();
             self.control.register(&mut set, now, flows, &known);
-            let until = if flows { self.feed_deadline(now) } else { self.deadline(now) };
+            let until = if flows { self.child.burst_deadline(now) } else { self.deadline(now) };
             set.wait(self.clock.wait_until(until)).unwrap_or_default()
         };
         let idle = ready.is_empty();
@@ -114,7 +115,7 @@ impl Host {
         }
         self.feed_model();
         let now = self.clock.now();
-        if idle || !(only_bytes && self.flows() && self.turns.last_housekeeping == now) {
+        if idle || !(only_bytes && self.child.flows() && self.turns.last_housekeeping == now) {
             self.turns.last_housekeeping = now;
             self.housekeeping();
             #[cfg(debug_assertions)]
@@ -150,20 +151,24 @@ impl Host {
         &self,
         now: Stamp,
     ) -> impl IntoIterator<Item = (&'static str, Option<Stamp>)> + use<> {
+        let supervisor = &self.recorder.supervisor;
+        // Without a model, or while the output is muted, terminals show nothing new.
+        let shown = self.child.run.as_ref().filter(|run| run.muted.is_none());
+        let shown = shown.map(|run| (run.number, run.model.revision()));
         [
-            ("supervisor", self.recorder.supervisor.next_deadline()),
+            ("supervisor", supervisor.next_deadline()),
             ("held keys", self.keyboard.held.deadline()),
-            ("observer", self.observer_deadline()),
+            ("observer", self.observer_deadline(now)),
             ("answers", self.jobs.have_answers().then_some(now)),
-            ("resting reader", self.reader_rests_at()),
+            ("resting reader", self.jobs.reader_rests_at(self.observer.scan_began())),
             ("record", self.control.hooks.record_deadline()),
-            ("turn", self.turn_deadline(now)),
+            ("turn", self.observer.turn_deadline(supervisor.turn_is_cut(), self.child.quiet_from(), now)),
             ("unread input", self.unread_deadline(now)),
             ("waits", self.control.waits.deadline(now)),
             ("sends", self.keyboard.sends_deadline(now)),
             ("run", self.child.deadline(now)),
             ("connection", self.control.deadline(&self.known_connections())),
-            ("terminals", self.terminals_deadline()),
+            ("terminals", self.terminals.deadline(shown, &self.control)),
             ("segment", self.child.run.as_ref().and_then(|run| run.segment.deadline())),
             ("goodbye", self.turns.goodbye.filter(|at| *at > now)),
             ("asks", self.turns.goodbye.and_then(|_| self.control.farewell_deadline(now))),
@@ -197,17 +202,6 @@ impl Host {
         );
     }
 
-    /// The same in the middle of a burst: all other deadlines can wait a millisecond.
-    fn feed_deadline(&self, now: Stamp) -> Option<Stamp> {
-        let due = self.child.run.as_ref().and_then(|run| run.model.due());
-        [due, Some(now.after(1))].into_iter().flatten().min()
-    }
-
-    /// Whether there was output a moment ago.
-    fn flows(&self) -> bool {
-        self.child.run.as_ref().is_some_and(|run| run.model.due().is_some())
-    }
-
     fn take(&mut self, token: PollToken, ready: FdReadiness) {
         match token {
             PollToken::Listener => self.accept(),
@@ -217,7 +211,10 @@ impl Host {
             PollToken::Watcher => self.observer.scan_all(),
             PollToken::Master => self.master_ready(ready),
             PollToken::Recording => self.recording_ended(),
-            PollToken::Connection(id) => self.connection_ready(id, ready),
+            PollToken::Connection(id) => {
+                self.control.ready(id, ready);
+                self.take_control_events();
+            }
             PollToken::Terminal(id) => self.terminal_ready(id, ready),
         }
     }
@@ -246,23 +243,31 @@ impl Host {
             self.take_jobs();
         }
         self.scan_when_due();
-        self.tell_limit_anew();
+        self.events.extend(limit_anew(&self.recorder.supervisor, self.clock.now()));
         self.tell_turn();
-        self.look_for_opened();
+        // A process may have opened the terminal again after the child closed it.
+        if self.child.may_be_open_again(self.clock.now()) {
+            self.read_output();
+        }
         self.finish_run();
         self.type_held();
         self.child.kill_late_descendants(self.clock.now());
         self.go_on_launching();
         let changed = self.jobs.code.due(self.clock.now());
         self.events.extend(changed.map(|changed| Event::Settings { changed }));
-        self.give_up_records();
+        for id in self.control.hooks.late_records(self.clock.now()) {
+            let late = Err("it took too long".to_owned());
+            self.events.extend(self.jobs.settle_record(&mut self.control.hooks, id, late, None));
+        }
         self.expire_connections();
         self.type_behind();
         self.type_sends();
         if self.control.take_rebind(self.clock.now()) {
             self.rebind();
         }
-        self.write_session_file_when_due();
+        if self.jobs.session_file.deadline().is_some_and(|at| at <= self.clock.now()) {
+            self.write_session_file();
+        }
         self.tend_notifications();
         self.tend_journal();
         self.on_terminals(Terminals::answer_queries);

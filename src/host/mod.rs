@@ -18,7 +18,7 @@
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
 //! | `observer` | what Claude's files, its status line and signal files say |
 //! | `notifier` | what a person is told who is not at the keyboard: by command, desktop and terminal |
-//! | `wiring` | what joins the parts: requests and their answers, hook calls, the session's status |
+//! | `wiring` | what joins the parts: what one hands out is given to the others and to the supervisor |
 //! | `session_exit` | how a session ended |
 //! | `perform` | every action of the supervisor |
 
@@ -160,7 +160,7 @@ impl Host {
         let began = Clock::wall();
         let compat = SessionCompat::new(&launch.config, claude);
         let reader = FileReader::new(&paths, compat.watched_files(), claude, began);
-        let observer = Observer::new(reader, &own, claude, launch.config.context.window);
+        let observer = Observer::new(reader, &own, claude, &launch.config);
         let channel = registry::channel_of(&paths.claude, &dir).unwrap_or_else(|e| {
             log(format_args!("{e}; using channel global"));
             Channel::global()
@@ -172,7 +172,7 @@ impl Host {
             (listener, socket),
         );
         let jobs = Jobs::new(&paths, &launch.config, &claim.dir);
-        let terminals = Terminals::new(&launch.config.terminal);
+        let (agent, terminals) = (launch.agent, Terminals::new(&launch.config.terminal));
         let notifier = Notifier::new(&launch.config.notify);
         // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
@@ -185,7 +185,7 @@ impl Host {
             cast: SessionCast::default(),
             events: VecDeque::new(),
             terminals,
-            keyboard: Keyboard::default(),
+            keyboard: Keyboard::new(agent),
             control,
             observer,
             notifier,
@@ -314,7 +314,7 @@ impl Host {
             for action in actions {
                 self.perform(action);
             }
-            self.watch_for_notifications(&event);
+            self.notifier.watch(&event, &self.recorder.supervisor.state(), self.clock.now());
         }
         self.note_turn();
     }

@@ -1,23 +1,28 @@
 //! Performs every action of the supervisor. Nothing is decided here.
 
 use super::child::LaunchPlan;
+use super::control::OpenHookCall;
 use super::jobs::RestartReason;
 use super::keyboard::paste;
 use super::session_exit::HostExit;
 use super::terminals::Terminals;
 use super::{Host, LAST_WRITES};
+use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::claude::screen_reading::Press;
 use crate::core::config::{Reap, RestartMode};
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
+use crate::core::supervisor::screen_facts::PromptBox;
 use crate::ipc::answers::RestartAnswer;
+use crate::sys::clock;
 
 impl Host {
     pub(super) fn perform(&mut self, action: Action) {
         match action {
             Action::Spawn { run, start, conversation, dir, prompt } => {
                 self.control.begin_run(run);
-                self.spawn(LaunchPlan { number: run, start, conversation, dir, prompt });
+                self.child.launching.begin(LaunchPlan { number: run, start, conversation, dir, prompt });
+                self.go_on_launching();
             }
             Action::Signal { signal, to } => self.signal_child(signal, to == SignalTarget::Group),
             Action::CollectTree if self.session.launch.config.restart.reap == Reap::Tree => {
@@ -26,8 +31,13 @@ impl Host {
             Action::CollectTree => {}
             Action::ReapTree => self.child.reap_tree(self.clock.now(), &mut self.events),
             Action::HoldHook { id } => {
-                self.keep_late_prompt(id);
-                self.hold_hook(id);
+                // A prompt that arrives while its run is being stopped gets no answer.
+                if matches!(self.phase(), Phase::Stopping { .. })
+                    && let Some(prompt) = self.control.hooks.get(id).and_then(OpenHookCall::persons_prompt)
+                {
+                    self.keyboard.carried.stop(prompt);
+                }
+                self.control.hold_hook(id, self.clock.now());
             }
             Action::ReturnPrompt { submit } => self.keyboard.return_prompt(submit),
             Action::TakeQueued => self.keyboard.carried.take_first_queued(self.recorder.supervisor.run()),
@@ -42,7 +52,10 @@ impl Host {
             Action::Save { by, claim_for } => self.save(by, &claim_for),
             Action::HoldKeys => self.keyboard.held.hold(),
             Action::PassKeys => self.keyboard.held.pass(),
-            Action::ReleaseKeys { draft } => self.release_keys(draft),
+            Action::ReleaseKeys { draft } => {
+                self.keyboard.release(self.clock.now(), draft);
+                self.type_held();
+            }
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
                 self.follow(&conversation, transcript.as_deref(), anew);
@@ -52,7 +65,11 @@ impl Host {
                 self.cast.follow(conversation, &self.clock);
             }
             Action::ConsumeSignal { file } => self.observer.consume_signal(file),
-            Action::Consume { handoff, conversation } => self.consume(&handoff, &conversation),
+            Action::Consume { handoff, conversation } => {
+                let work = self.compat.handoff_consumed(&handoff);
+                self.do_compat(work);
+                self.jobs.consume(&handoff, &conversation);
+            }
             Action::Clear { handoff } => self.jobs.discard(handoff),
             Action::KeepAsk { conversation, answer, left } => {
                 self.jobs.keep_ask_answer(&self.session.claim.dir, conversation, answer, left);
@@ -74,20 +91,39 @@ impl Host {
                 brief.typed = Some(text.clone());
                 self.type_in(&paste(&text));
             }
-            Typing::Carried { .. } => self.type_carried(),
+            Typing::Carried { .. } => {
+                // If nobody has the prompt any more, the one that names the handoff is typed instead.
+                let carried = self.keyboard.carried.text().map(str::to_owned);
+                let names_it = || self.jobs.brief.as_ref().map(|brief| brief.prompt(true));
+                let Some(text) = carried.or_else(names_it) else { return };
+                let keys = paste(&text);
+                if let Some(brief) = &mut self.jobs.brief {
+                    brief.typed = Some(text);
+                }
+                self.type_in(&keys);
+            }
             Typing::Text { .. } => self.paste_sent(),
-            Typing::GoOn { after } => self.paste_own(after.prompt()),
-            Typing::Enter
-                if self.keyboard.queue.is_submitting()
-                    && !matches!(self.phase(), Phase::Delivering { .. }) =>
-            {
+            Typing::GoOn { after } => {
+                // A prompt that a person has sent meanwhile goes first.
+                if !self.keyboard.queue.is_submitting()
+                    && let Ok(sent) = SentPrompt::new(after.prompt())
+                {
+                    self.keyboard.queue.submit(0, sent);
+                    self.child.look_anew();
+                    self.paste_sent();
+                }
+            }
+            Typing::Enter if self.keyboard.queue.is_submitting() && !self.phase().is_delivering() => {
                 self.enter_sent()
             }
             Typing::Enter => self.type_in(b"\r"),
-            Typing::Interrupt => self.interrupt(),
+            Typing::Interrupt => {
+                self.keyboard.held.interrupt(self.child.run.as_ref().map(|run| run.number));
+                self.type_held();
+            }
             Typing::DialogKey { dialog } => {
-                let shown = self.view().and_then(|view| view.dialog).filter(|shown| shown.name == *dialog);
-                match shown.and_then(|shown| shown.press) {
+                let shown = self.child.view(&mut self.events).and_then(|view| view.dialog);
+                match shown.filter(|shown| shown.name == *dialog).and_then(|shown| shown.press) {
                     Some(Press::Enter) => self.type_in(b"\r"),
                     Some(Press::Up) => self.type_in(b"\x1b[A"),
                     Some(Press::Down) => self.type_in(b"\x1b[B"),
@@ -104,10 +140,21 @@ impl Host {
             self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };
         }
         if decision.kind == K::RunEnded {
-            self.save_lost_draft();
+            let ours = self.child.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Ours);
+            if self.session.is_claude() && self.keyboard.would_lose_draft(self.phase(), ours) {
+                let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
+                self.keyboard.draft.save(shown.as_ref());
+            }
         }
-        self.log_decision(decision);
-        self.notify_of(decision);
+        let (session, restarts) = (&self.session, self.recorder.supervisor.restarts());
+        let code = self.child.last_end.map_or(0, |end| end.code());
+        let work = self.compat.decided(decision, || session.about(restarts, code));
+        self.do_compat(work);
+        let (now, cooling) = (self.clock.now(), matches!(self.phase(), Phase::Cooling { .. }));
+        if let Some(told) = self.notifier.decided(decision, cooling, now, clock::day_ms()) {
+            let (at, status) = (self.session.wall(told.at), self.status());
+            self.notifier.send(&told, at, &status);
+        }
         self.cast.decided(decision, &self.clock);
         self.segment_may_differ();
         match decision.kind {
@@ -120,12 +167,13 @@ impl Host {
             }
             K::DeliverySubmitted => {
                 let (handoff, conversation) = (decision.handoff.clone(), decision.conversation.clone());
-                self.restart_settled(&Ok(RestartAnswer { handoff, conversation }));
-                self.carried_submitted(decision.conversation.as_ref());
+                self.control.settle_restarts(&Ok(RestartAnswer { handoff, conversation }), now);
+                self.keyboard.carried.submitted(decision.conversation.as_ref());
+                self.tell_carried();
                 self.jobs.compress_transcripts();
             }
             K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => {
-                self.restart_settled(&Err(decision.sentence.clone()));
+                self.control.settle_restarts(&Err(decision.sentence.clone()), now);
                 if decision.kind == K::RestartCancelled {
                     // The prompts are still in the queue of the Claude that continues.
                     self.keyboard.carried.forget_queued();
@@ -137,20 +185,21 @@ impl Host {
                 if self.session.launch.detached || self.recorder.supervisor.run() > 1 {
                     self.write_session_file();
                 } else {
-                    self.write_session_file_soon();
+                    self.jobs.session_file.write_soon(now);
                 }
-                if !matches!(self.phase(), Phase::Delivering { .. }) {
+                if !self.phase().is_delivering() {
                     // No prompt follows, so there is nothing else to wait for.
                     let conversation = decision.conversation.clone();
-                    self.restart_settled(&Ok(RestartAnswer { handoff: None, conversation }));
+                    let done = RestartAnswer { handoff: None, conversation };
+                    self.control.settle_restarts(&Ok(done), now);
                 }
             }
             // The new run has died: later prompts are not the requested one.
             K::RunEnded if matches!(self.phase(), Phase::Cooling { .. }) => {
-                self.restart_settled(&Err(decision.sentence.clone()));
+                self.control.settle_restarts(&Err(decision.sentence.clone()), now);
             }
             K::RunHeld => {
-                self.restart_settled(&Err(decision.sentence.clone()));
+                self.control.settle_restarts(&Err(decision.sentence.clone()), now);
                 self.print_held();
                 self.write_session_file();
             }
@@ -178,8 +227,14 @@ impl Host {
         self.exit = Some(exit);
         // Clients that wait to type are told now: the host may be gone in the next turn.
         self.type_sends();
-        self.keep_undelivered();
-        self.back_up_last();
+        // Input that a person typed and the program did not read goes to the leader's shell.
+        if let Some(bytes) = self.child.take_unread() {
+            self.terminals.keep_undelivered(bytes);
+        }
+        let conversation = self.recorder.supervisor.conversation().cloned();
+        if let Some(reason) = self.compat.session_ended(conversation.as_ref()) {
+            self.copy_transcript(conversation.as_ref(), reason);
+        }
         // A private directory is deleted at the end of its session.
         self.keyboard
             .keep_unsent(self.session.private.is_none().then(|| self.session.claim.dir.join("unsent.txt")));

@@ -3,7 +3,7 @@
 //! Claude from starting only where Claude would hang as well.
 //!
 //! [`Launching`] knows how far a launch is. It hands out what is to be done next as a [`LaunchStep`], which
-//! `wiring/launching` does.
+//! `wiring/program` does.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,8 +87,13 @@ impl Launching {
     }
 
     /// The run that is about to start.
-    pub fn next(&self) -> Option<&LaunchPlan> {
+    fn next(&self) -> Option<&LaunchPlan> {
         self.next.as_ref().map(|(next, _)| next)
+    }
+
+    /// The conversation that is about to start, if it is a fresh one.
+    pub fn fresh_conversation(&self) -> Option<&ConversationId> {
+        self.next().filter(|next| next.start == StartKind::Fresh)?.conversation.as_ref()
     }
 
     /// The next step, if one is due. `is_clear`: nothing of the run before is left.

@@ -29,8 +29,10 @@ mod segment_refresh;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::core::process::{ProcessEnd, Signal};
+use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
+use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::start::Lent;
 use launching::Launching;
@@ -43,8 +45,13 @@ pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchPlan, LaunchStep, Sit
 pub(super) use processes::Processes;
 pub(super) use run::{ChildRun, INPUT_HIGH, InputModes, RunStart};
 pub(super) use screen_model::ScreenModel;
-pub(super) use screen_reader::{LOOK_MS, TypingNow};
-pub(super) use segment_refresh::SizeStep;
+use screen_reader::LOOK_MS;
+
+pub(super) use screen_reader::TypingNow;
+use segment_refresh::{SegmentRefresh, SizeStep};
+
+/// How long the screen must have been quiet before a turn without a hook counts as over, in ms.
+const QUIET_MS: u64 = 2000;
 
 /// The program that the session runs, one run after another.
 #[derive(Debug)]
@@ -86,6 +93,110 @@ impl Child {
     /// The next deadline of the run.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         self.run.as_ref().and_then(|run| run.deadline(now))
+    }
+
+    /// When the screen last changed.
+    pub fn screen_changed(&self) -> Stamp {
+        self.run.as_ref().map_or(Stamp(0), |run| run.changed)
+    }
+
+    /// From when on the screen counts as quiet, if it does not change.
+    pub fn quiet_from(&self) -> Stamp {
+        self.screen_changed().after(QUIET_MS)
+    }
+
+    /// The run that takes what is typed.
+    pub fn takes_typing(&self) -> Option<u32> {
+        self.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number)
+    }
+
+    /// Whether there was output a moment ago.
+    pub fn flows(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.model.due().is_some())
+    }
+
+    /// The next deadline in the middle of a burst of output: all others can wait a millisecond.
+    pub fn burst_deadline(&self, now: Stamp) -> Option<Stamp> {
+        let due = self.run.as_ref().and_then(|run| run.model.due());
+        [due, Some(now.after(1))].into_iter().flatten().min()
+    }
+
+    /// Only the screen shows when the program has read what was typed: when to look at it.
+    pub fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
+        self.run.as_ref().filter(|run| run.facts.unread).map(|_| now.after(LOOK_MS))
+    }
+
+    /// Types what a person typed.
+    pub fn type_persons(&mut self, bytes: &[u8]) {
+        if let Some(run) = &mut self.run {
+            run.begin_unread();
+            run.write(bytes);
+        }
+    }
+
+    /// Types input that does not come from a person.
+    pub fn type_own(&mut self, bytes: &[u8]) {
+        if let Some(run) = &mut self.run {
+            run.mix_unread();
+            run.write(bytes);
+        }
+    }
+
+    /// Types the host's answers to queries of the program, as far as it takes them.
+    pub fn type_answers(&mut self, answers: Vec<Vec<u8>>) {
+        let Some(run) = &mut self.run else { return };
+        run.mix_unread();
+        for answer in answers {
+            if run.input.send(&run.pty, &answer).is_err() {
+                break;
+            }
+        }
+    }
+
+    /// What a person typed and the program that has ended did not read.
+    pub fn take_unread(&mut self) -> Option<Vec<u8>> {
+        let run = self.run.as_mut().filter(|run| run.end.is_some())?;
+        run.unread.take(&run.pty, &mut run.input)
+    }
+
+    /// A mark of the screen; `None` without a screen. `seq`: the number of the last decision.
+    pub fn take_mark(&mut self, seq: u64, now: Stamp) -> Option<ScreenMark> {
+        let run = self.run.as_mut()?;
+        Some(ScreenMark { seq, run: run.number, frame: run.model.take_mark(now)? })
+    }
+
+    /// The screen must be read again: its prompt box is now compared with another text.
+    pub fn look_anew(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.look_anew();
+        }
+    }
+
+    /// Something has changed that the segment may tell: it is looked at after `ms`.
+    pub fn segment_may_differ(&mut self, now: Stamp, ms: u64) {
+        if let Some(run) = &mut self.run {
+            run.segment.may_differ(now, ms);
+        }
+    }
+
+    /// What Claude shows of the segment, if something is to be done about it now; it is put back with
+    /// [`Child::put_segment`].
+    pub fn take_due_segment(&mut self, now: Stamp) -> Option<SegmentRefresh> {
+        let run = self.run.as_mut()?;
+        run.segment.deadline().filter(|at| *at <= now)?;
+        Some(std::mem::take(&mut run.segment))
+    }
+
+    /// `step`: what is to be done with the terminal's size. A program that has just ended has no terminal.
+    pub fn put_segment(&mut self, refresh: SegmentRefresh, step: Option<SizeStep>) {
+        let Some(run) = &mut self.run else { return };
+        run.segment = refresh;
+        let size = match step {
+            Some(SizeStep::Less) if run.size.rows > 2 => Size { rows: run.size.rows - 1, ..run.size },
+            Some(_) => run.size,
+            None => return,
+        };
+        let _ = run.pty.resize(size);
     }
 
     /// Whether the program is stopped, for example by Ctrl+Z.

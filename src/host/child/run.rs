@@ -17,7 +17,7 @@ use crate::core::terminal::{Ahead, Modes, Size};
 use crate::core::time::Stamp;
 use crate::core::word_wrap::wrap_message;
 use crate::host::cast_recording::CastPicture;
-use crate::host::terminals::{Capabilities, UnreadInput, repaint, takes_window_names};
+use crate::host::terminals::{Capabilities, ShownRun, UnreadInput, repaint, takes_window_names};
 use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError};
 use crate::pty::typeahead_feed;
@@ -165,7 +165,7 @@ impl ChildRun {
     }
 
     /// Types these bytes: as many as the program takes at once, the rest when it is ready.
-    pub fn write(&mut self, bytes: &[u8]) {
+    pub(super) fn write(&mut self, bytes: &[u8]) {
         if !self.at_end && self.input.send(&self.pty, bytes).is_err() {
             self.input.clear();
         }
@@ -175,6 +175,30 @@ impl ChildRun {
     pub fn flush(&mut self) {
         if self.input.flush(&self.pty).is_err() {
             self.input.clear();
+        }
+    }
+
+    /// What terminals show of it.
+    pub fn shown(&mut self) -> ShownRun<'_> {
+        ShownRun {
+            number: self.number,
+            model: &mut self.model,
+            size: &mut self.size,
+            capabilities: self.kind,
+            muted: &mut self.muted,
+            has_ended: self.end.is_some(),
+        }
+    }
+
+    /// Input that is not a person's is typed.
+    pub(super) fn mix_unread(&mut self) {
+        self.unread.mix();
+    }
+
+    /// A person types. Whether all earlier input was read is only visible if no line waits for its end.
+    pub(super) fn begin_unread(&mut self) {
+        if self.input.is_empty() {
+            self.unread.begin(&self.pty);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::core::claude::screen_reading::{BoxMode, ScreenReading, ScreenRuleSet,
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::time::Stamp;
+use crate::host::observer::topic_line;
 use crate::screen::{Attr, Screen, TerminalMode};
 
 /// How often to read the prompt box during a hand-over, in ms.
@@ -48,6 +49,17 @@ impl Child {
             events.push_back(Event::Degraded { part: "reading of Claude's screen".to_owned() });
         }
         view.ok()
+    }
+
+    /// The text in the prompt box, if there is any.
+    pub fn draft_text(&mut self, events: &mut VecDeque<Event>) -> Option<String> {
+        self.view(events)?.prompt_box.map(|shown| shown.text).filter(|text| !text.is_empty())
+    }
+
+    /// What a dialog is about that no rule names: its own first line.
+    pub fn dialog_subject(&self, dialog: Option<&str>) -> Option<String> {
+        let run = self.run.as_ref().filter(|_| dialog == Some("unknown"))?;
+        run.dialog_title.as_deref().map(topic_line)
     }
 
     /// What Claude waits for, in the words of the rules.
@@ -96,8 +108,7 @@ impl ChildRun {
         Some(paste)
     }
 
-    /// The screen must be read again: its prompt box is now compared with another text.
-    pub fn look_anew(&mut self) {
+    pub(super) fn look_anew(&mut self) {
         self.seen = u64::MAX;
         self.looked = Stamp(0);
     }

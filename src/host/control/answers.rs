@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use super::Control;
 use super::connection::ASKS_MS;
 use crate::core::time::Stamp;
+use crate::ipc::answers::RestartAnswer;
+use crate::ipc::message::{Code, Failure, error_line, ok_line};
 
 /// Requests that the supervisor has not answered yet.
 #[derive(Debug, Default)]
@@ -23,10 +25,11 @@ impl OwedAnswers {
 }
 
 impl Control {
-    /// A number for the supervisor with which its answer finds the request.
-    pub fn owe(&mut self, connection: u64, request: u64) -> u64 {
+    /// A number for the supervisor with which its answer finds the request; `asked`: its connection, and its id
+    /// there.
+    pub fn owe(&mut self, asked: (u64, u64)) -> u64 {
         let number = self.number();
-        self.owed.requests.insert(number, (connection, request));
+        self.owed.requests.insert(number, asked);
         number
     }
 
@@ -83,8 +86,18 @@ impl Control {
         }
     }
 
-    /// Takes the requests that wait for the end of a restart, each with its connection.
-    pub fn take_restart_waits(&mut self) -> Vec<(u64, u64)> {
-        self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect()
+    /// Answers the requests that wait for the end of a restart: with what came of it, or why there is none.
+    pub fn settle_restarts(&mut self, outcome: &Result<RestartAnswer, String>, now: Stamp) {
+        let waiting: Vec<(u64, u64)> =
+            self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect();
+        for (id, request) in waiting {
+            let line = match outcome {
+                Ok(done) => ok_line(request, done),
+                Err(why) => {
+                    error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` says more"))
+                }
+            };
+            self.send(id, &line, now);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The control socket: accepts connections, and says when a socket file that vanished is to be bound again.
 
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use super::Control;
 use super::connection::Connection;
@@ -24,6 +24,16 @@ const MAX_OUTSIDE: usize = 8;
 pub(in crate::host) const TURN: u32 = 64;
 
 impl Control {
+    /// The connection to the process that started this host: it is about to attach. The two already know each
+    /// other, because the client existed before the child.
+    pub fn admit_launcher(&mut self, socket: UnixStream, now: Stamp) -> Option<u64> {
+        let stream = FrameStream::new(socket).ok()?;
+        let (pid, _) = stream.peer().unwrap_or_default();
+        let mut connection = Connection::new(stream, pid, now);
+        (connection.greeted, connection.peer) = (true, Some(Peer::Person));
+        Some(self.admit(connection))
+    }
+
     /// Asks for a socket file that vanished to be bound again, a moment later, so as not to disturb whoever
     /// removes the directory.
     pub fn rebind_soon(&mut self, now: Stamp) {

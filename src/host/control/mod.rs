@@ -10,6 +10,7 @@
 //! | `listener` | connections are accepted; when a socket file that vanished is bound again |
 //! | `peer` | who is at the other end, and what they may ask for |
 //! | `connection` | one connection: its stream and its time limits |
+//! | `client_links` | a client's connection, as its terminal uses it |
 //! | `incoming` | what arrives on it, in turns |
 //! | `answers` | requests whose answer is still owed |
 //! | `unanswered_hooks` | hook calls that are held |
@@ -17,6 +18,7 @@
 //! | `picture` | the screen as `hopty screen` and the dashboard receive it |
 
 mod answers;
+mod client_links;
 pub(super) mod connection;
 mod incoming;
 mod listener;
@@ -41,12 +43,11 @@ use crate::ipc::frame::{Frame, MAX_PAYLOAD};
 use crate::ipc::message::{HostHello, PROTOCOL, Request};
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use answers::OwedAnswers;
-use unanswered_hooks::HookCalls;
 use waits::Waits;
 
 pub(super) use connection::Connection;
 pub(super) use listener::TURN;
-pub(super) use unanswered_hooks::OpenHookCall;
+pub(super) use unanswered_hooks::{HookCalls, OpenHookCall};
 pub(super) use waits::{Awaited, WaitOutcome, WaitScene};
 
 /// What arrived on a connection.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::waits::Awaited;
 use super::*;
 use crate::core::claude::hooks;
+use crate::ipc::answers::RestartAnswer;
 use crate::ipc::frame::tag;
 use crate::ipc::stream::FrameStream;
 use peer::Peer;
@@ -207,7 +208,7 @@ fn silence_closes_a_connection_that_waits_for_nothing() {
     let (asks, _other) = place.greeted(Peer::Person);
     let (owed, _third) = place.greeted(Peer::Person);
     let (waits, _fourth) = place.greeted(Peer::Person);
-    let number = place.control.owe(owed, 9);
+    let number = place.control.owe((owed, 9));
     let wanted = Awaited::Condition(serde_json::from_value(json!({"for": "exit"})).unwrap());
     place.control.waits.add(waits, 1, wanted, NOW).unwrap();
     assert!(place.control.waits.add(waits, 2, wanted, NOW).is_err());
@@ -225,13 +226,18 @@ fn silence_closes_a_connection_that_waits_for_nothing() {
 #[test]
 fn the_end_of_a_restart_answers_each_once() {
     let mut place = place();
-    let (first, _far) = place.greeted(Peer::Person);
+    let (first, far) = place.greeted(Peer::Person);
     let (second, _other) = place.greeted(Peer::Person);
     place.control.waits_for_restart(first, 1);
     place.control.waits_for_restart(second, 2);
     place.control.waits_no_more(second);
-    assert_eq!(place.control.take_restart_waits(), [(first, 1)]);
-    assert!(place.control.take_restart_waits().is_empty());
+    place.control.settle_restarts(&Err("it was cancelled".to_owned()), NOW);
+    place.control.settle_restarts(&Ok(RestartAnswer::default()), NOW);
+    drop(place.control);
+    let answers: Vec<String> = BufReader::new(far).lines().map(Result::unwrap).collect();
+    assert_eq!(answers.iter().filter(|line| line.contains("\"id\":1")).count(), 1, "{answers:?}");
+    assert!(answers.last().unwrap().contains("it was cancelled"), "{answers:?}");
+    let mut place = self::place();
     let key = place.control.owe_key();
     assert!(
         !place.control.settle_key(key + 1) && place.control.settle_key(key) && !place.control.settle_key(key)

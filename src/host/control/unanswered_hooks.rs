@@ -1,12 +1,18 @@
 //! Hook calls that have no answer yet: Claude waits for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::Control;
 use crate::core::claude::hooks;
+use crate::core::claude::transcript_facts::TranscriptFacts;
+use crate::core::handoff::operation::{Cut, at_a_boundary};
+use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::Want;
-use crate::core::supervisor::event::{HookEvent, PromptOf};
+use crate::core::supervisor::compaction::Compaction;
+use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
+use crate::ipc::answers::HookReply;
+use crate::ipc::message::ok_line;
 
 /// A hook call without an answer yet.
 #[derive(Debug)]
@@ -27,6 +33,13 @@ impl OpenHookCall {
         let hook = &self.call.hook;
         let persons = matches!(hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
         self.call.prompt.as_deref().filter(|_| persons && hook.event == HookEvent::UserPromptSubmit)
+    }
+
+    /// Whether a prompt was submitted with it in this conversation.
+    pub fn is_prompt_in(&self, conversation: Option<&ConversationId>) -> bool {
+        let hook = &self.call.hook;
+        let of_this = !hook.agent && hook.conversation.as_ref() == conversation;
+        of_this && self.call.prompt.is_some() && hook.event == HookEvent::UserPromptSubmit
     }
 }
 
@@ -50,22 +63,78 @@ impl HookCalls {
         self.calls.get(&id)
     }
 
-    pub fn get_mut(&mut self, id: u64) -> Option<&mut OpenHookCall> {
-        self.calls.get_mut(&id)
-    }
-
     /// A call that is answered now.
     pub fn remove(&mut self, id: u64) -> Option<OpenHookCall> {
         self.calls.remove(&id)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut OpenHookCall)> {
-        self.calls.iter_mut().map(|(id, call)| (*id, call))
-    }
-
     /// Whether any waits for lines of the transcript.
     pub fn await_lines(&self) -> bool {
         self.calls.values().any(|call| call.awaits.is_some())
+    }
+
+    /// A call waits for lines of the transcript. False: it is no longer there.
+    pub fn await_line(&mut self, id: u64, want: Want, until: Stamp) -> bool {
+        self.calls.get_mut(&id).map(|call| call.awaits = Some((want, until))).is_some()
+    }
+
+    /// Reports the calls whose lines have come. `facts`: of a transcript that was read to its end. Returns
+    /// whether one of them is Claude's own.
+    pub fn report_lines(&mut self, facts: &TranscriptFacts, events: &mut VecDeque<Event>) -> bool {
+        let mut heard = false;
+        for (id, waiting) in &mut self.calls {
+            let Some((want, _)) = waiting.awaits else { continue };
+            let uses = || waiting.call.tool_uses.iter().map(String::as_str);
+            let found = match (want, &waiting.call.last_message) {
+                (Want::Assistant, Some(text)) => facts.last_text_is(text),
+                (Want::Assistant, None) => facts.has_assistant_with(uses()),
+                (Want::Results, _) => facts.has_results(uses()),
+                (Want::Prompt, _) => false,
+            };
+            if found {
+                waiting.awaits = None;
+                heard |= want == Want::Assistant;
+                events.push_back(Event::Lines { id: *id, found, cut: cut(want, Some(facts)) });
+            }
+        }
+        heard
+    }
+
+    /// Reports the calls whose time for their lines is up.
+    pub fn report_late_lines(
+        &mut self,
+        now: Stamp,
+        facts: Option<&TranscriptFacts>,
+        events: &mut VecDeque<Event>,
+    ) {
+        for (id, waiting) in &mut self.calls {
+            if let Some((want, _)) = waiting.awaits.take_if(|(_, until)| *until <= now) {
+                events.push_back(Event::Lines { id: *id, found: false, cut: cut(want, facts) });
+            }
+        }
+    }
+
+    /// The record for a PreCompact call is saved, or failed: now the call is handled. `changes`: the settings
+    /// that run code and have changed since a person accepted them.
+    pub fn settle_record(
+        &mut self,
+        id: u64,
+        saved: Result<HandoffId, String>,
+        changes: impl FnOnce() -> Vec<String>,
+    ) -> Option<Event> {
+        let call = self.calls.get_mut(&id).filter(|call| call.saves.is_some())?;
+        call.saves = None;
+        let mut hook = call.call.hook.clone();
+        let changed = if hook.auto { changes() } else { Vec::new() };
+        let unable = match &saved {
+            Err(why) => Some(format!("hopty cannot save a record: {why}")),
+            Ok(_) if !changed.is_empty() => {
+                Some(format!("settings that run code have changed since launch: {}", changed.join(", ")))
+            }
+            Ok(_) => None,
+        };
+        hook.compaction = Some(Compaction { record: saved.ok(), unable });
+        Some(Event::Hook { id, hook })
     }
 
     /// When to continue one without its lines.
@@ -85,7 +154,19 @@ impl HookCalls {
     }
 }
 
+/// What a stop now would interrupt.
+fn cut(want: Want, facts: Option<&TranscriptFacts>) -> Cut {
+    facts.filter(|_| want == Want::Assistant).map_or(Cut::Free, |facts| at_a_boundary(facts).cut())
+}
+
 impl Control {
+    /// Answers a hook call that it is held.
+    pub fn hold_hook(&mut self, id: u64, now: Stamp) {
+        if let Some((connection, request)) = self.hooks.get(id).map(|call| (call.connection, call.request)) {
+            self.send(connection, &ok_line(request, &HookReply::hold()), now);
+        }
+    }
+
     /// A hook is called; gives its number.
     pub fn hold_call(&mut self, call: OpenHookCall) -> u64 {
         let id = self.number();

@@ -175,7 +175,9 @@ pub(in crate::host) struct WaitScene<'host> {
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::host) enum WaitOutcome {
     /// Whether the condition holds; with the session object.
-    Session { met: bool },
+    Session {
+        met: bool,
+    },
     /// The screen of a `wait` for text.
     Screen(RowsAnswer),
     /// The answer to a `watch`.

@@ -18,6 +18,7 @@ use crate::core::compat::{About, LayoutPlace};
 use crate::core::handoff::capture::HandoffOrigin;
 use crate::core::handoff::entry::HandoffKind;
 use crate::core::handoff::redact::redact_words;
+use crate::core::handoff::text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, LABEL_HINT, SessionName, change_labels};
 use crate::core::input::prefix_command::ORDERS;
 use crate::core::supervisor::Agent;
@@ -26,6 +27,7 @@ use crate::core::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
 use crate::fs::session::NameLock;
 use crate::host::cast_recording::CastSubject;
+use crate::host::observer::SessionFiles;
 use crate::host::start::Launch;
 use crate::host::start::session_dir::PrivateStateDir;
 use crate::ipc::message::{Code, Failure};
@@ -79,6 +81,16 @@ impl SessionIdentity {
         words.map(OsStr::to_string_lossy).map(Cow::into_owned).collect()
     }
 
+    /// The session, for a scan of its files.
+    pub fn session_files(&self, socket: &Path) -> SessionFiles {
+        SessionFiles {
+            dir: self.dir.clone(),
+            name: self.name().clone(),
+            session_dir: self.claim.dir.clone(),
+            socket: socket.to_owned(),
+        }
+    }
+
     /// Where recordings are kept for which no file was named.
     pub fn recordings(&self) -> PathBuf {
         self.claim.dir.join("recordings")
@@ -100,6 +112,11 @@ impl SessionIdentity {
         let (wanted, name) = (&self.launch.name, self.name());
         let asked = self.launch.title.is_some() && name != wanted;
         asked.then(|| format!("the name {wanted} is taken: this session is {name}"))
+    }
+
+    /// The next conversation has this name.
+    pub fn rename_conversation(&mut self, name: Option<&str>) {
+        self.launch.title = name.map(safe_line).or(self.launch.title.take());
     }
 
     /// Adds labels and removes others; all of them or none. Returns whether that changes them.

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use super::{JobEvent, Jobs};
 use crate::claude::start_code::{StartCode, StartCodePaths};
 use crate::core::claude::settings_code::{CodeDigest, KeyChange};
+use crate::core::ids::HandoffId;
+use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
+use crate::host::control::HookCalls;
 use crate::host::identity::SessionIdentity;
 
 /// How long reading them may take, in ms: hopty does not wait for a hanging disk, and starts nothing
@@ -158,6 +161,19 @@ impl Jobs {
         self.read(move || {
             JobEvent::Accepted(now, dirs.iter().map(|dir| CodeFound::read(&places, dir)).collect())
         });
+    }
+
+    /// The record for a PreCompact call is saved, or failed. `found`: the settings that run code, if they could
+    /// be read. Returns the call, now that it can be handled.
+    pub fn settle_record(
+        &self,
+        hooks: &mut HookCalls,
+        id: u64,
+        saved: Result<HandoffId, String>,
+        found: Option<&CodeFound>,
+    ) -> Option<Event> {
+        let unreadable = || vec![UNREADABLE.to_owned()];
+        hooks.settle_record(id, saved, || found.map_or_else(unreadable, |found| self.code.changes(found)))
     }
 
     /// A restart may lead into any directory that Claude trusts: its current settings are the basis of

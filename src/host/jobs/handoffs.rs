@@ -13,7 +13,9 @@ use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::entry::Claim;
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
+use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::action::RestartBy;
+use crate::core::supervisor::phase::StartKind;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
@@ -30,6 +32,32 @@ use crate::sys::process::start_ticks;
 pub(in crate::host) struct RestartReason {
     pub sentence: String,
     pub by: Option<RestartBy>,
+}
+
+impl RestartReason {
+    /// hopty's own line between two runs, while the old one is being stopped.
+    pub fn handover_line(&self, supervisor: &Supervisor) -> String {
+        let fill = supervisor.fill();
+        // A person who requested the restart knows the reason.
+        let full = match self.by {
+            Some(RestartBy::Level) if fill.is_by_size(&supervisor.levels()) => {
+                format!("transcript of {} KiB, ", fill.bytes / 1024)
+            }
+            Some(RestartBy::Level) if fill.tokens > 0 => format!("context {} % full, ", fill.percent()),
+            _ => String::new(),
+        };
+        let next = supervisor.phase().next_run();
+        let into = match (next.and_then(|next| next.handoff.as_ref()), next) {
+            (Some(id), _) => format!("handing over as {id}"),
+            (None, Some(plan)) if plan.start == StartKind::Resume => {
+                let id = |id: Option<&ConversationId>| id.map(ToString::to_string).unwrap_or_default();
+                let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
+                format!("back in conversation {back}; to return to the newer one: `hopty --resume {newer}`")
+            }
+            (None, _) => "starting a fresh conversation".to_owned(),
+        };
+        format!("hopty: {full}{into}")
+    }
 }
 
 /// A handoff that is being delivered.
@@ -179,6 +207,13 @@ impl Jobs {
         // A hand-over waits for this answer, and so does every later one.
         let failed = |_| JobEvent::NotSaved("the worker failed".to_owned());
         self.work(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
+    }
+
+    /// Claude's last message may be its note in a tool loop.
+    pub fn hear_note(&mut self, facts: Option<&TranscriptFacts>) {
+        if let Some(facts) = facts {
+            self.note.hear(facts.last_text());
+        }
     }
 
     /// The brief of this handoff, if it is the one on its way.

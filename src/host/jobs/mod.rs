@@ -33,6 +33,7 @@ mod session_file;
 
 use std::io;
 use std::os::unix::net::UnixListener;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use crate::core::claude::settings_code::CodeDigest;
@@ -47,7 +48,7 @@ use crate::host::cast_recording::{CastOrder, remove_old};
 use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::PollToken;
 use crate::host::identity::RestoredFiles;
-use crate::host::observer::{FileReader, ScanResult};
+use crate::host::observer::{FileReader, ScanOrder, ScanResult, SessionFiles};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
 use code_approval::CodeApproval;
@@ -60,8 +61,10 @@ pub(super) use code_approval::CodeFound;
 pub(super) use conversation_page::no_conversation_page;
 pub(super) use handoffs::{Brief, RestartReason};
 pub(super) use journal_writer::JournalEvent;
-pub(super) use lineage::ClaudeFiles;
 pub(super) use note::NoteState;
+
+/// How long the reader's thread waits for another scan, in ms.
+const REST_MS: u64 = 2000;
 
 /// What a job has brought.
 #[derive(Debug)]
@@ -186,9 +189,20 @@ impl Jobs {
         }
     }
 
-    /// Whether the reader's thread runs and has nothing to do.
-    pub fn reader_idles(&self) -> bool {
-        self.reader.fd().is_some() && !self.reader.is_busy()
+    /// When the reader's thread ends because nobody has needed it for a while. `scan_began`: when the last
+    /// scan began.
+    pub fn reader_rests_at(&self, scan_began: Stamp) -> Option<Stamp> {
+        let idles = self.reader.fd().is_some() && !self.reader.is_busy();
+        idles.then(|| scan_began.after(REST_MS))
+    }
+
+    /// Has Claude's files read.
+    pub fn scan(&mut self, mut reader: Box<FileReader>, order: ScanOrder, session: SessionFiles) {
+        self.read(move || {
+            // A failed scan costs only its own findings.
+            let result = catch_unwind(AssertUnwindSafe(|| reader.scan(order, &session))).unwrap_or_default();
+            JobEvent::Scanned(reader, Box::new(result))
+        });
     }
 
     /// Ends the reader's thread when it is idle.

@@ -4,11 +4,11 @@
 
 use crate::core::claude::carry_over::CarriedPrompt;
 use crate::core::claude::pasted_prompt::{PromptPlace as Found, SentPrompt};
-use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::Event;
 use crate::core::time::{Stamp, WallTime};
+use crate::host::observer::ObservedTranscript;
 
 /// How far in the past the line of a prompt may be dated, in ms: Claude records the time of the Enter.
 const EARLIER_MS: i64 = 10_000;
@@ -118,11 +118,11 @@ impl CarriedPrompts {
         self.awaits.map(|(_, until)| until)
     }
 
-    /// Reports whether the line is there, or that its time is up. `facts`: of the transcript, if it has been
-    /// read to its end.
-    pub fn report_line(&mut self, now: Stamp, facts: Option<&mut TranscriptFacts>) -> Option<Event> {
+    /// Reports whether the line is there, or that its time is up. `whole`: the transcript, if it has been read
+    /// to its end.
+    pub fn report_line(&mut self, now: Stamp, whole: Option<&mut ObservedTranscript>) -> Option<Event> {
         let (id, until) = self.awaits?;
-        let found = facts.is_some_and(|facts| facts.take_found().is_some());
+        let found = whole.is_some_and(|transcript| transcript.facts.take_found().is_some());
         if !found && until > now {
             return None;
         }
@@ -143,13 +143,9 @@ impl CarriedPrompts {
         }
     }
 
-    /// What the transcript of `conversation` says about the prompt that began it. `run`: the current run.
-    pub fn report(
-        &mut self,
-        run: u32,
-        conversation: &ConversationId,
-        facts: &mut TranscriptFacts,
-    ) -> Option<Event> {
+    /// What the transcript says about the prompt that began its conversation. `run`: the current run.
+    pub fn report(&mut self, run: u32, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
+        let ObservedTranscript { conversation, facts, .. } = transcript?;
         let conversation = conversation.clone();
         let on_its_way = self.taken.as_ref().is_some_and(|(_, of)| run > *of);
         if on_its_way && facts.take_found() == Some(Found::Prompt) {
@@ -177,6 +173,7 @@ fn to_be_found(prompt: &CarriedPrompt, WallTime(now): WallTime) -> Option<SentPr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::claude::tasks::Tasks;
 
     const NOW: WallTime = WallTime(1_800_000_000_000);
 
@@ -197,7 +194,9 @@ mod tests {
         let mut carried = CarriedPrompts::default();
         assert_eq!(carried.report_line(Stamp(0), None), None);
         carried.await_line(7, Stamp(100));
-        assert_eq!(carried.report_line(Stamp(99), Some(&mut TranscriptFacts::new())), None);
+        let of = "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap();
+        let mut transcript = ObservedTranscript::new(of, &Tasks::default());
+        assert_eq!(carried.report_line(Stamp(99), Some(&mut transcript)), None);
         let late = Event::Lines { id: 7, found: false, cut: Cut::Free };
         assert_eq!(carried.report_line(Stamp(100), None), Some(late));
         assert_eq!(carried.deadline(), None);

@@ -20,18 +20,27 @@ const WRITE_LIMIT: Duration = Duration::from_secs(1);
 const SHOWN_MOST: usize = 500;
 
 /// The draft in Claude's prompt box: what was typed since the last submit, and the copy for the next run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::host) struct PromptDraft {
     /// Labels the person's keys that went to the child.
     labels: Classifier,
     typed: Draft,
     /// The draft of the old run, to be typed into the new one.
     saved: Vec<u8>,
+    /// The program has a prompt box.
+    has_box: bool,
 }
 
 impl PromptDraft {
+    pub fn new(has_box: bool) -> Self {
+        PromptDraft { labels: Classifier::default(), typed: Draft::default(), saved: Vec::new(), has_box }
+    }
+
     /// A person's keys are on their way to the child.
     pub fn note(&mut self, bytes: &[u8]) {
+        if !self.has_box {
+            return;
+        }
         let mut pieces = Vec::new();
         self.labels.feed(bytes, &mut pieces);
         self.typed.take(bytes, &pieces);
@@ -76,7 +85,7 @@ impl PromptDraft {
 
     /// A new run gets the saved draft, and its own draft begins.
     pub fn take_saved(&mut self) -> Vec<u8> {
-        std::mem::take(self).saved
+        std::mem::replace(self, PromptDraft::new(self.has_box)).saved
     }
 
     /// Whether the typed bytes alone explain the text in the box.
@@ -90,7 +99,7 @@ impl PromptDraft {
 
 /// Whether the run that just ended leaves its draft to the next one, or to the person. A restart has saved it
 /// before.
-pub(in crate::host) fn leaves_draft(phase: &Phase) -> bool {
+pub(super) fn leaves_draft(phase: &Phase) -> bool {
     match phase {
         Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
         Phase::Closed { cause, .. } => {
@@ -156,7 +165,7 @@ mod tests {
 
     #[test]
     fn without_a_box_the_typed_bytes_are_the_draft() {
-        let mut draft = PromptDraft::default();
+        let mut draft = PromptDraft::new(true);
         draft.note(b"first\rsecond");
         draft.save(None);
         assert_eq!(draft.saved(), b"second");

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `client_input` | one client's input: its labels, and what went nowhere yet |
+//! | `prefix_keys` | hopty's own commands in it |
 //! | `routing` | where labelled input goes |
 //! | `held_input` | input that is held during a hand-over and typed afterwards |
 //! | `send_queue` | what scripts type |
@@ -13,11 +14,15 @@ mod carried_prompts;
 mod client_input;
 mod drafts;
 mod held_input;
+mod prefix_keys;
 mod routing;
 mod send_queue;
 
 use std::path::PathBuf;
 
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::event::PromptOf;
+use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use carried_prompts::CarriedPrompts;
 use drafts::PromptDraft;
@@ -25,14 +30,15 @@ use held_input::HeldInput;
 use send_queue::SendQueue;
 
 pub(super) use client_input::ClientInput;
-pub(super) use drafts::{leaves_draft, paste};
+pub(super) use drafts::paste;
 pub(super) use held_input::{InputFocus, Keystrokes, TypingTarget};
+pub(super) use prefix_keys::{InputPart, PageKey};
 pub(super) use routing::{KeyRoute, answers};
 pub(super) use send_queue::script_keys;
 
 /// Input that waits to be typed. Each prompt and key has exactly one owner until a run has read it or it is
 /// saved to a file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Keyboard {
     pub held: HeldInput,
     pub draft: PromptDraft,
@@ -43,6 +49,37 @@ pub(super) struct Keyboard {
 }
 
 impl Keyboard {
+    /// Nothing was typed yet. Only Claude has a prompt box whose draft outlives it.
+    pub fn new(agent: Agent) -> Self {
+        Keyboard {
+            held: HeldInput::default(),
+            draft: PromptDraft::new(agent == Agent::Claude),
+            queue: SendQueue::default(),
+            carried: CarriedPrompts::default(),
+            unsent: None,
+        }
+    }
+
+    /// Who wrote the prompt that a hook tells of, if it is not Claude's own: `raw` as Claude sent it, `prompt`
+    /// as it was read. `run`: the run, if it is of the conversation that hopty follows.
+    pub fn author_of(&self, raw: Option<&str>, prompt: Option<&str>, run: Option<u32>) -> PromptOf {
+        if raw.is_some_and(|prompt| self.queue.is(prompt)) {
+            return PromptOf::Sent;
+        }
+        match run.zip(prompt) {
+            Some((run, prompt)) if self.carried.begins(run, prompt) => PromptOf::Ours,
+            _ => PromptOf::Person,
+        }
+    }
+
+    /// A run has ended unexpectedly, and its screen still shows its box: whether the draft there would be
+    /// lost. `ours`: hopty has typed into the box.
+    pub fn would_lose_draft(&self, phase: &Phase, ours: bool) -> bool {
+        // An earlier saved draft has not been typed yet. Text from hopty or a script is not a person's.
+        let is_saved = !self.draft.saved().is_empty();
+        drafts::leaves_draft(phase) && !ours && !self.queue.is_submitting() && !is_saved
+    }
+
     /// A hand-over is over. `with_draft`: the new run gets the prompts and the draft of the old one first.
     pub fn release(&mut self, now: Stamp, with_draft: bool) {
         if with_draft {
@@ -79,12 +116,13 @@ impl Keyboard {
 mod tests {
     use super::*;
     use crate::core::input::InputClass;
+    use crate::ipc::message::Send;
 
     #[test]
     fn what_no_run_has_got_is_kept_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let own = dir.path().join("unsent.txt");
-        let mut keyboard = Keyboard::default();
+        let mut keyboard = Keyboard::new(Agent::Claude);
         keyboard.carried.found_queued(vec!["queued"]);
         keyboard.draft.note(b"draft ");
         keyboard.draft.save(None);
@@ -98,8 +136,27 @@ mod tests {
     }
 
     #[test]
+    fn a_prompt_has_one_author() {
+        let mut keyboard = Keyboard::new(Agent::Claude);
+        let sent = keyboard.queue.next_prompt(&Send {
+            text: Some("sent".to_owned()),
+            submit: true,
+            ..Send::default()
+        });
+        keyboard.queue.submit(1, sent.unwrap());
+        keyboard.carried.found_queued(vec!["carried"]);
+        keyboard.carried.take_first_queued(1);
+        let author = |prompt, run| keyboard.author_of(Some(prompt), Some(prompt), run);
+        assert_eq!(author("sent", Some(2)), PromptOf::Sent);
+        assert_eq!(author("carried", Some(2)), PromptOf::Ours);
+        assert_eq!(author("carried", Some(1)), PromptOf::Person, "the run in which it was submitted");
+        assert_eq!(author("carried", None), PromptOf::Person, "another conversation");
+        assert_eq!(author("typed", Some(2)), PromptOf::Person);
+    }
+
+    #[test]
     fn a_prompt_that_comes_back_is_submitted_again_or_stands_in_the_draft() {
-        let mut keyboard = Keyboard::default();
+        let mut keyboard = Keyboard::new(Agent::Claude);
         for (submit, draft) in [(true, &b""[..]), (false, b"\x1b[200~first\x1b[201~")] {
             keyboard.carried.found_queued(vec!["first", "second"]);
             keyboard.carried.take_first_queued(1);

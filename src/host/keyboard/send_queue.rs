@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use base64::prelude::{BASE64_STANDARD, Engine};
 
 use super::drafts::paste;
-use crate::core::claude::pasted_prompt::{NotSubmittable, SentPrompt};
+use crate::core::claude::pasted_prompt::{NotSubmittable, PromptPlace, SentPrompt};
 use crate::core::input::names;
 use crate::core::input::{Classifier, InputPiece};
 use crate::core::screen_mark::ScreenMark;
@@ -17,6 +17,7 @@ use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::event::Event;
 use crate::core::time::Stamp;
 use crate::host::child::InputModes;
+use crate::host::observer::ObservedTranscript;
 use crate::ipc::answers::SendAnswer;
 use crate::ipc::message::{Code, Failure, SEND_MAX, Send};
 
@@ -139,6 +140,17 @@ impl SendQueue {
         let submitting = self.submitting.as_mut()?;
         submitting.sent.entered(at);
         Some(submitting.sent.clone())
+    }
+
+    /// Whether the transcript has the prompt that is on its way. If only the transcript reports turns, this one
+    /// has begun.
+    pub fn report(&self, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
+        let transcript = transcript.filter(|_| self.is_submitting())?;
+        let queued = transcript.facts.take_found()? == PromptPlace::Queued;
+        if !queued {
+            transcript.report_turn(false);
+        }
+        Some(Event::Taken { queued })
     }
 
     /// The supervisor has answered request `number`. Returns whether that was the prompt on its way.

@@ -3,7 +3,7 @@
 //!
 //! [`Notifier`] decides nothing about when ([`NotificationQueue`] does) and runs nothing on the loop: a
 //! command that hangs or fails costs a line of `host.log`. What goes to terminals comes out of
-//! [`Notifier::terminal_bytes`], to be written between two sequences of the program (`wiring/notifications`).
+//! [`Notifier::terminal_bytes`], to be written between two sequences of the program (`Terminals::ring`).
 //!
 //! | file | holds |
 //! |---|---|
@@ -22,6 +22,9 @@ use std::path::PathBuf;
 use crate::core::config;
 use crate::core::notify::{Notification, NotificationQueue};
 use crate::core::status::SessionStatus;
+use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::supervisor::event::{AttachKind, Event};
+use crate::core::supervisor::state::KnownState;
 use crate::core::time::{Stamp, WallTime};
 use crate::sys::worker::Worker;
 use command::{NotifyJob, NotifyResult};
@@ -64,14 +67,33 @@ impl Notifier {
         }
     }
 
-    /// Sends what is due. `day_ms`: the local time of day, in ms.
-    pub fn due(&mut self, now: Stamp, day_ms: u64) -> Vec<Notification> {
-        self.queue.due(now, self.config.quiet_hours.left(day_ms))
+    /// An event and everything that follows from it were handled; this is the state now.
+    pub fn watch(&mut self, event: &Event, state: &KnownState, now: Stamp) {
+        // Who attaches looks.
+        if matches!(event, Event::Attached { how, .. } if *how != AttachKind::Watches) {
+            self.queue.typed(now);
+        }
+        self.queue.state(now, state);
     }
 
-    /// Whether nothing may ring at this time of day.
-    pub fn is_quiet(&self, day_ms: u64) -> bool {
-        self.config.quiet_hours.left(day_ms).is_some()
+    /// A decision was made. Returns the notification of the session's end, which is sent at once. `cooling`:
+    /// another run follows; `day_ms`: the local time of day, in ms.
+    pub fn decided(
+        &mut self,
+        decision: &Decision,
+        cooling: bool,
+        now: Stamp,
+        day_ms: u64,
+    ) -> Option<Notification> {
+        self.queue.decided(now, decision, cooling);
+        let cause = decision.cause.filter(|_| decision.kind == DecisionKind::SessionEnded)?;
+        let told = self.queue.ended(now, cause, &decision.sentence);
+        told.filter(|_| self.config.quiet_hours.left(day_ms).is_none())
+    }
+
+    /// Takes what is due. `day_ms`: the local time of day, in ms.
+    pub fn due(&mut self, now: Stamp, day_ms: u64) -> Vec<Notification> {
+        self.queue.due(now, self.config.quiet_hours.left(day_ms))
     }
 
     /// Sends a notification through every channel. `at`: the wall clock time of the event.

@@ -41,20 +41,31 @@ pub(super) use file_reader::{
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
 pub(super) use session_topic::topic_line;
 pub(super) use transcript::ObservedTranscript;
-pub(super) use usage_limits::time_left;
+pub(super) use usage_limits::limit_anew;
 
 use crate::core::claude::args::OwnArgs;
+use crate::core::claude::hooks::HookInput;
 use crate::core::claude::model::Model;
+use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::claude::statusline::StatusLine;
 use crate::core::claude::tasks::Tasks;
+use crate::core::claude::transcript_facts::TranscriptFacts;
+use crate::core::config::Config;
+use crate::core::handoff::text::cut_bytes;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::supervisor::event::Event;
+use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::Stamp;
 use crate::fs::watch::{POLL_AT_REST_MS, POLL_MS, Watcher, pause};
 use file_reader::FollowTranscript;
 use scan_queue::ScanQueue;
 use transcript_growth::TranscriptWatch;
+
+/// How long a call or a request waits for a scan of Claude's earlier output at most, in ms: a hanging disk
+/// must not block anybody, and a hook gives up on a host that is silent for long.
+const SCAN_MS: u64 = 150;
+/// The longest working directory that is accepted from a hook, in bytes.
+const MAX_DIR: usize = 4096;
 
 /// What is known of Claude's files, and when they are read next.
 #[derive(Debug)]
@@ -90,10 +101,12 @@ pub(super) struct Observer {
     turns_by_transcript: bool,
     /// When the files were last polled.
     polled: Stamp,
+    /// How long a call or a request waits for a scan, in ms.
+    patience_ms: u64,
 }
 
 impl Observer {
-    pub fn new(reader: FileReader, own: &OwnArgs, claude: bool, configured_window: u64) -> Self {
+    pub fn new(reader: FileReader, own: &OwnArgs, claude: bool, config: &Config) -> Self {
         Observer {
             scans: ScanQueue::new(reader),
             transcript: None,
@@ -108,10 +121,11 @@ impl Observer {
             early_status_line: None,
             own: own.clone(),
             claude,
-            configured_window,
+            configured_window: config.context.window,
             told_polling: false,
             turns_by_transcript: false,
             polled: Stamp(0),
+            patience_ms: SCAN_MS.min(config.hooks.ack.ms() / 2),
         }
     }
 
@@ -140,7 +154,7 @@ impl Observer {
     }
 
     /// Asks for the sessions file.
-    pub fn scan_sessions_file(&mut self) {
+    fn scan_sessions_file(&mut self) {
         self.scans.want().sessions_file = true;
     }
 
@@ -219,28 +233,29 @@ impl Observer {
     }
 
     /// A hook call waits for a scan that starts after it, which also checks the transcript that the call
-    /// names.
+    /// names. `followed`: the conversation that the supervisor knows.
     pub fn hook_waits(
         &mut self,
-        until: Stamp,
+        now: Stamp,
         (connection, request): (u64, u64),
         event: String,
         payload: Value,
+        followed: Option<&ConversationId>,
     ) {
         let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
+        // A hook's claim about another conversation is believed only if Claude's own file agrees.
+        if of.as_ref() != followed {
+            self.scan_sessions_file();
+        }
         let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
         let number = self.scans.check(named);
-        self.scans.ask(
-            until,
-            connection,
-            request,
-            AfterScan::Hook { number, event, payload, believed: false },
-        );
+        let waiter = AfterScan::Hook { number, event, payload, believed: false };
+        self.scans.ask(now.after(self.patience_ms), connection, request, waiter);
     }
 
     /// `hopty context` waits for a scan that starts after it.
-    pub fn context_waits(&mut self, until: Stamp, connection: u64, request: u64) {
-        self.scans.ask(until, connection, request, AfterScan::Context);
+    pub fn context_waits(&mut self, now: Stamp, connection: u64, request: u64) {
+        self.scans.ask(now.after(self.patience_ms), connection, request, AfterScan::Context);
     }
 
     /// The next request whose scan has finished or whose time is up.
@@ -263,6 +278,12 @@ impl Observer {
         self.transcript.as_ref()
     }
 
+    /// Its conversation and its path, once the path is known.
+    pub fn found_transcript(&self) -> Option<(&ConversationId, &Path)> {
+        let transcript = self.transcript.as_ref()?;
+        Some((&transcript.conversation, transcript.path()?))
+    }
+
     /// Its path, if known.
     pub fn transcript_path(&self) -> Option<&Path> {
         self.transcript.as_ref().and_then(ObservedTranscript::path)
@@ -270,6 +291,25 @@ impl Observer {
 
     pub fn transcript_mut(&mut self) -> Option<&mut ObservedTranscript> {
         self.transcript.as_mut()
+    }
+
+    /// Looks for a prompt in the transcript from now on.
+    pub fn seek(&mut self, sent: Option<SentPrompt>) {
+        if let (Some(sent), Some(transcript)) = (sent, &mut self.transcript) {
+            transcript.facts.seek(sent);
+        }
+    }
+
+    /// Looks for it no longer.
+    pub fn forget_sought(&mut self) {
+        if let Some(transcript) = &mut self.transcript {
+            transcript.facts.forget_sought();
+        }
+    }
+
+    /// The facts of the transcript.
+    pub fn facts(&self) -> Option<&TranscriptFacts> {
+        self.transcript.as_ref().map(|transcript| &transcript.facts)
     }
 
     /// The followed transcript, once it has been read to its end.
@@ -282,7 +322,7 @@ impl Observer {
     }
 
     /// A turn of the followed conversation begins or ends.
-    pub fn turn_boundary(&mut self, begins: bool, now: Stamp) {
+    fn turn_boundary(&mut self, begins: bool, now: Stamp) {
         let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
         if begins {
             self.watch.begin_turn(bytes);
@@ -291,11 +331,47 @@ impl Observer {
         }
     }
 
-    /// Whether a turn is over and is not in the transcript; true once. A disk that does not answer is told as
-    /// such.
-    pub fn transcript_stands(&mut self, now: Stamp) -> bool {
+    /// That a turn is over and Claude has not written it down, as a sentence without its full stop; once. A
+    /// disk that does not answer is told as such.
+    pub fn standing_transcript(&mut self, now: Stamp) -> Option<String> {
         let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
-        self.scans.is_reader_here() && self.watch.stands_still(now, bytes)
+        if !(self.scans.is_reader_here() && self.watch.stands_still(now, bytes)) {
+            return None;
+        }
+        let what = match self.transcript_path() {
+            Some(path) => format!("{} did not grow", path.display()),
+            None => "there is none".to_owned(),
+        };
+        Some(format!(
+            "Claude's last turn is not in its transcript ({what}): it can neither be resumed nor handed \
+             over. Check whether the disk is \
+             full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
+        ))
+    }
+
+    /// A hook was called. `is_current`: by Claude itself in the followed conversation; `cwd`: the directory
+    /// that it names; `dir`: the session's.
+    pub fn take_hook(
+        &mut self,
+        call: &HookInput,
+        is_current: bool,
+        cwd: Option<&str>,
+        dir: &Path,
+        now: Stamp,
+    ) {
+        if is_current {
+            if let Some(model) = &call.model {
+                self.model.start(model);
+            }
+            match call.hook.event {
+                HookEvent::UserPromptSubmit => self.turn_boundary(true, now),
+                HookEvent::Stop | HookEvent::StopFailure => self.turn_boundary(false, now),
+                _ => {}
+            }
+            let elsewhere = cwd.filter(|cwd| cwd.starts_with('/') && Path::new(cwd) != dir);
+            self.working_dir = elsewhere.map(|cwd| cut_bytes(cwd, MAX_DIR).to_owned());
+        }
+        self.note_dialog(call);
     }
 
     /// The person begins another job: the tasks of the one before do not belong to it.
@@ -363,11 +439,6 @@ impl Observer {
         true
     }
 
-    /// SessionStart named the model.
-    pub fn model_named(&mut self, model: &str) {
-        self.model.start(model);
-    }
-
     /// The model that the run was started with.
     pub fn started_model(&self) -> Option<&str> {
         self.model.started()
@@ -393,7 +464,8 @@ impl Observer {
         self.working_dir.as_deref()
     }
 
-    pub fn set_working_dir(&mut self, dir: Option<String>) {
-        self.working_dir = dir;
+    /// A run begins in the session's directory.
+    pub fn forget_working_dir(&mut self) {
+        self.working_dir = None;
     }
 }

@@ -18,7 +18,7 @@ pub(in crate::host) fn topic_line(text: &str) -> String {
 
 impl Observer {
     /// A hook was called: Claude asks a person for something, or does so no longer.
-    pub fn hook_called(&mut self, call: &HookInput) {
+    pub(super) fn note_dialog(&mut self, call: &HookInput) {
         match (call.hook.event, &call.hook.asks, &call.subject) {
             (_, Some(asks), Some(subject)) => self.dialog = Some((asks.clone(), topic_line(subject))),
             (HookEvent::PermissionRequest, ..) => self.dialog = None,
@@ -44,8 +44,9 @@ impl Observer {
         self.transcript().is_none_or(|transcript| transcript.facts.prompts().iter().next().is_none())
     }
 
-    /// Title, last prompt, tasks, model and cost of the followed conversation.
-    pub fn work(&self) -> WorkStatus {
+    /// Title, last prompt, tasks, model and cost of the followed conversation. `named`: what it was called when
+    /// it was started, which counts until Claude tells its name.
+    pub fn work(&self, named: Option<&str>) -> WorkStatus {
         let facts = self.transcript().map(|transcript| &transcript.facts);
         let reported = self.status_line.as_ref().map(|(line, _)| line).filter(|line| {
             self.transcript().is_some_and(|transcript| transcript.conversation == line.conversation)
@@ -58,6 +59,7 @@ impl Observer {
             title: facts
                 .and_then(|facts| facts.title())
                 .or(reported.and_then(|line| line.title.as_deref()))
+                .or(named)
                 .map(topic_line),
             prompt: facts
                 .and_then(|facts| facts.prompts().iter().last())

@@ -7,11 +7,16 @@ use serde_json::Value;
 
 use super::Observer;
 use crate::core::claude::statusline::LimitUsed;
-use crate::core::status::{LimitUse, Rfc3339};
+use crate::core::status::{LimitUse, LimitsStatus, ReachedLimit, Rfc3339};
+use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::limits::LimitKind;
-use crate::core::time::WallTime;
+use crate::core::supervisor::limits::{LimitKind, UsageLimitWait};
+use crate::core::time::{Stamp, WallTime};
 use crate::sys::clock::Clock;
+
+/// How much earlier than the loop's clock expects a limit must reset to be reported again, in ms: that clock
+/// stops while the machine sleeps.
+const SLEPT_MS: u64 = 5000;
 
 /// The percentage from which a limit counts as used up.
 const FULL: u64 = 100;
@@ -52,14 +57,39 @@ impl Observer {
         self.status_line.as_ref().map_or(&[], |(line, _)| &line.limits)
     }
 
+    /// The `limits` part of the session object. `reached`: the limit that the supervisor waits for.
+    pub fn limits(&self, reached: Option<UsageLimitWait>) -> LimitsStatus {
+        let resets_at = |seconds: u64| Some(Rfc3339(WallTime::of_seconds(seconds)));
+        LimitsStatus {
+            reached: reached
+                .map(|limit| ReachedLimit { kind: limit.kind.into(), resets_at: resets_at(limit.resets) }),
+            five_hour: self.limit_use(LimitKind::FiveHour),
+            seven_day: self.limit_use(LimitKind::SevenDay),
+        }
+    }
+
     /// How much of a limit is used up.
-    pub fn limit_use(&self, kind: LimitKind) -> Option<LimitUse> {
+    fn limit_use(&self, kind: LimitKind) -> Option<LimitUse> {
         let used = self.used().iter().find(|used| used.kind == kind)?;
         Some(LimitUse { percent: used.percent, resets_at: Some(Rfc3339(WallTime::of_seconds(used.resets))) })
     }
 }
 
+/// The limit that the supervisor waits for, if it resets earlier than the loop's clock expects: the machine
+/// may have slept, and the wall clock decides.
+pub(in crate::host) fn limit_anew(supervisor: &Supervisor, now: Stamp) -> Option<Event> {
+    let limit = supervisor.limit()?;
+    let left = time_left(limit.resets);
+    let conversation = supervisor.conversation()?.clone();
+    (limit.reset.since(now) > left + SLEPT_MS).then_some(Event::UsageLimit {
+        conversation,
+        limit: limit.kind,
+        left,
+        resets: limit.resets,
+    })
+}
+
 /// How long until then (seconds since 1970), in ms; 0 when it has passed.
-pub(in crate::host) fn time_left(resets: u64) -> u64 {
+fn time_left(resets: u64) -> u64 {
     u64::try_from(WallTime::of_seconds(resets).0.saturating_sub(Clock::wall().0)).unwrap_or(0)
 }

@@ -292,8 +292,8 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
                 .map(|_| host.session.paths.state.to_string_lossy().into_owned());
             host.keep_start_notices(&notices);
             tell(&socket, &StartReport::Up { name: host.name().clone(), told: notices, state });
-            if !detached {
-                host.expect(socket);
+            if !detached && let Some(id) = host.control.admit_launcher(socket, host.clock.now()) {
+                host.terminals.expect(id);
             }
             Ok(host)
         }

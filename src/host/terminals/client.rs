@@ -6,8 +6,9 @@ use super::capabilities::{Capabilities, Rendering};
 use super::output::STALL_MS;
 use super::scene::Scene;
 use super::scrollback::TerminalId;
-use super::viewport::Viewport;
-use crate::core::supervisor::event::AttachKind;
+use super::viewport::{StaleUntil, Viewport};
+use crate::core::input::InputClass;
+use crate::core::supervisor::event::{AttachKind, Event, KeyClass};
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
@@ -204,6 +205,22 @@ impl Client {
         matches!(self.via, Transport::Borrowed(_) | Transport::Relayed(_))
             && self.after_flush.is_none()
             && !self.leaving
+    }
+
+    /// Whether its terminal shows a page of hopty's own.
+    pub fn shows_page(&self) -> bool {
+        matches!(&self.viewport, Viewport::Stale { until: StaleUntil::Key, .. })
+    }
+
+    /// Its person types, or its terminal reports something: what the supervisor is told of it, for the child's
+    /// keys but not for hopty's. `length`: in bytes.
+    pub fn note_keys(&mut self, class: InputClass, length: u64, now: Stamp) -> Option<Event> {
+        let class = KeyClass::from(class);
+        if class == KeyClass::Report {
+            self.asked = None;
+        }
+        let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+        self.input.is_news(class, now).then_some(Event::Keys { client: self.number, class, bytes })
     }
 
     /// Whether it is relayed: its bytes travel over its connection.

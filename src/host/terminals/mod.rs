@@ -43,7 +43,6 @@ pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, TerminalInput};
 pub(super) use scene::{ClientLinks, Scene, ShownRun, TerminalEvent};
 pub(super) use undelivered::UnreadInput;
-pub(super) use viewport::{StaleUntil, Viewport};
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -189,6 +188,11 @@ impl Terminals {
 
     pub fn leads(&self, id: u64) -> bool {
         self.leader == Some(id)
+    }
+
+    /// Whether the program asks this client's terminal.
+    pub fn hears(&self, id: u64) -> bool {
+        self.leads(id) && self.client(id).is_some_and(Client::gets_bytes)
     }
 
     /// How many terminals are in use.

@@ -1,17 +1,28 @@
-//! What jobs have brought, and the journal's lines.
+//! What threads have brought, and what is written: the journal, recordings, the session's status and its file,
+//! notifications.
 
+use crate::core::ids::HandoffId;
+use crate::core::status::{HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, SessionSize, SessionStatus};
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
+use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
+use crate::core::visible::escaped;
+use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::host::Host;
+use crate::host::cast_recording::{CastOrder, SessionCast, UNASKED, cast_failure};
 use crate::host::identity::RestoredFiles;
 use crate::host::jobs::log::log;
 use crate::host::jobs::{JobEvent, JournalEvent, recalled_ask_answer};
-use crate::sys::clock::Clock;
+use crate::host::session_exit::HostExit;
+use crate::ipc::answers::RecordAnswer;
+use crate::ipc::message::{Failure, Record};
+use crate::sys::clock::{self, Clock, local};
 
 /// The version that journals name.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// What jobs have brought.
 impl Host {
     /// Handles what the jobs have brought.
     pub(in crate::host) fn take_jobs(&mut self) {
@@ -51,16 +62,26 @@ impl Host {
                     self.events.extend(notices.into_iter().map(|what| Event::Limited { what }));
                     self.events.push_back(Event::Saved { handoff: brief.id.clone(), mark: brief.mark });
                     self.session.channel.clone_from(&brief.made_in.1);
+                    let work = self.compat.handoff_saved(brief.material.as_deref());
                     self.jobs.brief = Some(*brief);
-                    self.write_layouts();
+                    self.do_compat(work);
                 }
                 JobEvent::NotSaved(error) => self.events.push_back(Event::SaveFailed { error }),
-                JobEvent::Recorded(hook, saved, found) => self.record_settled(hook, saved, found.as_ref()),
+                JobEvent::Recorded(hook, saved, found) => {
+                    let hooks = &mut self.control.hooks;
+                    self.events.extend(self.jobs.settle_record(hooks, hook, saved, found.as_ref()));
+                }
                 JobEvent::Failed(error) => log(error),
                 JobEvent::Limited(failed) => {
                     self.events.extend(failed.into_iter().map(|what| Event::Limited { what }))
                 }
-                JobEvent::Copied(due, copied) => self.backed_up(&due, copied),
+                JobEvent::Copied(due, made) => {
+                    let made = made.unwrap_or_else(|what| {
+                        self.events.push_back(Event::Limited { what });
+                        None
+                    });
+                    self.compat.copied(&due, made);
+                }
                 JobEvent::Known(dirs) => self.jobs.code.know(dirs),
                 JobEvent::CastOpened(number, opened, order) => self.cast_opened(number, opened, &order),
                 JobEvent::Page(client, text) => {
@@ -92,7 +113,11 @@ impl Host {
             self.write_session_file();
         }
         if lost {
-            self.renew_journal();
+            // The journal's file was deleted or moved away: another one begins.
+            let open = self.recorder.open_line(self.clock.now(), Clock::wall(), VERSION);
+            self.jobs.journal.renew(open);
+            let what = "The journal was deleted or moved: a new one continues from here".to_owned();
+            self.events.push_back(Event::Limited { what });
         }
         self.observer.scan_all();
     }
@@ -105,7 +130,10 @@ impl Host {
             JobEvent::Restored(Box::new(restored), listener)
         });
     }
+}
 
+/// The journal.
+impl Host {
     /// Opens the journal of this session with its first line.
     pub(in crate::host) fn begin_journal(&mut self) -> std::io::Result<()> {
         let now = self.clock.now();
@@ -120,14 +148,6 @@ impl Host {
         let recorder = &mut self.recorder;
         self.jobs.journal.write(lines, now, || recorder.open_line(now, Clock::wall(), VERSION));
         self.take_journal_events();
-    }
-
-    /// The journal's file was deleted or moved away: another one begins.
-    fn renew_journal(&mut self) {
-        let open = self.recorder.open_line(self.clock.now(), Clock::wall(), VERSION);
-        self.jobs.journal.renew(open);
-        let what = "The journal was deleted or moved: a new one continues from here".to_owned();
-        self.events.push_back(Event::Limited { what });
     }
 
     pub(in crate::host) fn tend_journal(&mut self) {
@@ -146,6 +166,189 @@ impl Host {
                     &format!("The journal continues; {missing} lines are missing."),
                 ),
             }
+        }
+    }
+}
+
+/// The session's recording.
+impl Host {
+    /// Starts the recording with the whole state of the screen.
+    fn begin_cast(&mut self, file: CastFile, order: &CastOrder) -> Result<(), Failure> {
+        let picture = self.child.cast_picture(self.session.launch.size);
+        self.cast.begin(file, order, &self.session.cast_subject(), picture, &self.clock)
+    }
+
+    /// `hopty record -- PROGRAM`: before the program starts. Returns the message for the person.
+    pub(in crate::host) fn record_from_start(&mut self, wanted: &Record) -> Result<String, Failure> {
+        let order = SessionCast::order(wanted, &self.session.cast_subject())?;
+        let file = order.open(&self.session.recordings()).map_err(|error| cast_failure(&error))?;
+        self.begin_cast(file, &order)?;
+        Ok(format!("recording to {}", order.path.display()))
+    }
+
+    /// Begins the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from
+    /// its start.
+    pub(in crate::host) fn record_by_itself(&mut self) -> Option<String> {
+        let session = &self.session;
+        if !session.launch.config.record.auto || session.private.is_some() || self.cast.is_recording() {
+            return None;
+        }
+        let (order, _) = self.cast.next_own(&session.cast_subject());
+        let opened = order.open(&session.recordings()).map_err(|error| cast_failure(&error));
+        let begun = opened.and_then(|file| self.begin_cast(file, &order));
+        self.jobs.remove_old_recordings(self.session.launch.config.record.keep_days);
+        begun.err().map(|failure| format!("the session is not recorded: {}", failure.message))
+    }
+
+    /// The file of a recording was opened.
+    pub(super) fn cast_opened(
+        &mut self,
+        number: u64,
+        opened: Result<CastFile, CastFileError>,
+        order: &CastOrder,
+    ) {
+        let begun =
+            self.cast.opened(opened, self.exit.is_some()).and_then(|file| self.begin_cast(file, order));
+        if let Err(failure) = &begun
+            && number == UNASKED
+            && self.exit.is_none()
+        {
+            self.recording_failed(format!("The session is not recorded: {}", failure.message));
+        }
+        if let Some(asked) = self.control.settle(number) {
+            self.answer(asked, begun.map(|()| RecordAnswer::of(&order.path)));
+        }
+    }
+
+    /// The recording may have ended.
+    pub(in crate::host) fn recording_ended(&mut self) {
+        let Some(mut ended) = self.cast.take_end() else { return };
+        for number in std::mem::take(&mut ended.stops) {
+            if let Some(asked) = self.control.settle(number) {
+                self.answer(asked, ended.answer());
+            }
+        }
+        if ended.continues && self.exit.is_none() {
+            // The next file begins with the whole picture.
+            let (order, gone) = self.cast.next_own(&self.session.cast_subject());
+            self.cast.begin_opening();
+            self.jobs.open_recording(UNASKED, order, self.session.recordings(), gone);
+        } else if let Some(what) = ended.failure() {
+            self.recording_failed(what);
+        }
+    }
+
+    fn recording_failed(&mut self, what: String) {
+        self.notice(DecisionKind::Degraded, &format!("{what}. The session continues."));
+        self.events.push_back(Event::Limited { what });
+    }
+}
+
+/// The session's status.
+impl Host {
+    /// The session object.
+    pub(in crate::host) fn status(&self) -> SessionStatus {
+        let supervisor = &self.recorder.supervisor;
+        let entered = Some(Rfc3339(self.session.wall(supervisor.entered().0)));
+        let standing = supervisor.state();
+        let dialog = standing.waiting_for.as_deref();
+        let handoff =
+            |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
+        let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
+        let consumed = || self.jobs.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
+        let size = self.child.run.as_ref().map_or(self.session.launch.size, |run| run.size);
+        let status = SessionStatus {
+            name: self.session.claim.name.to_string(),
+            labels: self.session.launch.labels.iter().map(ToString::to_string).collect(),
+            dir: self.session.dir.to_string_lossy().into_owned(),
+            agent: self.session.launch.agent.into(),
+            command: self.session.command(),
+            state: standing.state.into(),
+            state_since: entered,
+            state_from: standing.from.into(),
+            waiting_subject: self.observer.subject_of(dialog).or_else(|| self.child.dialog_subject(dialog)),
+            waiting_for: standing.waiting_for,
+            draft: None,
+            phase: supervisor.phase().word().to_owned(),
+            run: supervisor.run(),
+            restarts: supervisor.restarts(),
+            pid: supervisor.pid(),
+            host_pid: std::process::id(),
+            started_at: Some(Rfc3339(self.session.began)),
+            machine: self.machine.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            claude_version: self.session.launch.version.clone(),
+            conversation: supervisor.conversation().cloned(),
+            before: supervisor.conversation_before().cloned(),
+            transcript: self.observer.transcript_path().map(|path| path.to_string_lossy().into_owned()),
+            channel: self.session.channel.to_string(),
+            context: self.context(),
+            work: self.observer.work(self.session.launch.title.as_deref()),
+            limits: self.observer.limits(supervisor.limit()),
+            handoff: active.or_else(consumed),
+            next_handover: supervisor.next_handover(self.clock.now()).map(|next| {
+                let at = next.at.map(|stamp| Rfc3339(self.session.wall(stamp)));
+                HandoverStatus { when: next.when.into(), why: next.why, at }
+            }),
+            size: SessionSize { cols: size.cols, rows: size.rows },
+            recording: self.cast.status(),
+            clients: self.terminals.list(),
+            exit: self.exit.map(HostExit::status),
+            ended_at: entered.filter(|_| self.exit.is_some()),
+            why: String::new(),
+            seq: supervisor.seq(),
+            rest: serde_json::Map::new(),
+        };
+        SessionStatus { why: self.why(&status), ..status }
+    }
+
+    /// Why the session is as this status has it.
+    pub(super) fn why(&self, status: &SessionStatus) -> String {
+        let step = self.recorder.supervisor.handover_step();
+        self.explanation.of(status, step.as_ref(), Clock::wall(), local)
+    }
+
+    /// What a restore needs is saved when a turn begins, and the context usage when it ends: the host may be
+    /// killed at any time.
+    pub(in crate::host) fn note_turn(&mut self) {
+        let entered = self.recorder.supervisor.entered().1;
+        let state = self.recorder.supervisor.state().state;
+        self.explanation.note(state);
+        if self.jobs.session_file.note_state(entered)
+            && matches!(state, SessionState::Busy | SessionState::Idle)
+        {
+            self.jobs.session_file.write_soon(self.clock.now());
+            self.segment_may_differ();
+        }
+    }
+
+    /// Writes `session.json`, which outlives the host. The writer does it, so that the loop does not wait for
+    /// a disk.
+    pub(in crate::host) fn write_session_file(&mut self) {
+        self.jobs.session_file.written();
+        let mut text = format!("{:#}", self.status().json());
+        text.push('\n');
+        self.jobs.journal.put_file(self.session.claim.dir.join("session.json"), escaped(&text).into_bytes());
+    }
+
+    /// Sends what is due, and passes on what terminals have yet to get.
+    pub(in crate::host) fn tend_notifications(&mut self) {
+        self.notifier.take_done();
+        let now = self.clock.now();
+        if self.notifier.is_due(now) {
+            let due = self.notifier.due(now, clock::day_ms());
+            if !due.is_empty() {
+                let status = self.status();
+                for told in due {
+                    let at = self.session.wall(told.at);
+                    self.notifier.send(&told, at, &status);
+                }
+            }
+        }
+        if !self.notifier.terminal_bytes().is_empty() {
+            let bytes = self.notifier.terminal_bytes().to_vec();
+            let done = self.on_terminals(|terminals, scene| terminals.ring(&bytes, scene));
+            self.notifier.rang(done, now);
         }
     }
 }

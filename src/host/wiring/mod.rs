@@ -1,22 +1,16 @@
 //! What joins the parts: what one part hands out is given to the others and to the supervisor. Nothing is
 //! remembered here.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `requests` | the control socket: connections, requests and their answers, what clients send |
+//! | `terminals` | people's terminals: what they show, and what is typed on them |
+//! | `program` | the program: output and end, the next run, its screen, what scripts and hopty type |
+//! | `observer` | what Claude's files and hooks say, and the records that are made of a conversation |
+//! | `jobs` | what threads have brought; the journal, recordings, the session's status, notifications |
 
-mod child;
-mod compat;
-mod connections;
-mod handoffs;
-mod hook_calls;
 mod jobs;
-mod launching;
-mod notifications;
 mod observer;
-mod prefix_key;
-mod prompts;
-mod recording;
+mod program;
 mod requests;
-mod screen;
-mod segment;
-mod sends;
-mod status;
 mod terminals;
-mod typing;

@@ -1,106 +1,65 @@
-//! The observer's scans, and the events that they cause for the supervisor and the other parts.
+//! What Claude's files and its hooks say: scans, hook calls, the transcript's lines, and the records that are
+//! made of a conversation.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::core::claude::transcript_facts::TranscriptFacts;
-use crate::core::handoff::operation::{Cut, at_a_boundary};
+use crate::core::claude::hooks;
+use crate::core::compat::{CompatWork, MemoryReason};
+use crate::core::handoff::capture::Capture;
+use crate::core::handoff::entry::HandoffKind;
+use crate::core::handoff::operation::Cut;
 use crate::core::ids::ConversationId;
-use crate::core::status::{ContextStatus, LimitsStatus, ReachedLimit, Rfc3339};
-use crate::core::supervisor::action::{DecisionKind, Want};
-use crate::core::supervisor::event::Event;
-use crate::core::supervisor::limits::LimitKind;
-use crate::core::time::{Stamp, WallTime};
+use crate::core::status::ContextStatus;
+use crate::core::supervisor::action::{DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
+use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
+use crate::core::supervisor::next_handover::HandoverWhen;
+use crate::core::time::Stamp;
 use crate::host::Host;
-use crate::host::jobs::JobEvent;
-use crate::host::observer::{
-    AfterScan, FileReader, ScanResult, ScanWaiter, SessionFiles, TranscriptRead, time_left,
-};
-use crate::ipc::answers::ContextAnswer;
-use crate::ipc::message::ok_line;
+use crate::host::control::OpenHookCall;
+use crate::host::jobs::NoteState;
+use crate::host::observer::{AfterScan, FileReader, ScanResult, ScanWaiter};
+use crate::ipc::answers::{ContextAnswer, HookReply};
+use crate::sys::clock::Clock;
 
-/// How long the screen must have been quiet before a turn without a hook counts as over, in ms.
-const QUIET_MS: u64 = 2000;
+/// How long a PreCompact call waits for its record, in ms. Claude aborts it after 30 s.
+const RECORD_MS: u64 = 10_000;
 
-/// How long a call or a request waits for a scan of Claude's earlier output, in ms: a hanging disk must not
-/// block anybody.
-const SCAN_MS: u64 = 150;
-/// How long the thread waits for another scan, in ms.
-const REST_MS: u64 = 2000;
-/// How much earlier than the loop's clock expects a limit must reset to be reported again, in ms: that clock
-/// stops while the machine sleeps.
-const SLEPT_MS: u64 = 5000;
-
+/// Scans, and the transcript.
 impl Host {
     /// Starts a scan if one is wanted and the reader is idle.
     pub(in crate::host) fn scan_when_due(&mut self) {
         let now = self.clock.now();
-        self.observer.due(now, self.screen_changed(), &mut self.events);
+        self.observer.due(now, self.child.screen_changed(), &mut self.events);
         self.go_on_without_scan(now);
-        self.tell_standing_transcript(now);
-        if self.reader_rests_at().is_some_and(|at| at <= now) {
+        if let Some(what) = self.observer.standing_transcript(now) {
+            let text = format!("{what}.");
+            self.notice(DecisionKind::Degraded, &text);
+            self.notifier.queue.transcript_stands(now, text);
+            self.events.push_back(Event::Limited { what });
+        }
+        if self.jobs.reader_rests_at(self.observer.scan_began()).is_some_and(|at| at <= now) {
             self.jobs.rest_reader();
         }
-        let Some((mut reader, order)) = self.observer.begin_scan(now, self.awaits_lines()) else { return };
-        let session = SessionFiles {
-            dir: self.session.dir.clone(),
-            name: self.session.claim.name.clone(),
-            session_dir: self.session.claim.dir.clone(),
-            socket: self.control.socket().to_owned(),
-        };
-        self.jobs.read(move || {
-            // A failed scan costs only its own findings.
-            let result = catch_unwind(AssertUnwindSafe(|| reader.scan(order, &session))).unwrap_or_default();
-            JobEvent::Scanned(reader, Box::new(result))
-        });
-    }
-
-    /// Tells people that a turn is over and Claude has not written it down.
-    fn tell_standing_transcript(&mut self, now: Stamp) {
-        if !self.observer.transcript_stands(now) {
-            return;
+        if let Some((reader, order)) = self.observer.begin_scan(now, self.awaits_lines()) {
+            self.jobs.scan(reader, order, self.session.session_files(self.control.socket()));
         }
-        let path = self.observer.transcript().and_then(|transcript| transcript.path());
-        let what = match path {
-            Some(path) => format!("{} did not grow", path.display()),
-            None => "there is none".to_owned(),
-        };
-        let what = format!(
-            "Claude's last turn is not in its transcript ({what}): it can neither be resumed nor handed \
-             over. Check whether the disk is \
-             full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
-        );
-        let text = format!("{what}.");
-        self.notice(DecisionKind::Degraded, &text);
-        self.notifier.queue.transcript_stands(now, text);
-        self.events.push_back(Event::Limited { what });
     }
 
     fn awaits_lines(&self) -> bool {
         self.keyboard.carried.deadline().is_some() || self.control.hooks.await_lines()
     }
 
-    /// When the screen last changed.
-    fn screen_changed(&self) -> Stamp {
-        self.child.run.as_ref().map_or(Stamp(0), |run| run.changed)
-    }
-
     /// When to start a scan, or to stop waiting for one.
-    pub(in crate::host) fn observer_deadline(&self) -> Option<Stamp> {
+    pub(in crate::host) fn observer_deadline(&self, now: Stamp) -> Option<Stamp> {
+        let scans = self.observer.deadline(now, self.child.screen_changed(), self.awaits_lines());
         let lines = self.control.hooks.lines_deadline();
-        let scans = self.observer.deadline(self.clock.now(), self.screen_changed(), self.awaits_lines());
         [scans, lines, self.keyboard.carried.deadline()].into_iter().flatten().min()
     }
 
-    /// When the reader's thread ends because nobody has needed it for a while.
-    pub(in crate::host) fn reader_rests_at(&self) -> Option<Stamp> {
-        self.jobs.reader_idles().then(|| self.observer.scan_began().after(REST_MS))
-    }
-
     /// A scan is over.
-    pub(in crate::host) fn scanned(&mut self, reader: Box<FileReader>, result: ScanResult) {
+    pub(super) fn scanned(&mut self, reader: Box<FileReader>, result: ScanResult) {
         self.observer.end_scan(reader, &result);
         for event in result.events {
             let event = match event {
@@ -112,71 +71,52 @@ impl Host {
             };
             self.events.push_back(event);
         }
-        if let Some(read) = result.transcript {
-            self.take_transcript(read);
+        if let Some(is_found) = result.transcript.and_then(|read| self.observer.take_transcript(read)) {
+            if is_found && let Some((conversation, path)) = self.observer.found_transcript() {
+                let work = self.compat.transcript_found(conversation, &path.display().to_string());
+                self.do_compat(work);
+            }
+            self.tell_transcript();
         }
         if let Some(copy) = result.backup {
             self.compat.copy_found(copy);
         }
+        let now = self.clock.now();
         if let Some(own) = result.own {
             if self.session.misses(&own, self.jobs.journal.journal_id()) {
-                self.control.rebind_soon(self.clock.now());
+                // They are restored a moment later.
+                self.control.rebind_soon(now);
             }
             self.observer.report_polling(&mut self.events);
         }
         self.tell_lines();
-        let now = self.clock.now();
         self.observer.report_hanging(now, &mut self.events);
         self.go_on_without_scan(now);
     }
 
-    /// Continues the requests whose scan has finished or whose time is up.
+    /// Continues the requests and hook calls whose scan has finished or whose time is up.
     fn go_on_without_scan(&mut self, now: Stamp) {
         while let Some(ScanWaiter { connection, request, what, .. }) = self.observer.next_waiter(now) {
+            let asked = (connection, request);
             match what {
                 AfterScan::Hook { event, payload, believed, .. } => {
-                    self.hook_called(connection, request, &event, &payload, believed)
+                    self.hook_called(asked, &event, &payload, believed);
                 }
                 AfterScan::Context => {
                     self.settle();
-                    let line = ok_line(request, &self.explained());
-                    self.send(connection, &line);
+                    let answer = ContextAnswer {
+                        context: self.context(),
+                        tried: json!(self.observer.tried_sources(self.clock.now())),
+                        levels: self.recorder.supervisor.levels(),
+                        transcript: self.observer.transcript_path().map(Path::to_owned),
+                    };
+                    self.answer(asked, Ok(answer));
                 }
             }
         }
-        self.tell_late_lines(now);
-    }
-
-    /// A hook is called: Claude's earlier output is read first.
-    pub(in crate::host) fn hook_asks(
-        &mut self,
-        connection: u64,
-        request: u64,
-        event: String,
-        payload: Value,
-    ) {
-        let of = payload["session_id"].as_str().and_then(|id| id.parse::<ConversationId>().ok());
-        // A hook's claim about another conversation is believed only if Claude's own file agrees.
-        if of.as_ref() != self.recorder.supervisor.conversation() {
-            self.observer.scan_sessions_file();
-        }
-        if event == "SessionStart" {
-            self.look_for_backup();
-        }
-        let until = self.scan_patience();
-        self.observer.hook_waits(until, (connection, request), event, payload);
-        self.scan_when_due();
-    }
-
-    pub(in crate::host) fn context_asked(&mut self, connection: u64, request: u64) {
-        let until = self.scan_patience();
-        self.observer.context_waits(until, connection, request);
-        self.scan_when_due();
-    }
-
-    /// Until when a request waits for a scan. A hook gives up on a host that is silent for long.
-    fn scan_patience(&self) -> Stamp {
-        self.clock.now().after(SCAN_MS.min(self.session.launch.config.hooks.ack.ms() / 2))
+        self.control.hooks.report_late_lines(now, self.observer.facts(), &mut self.events);
+        let whole = self.observer.whole_transcript_mut();
+        self.events.extend(self.keyboard.carried.report_line(now, whole));
     }
 
     pub(in crate::host) fn follow(
@@ -192,73 +132,47 @@ impl Host {
         }
         let keeps_tasks = !anew && self.recorder.supervisor.restarts() > 0;
         if self.observer.follow(conversation, transcript, keeps_tasks) {
-            self.seek_carried();
+            let run = self.recorder.supervisor.run();
+            self.observer.seek(self.keyboard.carried.sought(run, Clock::wall()));
         }
     }
 
-    /// Handles new lines of the transcript, and passes the totals to the supervisor.
-    fn take_transcript(&mut self, read: TranscriptRead) {
-        let Some(found) = self.observer.take_transcript(read) else { return };
-        if found {
-            self.write_current_session();
-        }
-        self.tell_transcript();
-    }
-
-    pub(in crate::host) fn tell_transcript(&mut self) {
-        let handoff = self.jobs.brief.as_ref().map(|frame| &frame.id);
+    /// Passes what is new in the transcript to the supervisor.
+    fn tell_transcript(&mut self) {
+        let handoff = self.jobs.brief.as_ref().map(|brief| &brief.id);
         if !self.observer.report_transcript(self.clock.now(), handoff, &mut self.events) {
             return;
         }
         self.tell_carried();
-        self.write_context_status();
+        let (observer, supervisor, now) = (&self.observer, &self.recorder.supervisor, self.clock.now());
+        let work = self.compat.context_usage(|| (observer.context_usage(now).fill, supervisor.levels()));
+        self.do_compat(work);
         self.observer.report_limit(&mut self.events);
-        self.tell_sent();
+        self.events.extend(self.keyboard.queue.report(self.observer.transcript_mut()));
+    }
+
+    /// The transcript's evidence for the prompt that began the conversation.
+    pub(in crate::host) fn tell_carried(&mut self) {
+        let (run, transcript) = (self.recorder.supervisor.run(), self.observer.transcript_mut());
+        self.events.extend(self.keyboard.carried.report(run, transcript));
     }
 
     /// Continues hook calls whose lines have come.
     fn tell_lines(&mut self) {
         // The usage of a line is reported once the file has been read to its end: the line must not be
         // reported earlier.
-        let Some(transcript) = self.observer.whole_transcript() else { return };
-        let (facts, mut heard) = (&transcript.facts, false);
-        for (id, waiting) in self.control.hooks.iter_mut() {
-            let Some((want, _)) = waiting.awaits else { continue };
-            let uses = || waiting.call.tool_uses.iter().map(String::as_str);
-            let found = match (want, &waiting.call.last_message) {
-                (Want::Assistant, Some(text)) => facts.last_text_is(text),
-                (Want::Assistant, None) => facts.has_assistant_with(uses()),
-                (Want::Results, _) => facts.has_results(uses()),
-                (Want::Prompt, _) => false,
-            };
-            if found {
-                waiting.awaits = None;
-                heard |= want == Want::Assistant;
-                self.events.push_back(Event::Lines { id, found, cut: cut(want, Some(facts)) });
-            }
+        let Some(transcript) = self.observer.whole_transcript_mut() else { return };
+        if self.control.hooks.report_lines(&transcript.facts, &mut self.events) {
+            self.jobs.hear_note(Some(&transcript.facts));
         }
-        if heard {
-            self.hear_note();
-        }
-        self.tell_prompt_line(self.clock.now());
-    }
-
-    /// Continues hook calls whose time for their lines is up.
-    fn tell_late_lines(&mut self, now: Stamp) {
-        let facts = self.observer.transcript().map(|transcript| &transcript.facts);
-        for (id, waiting) in self.control.hooks.iter_mut() {
-            if let Some((want, _)) = waiting.awaits.take_if(|(_, until)| *until <= now) {
-                self.events.push_back(Event::Lines { id, found: false, cut: cut(want, facts) });
-            }
-        }
-        self.tell_prompt_line(now);
+        self.events.extend(self.keyboard.carried.report_line(self.clock.now(), Some(transcript)));
     }
 
     pub(in crate::host) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
-        match self.control.hooks.get_mut(id) {
-            _ if want == Want::Prompt => self.keyboard.carried.await_line(id, until),
-            Some(call) => call.awaits = Some((want, until)),
-            None => self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free }),
+        if want == Want::Prompt {
+            self.keyboard.carried.await_line(id, until);
+        } else if !self.control.hooks.await_line(id, want, until) {
+            self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free });
         }
         self.tell_lines();
         self.observer.read_on();
@@ -270,50 +184,13 @@ impl Host {
         let now = self.clock.now();
         self.observer.set_turns_by_transcript(self.recorder.supervisor.turns_by_transcript(now));
         let Some(over) = self.observer.turn_is_over(self.recorder.supervisor.turn_is_cut()) else { return };
-        if over && (now < self.quiet_from() || self.view().is_some_and(|view| view.busy_hint == Some(true))) {
+        let is_busy = |host: &mut Host| {
+            host.child.view(&mut host.events).is_some_and(|view| view.busy_hint == Some(true))
+        };
+        if over && (now < self.child.quiet_from() || is_busy(self)) {
             return;
         }
         self.observer.report_turn(over, &mut self.events);
-    }
-
-    /// When an end that was not reported yet may be.
-    pub(in crate::host) fn turn_deadline(&self, now: Stamp) -> Option<Stamp> {
-        self.observer.turn_deadline(self.recorder.supervisor.turn_is_cut(), self.quiet_from(), now)
-    }
-
-    /// From when on the screen counts as quiet, if it does not change.
-    fn quiet_from(&self) -> Stamp {
-        self.screen_changed().after(QUIET_MS)
-    }
-
-    /// The machine may have slept: the wall clock decides when a limit is over.
-    pub(in crate::host) fn tell_limit_anew(&mut self) {
-        let supervisor = &self.recorder.supervisor;
-        let (Some(limit), Some(conversation)) = (supervisor.limit(), supervisor.conversation()) else {
-            return;
-        };
-        let left = time_left(limit.resets);
-        if limit.reset.since(self.clock.now()) > left + SLEPT_MS {
-            let conversation = conversation.clone();
-            self.events.push_back(Event::UsageLimit {
-                conversation,
-                limit: limit.kind,
-                left,
-                resets: limit.resets,
-            });
-        }
-    }
-
-    /// The `limits` part of the session object.
-    pub(in crate::host) fn limits(&self) -> LimitsStatus {
-        let reached = self.recorder.supervisor.limit();
-        let resets_at = |seconds: u64| Some(Rfc3339(WallTime::of_seconds(seconds)));
-        LimitsStatus {
-            reached: reached
-                .map(|limit| ReachedLimit { kind: limit.kind.into(), resets_at: resets_at(limit.resets) }),
-            five_hour: self.observer.limit_use(LimitKind::FiveHour),
-            seven_day: self.observer.limit_use(LimitKind::SevenDay),
-        }
     }
 
     /// The `context` part of the session object.
@@ -321,18 +198,211 @@ impl Host {
         let now = self.clock.now();
         self.observer.context_usage(now).status(self.recorder.supervisor.level(), self.session.wall(now))
     }
+}
 
-    /// The same with every source that was tried.
-    fn explained(&self) -> ContextAnswer {
-        let transcript = self.observer.transcript().and_then(|transcript| transcript.path());
-        let (levels, tried) =
-            (self.recorder.supervisor.levels(), self.observer.tried_sources(self.clock.now()));
-        let transcript = transcript.map(Path::to_owned);
-        ContextAnswer { context: self.context(), tried: json!(tried), levels, transcript }
+/// Hook calls.
+impl Host {
+    /// A hook is called: Claude's earlier output is read first. A late call of an ended run does not count for
+    /// the next one.
+    pub(super) fn hook_request(
+        &mut self,
+        asked: (u64, u64),
+        run: Option<u32>,
+        event: String,
+        payload: Value,
+    ) {
+        let late = run.is_some_and(|run| run != 0 && run != self.recorder.supervisor.run());
+        if late || event == "StatusLine" {
+            let segment = if late { String::new() } else { self.status_line(&payload) };
+            return self.answer(asked, Ok(HookReply::text(segment)));
+        }
+        if event == "SessionStart" && self.compat.conversation_begins() {
+            // The scan looks for a copy that nobody has reviewed.
+            self.observer.scan_backup();
+        }
+        let followed = self.recorder.supervisor.conversation();
+        self.observer.hook_waits(self.clock.now(), asked, event, payload, followed);
+        self.scan_when_due();
+    }
+
+    /// Claude runs its status line. Returns hopty's segment in it; empty where it is not wanted.
+    fn status_line(&mut self, payload: &Value) -> String {
+        if self.observer.status_line(payload, self.clock.now()) {
+            self.tell_transcript();
+        }
+        if !self.session.launch.config.terminal.segment {
+            return String::new();
+        }
+        let next = self.recorder.supervisor.next_handover(self.clock.now());
+        let segment = self.segment_of(next.as_ref());
+        let (text, gist) = (segment.text(), segment.gist());
+        if let Some(run) = &mut self.child.run {
+            run.segment.tell(gist);
+        }
+        text
+    }
+
+    /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names
+    /// may be one.
+    fn hook_called(
+        &mut self,
+        (connection, request): (u64, u64),
+        event: &str,
+        payload: &Value,
+        believed: bool,
+    ) {
+        let expected = self.jobs.brief.as_ref().map(|brief| brief.id.clone());
+        let mut call = hooks::read(event, payload, expected.as_ref());
+        if !believed {
+            call.hook.transcript = None;
+        }
+        let (now, supervisor) = (self.clock.now(), &self.recorder.supervisor);
+        let is_current = !call.hook.agent && call.hook.conversation.as_ref() == supervisor.conversation();
+        if call.hook.prompt == Some(PromptOf::Person) {
+            let (raw, run) = (payload["prompt"].as_str(), is_current.then(|| supervisor.run()));
+            call.hook.prompt = Some(self.keyboard.author_of(raw, call.prompt.as_deref(), run));
+        }
+        self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
+        match call.hook.event {
+            HookEvent::UserPromptSubmit if is_current => self.keyboard.draft.forget(),
+            HookEvent::Stop if is_current => {
+                self.jobs.note.answer(call.last_message.as_deref());
+                // The draft in the box must be known now.
+                self.look_at_screen();
+            }
+            _ => {}
+        }
+        let hook = call.hook.clone();
+        let saves = hook.event == HookEvent::PreCompact && is_current && hook.conversation.is_some();
+        let saves = saves.then(|| now.after(RECORD_MS));
+        let id = self.control.hold_call(OpenHookCall { connection, request, call, awaits: None, saves });
+        if saves.is_some() {
+            self.control.hold_hook(id, now);
+            self.save_before_compaction(id);
+        } else {
+            self.events.push_back(Event::Hook { id, hook });
+        }
+    }
+
+    pub(in crate::host) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {
+        let Some(call) = self.control.hooks.remove(id) else { return };
+        let hands_over = self.phase().next_run().is_some_and(|next| next.handoff.is_some());
+        if let Some(reason) = self.compat.hook_answered(&call.call, with, hands_over) {
+            self.copy_transcript(call.call.hook.conversation.as_ref(), reason);
+        }
+        if call.is_prompt_in(self.recorder.supervisor.conversation()) {
+            if !matches!(with, HookAnswer::StopTurn { .. }) {
+                // Claude's note on its work is older than this.
+                self.jobs.note = NoteState::None;
+            } else if let Some(prompt) = call.persons_prompt() {
+                let run = self.recorder.supervisor.run();
+                self.observer.seek(self.keyboard.carried.stop_first(prompt, run, Clock::wall()));
+            }
+        }
+        if matches!(with, HookAnswer::Tell { what: HookInstruction::Note | HookInstruction::NoteInLoop }) {
+            self.jobs.note = NoteState::Asked;
+        }
+        let event = call.call.hook.event;
+        let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
+        let stdout = match with {
+            HookAnswer::Message { .. } if self.segment_asks() => String::new(),
+            _ => pending.unwrap_or_else(|| {
+                hooks::stdout(event, with, self.jobs.brief.as_ref().map(|brief| &*brief.text))
+            }),
+        };
+        self.answer((call.connection, call.request), Ok(HookReply::text(stdout)));
+    }
+
+    /// Whether the segment puts the question of mode `ask`. Claude would show it once more, as the words of a
+    /// hook.
+    fn segment_asks(&self) -> bool {
+        let next = self.recorder.supervisor.next_handover(self.clock.now());
+        let asks = next.is_some_and(|next| next.when == HandoverWhen::Asked);
+        asks && self.session.launch.config.terminal.segment && self.observer.has_status_line()
     }
 }
 
-/// What a stop now would interrupt.
-fn cut(want: Want, facts: Option<&TranscriptFacts>) -> Cut {
-    facts.filter(|_| want == Want::Assistant).map_or(Cut::Free, |facts| at_a_boundary(facts).cut())
+/// Records of the conversation.
+impl Host {
+    /// The data on the conversation, for a record of it.
+    fn capture(&self, conversation: ConversationId, kind: HandoffKind, reason: String) -> Capture {
+        let (path, before) = (self.observer.transcript_path(), self.jobs.lineage.predecessor.clone());
+        let origin = self.session.origin(conversation, kind, path, before);
+        let (fill, moved_to) = (self.recorder.supervisor.fill(), self.observer.working_dir());
+        self.jobs.capture(origin, self.observer.facts(), fill, reason, moved_to)
+    }
+
+    /// Has a record saved of what a compaction is about to shorten.
+    fn save_before_compaction(&mut self, hook: u64) {
+        let supervisor = &self.recorder.supervisor;
+        let Some(conversation) = supervisor.conversation().cloned() else {
+            let failed = Err("no conversation is known".to_owned());
+            return self.events.extend(self.jobs.settle_record(&mut self.control.hooks, hook, failed, None));
+        };
+        let reason = "Claude was about to compact its context.".to_owned();
+        let mut capture = self.capture(conversation, HandoffKind::Auto, reason);
+        // Its queue stays with the conversation.
+        capture.situation.queued.clear();
+        let own = self.jobs.own_files(self.child.pid(), self.session.began);
+        let code = self.session.next_found(supervisor.next_dir());
+        self.jobs.save_record(hook, capture, self.session.dir.clone(), own, code);
+    }
+
+    /// Has a handoff saved.
+    pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
+        let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
+            self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
+            return;
+        };
+        let draft = self.child.draft_text(&mut self.events);
+        let kind = match by {
+            RestartBy::Level => HandoffKind::Auto,
+            RestartBy::Signal => HandoffKind::Signal,
+            RestartBy::Command => HandoffKind::Manual,
+        };
+        let mut capture = self.capture(conversation, kind, self.jobs.reason.sentence.clone());
+        capture.situation.draft = draft;
+        self.jobs.hear_note(self.observer.facts());
+        if let NoteState::Said(note) = std::mem::take(&mut self.jobs.note) {
+            capture.summary = Some(note.text());
+            capture.note = Some(note);
+        }
+        let queued = self.observer.facts().map(|facts| facts.queued_prompts().collect());
+        self.keyboard.carried.found_queued(queued.unwrap_or_default());
+        let own = self.jobs.own_files(self.child.pid(), self.session.began);
+        let (dir, material) = (self.session.dir.clone(), self.compat.needs_material());
+        self.jobs.save_handoff(capture, claim_for, dir, own, material);
+    }
+
+    /// Does what one of the source documents' own forms asks for. A failure never delays a hand-over, and is a
+    /// line of the journal.
+    pub(in crate::host) fn do_compat(&mut self, work: Option<CompatWork>) {
+        let Some(work) = work else { return };
+        let place = self.session.layout_place(self.child.pid(), self.observer.transcript_path());
+        let conversation = self.observer.transcript().map(|transcript| transcript.conversation.clone());
+        let capture = match work {
+            CompatWork::CopyTranscript(..) => {
+                conversation.map(|of| self.capture(of, HandoffKind::Auto, String::new()))
+            }
+            _ => None,
+        };
+        self.jobs.do_compat(work, place, capture);
+    }
+
+    pub(in crate::host) fn copy_transcript(
+        &mut self,
+        conversation: Option<&ConversationId>,
+        reason: MemoryReason,
+    ) {
+        // A transcript that was never read has nothing to copy.
+        let known = self.observer.transcript().is_some_and(|transcript| {
+            Some(&transcript.conversation) == conversation
+                && transcript.bytes() > 0
+                && transcript.path().is_some()
+        });
+        if known {
+            let work = self.compat.copy(conversation, reason, &self.session.dir, Clock::wall());
+            self.do_compat(work);
+        }
+    }
 }

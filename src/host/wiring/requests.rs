@@ -1,4 +1,4 @@
-//! Requests on the control socket, and their answers.
+//! The control socket: connections, requests and their answers, and what clients send.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -7,49 +7,211 @@ use serde::Serialize;
 
 use crate::core::config::RestartMode;
 use crate::core::ids::SessionName;
+use crate::core::process::Signal;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{DecisionKind, Reply};
 use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::question::AskAnswer;
 use crate::core::supervisor::sending::DRAFT;
+use crate::core::terminal::Size;
 use crate::fs::session::SessionError;
 use crate::host::Host;
-use crate::host::control::{Awaited, ControlEvent, WaitOutcome, WaitScene, picture};
+use crate::host::child::{Child, INPUT_HIGH};
+use crate::host::control::{self, Awaited, ConnectionUse, ControlEvent, WaitOutcome, WaitScene, picture};
 use crate::host::identity::{SessionIdentity, not_renamed, wanted_name};
 use crate::host::jobs::JobEvent;
+use crate::host::keyboard::Keyboard;
+use crate::host::terminals::{Client, Terminals};
 use crate::ipc::answers::{
     AcceptAnswer, AttachAnswer, BackAnswer, DetachAnswer, EventsAnswer, LabelAnswer, RenameAnswer,
-    RestartAnswer, RowsAnswer, SendAnswer, SnoozeAnswer, WaitAnswer,
+    RowsAnswer, SendAnswer, SnoozeAnswer, WaitAnswer,
 };
-use crate::ipc::message::{Code, Failure, Request, error_line, ok_line};
+use crate::ipc::frame::{Frame, tag};
+use crate::ipc::message::{Attach, Code, Failure, Request, error_line, ok_line};
 
+/// What the other parts know of the connections.
+pub(in crate::host) struct KnownConnections<'host> {
+    terminals: &'host Terminals,
+    keyboard: &'host Keyboard,
+    child: &'host Child,
+}
+
+impl<'host> KnownConnections<'host> {
+    pub fn of(terminals: &'host Terminals, keyboard: &'host Keyboard, child: &'host Child) -> Self {
+        KnownConnections { terminals, keyboard, child }
+    }
+}
+
+impl ConnectionUse for KnownConnections<'_> {
+    fn is_relayed(&self, id: u64) -> bool {
+        self.terminals.is_relayed(id)
+    }
+
+    fn typing_waits(&self) -> bool {
+        let unread = self.child.run.as_ref().is_some_and(|run| run.input.len() > INPUT_HIGH);
+        self.keyboard.held.is_full() || unread
+    }
+
+    fn is_quiet(&self, id: u64) -> bool {
+        self.terminals.client(id).is_none_or(Client::is_quiet)
+    }
+
+    fn is_needed(&self, id: u64) -> bool {
+        self.terminals.is_launcher(id) || self.keyboard.queue.has(id)
+    }
+}
+
+/// Connections, and what clients send.
+impl Host {
+    pub(in crate::host) fn known_connections(&self) -> KnownConnections<'_> {
+        KnownConnections::of(&self.terminals, &self.keyboard, &self.child)
+    }
+
+    /// Whether the program has enough unread input, so that the keyboard must wait.
+    pub(in crate::host) fn typing_waits(&self) -> bool {
+        self.known_connections().typing_waits()
+    }
+
+    /// Connections wait to be accepted.
+    pub(in crate::host) fn accept(&mut self) {
+        for _ in 0..control::TURN {
+            if !self.control.accept(self.clock.now()) {
+                return;
+            }
+            self.take_control_events();
+        }
+    }
+
+    /// Handles what came on the connection that was read last.
+    pub(in crate::host) fn take_control_events(&mut self) {
+        loop {
+            let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);
+            let Some(event) = self.control.next_event(self.clock.now(), &known) else { return };
+            match event {
+                ControlEvent::Request { connection, request, .. }
+                | ControlEvent::Hook { connection, request, .. } => {
+                    self.take_request((connection, request), event)
+                }
+                ControlEvent::Failed { connection, request } => self.request_failed((connection, request)),
+                ControlEvent::Frame { connection, frame } => self.take_frame(connection, &frame),
+                ControlEvent::Closed { connection } => self.connection_gone(connection),
+            }
+        }
+    }
+
+    fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
+        let wanted = &self.session.launch.config.program.update_env;
+        self.child.lent_env.extend(
+            attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())),
+        );
+        let Some(process) = self.control.becomes_client(id) else { return 0 };
+        let (client, how) = self.terminals.attach(id, attach, process, self.clock.now());
+        self.events.push_back(Event::Attached { client, how });
+        client
+    }
+
+    fn take_frame(&mut self, id: u64, frame: &Frame) {
+        match frame.tag {
+            tag::TERMINAL => self.take_terminal(id),
+            tag::INPUT => self.typed(id, &frame.payload),
+            tag::RESIZE => {
+                if let Some(size) = read_size(&frame.payload) {
+                    self.on_terminals(|terminals, scene| terminals.resize(id, size, scene));
+                }
+            }
+            tag::RELEASE => self.on_terminals(|terminals, scene| terminals.release(id, scene)),
+            tag::RESUME => self.on_terminals(|terminals, scene| terminals.resume(id, scene)),
+            tag::DETACH => self.detach(id),
+            tag::HANGUP => self.on_terminals(|terminals, scene| terminals.hang_up(id, scene)),
+            tag::SIGNAL => {
+                if let Some(number) = frame.payload.first() {
+                    self.pass_signal(id, Signal(i32::from(*number)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A client received a signal that ends a process: it is passed on to the program. A client that only
+    /// watches detaches instead.
+    fn pass_signal(&mut self, id: u64, signal: Signal) {
+        // Only these signals are passed on: a hostile client cannot make the host send any other.
+        use nix::libc::{SIGCONT, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+        if ![SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].contains(&signal.0) {
+            return;
+        }
+        let ends = [SIGINT, SIGQUIT, SIGTERM].contains(&signal.0);
+        if !self.terminals.is_in_charge(id) {
+            if ends {
+                self.detach(id);
+            }
+            return;
+        }
+        self.events.push_back(Event::Passed { signal });
+        self.signal_child(signal, true);
+        if ends {
+            // Like a shell's `kill %1`: a stopped program must be continued to receive the signal.
+            self.signal_child(Signal(SIGCONT), true);
+        }
+    }
+
+    /// A connection broke, with or without a farewell.
+    fn connection_gone(&mut self, id: u64) {
+        if self.terminals.lose_launcher(id) && self.terminals.clients().next().is_none() {
+            // The client ended before it attached: Ctrl+C while hopty was starting.
+            self.events.push_back(Event::Stop { id: 0, kill: false });
+        }
+        self.observer.forget_connection(id);
+        let calls = self.control.drop_calls_of(id);
+        self.events.extend(calls.into_iter().map(|id| Event::HookGone { id }));
+        self.on_terminals(|terminals, scene| terminals.lose(id, "hangup", scene));
+    }
+
+    /// Goes on with input that had to wait, closes connections that are due to close, and handles the
+    /// clients' deadlines.
+    pub(in crate::host) fn expire_connections(&mut self) {
+        for id in self.control.ids() {
+            let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);
+            self.control.read_on(id, &known);
+            self.take_control_events();
+            self.flush_typing(id);
+        }
+        self.on_terminals(Terminals::due);
+        let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);
+        for id in self.control.due(self.clock.now(), &known) {
+            self.terminals.remove(id);
+        }
+    }
+}
+
+/// Requests.
 impl Host {
     /// Does what a peer asks for. A failed request costs its own answer, not the session.
-    pub(super) fn take_request(&mut self, id: u64, request: u64, asked: ControlEvent) {
+    fn take_request(&mut self, asked: (u64, u64), event: ControlEvent) {
         let done = catch_unwind(AssertUnwindSafe(|| {
             #[cfg(debug_assertions)]
             crate::host::event_loop::panic_when_asked("request");
-            match asked {
-                ControlEvent::Request { wanted, .. } => self.request(id, request, wanted),
+            match event {
+                ControlEvent::Request { wanted, .. } => self.request(asked, wanted),
                 ControlEvent::Hook { run, event, payload, .. } => {
-                    self.hook_request((id, request), run, event, payload)
+                    self.hook_request(asked, run, event, payload)
                 }
                 ControlEvent::Failed { .. } | ControlEvent::Frame { .. } | ControlEvent::Closed { .. } => {}
             }
         }));
         if done.is_err() {
-            self.request_failed(id, request);
+            self.request_failed(asked);
         }
     }
 
     /// A request failed inside the host: its peer is told, and so is the journal.
-    pub(super) fn request_failed(&mut self, id: u64, request: u64) {
+    fn request_failed(&mut self, asked: (u64, u64)) {
         let failure = Failure::new(
             Code::Internal,
             "the request failed inside the host",
             "the session's host.log has the error",
         );
-        self.send(id, &error_line(request, &failure));
+        self.refuse(asked, failure);
         self.events.push_back(Event::Degraded { part: "request".to_owned() });
     }
 
@@ -63,20 +225,16 @@ impl Host {
             Ok(done) => ok_line(request, &done),
             Err(failure) => error_line(request, &failure),
         };
-        self.send(id, &line);
+        self.control.send(id, &line, self.clock.now());
     }
 
     /// Refuses a request of a connection.
-    pub(in crate::host) fn refuse(&mut self, (id, request): (u64, u64), failure: &Failure) {
-        self.send(id, &error_line(request, failure));
+    pub(in crate::host) fn refuse(&mut self, asked: (u64, u64), failure: Failure) {
+        self.answer::<()>(asked, Err(failure));
     }
 
-    /// Sends a line on a connection.
-    pub(in crate::host) fn send(&mut self, id: u64, line: &str) {
-        self.control.send(id, line, self.clock.now());
-    }
-
-    fn request(&mut self, id: u64, request: u64, wanted: Request) {
+    fn request(&mut self, asked: (u64, u64), wanted: Request) {
+        let (id, request) = asked;
         match wanted {
             Request::Status => {
                 // Claude's screen is evidence too, and is read on request.
@@ -88,29 +246,40 @@ impl Host {
                 let mut status = self.status();
                 status.draft = self.draft_line();
                 status.why = self.why(&status);
-                self.send(id, &ok_line(request, &status.json()));
+                self.answer(asked, Ok(status.json()));
             }
-            Request::Context => self.context_asked(id, request),
-            Request::Send(wanted) => self.send_request(id, request, &wanted),
-            Request::Answer { dialog, option } => self.answer_request(id, request, &dialog, option),
+            Request::Context => {
+                self.observer.context_waits(self.clock.now(), id, request);
+                self.scan_when_due();
+            }
+            Request::Send(wanted) => {
+                if let Err(failure) = self.try_send(asked, &wanted) {
+                    self.refuse(asked, failure);
+                }
+            }
+            Request::Answer { dialog, option } => {
+                if let Err(failure) = self.try_answer(asked, &dialog, option) {
+                    self.refuse(asked, failure);
+                }
+            }
             Request::Screen { history } => {
                 let model = self.child.run.as_mut().map(|run| &mut run.model);
                 let line = picture::answer(request, model, history);
-                self.send(id, &line);
+                self.control.send(id, &line, self.clock.now());
             }
-            Request::Wait(wanted) => self.wait((id, request), Awaited::Condition(wanted)),
-            Request::Watch(wanted) => self.wait((id, request), Awaited::Change(wanted)),
+            Request::Wait(wanted) => self.wait(asked, Awaited::Condition(wanted)),
+            Request::Watch(wanted) => self.wait(asked, Awaited::Change(wanted)),
             Request::Events => {
                 let path = self.session.claim.dir.join("journal.jsonl");
-                self.answer((id, request), Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
+                self.answer(asked, Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
             }
             Request::Stop { kill } => {
-                let number = self.control.owe(id, request);
+                let number = self.control.owe(asked);
                 self.control.waits_for_end(id);
                 self.events.push_back(Event::Stop { id: number, kill });
             }
             Request::Restart { now, no_handoff, wait } => {
-                let number = self.control.owe(id, request);
+                let number = self.control.owe(asked);
                 if wait {
                     self.control.waits_for_restart(id, request);
                 }
@@ -120,7 +289,7 @@ impl Host {
                 }
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
-            Request::Back { now } => self.go_back(id, request, now),
+            Request::Back { now } => self.go_back(asked, now),
             Request::Attach(_)
                 if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) =>
             {
@@ -129,7 +298,7 @@ impl Host {
                     format!("session {} has ended", self.session.claim.name),
                     "`hopty ls --all` says how",
                 );
-                self.refuse((id, request), &failure);
+                self.refuse(asked, failure);
             }
             Request::Detach { client } => {
                 let all = self.terminals.clients().filter(|(_, there)| !there.leaving);
@@ -138,31 +307,31 @@ impl Host {
                     .map(|(id, _)| id)
                     .collect();
                 meant.iter().for_each(|client| self.detach(*client));
-                self.answer((id, request), Ok(DetachAnswer { detached: meant.len() }));
+                self.answer(asked, Ok(DetachAnswer { detached: meant.len() }));
             }
             Request::Attach(attach) => {
                 let client = self.attach(id, &attach);
-                self.answer((id, request), Ok(AttachAnswer { client, frames: true }));
+                self.answer(asked, Ok(AttachAnswer { client, frames: true }));
             }
             Request::Record(wanted) if wanted.stop => {
                 let (cast, control) = (&mut self.cast, &mut self.control);
-                let stopped = cast.stop(|| control.owe(id, request), &self.session.cast_subject());
+                let stopped = cast.stop(|| control.owe(asked), &self.session.cast_subject());
                 if let Err(failure) = stopped {
-                    self.refuse((id, request), &failure);
+                    self.refuse(asked, failure);
                 }
             }
             Request::Record(wanted) => {
                 match self.cast.ask(&wanted, &self.session.cast_subject(), self.exit.is_some()) {
                     Ok(order) => {
-                        let (number, own) = (self.control.owe(id, request), self.session.recordings());
+                        let (number, own) = (self.control.owe(asked), self.session.recordings());
                         self.jobs.open_recording(number, order, own, None);
                     }
-                    Err(failure) => self.refuse((id, request), &failure),
+                    Err(failure) => self.refuse(asked, failure),
                 }
             }
             Request::Mark { label } => {
                 let marked = self.cast.mark(&label, &self.session.cast_subject(), &self.clock);
-                self.answer((id, request), marked);
+                self.answer(asked, marked);
             }
             Request::Label { add, remove } => {
                 let changed = self.session.change_labels(&add, &remove);
@@ -170,16 +339,16 @@ impl Host {
                     self.write_session_file();
                 }
                 let labels = changed.map(|_| LabelAnswer { labels: self.session.launch.labels.clone() });
-                self.answer((id, request), labels);
+                self.answer(asked, labels);
             }
-            Request::Rename { name } => self.rename((id, request), &name),
+            Request::Rename { name } => self.rename(asked, &name),
             Request::Ask { answer } => {
                 let person = self.control.asker(id) == Asker::Person;
-                let asked = ask_answer(&self.session, answer, person);
-                if asked.is_ok() {
+                let done = ask_answer(&self.session, answer, person);
+                if done.is_ok() {
                     self.events.push_back(Event::Ask { answer });
                 }
-                self.answer((id, request), asked);
+                self.answer(asked, done);
             }
             // A hook comes as an event of its own, and what is not known was answered.
             Request::Hook { .. } | Request::Unknown => {}
@@ -187,13 +356,13 @@ impl Host {
     }
 
     /// `hopty back`. Without an earlier conversation the supervisor is not asked.
-    fn go_back(&mut self, id: u64, request: u64, now: bool) {
+    fn go_back(&mut self, asked: (u64, u64), now: bool) {
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
             let hint = "`hopty back` undoes a hand-over; this session had none";
             let failure = Failure::new(Code::NotFound, "there is no earlier conversation", hint);
-            return self.refuse((id, request), &failure);
+            return self.refuse(asked, failure);
         }
-        let number = self.control.owe(id, request);
+        let number = self.control.owe(asked);
         self.restart_asked(number);
         self.events.push_back(Event::Back { id: number, now });
     }
@@ -208,13 +377,13 @@ impl Host {
     fn rename(&mut self, asked: (u64, u64), name: &str) {
         let name = match wanted_name(name) {
             Ok(name) => name,
-            Err(failure) => return self.refuse(asked, &failure),
+            Err(failure) => return self.refuse(asked, failure),
         };
         if name == *self.name() {
             return self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
         }
         if self.exit.is_some() {
-            return self.refuse(asked, &Failure::new(Code::Ended, "the session has ended", ""));
+            return self.refuse(asked, Failure::new(Code::Ended, "the session has ended", ""));
         }
         let order = self.session.rename_order(name.clone(), self.control.socket().to_owned());
         self.jobs.write_launch(move || JobEvent::Renamed(asked, name, order()));
@@ -229,7 +398,7 @@ impl Host {
     ) {
         let dir = match done {
             Ok(dir) => dir,
-            Err(error) => return self.refuse(asked, &not_renamed(&name, &error)),
+            Err(error) => return self.refuse(asked, not_renamed(&name, &error)),
         };
         let before = self.name().clone();
         self.session.claim.renamed(name.clone(), dir);
@@ -246,7 +415,7 @@ impl Host {
         let plain = (launch.agent == Agent::Plain).then_some(&*launch.called);
         let screen = self.child.run.as_ref().map(|run| (run.number, &run.model));
         if let Err(failure) = self.control.waits.ask(asked, wanted, plain, screen, self.clock.now()) {
-            self.refuse(asked, &failure);
+            self.refuse(asked, failure);
         }
     }
 
@@ -277,7 +446,7 @@ impl Host {
                     self.answer(asked, Ok(WaitAnswer { met: !screen.degraded, session: None, screen }));
                 }
                 WaitOutcome::Change(answer) => self.answer(asked, Ok(answer)),
-                WaitOutcome::Refused(failure) => self.refuse(asked, &failure),
+                WaitOutcome::Refused(failure) => self.refuse(asked, failure),
             }
             // The text may be in the program's last output, and the client may ask for it afterwards.
             if waiting.wanted.shows_screen() && self.exit.is_none() {
@@ -287,7 +456,9 @@ impl Host {
     }
 
     pub(in crate::host) fn reply(&mut self, number: u64, with: &Reply) {
-        self.sent_settled(number);
+        if self.keyboard.queue.settle(number) {
+            self.observer.forget_sought();
+        }
         // A key has no answer of its own: a refusal becomes a notice.
         if self.control.settle_key(number)
             && let Reply::Refused { reason } = with
@@ -335,20 +506,7 @@ impl Host {
             }
             Reply::Ended => Failure::new(Code::Ended, "the session has ended", ""),
         };
-        self.refuse(asked, &failure);
-    }
-
-    /// Tells those who wait for the end of a restart.
-    pub(in crate::host) fn restart_settled(&mut self, outcome: &Result<RestartAnswer, String>) {
-        for (id, request) in self.control.take_restart_waits() {
-            let line = match outcome {
-                Ok(done) => ok_line(request, done),
-                Err(why) => {
-                    error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` says more"))
-                }
-            };
-            self.send(id, &line);
-        }
+        self.refuse(asked, failure);
     }
 
     /// The prefix key and `r`. A client that only watches decides nothing.
@@ -375,4 +533,21 @@ fn ask_answer(session: &SessionIdentity, answer: AskAnswer, person: bool) -> Res
     }
     let hint = "set `[restart] mode = \"ask\"` to be asked";
     Err(Failure::new(Code::Refused, "this session asks no questions", hint))
+}
+
+fn read_size(payload: &[u8]) -> Option<Size> {
+    let part = |n: usize| Some(u16::from_le_bytes([*payload.get(2 * n)?, *payload.get(2 * n + 1)?]));
+    Some(Size { cols: part(0)?, rows: part(1)?, xpixel: part(2)?, ypixel: part(3)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_frame_must_be_whole() {
+        let size = Size { cols: 80, rows: 24, xpixel: 1, ypixel: 258 };
+        assert_eq!(read_size(&[80, 0, 24, 0, 1, 0, 2, 1]), Some(size));
+        assert_eq!(read_size(&[80, 0, 24, 0, 1, 0, 2]), None);
+    }
 }

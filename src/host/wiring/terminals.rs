@@ -1,77 +1,30 @@
-//! The host's calls to its terminals, and the consequences of their events.
-
-use std::os::fd::OwnedFd;
+//! People's terminals: what they show, what the rest of the host does about their events, and what is typed on
+//! them.
 
 use nix::libc::{SIGCONT, SIGWINCH};
 use serde_json::json;
 
+use crate::core::config::OnHangup;
+use crate::core::input::prefix_command::{Order, order};
+use crate::core::input::{InputClass, InputPiece};
 use crate::core::process::Signal;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
-use crate::core::time::Stamp;
+use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::state::SessionState;
+use crate::core::word_wrap::wrap_words;
 use crate::host::Host;
 use crate::host::child::ChildRun;
-use crate::host::control::{Control, picture};
-use crate::host::terminals::{ClientLinks, Scene, ShownRun, TerminalEvent, TerminalInput, Terminals};
+use crate::host::control::picture;
+use crate::host::jobs::no_conversation_page;
+use crate::host::keyboard::{
+    InputFocus, InputPart, KeyRoute, Keystrokes, PageKey, TypingTarget, answers, paste,
+};
+use crate::host::terminals::{Scene, TerminalEvent, TerminalInput, Terminals};
 use crate::ipc::farewell::Farewell;
 use crate::sys::poll::FdReadiness;
 
-impl ClientLinks for Control {
-    fn frame(&mut self, id: u64, tag: u8, payload: &[u8]) {
-        if let Some(connection) = self.connection_mut(id) {
-            connection.frame(tag, payload);
-        }
-    }
-
-    fn waiting(&self, id: u64) -> usize {
-        self.connection(id).map_or(0, |connection| connection.stream.waiting())
-    }
-
-    fn written(&self, id: u64) -> u64 {
-        self.connection(id).map_or(0, |connection| connection.stream.written())
-    }
-
-    fn has_input(&self, id: u64) -> bool {
-        self.connection(id).is_some_and(|connection| connection.has_input())
-    }
-
-    fn take_fd(&mut self, id: u64) -> Option<OwnedFd> {
-        self.connection_mut(id)?.stream.take_fd()
-    }
-
-    fn close(&mut self, id: u64, now: Stamp, limit_ms: u64) {
-        if let Some(connection) = self.connection_mut(id) {
-            connection.close(now, limit_ms);
-        }
-    }
-}
-
-impl ChildRun {
-    /// What terminals show of it.
-    fn shown(&mut self) -> ShownRun<'_> {
-        ShownRun {
-            number: self.number,
-            model: &mut self.model,
-            size: &mut self.size,
-            capabilities: self.kind,
-            muted: &mut self.muted,
-            has_ended: self.end.is_some(),
-        }
-    }
-
-    /// Input that is not a person's is typed.
-    pub(in crate::host) fn mix_unread(&mut self) {
-        self.unread.mix();
-    }
-
-    /// A person types. Whether all earlier input was read is only visible if no line waits for its end.
-    pub(in crate::host) fn begin_unread(&mut self) {
-        if self.input.is_empty() {
-            self.unread.begin(&self.pty);
-        }
-    }
-}
-
+/// What is shown.
 impl Host {
     /// Runs a call on the terminals, and handles the events that it returns.
     pub(in crate::host) fn on_terminals<T>(
@@ -102,34 +55,22 @@ impl Host {
                 }
             }
             TerminalEvent::Continued => self.signal_child(Signal(SIGCONT), true),
-            TerminalEvent::Answers(answers) => {
-                let Some(run) = &mut self.child.run else { return };
-                run.mix_unread();
-                for answer in answers {
-                    if run.input.send(&run.pty, &answer).is_err() {
-                        break;
-                    }
+            TerminalEvent::Answers(answers) => self.child.type_answers(answers),
+            TerminalEvent::Detached { client, why, in_charge } => {
+                // Output that no terminal can reach again ends with the last terminal.
+                let unreachable = self.session.private.is_some() && self.terminals.clients().next().is_none();
+                let ends_with_terminal = self.session.launch.config.terminal.on_hangup == OnHangup::End;
+                let ends = unreachable || in_charge && why == "hangup" && ends_with_terminal;
+                self.events.push_back(Event::Detached { client, why });
+                if ends && self.exit.is_none() {
+                    self.events.push_back(Event::Stop { id: 0, kill: false });
                 }
             }
-            TerminalEvent::Detached { client, why, in_charge } => self.detached(client, why, in_charge),
-        }
-    }
-
-    /// Handles a terminal that went away.
-    fn detached(&mut self, client: u32, why: String, in_charge: bool) {
-        // Output that no terminal can reach again ends with the last terminal.
-        let unreachable = self.session.private.is_some() && self.terminals.clients().next().is_none();
-        let ends_with_terminal =
-            self.session.launch.config.terminal.on_hangup == crate::core::config::OnHangup::End;
-        let ends = unreachable || in_charge && why == "hangup" && ends_with_terminal;
-        self.events.push_back(Event::Detached { client, why });
-        if ends && self.exit.is_none() {
-            self.events.push_back(Event::Stop { id: 0, kill: false });
         }
     }
 
     /// A client hands its terminal over.
-    pub(in crate::host) fn take_terminal(&mut self, id: u64) {
+    pub(super) fn take_terminal(&mut self, id: u64) {
         if !self.on_terminals(|terminals, scene| terminals.take_terminal(id, scene)) {
             return;
         }
@@ -149,7 +90,7 @@ impl Host {
     /// Keeps the last screen of a program that nobody was watching for `hopty screen`: it often shows why the
     /// program ended.
     pub(in crate::host) fn keep_last_screen(&mut self, seen: bool) {
-        let path = self.session.paths.last_screen(&self.session.claim.name);
+        let path = self.session.paths.last_screen(self.session.name());
         if seen {
             self.jobs.journal.remove_file(path);
         } else {
@@ -160,19 +101,25 @@ impl Host {
     }
 
     /// Detaches a client; the session goes on.
-    pub(in crate::host) fn detach(&mut self, id: u64) {
+    pub(super) fn detach(&mut self, id: u64) {
         self.on_terminals(|terminals, scene| terminals.disconnect(id, Farewell::Detached, scene));
     }
 
-    /// At the session's end: input that a person typed and the program did not read goes to the leader's
-    /// shell.
-    pub(in crate::host) fn keep_undelivered(&mut self) {
-        let Some(run) = self.child.run.as_mut().filter(|run| run.end.is_some()) else { return };
-        if let Some(bytes) = run.unread.take(&run.pty, &mut run.input) {
-            self.terminals.keep_undelivered(bytes);
-        }
+    /// Sends the program's output to every client that gets its bytes.
+    pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
+        self.cast.output(bytes, &self.clock);
+        self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
     }
 
+    /// Sends a notice to every attached client, and keeps it for the page.
+    pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
+        self.on_terminals(|terminals, scene| terminals.notice(about, text, scene));
+        self.segment_may_differ();
+    }
+}
+
+/// What is typed.
+impl Host {
     /// A borrowed terminal is ready.
     pub(in crate::host) fn terminal_ready(&mut self, id: u64, ready: FdReadiness) {
         let mut buf = [0; 4096];
@@ -183,32 +130,229 @@ impl Host {
         }
     }
 
-    /// Sends the program's output to every client that gets its bytes.
-    pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
-        self.cast.output(bytes, &self.clock);
-        self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
+    /// Bytes from a client's terminal.
+    pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
+        let waits_behind = self.waits_behind(id);
+        let Some(client) = self.terminals.client_mut(id) else { return };
+        if waits_behind || !client.input.behind.is_empty() {
+            client.input.behind.extend_from_slice(bytes);
+            return;
+        }
+        let pieces = client.input.feed(bytes, self.clock.now());
+        if self.terminals.leads(id)
+            && let Some(run) = &mut self.child.run
+        {
+            run.model.learn(bytes);
+        }
+        self.take_pieces(id, &pieces);
     }
 
-    /// Whether the child may be read.
-    pub(in crate::host) fn has_room(&self) -> bool {
-        self.terminals.have_room(&self.control)
+    /// Whether this client's keys must wait for the end of another client's sequence, for a moment at most.
+    /// Held keys cannot land in a sequence.
+    fn waits_behind(&self, id: u64) -> bool {
+        self.terminals.is_in_a_sequence(Some(id)) && !self.keyboard.held.must_wait()
     }
 
-    /// Whether to read again at once: in a burst there is more by then, and only keys are polled in between.
-    pub(in crate::host) fn goes_on(&self) -> bool {
-        let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_bursting());
-        bursts && self.has_room() && (self.typing_waits() || !self.terminals.have_input(&self.control))
+    /// Keys that were typed behind another client's sequence, once it is whole or keys are held.
+    pub(in crate::host) fn type_behind(&mut self) {
+        let waiting = self.terminals.clients().filter(|(_, client)| !client.input.behind.is_empty());
+        let waiting: Vec<u64> = waiting.map(|(id, _)| id).collect();
+        for id in waiting {
+            if !self.waits_behind(id)
+                && let Some(client) = self.terminals.client_mut(id)
+            {
+                let behind = std::mem::take(&mut client.input.behind);
+                self.typed(id, &behind);
+            }
+        }
     }
 
-    /// The terminals' next deadline.
-    pub(in crate::host) fn terminals_deadline(&self) -> Option<Stamp> {
-        let run = self.child.run.as_ref().filter(|run| run.muted.is_none());
-        self.terminals.deadline(run.map(|run| (run.number, run.model.revision())), &self.control)
+    /// A lone ESC may have waited long enough to be a key.
+    pub(super) fn flush_typing(&mut self, id: u64) {
+        let (now, waits_behind) = (self.clock.now(), self.waits_behind(id));
+        let Some(client) = self.terminals.client_mut(id) else { return };
+        if let Some(pieces) = client.input.flush(now, waits_behind) {
+            self.take_pieces(id, &pieces);
+            self.keyboard.draft.flush();
+        }
     }
 
-    /// Sends a notice to every attached client, and keeps it for the page.
-    pub(in crate::host) fn notice(&mut self, about: DecisionKind, text: &str) {
-        self.on_terminals(|terminals, scene| terminals.notice(about, text, scene));
-        self.segment_may_differ();
+    /// Routes labelled input: to hopty or to the child.
+    fn take_pieces(&mut self, id: u64, pieces: &[InputPiece]) {
+        let now = self.clock.now();
+        if self.keyboard.held.is_typing() {
+            // The current screen decides whether keys wait.
+            let target = self.typing_target();
+            self.keyboard.held.look(now, target.focus);
+        }
+        let (takes, waits) = (self.child.takes_typing(), self.keyboard.held.must_wait());
+        let Some(client) = self.terminals.client_mut(id) else { return };
+        let mut pieces = pieces;
+        // A run gets the rest of a sequence that it has the first half of.
+        if let (Some(rest), [first, others @ ..]) =
+            (client.input.complete_head(takes, waits, pieces.first()), pieces)
+        {
+            self.events.extend(client.note_keys(first.class, first.range.end - first.range.start, now));
+            self.type_persons(&rest);
+            pieces = others;
+        }
+        let any_key = pieces.iter().any(|piece| piece.class != InputClass::Report);
+        if any_key {
+            self.notifier.queue.typed(now);
+        }
+        let Some(client) = self.terminals.client_mut(id) else { return };
+        if client.shows_page() {
+            return self.leave_page(id, pieces);
+        }
+        if client.input.armed
+            || client.read_only
+            || pieces.iter().any(|piece| piece.class == InputClass::Prefix)
+        {
+            for part in client.input.split(pieces) {
+                self.take_part(id, part);
+            }
+            return;
+        }
+        if any_key {
+            self.on_terminals(|terminals, scene| terminals.lead(id, scene));
+        }
+        let hears = self.terminals.hears(id);
+        let Some(client) = self.terminals.client_mut(id) else { return };
+        for piece in pieces {
+            self.events.extend(client.note_keys(piece.class, piece.range.end - piece.range.start, now));
+        }
+        if let Some(run) = self.child.run.as_ref().filter(|_| hears && !self.keyboard.held.must_wait()) {
+            let bytes = client.input.take_pending(run.number);
+            return self.type_persons(&bytes);
+        }
+        let parts: Vec<_> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
+        for (class, part) in parts {
+            self.give_part(id, class, part);
+        }
+    }
+
+    /// A key on a page of hopty's own.
+    fn leave_page(&mut self, id: u64, pieces: &[InputPiece]) {
+        let Some(client) = self.terminals.client_mut(id) else { return };
+        let PageKey::Closes(key) = client.input.page_key(pieces) else { return };
+        self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
+        if let Some(key) = key {
+            self.obey(id, &key);
+        }
+    }
+
+    /// A part of a client's input that may have commands in it.
+    fn take_part(&mut self, id: u64, part: InputPart) {
+        let now = self.clock.now();
+        match part {
+            InputPart::Command(key) => self.obey(id, &key),
+            InputPart::Keys(class, bytes) => {
+                let client = self.terminals.client_mut(id).filter(|client| !client.read_only);
+                let Some(client) = client.filter(|_| !bytes.is_empty()) else { return };
+                self.events.extend(client.note_keys(class, bytes.len() as u64, now));
+                self.give_part(id, class, bytes);
+            }
+        }
+    }
+
+    /// A key after the prefix key. An unknown one does nothing: it was not meant for the child.
+    fn obey(&mut self, id: u64, key: &[u8]) {
+        let Some(client) = self.terminals.client(id) else { return };
+        let (size, read_only) = (client.size, client.read_only);
+        let cols = usize::from(size.drawn().0);
+        let page = match order(key) {
+            Some(Order::Detach) if self.session.private.is_some() => {
+                let text = "\x1b[1mhopty\x1b[m no terminal could attach to this session again, so hopty does \
+                            not detach this one.\n\nPress any key to return.";
+                wrap_words(text, 0, cols)
+            }
+            Some(Order::Detach) => return self.detach(id),
+            Some(Order::Redraw) => {
+                return self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
+            }
+            Some(Order::Help) => self.session.help_page(cols),
+            Some(Order::Notices) => {
+                self.on_terminals(|terminals, scene| terminals.show_notices(id, size, scene));
+                return self.segment_may_differ();
+            }
+            Some(Order::Before) => match self.recorder.supervisor.conversation_before() {
+                Some(conversation) => return self.jobs.read_conversation(id, conversation, size),
+                None => no_conversation_page(size),
+            },
+            // A client that only watches decides nothing.
+            Some(Order::HandOver | Order::Snooze) if read_only => return,
+            Some(Order::HandOver) => return self.hand_over_by_key(),
+            Some(Order::Snooze) => {
+                return self.events.push_back(Event::Ask { answer: AskAnswer::Snooze });
+            }
+            None => return,
+        };
+        self.on_terminals(|terminals, scene| terminals.show_page(id, &page, scene));
+    }
+
+    /// Passes a labelled part to the child, or holds it.
+    fn give_part(&mut self, id: u64, class: InputClass, part: Vec<u8>) {
+        match self.keyboard.route(class, self.terminals.hears(id)) {
+            KeyRoute::Program => self.type_persons(&part),
+            KeyRoute::Held => self.keyboard.held.push(class, part),
+            KeyRoute::Answer if self.child.run.as_ref().is_some_and(|run| run.muted.is_none()) => {
+                answers(&part).for_each(|answer| self.type_in(&answer));
+            }
+            KeyRoute::Answer | KeyRoute::Nowhere => {}
+        }
+    }
+
+    /// Types a person's keys.
+    fn type_persons(&mut self, bytes: &[u8]) {
+        self.keyboard.draft.note(bytes);
+        self.cast.input(bytes, || self.child.hides_input(), &self.clock);
+        self.child.type_persons(bytes);
+    }
+
+    /// Types input that does not come from a person.
+    pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
+        self.cast.input(bytes, || self.child.hides_input(), &self.clock);
+        self.child.type_own(bytes);
+    }
+
+    /// Types the prompt of a script or of hopty, without Enter.
+    pub(in crate::host) fn paste_sent(&mut self) {
+        if let Some(text) = self.keyboard.queue.text() {
+            let bytes = paste(text);
+            self.type_in(&bytes);
+        }
+    }
+
+    /// Types held input that is due.
+    pub(in crate::host) fn type_held(&mut self) {
+        let now = self.clock.now();
+        while self.keyboard.held.is_due(now) {
+            if self.terminals.is_in_a_sequence(None) {
+                self.keyboard.held.postpone(now);
+                return;
+            }
+            let target = self.typing_target();
+            match self.keyboard.held.next(now, &target) {
+                Some(Keystrokes::Persons(bytes)) => self.type_persons(&bytes),
+                Some(Keystrokes::Own(bytes)) => self.type_in(&bytes),
+                None => {}
+            }
+        }
+    }
+
+    fn typing_target(&mut self) -> TypingTarget {
+        let is_claude = self.session.is_claude();
+        let view = if is_claude { self.child.view(&mut self.events) } else { None };
+        let blocked = self.recorder.supervisor.state().state == SessionState::Blocked;
+        let focus =
+            if is_claude { InputFocus::of_claude(view.as_ref(), blocked) } else { InputFocus::Prompt };
+        let shown = view.and_then(|view| view.prompt_box);
+        let pasted = self.keyboard.held.pasted_prompt();
+        TypingTarget {
+            run: self.child.run.as_ref().map(|run| run.number),
+            focus,
+            shows_pasted: pasted.is_some_and(|text| shown.is_some_and(|shown| shown.holds(text))),
+            has_read_all: self.child.run.as_ref().is_none_or(ChildRun::has_read_all),
+        }
     }
 }
