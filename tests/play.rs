@@ -110,8 +110,9 @@ fn signals_and_panics_leave_the_terminal_whole() {
         assert_eq!(term.wait_exit(), 128 + signal);
         term.assert_whole();
     }
-    world.set("HOPTY_TEST_PANIC", "1");
+    let panic = world.faults().join("panic");
     for raw in ["--step", "--raw"] {
+        std::fs::write(&panic, "player").unwrap();
         let mut term = terminal(&world, &["usual.cast", raw], (100, 10));
         term.wait_text("first");
         term.send("\x0c");

@@ -26,14 +26,16 @@ const OLD: &str = "/gone/web";
 struct Files {
     world: World,
     to: PathBuf,
+    faults: PathBuf,
 }
 
 impl Files {
     fn new() -> Self {
-        let world = World::new(Kind::StandIn, Script::list([ScriptedReply::text("hello")])).unwrap();
+        let mut world = World::new(Kind::StandIn, Script::list([ScriptedReply::text("hello")])).unwrap();
+        let faults = world.faults();
         let to = world.project.with_file_name("new place");
         std::fs::create_dir(&to).unwrap();
-        let files = Files { world, to };
+        let files = Files { world, to, faults };
         files.renew(20);
         files
     }
@@ -106,14 +108,11 @@ impl Files {
 
     /// Runs a verb that is killed at its write number `at`.
     fn killed_at(&self, at: usize, args: &[&str]) -> Output {
-        Command::new(claude::hopty())
-            .args(args)
-            .env_clear()
-            .envs(self.world.env.iter().cloned())
-            .env("HOPTY_TEST_KILL_TRANSFER_AT", at.to_string())
-            .current_dir(&self.world.project)
-            .output()
-            .unwrap()
+        let kill = self.faults.join("kill");
+        std::fs::write(&kill, at.to_string()).unwrap();
+        let output = self.world.hopty(args);
+        std::fs::remove_file(kill).unwrap();
+        output
     }
 
     /// What the next verb says of the one before.
@@ -133,13 +132,13 @@ fn words(output: &Output) -> String {
 
 #[test]
 fn a_kill_at_every_write_leaves_the_old_state_or_the_new_one_and_the_next_verb_says_which() {
-    let mut files = Files::new();
+    let files = Files::new();
     let to = files.to.to_str().unwrap().to_owned();
     let to = to.as_str();
     for (verb, has_links) in [("move", true), ("copy", true), ("move", false), ("copy", false)] {
         let args = ["conversations", verb, ID, "--to", to];
         if !has_links {
-            files.world.set("HOPTY_TEST_NO_LINKS", "1");
+            std::fs::write(files.faults.join("no-links"), "").unwrap();
         }
         files.renew(20);
         let old = files.found();
@@ -177,8 +176,8 @@ fn a_kill_at_every_write_leaves_the_old_state_or_the_new_one_and_the_next_verb_s
 
 #[test]
 fn without_hard_links_conversations_are_archived_backed_up_and_restored_too() {
-    let mut files = Files::new();
-    files.world.set("HOPTY_TEST_NO_LINKS", "1");
+    let files = Files::new();
+    std::fs::write(files.faults.join("no-links"), "").unwrap();
     let transcript = format!("projects/-gone-web/{ID}.jsonl");
     let before = files.found();
     files.world.ask(&["conversations", "archive", ID]);

@@ -37,6 +37,7 @@ use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::fs::paths::Paths;
 use crate::fs::watch::Watcher;
+use crate::sys::fault_injection;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
@@ -289,8 +290,7 @@ impl Dashboard<'_> {
             None => {}
             Some(DashAction::Quit) => return Ok(Some(DashEnd::Quit)),
             Some(DashAction::Redraw) => {
-                #[cfg(debug_assertions)]
-                panic_when_asked();
+                fault_injection::panic_at("dashboard");
                 self.terminal.clear()?;
             }
             Some(DashAction::Suspend) => {
@@ -338,10 +338,4 @@ impl Dashboard<'_> {
         (self.often, self.seldom) = (Instant::now(), Instant::now());
         Ok(())
     }
-}
-
-/// For tests: a panic while the terminal shows the dashboard.
-#[cfg(debug_assertions)]
-fn panic_when_asked() {
-    assert!(std::env::var_os("HOPTY_TEST_PANIC").is_none(), "a panic was asked for");
 }

@@ -14,6 +14,7 @@ use tempfile::NamedTempFile;
 
 use super::error::FsError;
 use super::store_trace;
+use crate::sys::fault_injection;
 use crate::sys::private_dir;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 
@@ -102,7 +103,7 @@ fn persist(temp: NamedTempFile, path: &Path) -> Result<(), FsError> {
 /// # Errors
 /// `AlreadyExists`, or when the system refuses it.
 pub fn persist_new(temp: NamedTempFile, path: &Path) -> io::Result<()> {
-    let temp = match is_linkless() {
+    let temp = match fault_injection::is_wanted("no-links") {
         true => temp,
         false => match temp.persist_noclobber(path) {
             Ok(_) => return Ok(()),
@@ -121,7 +122,7 @@ pub fn persist_new(temp: NamedTempFile, path: &Path) -> io::Result<()> {
 /// # Errors
 /// `AlreadyExists`; an error of [`has_no_links`] where the file system has no hard links.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
-    if is_linkless() {
+    if fault_injection::is_wanted("no-links") {
         return Err(io::Error::from_raw_os_error(nix::libc::EPERM));
     }
     fs::hard_link(from, to)
@@ -151,18 +152,6 @@ pub fn keep_beside(path: &Path, beside: &Path) -> io::Result<()> {
     temp.as_file().set_modified(meta.modified()?)?;
     temp.as_file().sync_all()?;
     persist_new(temp, beside)
-}
-
-/// For tests: whether to do as on a file system without hard links (`HOPTY_TEST_NO_LINKS`, in a debug build).
-#[cfg(debug_assertions)]
-fn is_linkless() -> bool {
-    std::env::var_os("HOPTY_TEST_NO_LINKS").is_some()
-}
-
-/// Never, in a release.
-#[cfg(not(debug_assertions))]
-fn is_linkless() -> bool {
-    false
 }
 
 /// Makes the names in `dir` durable.

@@ -16,6 +16,7 @@ use super::error::FsError;
 use super::store::TRANSCRIPT_CAP;
 use crate::core::file_edit::{FileEdit, FileEdits, FileFacts, FileView};
 use crate::core::time::WallTime;
+use crate::sys::fault_injection;
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -50,8 +51,7 @@ impl FileView for Disk {
     }
 
     fn length(&self, path: &Path) -> u64 {
-        #[cfg(debug_assertions)]
-        safe_file::hangs::wait();
+        fault_injection::before_read();
         fs::metadata(path).map_or(0, |meta| meta.len())
     }
 

@@ -10,6 +10,7 @@ use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::EndCause;
 use crate::core::time::Stamp;
+use crate::sys::fault_injection;
 use crate::sys::memory;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 
@@ -228,8 +229,7 @@ impl Host {
                     self.events.push_back(Event::Shutdown);
                 }
                 libc::SIGUSR1 => {
-                    #[cfg(debug_assertions)]
-                    panic_when_asked("loop");
+                    fault_injection::panic_at("loop");
                     self.rebind();
                 }
                 _ => {}
@@ -273,15 +273,5 @@ impl Host {
         self.on_terminals(Terminals::answer_queries);
         self.tell_screen();
         self.refresh_segment();
-    }
-}
-
-/// For tests: a panic on demand. The file requests it, once.
-#[cfg(debug_assertions)]
-pub(super) fn panic_when_asked(place: &str) {
-    let Some(file) = std::env::var_os("HOPTY_TEST_HOST_PANIC") else { return };
-    if std::fs::read_to_string(&file).is_ok_and(|wanted| wanted == place) {
-        let _ = std::fs::remove_file(&file);
-        panic!("a panic was asked for");
     }
 }

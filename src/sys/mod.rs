@@ -3,6 +3,7 @@
 
 pub mod boot;
 pub mod clock;
+pub mod fault_injection;
 pub mod fd;
 pub mod inherited;
 pub mod memory;

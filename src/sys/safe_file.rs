@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 use thiserror::Error;
 
+use super::fault_injection;
+
 /// Whether the path may be a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLinks {
@@ -144,44 +146,13 @@ impl SafeFileError {
     }
 }
 
-/// For tests: a host's disks, which hang while a file exists.
-#[cfg(debug_assertions)]
-pub mod hangs {
-    use std::path::PathBuf;
-    use std::sync::OnceLock;
-
-    static FILE: OnceLock<PathBuf> = OnceLock::new();
-
-    /// From now on this process's disks hang while the file named by `HOPTY_TEST_HANGS` exists.
-    pub fn arm() {
-        if let Some(file) = std::env::var_os("HOPTY_TEST_HANGS") {
-            let _ = FILE.set(file.into());
-        }
-    }
-
-    /// Waits while the file named by this variable exists.
-    pub fn wait_while(variable: &str) {
-        while std::env::var_os(variable).is_some_and(|file| std::path::Path::new(&file).exists()) {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
-
-    /// Called before each access to a disk.
-    pub fn wait() {
-        while FILE.get().is_some_and(|file| file.exists()) {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
-}
-
 /// Opens a regular file for reading; `None` if there is none. It is at most `rule.cap` bytes long now, and
 /// may grow.
 ///
 /// # Errors
 /// When it violates `rule`, or the system refuses to open it.
 pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> {
-    #[cfg(debug_assertions)]
-    hangs::wait();
+    fault_injection::before_read();
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
     let look =
         || if rule.links == FileLinks::Follow { fs::metadata(path) } else { fs::symlink_metadata(path) };

@@ -110,9 +110,8 @@ pub fn a_pending_handoff_is_loaded_on_request(kind: Kind) {
 #[test]
 fn a_hand_over_does_not_wait_for_the_copy_of_an_earlier_one() {
     let Some(mut world) = World::new(Kind::StandIn, quiet_talk()) else { return };
-    let slow = world.home.join("slow");
+    let slow = world.faults().join("slow-copy");
     std::fs::write(&slow, "").unwrap();
-    world.set("HOPTY_TEST_SLOW_COPY", slow.to_str().unwrap());
     let (term, _) = talk(&world);
     let copied = |n: usize| {
         let id = text_of(&world.wait_decision("handoff.saved", n), "handoff");

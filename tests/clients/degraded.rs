@@ -11,8 +11,7 @@ use super::{end, run, sized, support, wait_clients};
 /// A world in which the host panics where the file says.
 fn world(script: Script) -> (World, std::path::PathBuf) {
     let mut world = World::new(Kind::StandIn, script).expect("the stand-in is always there");
-    let file = world.home.join("panic");
-    world.set("HOPTY_TEST_HOST_PANIC", file.to_str().unwrap());
+    let file = world.faults().join("panic");
     (world, file)
 }
 

@@ -22,7 +22,7 @@ fn signals_end_it_with_a_whole_terminal() {
 #[test]
 fn a_panic_leaves_a_whole_terminal_and_is_told() {
     let mut world = world();
-    world.set("HOPTY_TEST_PANIC", "1");
+    std::fs::write(world.faults().join("panic"), "dashboard").unwrap();
     let mut term = dash(&world);
     term.wait_text("No session is running.");
     term.send("\x0c");

@@ -212,7 +212,7 @@ fn a_program_that_is_no_agent_is_only_started_anew() {
 fn without_inotify_files_are_looked_at_and_that_is_said_once() {
     let replies = (0..3).map(|n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
     let mut world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
-    world.set("HOPTY_TEST_BLIND", "1");
+    std::fs::write(world.faults().join("no-inotify"), "").unwrap();
     let (world, mut term) = asked(world);
     let said = world.wait_decision("degraded", 1);
     assert!(

@@ -115,6 +115,15 @@ impl World {
         self.env.push((name.into(), value.into()));
     }
 
+    /// The directory in which a file stands for a fault of what is started here from now on
+    /// (`src/sys/fault_injection.rs`).
+    pub fn faults(&mut self) -> PathBuf {
+        let dir = self.root.path().join("faults");
+        std::fs::create_dir_all(&dir).unwrap();
+        self.set("HOPTY_TEST_FAULTS", dir.to_str().unwrap());
+        dir
+    }
+
     /// hopty in a terminal of its own, with this world's arguments and more.
     pub fn start(&self, more: &[&str]) -> Term {
         self.start_sized(more, (120, 40))

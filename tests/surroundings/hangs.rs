@@ -178,8 +178,7 @@ fn a_home_that_hangs_does_not_stop_the_terminal() {
 #[test]
 fn reads_that_hang_stop_neither_keys_nor_verbs_nor_hooks() {
     let mut world = counting();
-    let hangs = world.root.path().join("hangs");
-    world.set("HOPTY_TEST_HANGS", hangs.to_str().unwrap());
+    let hangs = world.faults().join("hang");
     world.set("HOPTY_HANDOFF_VIEWS", "memory");
     let mut term = world.start(&[]);
     term.wait_box();

@@ -283,8 +283,7 @@ fn a_terminal_that_was_asked_is_found_again_as_it_was() {
 fn a_panic_over_a_request_or_its_peer_costs_nobody_else_anything() {
     for place in ["request", "refusal"] {
         let mut world = world();
-        let file = world.home.join("panic");
-        world.set("HOPTY_TEST_HOST_PANIC", file.to_str().unwrap());
+        let file = world.faults().join("panic");
         let mut term = run(&world, "echo ready; read x; echo got $x; exit 4");
         term.wait_text("ready");
         child(&world);
@@ -305,8 +304,7 @@ fn a_panic_over_a_request_or_its_peer_costs_nobody_else_anything() {
 #[test]
 fn a_panic_of_the_host_leaves_a_whole_terminal() {
     let mut world = world();
-    let file = world.home.join("panic");
-    world.set("HOPTY_TEST_HOST_PANIC", file.to_str().unwrap());
+    let file = world.faults().join("panic");
     let bytes = everything();
     let mut term = leave_on(&world, false, &bytes);
     std::fs::write(&file, "loop").unwrap();

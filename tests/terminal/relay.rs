@@ -56,7 +56,7 @@ fn the_terminal_is_whole_after_every_end() {
     for end in ["child", "host", "panic", "stop", "hup"] {
         let mut world = world();
         if end == "panic" {
-            world.set("HOPTY_TEST_PANIC", "1");
+            std::fs::write(world.faults().join("panic"), "client").unwrap();
         }
         let mut term = through_dev_tty(&world, DIRTY);
         if end != "panic" {

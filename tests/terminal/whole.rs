@@ -151,7 +151,7 @@ fn a_hang_up_that_only_the_client_hears_leaves_a_whole_terminal() {
 #[test]
 fn a_panic_of_the_client_leaves_a_whole_terminal() {
     let mut world = world();
-    world.set("HOPTY_TEST_PANIC", "1");
+    std::fs::write(world.faults().join("panic"), "client").unwrap();
     let mut term = run(&world, &format!("stty raw -echo; {DIRTY} exec cat"));
     assert_eq!(term.wait_exit(), 125);
     term.assert_whole();

@@ -18,6 +18,7 @@ use crate::core::status::{ExitKind, SessionStatus};
 use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
 use crate::sys::boot;
+use crate::sys::fault_injection;
 use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
@@ -162,8 +163,7 @@ impl Keeper {
     /// As [`prepare`] and [`claim`].
     pub fn restore(&self, paths: &Paths) -> Result<Option<NameLock>, SessionError> {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        #[cfg(debug_assertions)]
-        safe_file::hangs::wait();
+        fault_injection::before_read();
         if place.dir.is_symlink() {
             // Made by whoever moved the directory away: hopty does not follow it.
             let _ = std::fs::remove_file(&place.dir);
@@ -212,8 +212,7 @@ pub fn prepare_with_room(paths: &Paths) -> Result<(), SessionError> {
 
 /// Creates the directory if it is missing, and checks it.
 fn private(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> {
-    #[cfg(debug_assertions)]
-    safe_file::hangs::wait();
+    fault_injection::before_read();
     match make(dir) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
             return Err(DirError::NoDirectory(dir.to_owned()));

@@ -30,8 +30,7 @@ impl GuardedScreen {
     /// switched off.
     pub fn look<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.change(|screen| {
-            #[cfg(debug_assertions)]
-            crate::host::event_loop::panic_when_asked("look");
+            crate::sys::fault_injection::panic_at("look");
             look(screen)
         })
     }
@@ -68,8 +67,7 @@ impl GuardedScreen {
     /// A new size in columns and rows. A screen that is switched off has a size, too.
     pub fn resize(&mut self, (cols, rows): (u16, u16)) {
         self.change(|screen| {
-            #[cfg(debug_assertions)]
-            crate::host::event_loop::panic_when_asked("resize");
+            crate::sys::fault_injection::panic_at("resize");
             screen.resize(cols, rows);
         });
         if let Err(remains) = &mut self.0 {

@@ -351,8 +351,7 @@ impl ScreenModel {
     /// [`ScreenModel::look`].
     pub fn dump(&mut self, lines: usize) -> Option<Dump> {
         self.look(|screen| {
-            #[cfg(debug_assertions)]
-            crate::host::event_loop::panic_when_asked("dump");
+            crate::sys::fault_injection::panic_at("dump");
             screen.dump_with(lines)
         })
     }
@@ -377,8 +376,7 @@ impl ScreenModel {
     /// Its answers in place of a terminal.
     pub fn answer(&mut self, queries: &[Query], identity: &TerminalIdentity<'_>) -> Vec<Vec<u8>> {
         let answer = |screen: &mut Screen| {
-            #[cfg(debug_assertions)]
-            crate::host::event_loop::panic_when_asked("answer");
+            crate::sys::fault_injection::panic_at("answer");
             screen.answered();
             let identity = TerminalIdentity { described: screen.described_colors(), ..*identity };
             queries.iter().map(|query| reply(query, &identity)).collect()

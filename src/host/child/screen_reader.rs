@@ -40,8 +40,7 @@ impl Child {
         let rules = self.rules.get()?;
         let text = self.run.as_mut()?.text()?;
         let view = catch_unwind(AssertUnwindSafe(|| {
-            #[cfg(debug_assertions)]
-            crate::host::event_loop::panic_when_asked("rules");
+            crate::sys::fault_injection::panic_at("rules");
             rules.read(&text)
         }));
         if view.is_err() {

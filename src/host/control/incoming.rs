@@ -126,8 +126,7 @@ impl Control {
             Ok((request, wanted)) => {
                 // Looking at the peer costs its own request if it fails, not the session.
                 let refusal = catch_unwind(AssertUnwindSafe(|| {
-                    #[cfg(debug_assertions)]
-                    crate::host::event_loop::panic_when_asked("refusal");
+                    crate::sys::fault_injection::panic_at("refusal");
                     self.refusal(id, &wanted)
                 }));
                 match refusal {

@@ -229,8 +229,7 @@ impl Jobs {
         let (store, id) = (self.paths.claude.clone(), brief.id.clone());
         // Hundreds of megabytes take seconds, and the next hand-over must not wait for them.
         self.copy(move || {
-            #[cfg(debug_assertions)]
-            crate::sys::safe_file::hangs::wait_while("HOPTY_TEST_SLOW_COPY");
+            crate::sys::fault_injection::wait_while("slow-copy");
             let done = Store::open(&store).and_then(|store| store.compress_transcript(&id, &source));
             done.map_or_else(
                 |e| JobEvent::Failed(format!("the transcript of {id} could not be copied: {e}")),

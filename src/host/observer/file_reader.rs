@@ -16,6 +16,7 @@ use crate::fs::edits::{self, Disk};
 use crate::fs::file_tail::{Tail, TailRead};
 use crate::fs::paths::Paths;
 use crate::fs::watch::Watcher;
+use crate::sys::fault_injection;
 
 /// The most bytes of the transcript per scan, which is what the loop handles at once: keys never wait for a
 /// large file.
@@ -294,12 +295,7 @@ impl FileReader {
 
 /// The watcher.
 fn watcher() -> Watcher {
-    // For tests: a user who has no inotify instances left.
-    #[cfg(debug_assertions)]
-    if std::env::var_os("HOPTY_TEST_BLIND").is_some() {
-        return Watcher::blind();
-    }
-    Watcher::new()
+    if fault_injection::is_wanted("no-inotify") { Watcher::blind() } else { Watcher::new() }
 }
 
 pub(in crate::host) fn file_id(path: &Path) -> Option<DeviceInode> {

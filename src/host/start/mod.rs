@@ -241,8 +241,7 @@ pub fn main(socket: UnixStream) -> i32 {
 /// stay on the stack as long as the session lives.
 #[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
-    #[cfg(debug_assertions)]
-    crate::sys::safe_file::hangs::arm();
+    crate::sys::fault_injection::let_disks_hang();
     process::call_oneself(HOST_NAMES.0);
     // The host will hold the terminal that Claude reads from, and people's terminals.
     process::close_to_others();

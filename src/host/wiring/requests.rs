@@ -189,8 +189,7 @@ impl Host {
     /// Does what a peer asks for. A failed request costs its own answer, not the session.
     fn take_request(&mut self, asked: (u64, u64), event: ControlEvent) {
         let done = catch_unwind(AssertUnwindSafe(|| {
-            #[cfg(debug_assertions)]
-            crate::host::event_loop::panic_when_asked("request");
+            crate::sys::fault_injection::panic_at("request");
             match event {
                 ControlEvent::Request { wanted, .. } => self.request(asked, wanted),
                 ControlEvent::Hook { run, event, payload, .. } => {

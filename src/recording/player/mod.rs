@@ -23,6 +23,7 @@ use super::timeline::Timeline;
 use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::screen::PictureLines;
 use crate::sys::clock::Clock;
+use crate::sys::fault_injection;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
@@ -180,8 +181,7 @@ impl Player<'_> {
             None => {}
             Some(PlayerAction::Quit) => return Ok(Some(PlayerEnd::Quit)),
             Some(PlayerAction::Redraw) => {
-                #[cfg(debug_assertions)]
-                panic_when_asked();
+                fault_injection::panic_at("player");
                 self.forget_drawn();
             }
             Some(PlayerAction::Suspend) => return self.suspend(),
@@ -326,10 +326,4 @@ fn write_new(stem: &str, extension: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other(format!("there are {NAMES_MAX} files of that name")))
-}
-
-/// For tests: a panic while the terminal shows a recording.
-#[cfg(debug_assertions)]
-fn panic_when_asked() {
-    assert!(std::env::var_os("HOPTY_TEST_PANIC").is_none(), "a panic was asked for");
 }
