@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Supervisor;
 use super::action::{DecisionKind, RestartBy};
 use super::step::EventStep;
 use crate::core::config::Restart;
@@ -24,7 +23,7 @@ impl RestartBudget {
         self.total
     }
 
-    fn count(&mut self, now: Stamp, restart: &Restart) {
+    pub(super) fn count(&mut self, now: Stamp, restart: &Restart) {
         self.times.retain(|at| now.since(*at) < restart.window.ms());
         self.times.push(now);
         self.total += 1;
@@ -36,48 +35,36 @@ impl RestartBudget {
         self.total = self.total.saturating_sub(1);
     }
 
-    fn is_used_up(&self, now: Stamp, restart: &Restart) -> bool {
+    pub(super) fn is_used_up(&self, now: Stamp, restart: &Restart) -> bool {
         let within = self.times.iter().filter(|at| now.since(**at) < restart.window.ms()).count();
         within >= usize::try_from(restart.max_restarts).unwrap_or(usize::MAX)
     }
-}
 
-impl Supervisor {
-    /// How often the child was replaced.
-    #[must_use]
-    pub fn restarts(&self) -> u32 {
-        self.budget.total()
+    /// Why no restart is allowed now, if none is.
+    pub(super) fn refusal(&self, now: Stamp, restart: &Restart) -> Option<String> {
+        self.is_used_up(now, restart).then(|| {
+            format!(
+                "the limit of {} restarts within the window is reached (restart.max_restarts)",
+                restart.max_restarts
+            )
+        })
     }
 
-    pub(super) fn count_restart(&mut self, now: Stamp) {
-        self.budget.count(now, &self.policy.config.restart);
-    }
-
-    pub(super) fn over_limit(&self, now: Stamp) -> bool {
-        self.budget.is_used_up(now, &self.policy.config.restart)
-    }
-
-    pub(super) fn limit_reason(&self) -> String {
-        format!(
-            "the limit of {} restarts within the window is reached (restart.max_restarts)",
-            self.policy.config.restart.max_restarts
-        )
-    }
-
-    pub(super) fn limit_words(&self) -> String {
-        let max = self.policy.config.restart.max_restarts;
-        format!("Max restarts reached: {max} within the window; hopty stopped instead of restarting again.")
-    }
-
-    /// Whether the limit is reached; tells people once.
-    pub(super) fn limit_stands(&mut self, step: &mut EventStep<'_>, by: RestartBy) -> bool {
-        let reached = self.over_limit(step.now);
-        if reached && !self.budget.told {
-            let text = format!("No restart: {}. Claude keeps running.", self.limit_reason());
-            step.tell(DecisionKind::RestartIgnored, text).by(by);
+    /// Whether a hand-over by a level is refused; tells people once.
+    pub(super) fn refuses_level(&mut self, step: &mut EventStep<'_>, restart: &Restart) -> bool {
+        let refusal = self.refusal(step.now, restart);
+        if let Some(reason) = refusal.as_ref().filter(|_| !self.told) {
+            let text = format!("No restart: {reason}. Claude keeps running.");
+            step.tell(DecisionKind::RestartIgnored, text).by(RestartBy::Level);
         }
-        self.budget.told = reached;
-        reached
+        self.told = refusal.is_some();
+        self.told
+    }
+
+    /// The session's last sentence when the limit ends it.
+    pub(super) fn last_sentence(restart: &Restart) -> String {
+        let max = restart.max_restarts;
+        format!("Max restarts reached: {max} within the window; hopty stopped instead of restarting again.")
     }
 }
 
@@ -96,5 +83,23 @@ mod tests {
         assert!(budget.is_used_up(Stamp(999), &restart) && !budget.is_used_up(Stamp(1000), &restart));
         budget.take_back();
         assert!(!budget.is_used_up(Stamp(500), &restart) && budget.total() == 1);
+    }
+
+    #[test]
+    fn people_are_told_once_each_time_that_the_limit_is_reached() {
+        let restart = Restart { max_restarts: 1, window: span(1000), ..Restart::default() };
+        let mut budget = RestartBudget::default();
+        budget.count(Stamp(0), &restart);
+        let told = [(1, 2), (2, 0), (1000, 0), (1001, 0)].map(|(now, actions)| {
+            let mut out = Vec::new();
+            let refused = budget.refuses_level(&mut EventStep::new(Stamp(now), 1, 1, &mut out), &restart);
+            assert_eq!(out.len(), actions, "at {now}: {out:?}");
+            refused
+        });
+        assert_eq!(told, [true, true, false, false]);
+        budget.count(Stamp(2000), &restart);
+        let mut out = Vec::new();
+        assert!(budget.refuses_level(&mut EventStep::new(Stamp(2001), 1, 1, &mut out), &restart));
+        assert_eq!(out.len(), 2, "{out:?}");
     }
 }

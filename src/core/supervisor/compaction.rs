@@ -63,13 +63,12 @@ impl Supervisor {
     fn would_hand_over(&self, now: Stamp) -> bool {
         let auto = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto;
         match &self.phase {
-            Phase::Waiting { request } | Phase::Saving { request, .. } => request.handoff,
             Phase::Running => {
-                auto && !self.over_limit(now)
+                auto && !self.budget.is_used_up(now, &self.policy.config.restart)
                     && !self.conversation.progress.is_missing()
-                    && !self.began_at(Level::Handoff)
+                    && !self.conversation.usage.began_at(Level::Handoff, &self.policy)
             }
-            _ => false,
+            phase => phase.request().is_some_and(|request| request.handoff),
         }
     }
 
@@ -84,8 +83,8 @@ impl Supervisor {
                 let sentence =
                     "Claude was about to compact its context, so hopty requested a hand-over instead.";
                 let level = self.level().max(Level::Handoff);
-                self.conversation.fired = self.conversation.fired.max(level);
-                let request = self.new_request(step.now, RestartBy::Level);
+                self.conversation.usage.fired = self.conversation.usage.fired.max(level);
+                let request = RestartRequest::new(step, &self.policy, RestartBy::Level);
                 self.wait(step, RestartRequest { level: Some(level), now: true, ..request }, sentence);
             }
             _ => {}
@@ -96,7 +95,7 @@ impl Supervisor {
     /// Claude has compacted: there is room again, so a hand-over that was requested for lack of room is
     /// cancelled.
     pub(super) fn compacted(&mut self, step: &mut EventStep<'_>) {
-        self.conversation.rearm_at_stop = false;
+        self.conversation.usage.rearm_at_stop = false;
         if matches!(&self.phase, Phase::Waiting { request } if request.by == RestartBy::Level) {
             self.cancel_request(step, "Claude has compacted its context");
         }

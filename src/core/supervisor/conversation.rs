@@ -1,119 +1,53 @@
 //! Which conversation is followed: SessionStart by its source, `/clear`, `/compact`, `/resume`.
 
-use serde::{Deserialize, Serialize};
-
 use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
-use super::event::{HookEvent, HookFacts, StartSource};
-use super::levels::StartLevel;
-use super::limits::LimitWait;
-use super::phase::{Phase, StartKind, StopFor, StopStep};
-use super::progress::WorkProgress;
-use super::question::HandoverQuestion;
+use super::conversation_state::ConversationState;
+use super::delivery::PromptDelivery;
+use super::event::{AgentStatus, HookFacts, StartSource};
+use super::levels::{LevelWatch, StartLevel};
+use super::phase::{Phase, StopFor, StopStep};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
-use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
-use crate::core::time::Stamp;
 
 /// How long a hook's claim about another conversation waits for the sessions file, in ms: 2.1.197 writes it
 /// up to a second later (measured with `--continue` and `/resume`), and a long conversation takes longer to
 /// load.
 const CLAIM_MS: u64 = 30_000;
 
-/// State that lives as long as a conversation. It is replaced as a whole when another one begins.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct ConversationState {
-    /// The followed conversation.
-    pub(super) id: Option<ConversationId>,
-    /// A prompt was submitted in it, so it can be resumed.
-    pub(super) spoken: bool,
-    /// The context usage is newer than the last call that may wait for lines.
-    pub(super) measured: bool,
-    pub(super) fill: Fill,
-    /// The highest level that was crossed and is not armed again.
-    pub(super) fired: Level,
-    pub(super) start_level: StartLevel,
-    /// When the next turn ends, a hand-over by level is requested again.
-    pub(super) rearm_at_stop: bool,
-    /// How often Claude was kept from compacting.
-    pub(super) held_off: u32,
-    pub(super) question: HandoverQuestion,
-    /// A message for the person, sent with the answer to the next hook.
-    pub(super) word: Option<String>,
-    /// People were told that the next prompt hands over.
-    pub(super) told_of_prompt: bool,
-    pub(super) progress: WorkProgress,
-    pub(super) limit_wait: Option<LimitWait>,
-    /// The destination of a hand-over that changed settings stopped: a person's restart goes there.
-    pub(super) held_dir: Option<String>,
-}
-
-impl ConversationState {
-    /// What a run that is started in this way keeps of the conversation before it.
-    pub(super) fn in_next_run(&self, start: StartKind) -> Self {
-        match start {
-            StartKind::Fresh => self.handed_over(),
-            StartKind::First => ConversationState { limit_wait: None, held_dir: None, ..self.clone() },
-            StartKind::Resume => ConversationState { held_dir: None, ..self.clone() },
-        }
-    }
-
-    /// A conversation that a hand-over begins. It inherits unread messages, the count of blocked compactions,
-    /// and the progress, which is measured from handoff to handoff.
-    fn handed_over(&self) -> Self {
-        ConversationState {
-            id: self.id.clone(),
-            start_level: StartLevel::Unmeasured,
-            measured: self.measured,
-            held_off: self.held_off,
-            word: self.word.clone(),
-            progress: self.progress,
-            ..ConversationState::default()
-        }
-    }
-
-    /// An earlier one that a person goes back to. Its context usage counts from its first report.
-    pub(super) fn gone_back(&self) -> Self {
-        ConversationState {
-            id: self.id.clone(),
-            spoken: true,
-            start_level: StartLevel::Unmeasured,
-            told_of_prompt: self.told_of_prompt,
-            ..ConversationState::default()
-        }
-    }
-}
-
 impl Supervisor {
-    /// Whether a hook that names `named` may be believed now. Any program of this user can call a hook, so a
-    /// hook alone is not believed: it is kept until the sessions file agrees.
-    fn is_believed(&mut self, now: Stamp, hook: &HookFacts, named: &ConversationId) -> bool {
-        let believed = !self.policy.sessions_file
-            || self.is_current(named)
-            || self.run.file.conversation.as_ref() == Some(named);
-        // A SessionStart says more than a later hook.
-        let of_start = self.run.hooks.claim.as_ref().is_some_and(|(kept, _)| {
-            kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation
-        });
-        if !believed && !of_start {
-            self.run.hooks.claim = Some((hook.clone(), now));
-        }
-        believed
-    }
-
     /// A hook other than SessionStart names another conversation: with `--fork-session` 2.1.197 names the new
     /// one only here.
     pub(super) fn goes_on_elsewhere(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) -> bool {
         let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else {
             return false;
         };
-        if !self.is_believed(step.now, hook, &named) {
+        if !self.run.believes(step.now, hook, &named, self.conversation.id.as_ref()) {
             return false;
         }
         self.run.hooks.claim = None;
         self.change_conversation(step, named, hook.transcript.clone(), "Claude is working in it", false);
         true
+    }
+
+    /// The status in Claude's sessions file changed.
+    pub(super) fn status(
+        &mut self,
+        step: &mut EventStep<'_>,
+        status: AgentStatus,
+        named: Option<&ConversationId>,
+        waiting_for: Option<&String>,
+    ) {
+        self.run.set_status(step.now, status, waiting_for);
+        self.file_names(step, named);
+        if !self.run.hooks.seen
+            && let Some(id) = named
+            && !self.conversation.is(id)
+            && self.run.pid.is_some()
+        {
+            self.change_conversation(step, id.clone(), None, "Claude's sessions file names it", false);
+        }
+        self.settle_on_status(step);
     }
 
     /// The sessions file names a conversation.
@@ -138,13 +72,16 @@ impl Supervisor {
         why: &str,
         anew: bool,
     ) {
-        if !self.is_current(&id) {
+        if !self.conversation.is(&id) {
             let sentence = format!("hopty now follows conversation {id}: {why}.");
             let named = id.clone();
             step.decide(DecisionKind::ConversationChanged, sentence).conversation(named);
-            let start_level = self.chain_changed(&id);
+            let own = self.run.turn.state == Turn::Unknown
+                && self.conversation.usage.start_level == StartLevel::Unmeasured
+                && self.chain.renames(&id);
+            let usage = if own { LevelWatch::of_own() } else { LevelWatch::default() };
             self.conversation =
-                ConversationState { id: Some(id.clone()), start_level, ..ConversationState::default() };
+                ConversationState { id: Some(id.clone()), usage, ..ConversationState::default() };
         }
         step.act(Action::Follow { conversation: id, transcript, anew });
     }
@@ -154,14 +91,16 @@ impl Supervisor {
             step.answer(id, HookAnswer::Nothing);
             return;
         };
-        if !self.is_believed(step.now, hook, &named) {
+        if self.policy.sessions_file
+            && !self.run.believes(step.now, hook, &named, self.conversation.id.as_ref())
+        {
             step.answer(id, HookAnswer::Nothing);
             return;
         }
         let other = self.follow_named(step, hook, named);
         let brief_of = match &self.phase {
             // Only the first conversation of a run counts: a person chose any later one.
-            Phase::Delivering { handoff, .. }
+            Phase::Delivering(PromptDelivery { handoff, .. })
                 if hook.source == Some(StartSource::Startup) && !self.run.delivery.brief_sent =>
             {
                 Some(handoff.clone())
@@ -201,7 +140,7 @@ impl Supervisor {
             Some(StartSource::Compact) => "it was compacted",
             _ => "Claude started it",
         };
-        let other = !self.is_current(&named);
+        let other = !self.conversation.is(&named);
         // An old Claude that is resumed after a crash also begins a new conversation; that one is the run's
         // first.
         let by_person = hook.source == Some(StartSource::Clear)
@@ -209,7 +148,7 @@ impl Supervisor {
         self.change_conversation(step, named, hook.transcript.clone(), why, other && by_person);
         self.conversation.spoken |= hook.source == Some(StartSource::Resume);
         if self.run.turn.state == Turn::Unknown || other {
-            self.set_turn(step.now, Turn::Idle);
+            self.run.set_turn(step.now, Turn::Idle);
         }
         other
     }
@@ -233,7 +172,7 @@ impl Supervisor {
                 let text = format!("Cancelled the hand-over: {why}.");
                 step.tell(DecisionKind::RestartCancelled, text);
                 if carries {
-                    self.return_prompt(step, false);
+                    step.act(Action::ReturnPrompt { submit: true });
                 }
                 self.enter(step, Phase::Running);
                 self.release_keys(step, carries);

@@ -1,6 +1,6 @@
 //! Where a hand-over stands, for people.
 
-use super::Supervisor;
+use super::delivery::PromptDelivery;
 use super::phase::{Phase, RunPlan, StopFor};
 
 /// Where a hand-over stands.
@@ -22,6 +22,24 @@ pub enum HandoverStep {
 }
 
 impl HandoverStep {
+    /// The step of a session in `phase`; `unanswered`: a conversation was given a handoff and has not answered
+    /// yet.
+    pub(super) fn of(phase: &Phase, unanswered: bool) -> Option<Self> {
+        let hands_over = |plan: &RunPlan| plan.handoff.is_some();
+        match phase {
+            Phase::Saving { request, .. } if request.handoff => Some(HandoverStep::Saving),
+            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if hands_over(plan) => {
+                Some(HandoverStep::Ending)
+            }
+            Phase::Spawning { plan, end: None } if hands_over(plan) => Some(HandoverStep::Starting),
+            Phase::Delivering(PromptDelivery { obstacle, .. }) => {
+                Some(HandoverStep::Delivering { dialog: obstacle.clone() })
+            }
+            Phase::Running | Phase::Waiting { .. } if unanswered => Some(HandoverStep::Unanswered),
+            _ => None,
+        }
+    }
+
     /// Whether the fresh conversation has the work.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -44,26 +62,6 @@ impl HandoverStep {
             HandoverStep::Unanswered => {
                 "the fresh conversation has its prompt and has not answered yet".to_owned()
             }
-        }
-    }
-}
-
-impl Supervisor {
-    /// The hand-over that is under way, if there is one.
-    #[must_use]
-    pub fn handover_step(&self) -> Option<HandoverStep> {
-        let hands_over = |plan: &RunPlan| plan.handoff.is_some();
-        match &self.phase {
-            Phase::Saving { request, .. } if request.handoff => Some(HandoverStep::Saving),
-            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if hands_over(plan) => {
-                Some(HandoverStep::Ending)
-            }
-            Phase::Spawning { plan, end: None } if hands_over(plan) => Some(HandoverStep::Starting),
-            Phase::Delivering { obstacle, .. } => Some(HandoverStep::Delivering { dialog: obstacle.clone() }),
-            Phase::Running | Phase::Waiting { .. } if self.handoffs.consuming.is_some() => {
-                Some(HandoverStep::Unanswered)
-            }
-            _ => None,
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind, HookAnswer, Want};
+use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
-use super::phase::{Phase, SafePoint, SaveStep, StopStep};
+use super::person::WAITS_SINCE;
+use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::handoff::operation::Cut;
@@ -28,6 +29,16 @@ pub(super) struct HeldHook {
     pub(super) cut: Cut,
 }
 
+impl HeldHook {
+    /// Whether Claude's work should not be interrupted here, and there is time to let it finish: it is done by
+    /// the next boundary, or by the end of the turn, for `wait_ms`. Above the hard level, or if somebody wants
+    /// the hand-over now, hopty does not wait.
+    pub(super) fn completes_first(&self, now: Stamp, request: &RestartRequest, wait_ms: u64) -> bool {
+        let last = request.turn_until.after(wait_ms);
+        self.cut != Cut::Free && !request.now && !request.forced && now < last
+    }
+}
+
 impl Supervisor {
     pub(super) fn hook(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         if self.run.pid.is_none() {
@@ -46,23 +57,22 @@ impl Supervisor {
         self.run.hooks.seen = true;
         match hook.event {
             HookEvent::SessionStart => self.session_start(step, id, hook),
-            _ if hook.conversation.as_ref() != self.conversation.id.as_ref()
-                && !self.goes_on_elsewhere(step, hook) =>
-            {
+            _ if hook.conversation != self.conversation.id && !self.goes_on_elsewhere(step, hook) => {
                 step.answer(id, HookAnswer::Nothing);
             }
             HookEvent::UserPromptSubmit => self.prompt_submitted(step, id, hook),
             HookEvent::PostToolBatch => self.tool_batch(step, id, hook),
             HookEvent::Stop => self.turn_over(step, id, hook),
             HookEvent::StopFailure => {
-                self.set_turn(step.now, Turn::Idle);
+                self.run.set_turn(step.now, Turn::Idle);
                 step.answer(id, HookAnswer::Nothing);
-                self.turn_failed(step, hook.error.as_deref());
+                let (wait, recovery) = (&mut self.conversation.limit_wait, &self.policy.config.recovery);
+                self.limits.turn_failed(step, wait, recovery, hook.error.as_deref());
                 self.rearm(step);
             }
             HookEvent::PostToolUse => self.tool_used(step, id),
             HookEvent::PermissionRequest | HookEvent::PreToolUse => {
-                self.set_turn(step.now, Turn::Busy);
+                self.run.set_turn(step.now, Turn::Busy);
                 self.run.hooks.asking.clone_from(&hook.asks);
                 step.answer(id, HookAnswer::Nothing);
             }
@@ -83,28 +93,35 @@ impl Supervisor {
             return self.take_prompt(step, id, hook, way);
         }
         let before = self.run.turn.state;
-        self.set_turn(step.now, Turn::Busy);
+        self.run.set_turn(step.now, Turn::Busy);
         self.conversation.spoken = true;
         // This prompt contains what was typed before.
         self.run.typed = None;
-        let own = self.submits_own();
-        self.prompt_runs_here(hook.prompt);
-        let frame = self.frame_with_prompt(hook.prompt);
+        let own = self.sends_own();
+        if self.policy.rules >= WAITS_SINCE {
+            self.phase.prompt_runs_here(hook.prompt);
+        }
+        let frame = match &self.phase {
+            Phase::Delivering(delivery) => delivery.frame(hook.prompt, &mut self.run.delivery),
+            _ => None,
+        };
         match hook.prompt {
             Some(PromptOf::Claude) => self.run.turn.background = self.run.turn.background.saturating_sub(1),
             Some(PromptOf::Ours) => self.proven(step),
             Some(PromptOf::Sent) => self.submit_hooked(step, before),
             _ => {}
         }
-        self.work_goes_on(step, hook.prompt);
+        if let Some(wait) = self.conversation.limit_wait.take() {
+            wait.work_goes_on(step, hook.prompt);
+        }
         if !own {
-            self.somebody_prompts(hook.prompt);
+            self.conversation.progress.prompted(hook.prompt);
         }
         match &self.phase {
             // It was queued behind a prompt that hopty took: treat it the same way.
-            _ if self.has_taken_prompt() => {
-                self.set_turn(step.now, Turn::Idle);
-                return step.answer(id, self.leave_the_prompt());
+            _ if self.phase.has_taken_prompt() => {
+                self.run.set_turn(step.now, Turn::Idle);
+                return step.answer(id, self.conversation.refuse_prompt(&self.policy));
             }
             // It was already on its way when hopty began to hold keys: it comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(step),
@@ -119,16 +136,19 @@ impl Supervisor {
             }
             _ => {}
         }
-        let question = if hook.prompt == Some(PromptOf::Person) { self.put_question(step.now) } else { None };
-        let with = frame.or(question).unwrap_or_else(|| self.take_word());
+        let asks = hook.prompt == Some(PromptOf::Person) && self.phase == Phase::Running;
+        let question = if asks { self.conversation.put_question(step.now, &self.policy) } else { None };
+        let with = frame.or(question).unwrap_or_else(|| self.conversation.take_word());
         step.answer(id, with);
     }
 
     /// The tools of a response have run: the best moment to stop a loop, once their lines are in the
     /// transcript.
     fn tool_batch(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
-        self.set_turn(step.now, Turn::Busy);
-        self.work_goes_on(step, None);
+        self.run.set_turn(step.now, Turn::Busy);
+        if let Some(wait) = self.conversation.limit_wait.take() {
+            wait.work_goes_on(step, None);
+        }
         self.run.turn.background = self.run.turn.background.saturating_add(hook.started);
         if let Some(answer) = hook.answered {
             self.ask_answered(step, answer);
@@ -147,26 +167,15 @@ impl Supervisor {
         }
     }
 
-    /// A turn runs and no hook was called: hooks are disabled by something that could not be seen before the
-    /// start.
-    pub(super) fn miss_hooks(&mut self, step: &mut EventStep<'_>) {
-        if self.policy.hooks && !self.session.hooks_missed {
-            self.session.hooks_missed = true;
-            let text = "Claude calls none of hopty's hooks, so hopty follows its files, and a hand-over \
-                        waits for the end of a turn.";
-            step.tell(DecisionKind::Degraded, text);
-        }
-    }
-
     /// A tool has run, in a Claude without PostToolBatch. Its result reaches the disk only after this call,
     /// and other tools may still run. So the call asks Claude to end the turn once all of them are done, and
     /// the transcript shows when that is (measured on 2.0.76: every result is written, no request follows, no
     /// Stop is called).
     fn tool_used(&mut self, step: &mut EventStep<'_>, id: u64) {
-        self.set_turn(step.now, Turn::Busy);
+        self.run.set_turn(step.now, Turn::Busy);
         let due = match &self.phase {
             Phase::Waiting { request } => {
-                (request.now || step.now >= request.turn_until) && !self.work_waits(step.now, request)
+                (request.now || step.now >= request.turn_until) && !self.run.work_waits(step.now, request)
             }
             _ => false,
         };
@@ -180,8 +189,8 @@ impl Supervisor {
 
     fn turn_over(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         self.run.hooks.turn_cut = false;
-        self.set_turn(step.now, Turn::Idle);
-        self.turn_ended_well(step);
+        self.run.set_turn(step.now, Turn::Idle);
+        self.limits.turn_ended_well(step, &mut self.conversation.limit_wait);
         self.run.turn.background = hook.background;
         match &self.phase {
             Phase::Running | Phase::Waiting { .. } => self.hold(step, id, true, hook.lines),
@@ -193,8 +202,9 @@ impl Supervisor {
         self.let_go(step);
         // The context usage of an earlier step says nothing about this one: steps can be faster than the
         // transcript is written.
-        let known = std::mem::take(&mut self.conversation.measured);
-        let lines = lines && !(known && self.is_far_from_levels());
+        let known = std::mem::take(&mut self.conversation.usage.measured);
+        let far = self.phase == Phase::Running && self.conversation.usage.is_far(&self.policy);
+        let lines = lines && !(known && far);
         step.act(Action::HoldHook { id });
         self.run.hooks.held = Some(HeldHook { id, stop, since: step.now, ready: !lines, cut: Cut::Free });
         if lines {
@@ -237,14 +247,9 @@ impl Supervisor {
     /// Answers the held hook call with no output: Claude continues.
     pub(super) fn let_go(&mut self, step: &mut EventStep<'_>) {
         if let Some(held) = self.run.hooks.held.take() {
-            let with = self.take_word();
+            let with = self.conversation.take_word();
             step.answer(held.id, with);
         }
-    }
-
-    /// A message for the person on Claude's screen, sent once.
-    fn take_word(&mut self) -> HookAnswer {
-        self.conversation.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
     pub(super) fn hook_gone(&mut self, step: &mut EventStep<'_>, id: u64) {
@@ -261,15 +266,8 @@ impl Supervisor {
         }
     }
 
-    /// When a held call is decided on without the report of its lines.
-    pub(super) fn held_deadline(&self) -> Option<Stamp> {
-        let waits = matches!(self.phase, Phase::Running | Phase::Waiting { .. });
-        let held = self.run.hooks.held.as_ref().filter(|held| waits && !held.ready)?;
-        Some(held.since.after(LINES_MS + LINES_MARGIN_MS))
-    }
-
     pub(super) fn tick_hook(&mut self, step: &mut EventStep<'_>) {
-        if self.held_deadline().is_some_and(|at| step.now >= at)
+        if self.run.hooks.deadline(&self.phase).is_some_and(|at| step.now >= at)
             && let Some(id) = self.run.hooks.held.as_ref().map(|held| held.id)
         {
             self.lines(step, id, Cut::Free);

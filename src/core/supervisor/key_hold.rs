@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Supervisor;
 use super::action::Action;
-use super::event::KeyClass;
-use super::phase::Phase;
 use super::step::EventStep;
 
 /// Where a person's keys go.
@@ -24,61 +21,61 @@ pub(super) enum KeyHold {
     },
 }
 
-impl Supervisor {
-    pub(super) fn keys(&mut self, step: &mut EventStep<'_>, client: u32, class: KeyClass) {
-        if class == KeyClass::Report {
-            return;
-        }
-        self.somebody_is_there(step);
-        self.person.presses(client, step.now);
-        if class == KeyClass::Mode {
-            self.mode_key(step.now, client);
-        }
-        match class {
-            KeyClass::Interrupt => self.interrupted(step),
-            _ if self.has_run() => self.run.typed = Some(step.now),
-            _ => {}
-        }
-    }
-
-    pub(super) fn hold_keys(&mut self, step: &mut EventStep<'_>) {
-        if self.keys != KeyHold::Held {
+impl KeyHold {
+    pub(super) fn hold(&mut self, step: &mut EventStep<'_>) {
+        if *self != KeyHold::Held {
             step.act(Action::HoldKeys);
-            self.keys = KeyHold::Held;
+            *self = KeyHold::Held;
         }
     }
 
-    pub(super) fn pass_keys(&mut self, step: &mut EventStep<'_>) {
-        if self.keys == KeyHold::Held {
+    pub(super) fn pass(&mut self, step: &mut EventStep<'_>) {
+        if *self == KeyHold::Held {
             step.act(Action::PassKeys);
-            self.keys = KeyHold::Passing { draft: false };
+            *self = KeyHold::Passing { draft: false };
         }
     }
 
-    /// Releases held input, but never into a dialog: keys typed before it appeared must not answer it.
-    pub(super) fn release_keys(&mut self, step: &mut EventStep<'_>, draft: bool) {
-        if self.keys != KeyHold::Free && self.obstacle().is_some() {
-            self.pass_keys(step);
-            self.keys = KeyHold::Passing { draft };
+    /// Releases held input, but never into a dialog (`obstructed`): keys typed before it appeared must not
+    /// answer it.
+    pub(super) fn release(&mut self, step: &mut EventStep<'_>, draft: bool, obstructed: bool) {
+        if *self != KeyHold::Free && obstructed {
+            self.pass(step);
+            *self = KeyHold::Passing { draft };
         } else {
             step.act(Action::ReleaseKeys { draft });
-            self.keys = KeyHold::Free;
+            *self = KeyHold::Free;
         }
     }
 
     /// The dialog that kept held input from being released is gone.
     pub(super) fn release_late(&mut self, step: &mut EventStep<'_>) {
-        if let KeyHold::Passing { draft } = self.keys
-            && matches!(self.phase, Phase::Running | Phase::Waiting { .. })
-            && self.obstacle().is_none()
-        {
-            self.release_keys(step, draft);
+        if let KeyHold::Passing { draft } = *self {
+            self.release(step, draft, false);
         }
     }
+}
 
-    /// What a person must answer first: the name of the dialog on the screen, or what hooks or the sessions
-    /// file report; `unknown` if nothing does.
-    pub(super) fn obstacle(&self) -> Option<&str> {
-        self.asks().map(|(_, what)| what)
+#[cfg(test)]
+mod tests {
+    use super::super::tests::word;
+    use super::*;
+    use crate::core::time::Stamp;
+
+    #[test]
+    fn held_input_is_never_released_into_a_dialog() {
+        let (mut keys, mut out) = (KeyHold::Free, Vec::new());
+        let mut step = EventStep::new(Stamp(0), 1, 1, &mut out);
+        keys.pass(&mut step);
+        keys.hold(&mut step);
+        keys.hold(&mut step);
+        keys.release(&mut step, true, true);
+        assert_eq!(keys, KeyHold::Passing { draft: true });
+        keys.release_late(&mut step);
+        keys.release_late(&mut step);
+        keys.release(&mut step, false, true);
+        assert_eq!(keys, KeyHold::Free);
+        let words: Vec<String> = out.iter().map(word).collect();
+        assert_eq!(words.join(", "), "hold keys, pass keys, release keys draft, release keys");
     }
 }

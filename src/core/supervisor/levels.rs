@@ -1,13 +1,14 @@
 //! The context usage and its levels: each fires once per crossing and is armed again when the usage drops.
+//! What crossing a level asks for.
 
 use serde::{Deserialize, Serialize};
 
+use super::Supervisor;
 use super::action::{DecisionKind, RestartBy};
 use super::phase::{Phase, RestartRequest};
-use super::question::HandoverQuestion;
+use super::policy::{Agent, Policy};
 use super::step::EventStep;
-use super::{Agent, Supervisor};
-use crate::core::config::{Levels, RestartMode};
+use crate::core::config::{Levels, RestartMode, Threshold};
 use crate::core::context::{Fill, Level};
 use crate::core::ids::ConversationId;
 
@@ -31,45 +32,142 @@ pub(super) enum StartLevel {
     At(Level),
 }
 
-impl Supervisor {
-    pub(super) fn usage(&mut self, step: &mut EventStep<'_>, conversation: &ConversationId, fill: Fill) {
-        if !self.is_current(conversation) {
-            return;
+/// The context usage of the followed conversation, compared with the levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct LevelWatch {
+    /// The context usage is newer than the last call that may wait for lines.
+    pub(super) measured: bool,
+    pub(super) fill: Fill,
+    /// The highest level that was crossed and is not armed again.
+    pub(super) fired: Level,
+    pub(super) start_level: StartLevel,
+    /// When the next turn ends, a hand-over by level is requested again.
+    pub(super) rearm_at_stop: bool,
+}
+
+impl LevelWatch {
+    /// Of a conversation that hopty begins.
+    pub(super) fn of_own() -> Self {
+        LevelWatch { start_level: StartLevel::Unmeasured, ..LevelWatch::default() }
+    }
+
+    /// Takes a new context usage. Returns the level that it crosses.
+    pub(super) fn take(&mut self, fill: Fill, policy: &Policy) -> Option<Level> {
+        self.fill = fill;
+        self.measured = true;
+        let level = self.level(policy);
+        if self.start_level == StartLevel::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
+            self.start_level = StartLevel::At(level);
         }
-        self.lines.usage = step.line;
-        self.conversation.fill = fill;
-        self.conversation.spoken |= fill.tokens > 0;
-        self.conversation.measured = true;
-        let level = fill.level(&self.levels());
-        if self.conversation.start_level == StartLevel::Unmeasured && (fill.tokens > 0 || fill.window == 0) {
-            self.conversation.start_level = StartLevel::At(level);
+        if level > self.fired {
+            self.fired = level;
+            return Some(level);
         }
-        if level > self.conversation.fired {
-            self.conversation.fired = level;
-            let sentence = format!("{} (level {}).", self.fill_words(), level.word());
-            step.decide(DecisionKind::LevelCrossed, sentence).level(level);
-            self.level_crossed(step, level);
-        } else {
-            self.conversation.fired = self.conversation.fired.min(fill.level(&self.rearm_levels()));
-        }
-        if self.conversation.fired < Level::Ask
-            && matches!(
-                self.conversation.question,
-                HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }
-            )
-        {
-            self.conversation.question = HandoverQuestion::Silent;
-        }
+        self.fired = self.fired.min(fill.level(&rearm_levels(policy)));
+        None
+    }
+
+    pub(super) fn level(&self, policy: &Policy) -> Level {
+        self.fill.level(&policy.levels())
+    }
+
+    /// Whether the conversation began at this level or above, so that a fresh one would not help.
+    pub(super) fn began_at(&self, level: Level, policy: &Policy) -> bool {
+        policy.rules > 0 && matches!(self.start_level, StartLevel::At(began) if began >= level)
+    }
+
+    /// Whether one more step of Claude cannot reach a level: then no call needs to wait for what the step
+    /// adds.
+    pub(super) fn is_far(&self, policy: &Policy) -> bool {
+        let (tokens, bytes) = (
+            self.fill.tokens.saturating_add(self.fill.window / 4),
+            self.fill.bytes.saturating_add(STEP_BYTES),
+        );
+        let after = Fill { tokens, bytes, ..self.fill };
+        let measured = self.fill.tokens > 0 && self.fill.window > 0;
+        policy.rules > 0 && measured && after.level(&policy.levels()) == Level::Ok
+    }
+
+    /// A hand-over by level that is being cancelled is requested again when the next turn ends.
+    pub(super) fn rearm_later(&mut self, phase: &Phase) {
+        self.rearm_at_stop |= phase.request().is_some_and(|request| request.by == RestartBy::Level);
     }
 
     /// `Context is at 82 % of 200000 tokens`, or the transcript's size if that reached the level or no window
     /// is known.
-    pub(super) fn fill_words(&self) -> String {
-        match self.conversation.fill {
-            fill if fill.window == 0 || self.policy.rules > 0 && fill.is_by_size(&self.levels()) => {
+    pub(super) fn sentence(&self, policy: &Policy) -> String {
+        match self.fill {
+            fill if fill.window == 0 || policy.rules > 0 && fill.is_by_size(&policy.levels()) => {
                 format!("The transcript is {} KiB long", fill.bytes / 1024)
             }
             fill => format!("Context is at {} % of {} tokens", fill.percent(), fill.window),
+        }
+    }
+
+    /// The same for a line of Claude's screen.
+    pub(super) fn few_words(&self, policy: &Policy) -> String {
+        match self.fill {
+            fill if fill.window == 0 || fill.is_by_size(&policy.levels()) => {
+                format!("transcript of {} KiB", fill.bytes / 1024)
+            }
+            fill => format!("context {} % full", fill.percent()),
+        }
+    }
+
+    /// `context 84 %, level handoff 80 %`.
+    pub(super) fn with_level(&self, policy: &Policy) -> String {
+        let level = if policy.config.restart.mode == RestartMode::Ask { Level::Ask } else { Level::Handoff };
+        let level = if self.level(policy) == Level::Hard { Level::Hard } else { level };
+        let fill = match self.fill.window {
+            0 => format!("transcript {} KiB", self.fill.bytes / 1024),
+            _ => format!("context {} %", self.fill.percent()),
+        };
+        format!("{fill}, level {} {}", level.word(), threshold_words(level, &policy.levels()))
+    }
+}
+
+/// The start of a level, in words.
+pub(super) fn threshold_words(level: Level, levels: &Levels) -> String {
+    let Threshold { percent, tokens, kb } = match level {
+        Level::Ok | Level::Ask => &levels.ask,
+        Level::Warn => &levels.warn,
+        Level::Handoff => &levels.handoff,
+        Level::Hard => &levels.hard,
+    };
+    let parts = [
+        percent.map(|p| format!("{p} %")),
+        tokens.map(|t| format!("{t} tokens")),
+        kb.map(|kb| format!("{kb} KiB")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "never".to_owned() } else { parts.join(" or ") }
+}
+
+/// The levels minus a few points: a usage below them arms a level again.
+fn rearm_levels(policy: &Policy) -> Levels {
+    let mut levels = policy.levels();
+    for level in [&mut levels.ask, &mut levels.warn, &mut levels.handoff, &mut levels.hard] {
+        level.percent = level.percent.map(|p| (p - REARM_POINTS).max(0.0));
+    }
+    levels
+}
+
+impl Supervisor {
+    pub(super) fn usage(&mut self, step: &mut EventStep<'_>, conversation: &ConversationId, fill: Fill) {
+        if !self.conversation.is(conversation) {
+            return;
+        }
+        self.lines.usage = step.line;
+        self.conversation.spoken |= fill.tokens > 0;
+        if let Some(level) = self.conversation.usage.take(fill, &self.policy) {
+            let sentence =
+                format!("{} (level {}).", self.conversation.usage.sentence(&self.policy), level.word());
+            step.decide(DecisionKind::LevelCrossed, sentence).level(level);
+            self.level_crossed(step, level);
+        }
+        if self.conversation.usage.fired < Level::Ask {
+            self.conversation.question.withdraw();
         }
     }
 
@@ -77,9 +175,9 @@ impl Supervisor {
         if self.policy.agent != Agent::Claude {
             return;
         }
-        if level >= Level::Ask && self.began_at(level) {
+        if level >= Level::Ask && self.conversation.usage.began_at(level, &self.policy) {
             let word = level.word();
-            let text = if self.is_back() {
+            let text = if self.chain.is_back_in(self.conversation.id.as_ref()) {
                 format!(
                     "No automatic hand-over: you went back to this conversation, which is at level {word}; \
                      `hopty restart` hands over anyway."
@@ -96,23 +194,21 @@ impl Supervisor {
         match self.policy.config.restart.mode {
             RestartMode::Auto if level >= Level::Handoff => self.level_request(step, level),
             RestartMode::Ask if level == Level::Hard => self.ask_late(step),
-            RestartMode::Ask => self.ask_is_due(step),
-            RestartMode::Auto | RestartMode::Manual => {}
+            RestartMode::Ask if self.phase == Phase::Running => self.conversation.ask(step, &self.policy),
+            RestartMode::Ask | RestartMode::Auto | RestartMode::Manual => {}
         }
     }
 
     /// A hand-over by level: requested, hurried up, or remembered for the end of the next turn.
     pub(super) fn level_request(&mut self, step: &mut EventStep<'_>, level: Level) {
-        if self.conversation.progress.is_missing() || self.began_at(level) {
+        if self.conversation.progress.is_missing() || self.conversation.usage.began_at(level, &self.policy) {
             return;
         }
-        if self.is_snoozed() && self.phase == Phase::Running {
-            self.conversation.rearm_at_stop = true;
-            return;
-        }
-        if self.policy.rules > 0 && self.phase == Phase::Running && self.limit_stands(step, RestartBy::Level)
+        let runs = self.phase == Phase::Running;
+        if runs && self.conversation.is_snoozed(&self.policy)
+            || runs && self.policy.rules > 0 && self.budget.refuses_level(step, &self.policy.config.restart)
         {
-            self.conversation.rearm_at_stop = true;
+            self.conversation.usage.rearm_at_stop = true;
             return;
         }
         match &mut self.phase {
@@ -121,65 +217,79 @@ impl Supervisor {
                 request.level = request.level.max(Some(level));
             }
             Phase::Running => {
-                let sentence = format!("{}; hand-over requested.", self.fill_words());
-                let request = self.new_request(step.now, RestartBy::Level);
-                let request = RestartRequest { level: Some(level), now: level == Level::Hard, ..request };
+                let sentence =
+                    format!("{}; hand-over requested.", self.conversation.usage.sentence(&self.policy));
+                let request = RestartRequest {
+                    level: Some(level),
+                    now: level == Level::Hard,
+                    ..RestartRequest::new(step, &self.policy, RestartBy::Level)
+                };
                 self.wait_because(step, request, sentence, self.lines.usage);
             }
-            _ => self.conversation.rearm_at_stop = true,
-        }
-    }
-
-    /// Whether one more step of Claude cannot reach a level: then no call needs to wait for what the step
-    /// adds.
-    pub(super) fn is_far_from_levels(&self) -> bool {
-        let (tokens, bytes) = (
-            self.conversation.fill.tokens.saturating_add(self.conversation.fill.window / 4),
-            self.conversation.fill.bytes.saturating_add(STEP_BYTES),
-        );
-        let after = Fill { tokens, bytes, ..self.conversation.fill };
-        let measured = self.conversation.fill.tokens > 0 && self.conversation.fill.window > 0;
-        self.policy.rules > 0
-            && self.phase == Phase::Running
-            && measured
-            && after.level(&self.levels()) == Level::Ok
-    }
-
-    /// Whether the conversation began at this level or above, so that a fresh one would not help.
-    pub(super) fn began_at(&self, level: Level) -> bool {
-        self.policy.rules > 0
-            && matches!(self.conversation.start_level, StartLevel::At(began) if began >= level)
-    }
-
-    /// A hand-over by level that is being cancelled is requested again when the next turn ends.
-    pub(super) fn rearm_later(&mut self) {
-        if let Phase::Waiting { request } | Phase::Saving { request, .. } = &self.phase {
-            self.conversation.rearm_at_stop |= request.by == RestartBy::Level;
+            _ => self.conversation.usage.rearm_at_stop = true,
         }
     }
 
     /// A turn is over: requests again what was cancelled before.
     pub(super) fn rearm(&mut self, step: &mut EventStep<'_>) {
-        if self.conversation.rearm_at_stop && self.phase == Phase::Running {
-            self.conversation.rearm_at_stop = false;
+        if self.conversation.usage.rearm_at_stop && self.phase == Phase::Running {
+            self.conversation.usage.rearm_at_stop = false;
             if self.level() >= Level::Handoff {
                 self.level_request(step, self.level());
             }
         }
     }
 
-    /// The levels minus a few points: a usage below them arms a level again.
-    fn rearm_levels(&self) -> Levels {
-        let mut levels = self.levels();
-        for level in [&mut levels.ask, &mut levels.warn, &mut levels.handoff, &mut levels.hard] {
-            level.percent = level.percent.map(|p| (p - REARM_POINTS).max(0.0));
+    /// An orchestrator's task is completed, or goes on. Its loop ends, so no context level starts another
+    /// round; what a person or a signal requests still happens.
+    pub(super) fn task(&mut self, step: &mut EventStep<'_>, completed: bool) {
+        if self.session.completed == completed {
+            return;
         }
-        levels
+        self.session.completed = completed;
+        if completed {
+            step.tell(DecisionKind::TaskCompleted, "Task completed!");
+        } else {
+            // A hand-over that was cancelled meanwhile is due at the end of the next turn.
+            self.conversation.usage.rearm_at_stop |= self.level() >= Level::Handoff;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::claude;
+    use super::*;
+
+    fn percent(percent: u64) -> Fill {
+        Fill { tokens: 2000 * percent, window: 200_000, bytes: 0 }
     }
 
-    /// The levels of the configuration.
-    #[must_use]
-    pub fn levels(&self) -> Levels {
-        self.policy.config.context.levels()
+    #[test]
+    fn a_level_fires_once_until_the_usage_has_dropped_well_below_it() {
+        let policy = claude();
+        let handoff = policy.levels().handoff.percent.unwrap() as u64;
+        let mut usage = LevelWatch::default();
+        let below = handoff - REARM_POINTS as u64;
+        let crossed = [handoff, handoff + 1, handoff - 1, handoff, below - 1, handoff]
+            .map(|p| usage.take(percent(p), &policy) == Some(Level::Handoff));
+        assert_eq!(crossed, [true, false, false, false, false, true]);
+        assert!(!usage.began_at(Level::Ask, &policy), "hopty did not begin it");
+    }
+
+    #[test]
+    fn a_conversation_of_its_own_starts_at_its_first_usage() {
+        let policy = claude();
+        let mut usage = LevelWatch::of_own();
+        usage.take(Fill { tokens: 0, ..percent(0) }, &policy);
+        assert_eq!(usage.start_level, StartLevel::Unmeasured, "it has not answered yet");
+        usage.take(percent(1), &policy);
+        assert!(usage.is_far(&policy), "{usage:?}");
+        usage.take(percent(99), &policy);
+        assert!(!usage.is_far(&policy) && !usage.began_at(Level::Ask, &policy), "{usage:?}");
+        let mut full = LevelWatch::of_own();
+        full.take(percent(99), &policy);
+        assert!(full.began_at(Level::Hard, &policy));
+        assert_eq!(full.sentence(&policy), "Context is at 99 % of 200000 tokens");
     }
 }

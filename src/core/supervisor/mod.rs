@@ -9,42 +9,41 @@
 //! |---|---|
 //! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `answer`, `reply`, `phase` | the vocabulary |
 //! | `secrets` | secrets removed from an event before it is recorded |
+//! | `step` | one event on its way through the parts: the moment, its line, the actions and decisions so far |
 //! | `exit_table` | why a child ended: one table |
-//! | `run` | one life of the child: spawn, start, Ctrl+C, passed signals |
+//! | `session_facts`, `run_state`, `conversation_state` | the parts that live as long as the session, a run, a conversation |
+//! | `conversation_chain`, `budget`, `crash_guard`, `permission_mode`, `progress`, `key_hold` | parts of the session: conversations before, restarts, deaths, the permission mode, the work's progress, who gets what a person types |
+//! | `run` | one life of the child: spawn, start, keys, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
-//! | `permission_mode` | the permission mode of the next run |
 //! | `levels`, `compaction` | the context usage and what crossing a level asks for, Claude's own compaction |
-//! | `question`, `task` | the question that is put to a person first, in mode `ask`; a task that is completed |
-//! | `restart_signal`, `request`, `safe_point`, `handover_note`, `person`, `back` | a request, by a signal file too, and its safe point, Claude's own words before it, somebody who is there, the way back |
-//! | `saving`, `progress` | from the safe point to a handoff on disk; whether hand-overs bring anything |
-//! | `stopping`, `crash`, `budget` | from SIGTERM to the end; what follows a crash; how many restarts there may be within a time |
+//! | `question` | the question that is put to a person first, in mode `ask` |
+//! | `restart_signal`, `request`, `safe_point`, `person` | a request, by a signal file too, and the way back; its safe point, Claude's own words before it, somebody who is there |
+//! | `saving` | from the safe point to a handoff on disk |
+//! | `stopping` | from SIGTERM to the end, and what follows a crash |
 //! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
 //! | `delivery`, `sending` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
 //! | `limits` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
-//! | `key_hold`, `next_deadline` | who gets what a person types meanwhile; when something is due |
-//! | `step` | one event's way through the parts: the moment, its line, the actions and decisions so far |
 //! | `state`, `next_handover`, `handover_step` | what others may ask |
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
 mod agent_status;
 mod answer;
-mod back;
 mod budget;
 pub mod compaction;
 mod conversation;
-mod crash;
+mod conversation_chain;
+mod conversation_state;
+mod crash_guard;
 mod delivery;
 pub mod event;
 pub mod exit_table;
-mod handover_note;
 pub mod handover_step;
 mod hooks;
 mod key_class;
 mod key_hold;
 mod levels;
 pub mod limits;
-mod next_deadline;
 pub mod next_handover;
 mod permission_mode;
 mod person;
@@ -57,16 +56,17 @@ mod reply;
 mod request;
 pub mod restart_signal;
 mod run;
+mod run_state;
 mod safe_point;
 mod saving;
 pub mod screen_facts;
 mod secrets;
 pub mod sending;
+mod session_facts;
 pub mod state;
 mod step;
 mod stopping;
 pub mod submission;
-mod task;
 
 #[cfg(test)]
 mod laws;
@@ -78,25 +78,28 @@ use serde::{Deserialize, Serialize};
 use crate::core::context::Fill;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
-use action::{Action, DecisionKind, Reply};
-use back::ConversationChain;
+use action::{Action, DecisionKind, Reply, SignalTarget};
 use budget::RestartBudget;
-use conversation::ConversationState;
-use crash::CrashGuard;
-use event::Event;
+use conversation_chain::ConversationChain;
+use conversation_state::ConversationState;
+use crash_guard::CrashGuard;
+use delivery::PromptDelivery;
+use event::{AttachKind, Event};
 use key_hold::KeyHold;
 use limits::LimitHistory;
 use permission_mode::PermissionModes;
-use person::People;
-use phase::{Phase, StopFor};
+use person::{People, dialog_answered};
+use phase::{Phase, StopFor, StopStep};
 pub use policy::{Agent, Policy, RULES};
 use request::SignalSeen;
-use run::RunState;
+use run_state::RunState;
+use safe_point::HOLD_MARGIN_MS;
 use saving::Handoffs;
-use screen_facts::{PromptBox, ScreenFacts};
-use sending::Sending;
-use state::StateEntry;
+use sending::{STANDS_MS, Sending, TYPING_MS};
+use session_facts::SessionFacts;
+use state::{SessionState, StateEntry};
 use step::EventStep;
+use stopping::{CONT, reaped};
 
 /// The version of these rules: a journal can only be replayed by the same version.
 pub const CORE: u32 = 1;
@@ -132,39 +135,6 @@ struct PhaseBegan {
     at: Stamp,
     /// The event that led to the phase.
     seq: u64,
-}
-
-/// State that lives as long as the session.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-struct SessionFacts {
-    /// The number of the run, 0 before the first.
-    runs: u32,
-    /// Another working directory than the session's first, if a restart was requested there.
-    dir: Option<String>,
-    /// An unused id for the next conversation.
-    next: Option<ConversationId>,
-    /// People were told that no hook is called.
-    hooks_missed: bool,
-    /// An orchestrator's file says that the task is completed.
-    completed: bool,
-    /// The person's last Ctrl+C, and its journal line.
-    interrupt: Option<(Stamp, u64)>,
-    /// The exit code of the last run.
-    last_code: u8,
-}
-
-impl SessionFacts {
-    fn begin_run(&mut self, step: &mut EventStep<'_>) {
-        self.runs += 1;
-        step.run = self.runs;
-    }
-
-    /// The run that was about to begin is held.
-    fn take_run_back(&mut self, step: &mut EventStep<'_>) {
-        self.runs -= 1;
-        step.run = self.runs;
-    }
 }
 
 /// The state of one session. Each part owns its own; state that lives as long as a run or a conversation is
@@ -250,7 +220,7 @@ impl Supervisor {
         } else if let Some(id) = event.request() {
             step.reply(id, Reply::Ended);
         }
-        self.note_state(now);
+        self.entered.note(self.state().state, now, self.lines.event);
         self.lines.seq += u64::try_from(out.len() - before).unwrap_or(0);
     }
 
@@ -273,35 +243,37 @@ impl Supervisor {
             Event::Usage { conversation, tokens, window, bytes } => {
                 self.usage(step, conversation, Fill { tokens: *tokens, window: *window, bytes: *bytes });
             }
-            Event::TurnBegan { conversation } => {
-                if !self.run.hooks.seen && self.is_current(conversation) && self.run.pid.is_some() {
-                    self.miss_hooks(step);
-                    self.set_turn(step.now, Turn::Busy);
-                    self.conversation.spoken = true;
+            Event::TurnBegan { conversation } if self.runs(conversation) && !self.run.hooks.seen => {
+                if self.policy.hooks {
+                    self.session.miss_hooks(step);
                 }
+                self.run.set_turn(step.now, Turn::Busy);
+                self.conversation.spoken = true;
             }
+            Event::TurnBegan { .. } => {}
             Event::TurnEnded { conversation } => {
-                if (!self.run.hooks.seen || self.run.hooks.turn_cut)
-                    && self.is_current(conversation)
-                    && self.run.pid.is_some()
-                {
+                if self.runs(conversation) && (!self.run.hooks.seen || self.run.hooks.turn_cut) {
                     self.run.hooks.turn_cut = false;
-                    self.set_turn(step.now, Turn::Idle);
+                    self.run.set_turn(step.now, Turn::Idle);
                     self.rearm(step);
                 }
             }
-            Event::Prompted { conversation } => self.prompted(step, conversation),
-            Event::Answered { conversation } => self.answered(step, conversation),
+            Event::Prompted { conversation } if self.runs(conversation) => self.proven(step),
+            Event::Prompted { .. } => {}
+            Event::Answered { conversation } => self.handoffs.answered(step, conversation),
             Event::Queued { prompts, carries } => self.prompts_queued(step.now, *prompts, *carries),
-            Event::Screen { facts } => self.look(step.now, facts),
+            Event::Screen { facts } => {
+                self.modes.look(step.now, facts, self.has_spoken());
+                if self.phase.has_run() {
+                    self.run.screen.look(step.now, facts);
+                }
+            }
             Event::Status { status, conversation, waiting_for } => {
                 self.status(step, *status, conversation.as_ref(), waiting_for.as_ref());
             }
             Event::Signal { file, fresh, sessions, dir_ok, dir } => {
-                self.signal(
-                    step,
-                    &SignalSeen { file, fresh: *fresh, sessions: *sessions, dir_ok: *dir_ok, dir: *dir },
-                );
+                let (fresh, sessions, dir_ok, dir) = (*fresh, *sessions, *dir_ok, *dir);
+                self.signal(step, &SignalSeen { file, fresh, sessions, dir_ok, dir });
             }
             Event::Restart { id, by, now: at_once, handoff } => {
                 self.restart(step, *id, *by, *at_once, *handoff)
@@ -309,21 +281,34 @@ impl Supervisor {
             Event::Back { id, now: at_once } => self.back(step, *id, *at_once),
             Event::Task { completed } => self.task(step, *completed),
             Event::Ask { answer } => self.ask_answered(step, *answer),
-            Event::AskWas { answer, left } => self.ask_was(step.now, *answer, *left),
+            Event::AskWas { answer, left } => {
+                self.conversation.question.restore(step.now, *answer, *left, &self.policy.config.restart);
+            }
             Event::UsageLimit { conversation, limit, left, resets } => {
-                self.usage_limit(step, conversation, *limit, *left, *resets);
+                if self.runs(conversation) {
+                    let (wait, recovery) = (&mut self.conversation.limit_wait, &self.policy.config.recovery);
+                    self.limits.usage_limit(step, wait, recovery, *limit, *left, *resets);
+                }
             }
             Event::Submit { id, command } => self.submit(step, *id, *command),
-            Event::Choice { dialog, option } => self.chosen(step, dialog, *option),
+            Event::Choice { dialog, option } => dialog_answered(step, dialog, *option),
             Event::Taken { queued } => self.submit_read(step, *queued),
-            Event::Stop { id, kill } => self.stop(step, *id, *kill),
+            Event::Stop { id, kill } => {
+                step.reply(*id, Reply::Accepted);
+                self.end_for(step, StopFor::Stop, *kill);
+            }
             Event::Shutdown => self.end_for(step, StopFor::Shutdown, false),
             Event::Settings { changed } => self.settings(step, changed),
             Event::Saved { handoff, mark } => self.saved(step, handoff, *mark),
             Event::SaveFailed { error } => self.save_failed(step, error),
-            Event::Reaped { run, processes } => self.reaped(step, *run, *processes),
-            Event::Attached { client, how } => self.attached(step, *client, *how),
-            Event::Detached { client, why } => self.detached(step, *client, why),
+            Event::Reaped { run, processes } => reaped(step, *run, *processes),
+            Event::Attached { client, how } => {
+                self.person.comes(step, *client, *how);
+                if self.run.stopped && *how == AttachKind::Joins {
+                    step.act(Action::Signal { signal: CONT, to: SignalTarget::Group });
+                }
+            }
+            Event::Detached { client, why } => self.person.leaves(step, *client, why),
             Event::Limited { what } => {
                 step.decide(DecisionKind::Degraded, format!("{what}."));
             }
@@ -347,47 +332,65 @@ impl Supervisor {
         if self.run.pid.is_some() {
             self.tick_ask(step);
             self.deliver(step);
-            self.look_at_limit_wait(step);
+            self.resume_when_due(step);
             self.submit_goes_on(step);
             self.try_safe_point(step);
-            self.release_late(step);
+            if matches!(self.phase, Phase::Running | Phase::Waiting { .. }) && self.run.obstacle().is_none() {
+                self.keys.release_late(step);
+            }
         }
     }
 
-    fn look(&mut self, now: Stamp, facts: &ScreenFacts) {
-        self.mode_shown(now, facts);
-        if !self.has_run() {
-            return;
+    /// When `Tick` is due at the latest. After a `Tick` it is later than that tick, so the loop cannot spin.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Stamp> {
+        let mut due = Vec::new();
+        match &self.phase {
+            Phase::Running => {
+                due.extend(self.conversation.question.deadline());
+                let starts = self.state().state == SessionState::Starting;
+                due.extend(starts.then(|| self.run.must_have_spoken()));
+            }
+            Phase::Waiting { request } => {
+                let hold = self.policy.config.hooks.hold.ms().saturating_sub(HOLD_MARGIN_MS);
+                self.run.waiting_deadlines(request, hold, &mut due);
+                due.extend(self.person.present_until(&self.policy.config.restart));
+            }
+            Phase::Saving { step, .. } => due.push(self.phase_began.at.after(step.limit_ms())),
+            Phase::Stopping { step: StopStep::Settle { until }, .. } => due.push(*until),
+            Phase::Stopping { step: StopStep::Term { kill_at }, .. } => due.push(*kill_at),
+            Phase::Cooling { until, held, .. } => due.extend(held.is_empty().then_some(*until)),
+            Phase::Delivering(PromptDelivery { submission, .. }) => {
+                submission.deadlines(&mut due);
+                due.extend(self.run.hook_wait_deadline(&self.policy).filter(|_| submission.is_ready()));
+            }
+            Phase::Stopping { step: StopStep::Kill, .. }
+            | Phase::Cold
+            | Phase::Spawning { .. }
+            | Phase::Closed { .. } => {}
         }
-        let screen = &mut self.run.screen;
-        if screen.facts.dialog != facts.dialog {
-            screen.dialog_since = facts.dialog.as_ref().map(|_| now);
+        due.extend(self.run.hooks.deadline(&self.phase));
+        due.extend(self.run.idle_settles());
+        if let Some(sending) = &self.sending {
+            sending.deadlines(self.phase_began.at, self.run.typed, &mut due);
         }
-        if facts.prompt == PromptBox::Empty && facts.paste {
-            screen.box_since.get_or_insert(now);
+        if let Some(wait) = self.conversation.limit_wait.as_ref().filter(|_| self.run.pid.is_some()) {
+            self.limits.deadlines(wait, &self.run.screen, &self.policy, &mut due);
+            if let Some((at, _)) = wait.resumes() {
+                due.extend([at, self.phase_began.at.after(STANDS_MS)]);
+                due.extend(self.run.typed.map(|typed| typed.after(TYPING_MS)));
+            }
         }
-        screen.facts = facts.clone();
+        due.into_iter().filter(|at| *at > self.ticked).min()
+    }
+
+    /// Whether this is the followed conversation, and the program lives.
+    fn runs(&self, conversation: &ConversationId) -> bool {
+        self.conversation.is(conversation) && self.run.pid.is_some()
     }
 
     fn enter(&mut self, step: &EventStep<'_>, phase: Phase) {
         self.phase = phase;
-        self.phase_began.at = step.now;
-        self.phase_began.seq = step.line;
-    }
-
-    fn is_current(&self, id: &ConversationId) -> bool {
-        self.conversation.id.as_ref() == Some(id)
-    }
-
-    /// Whether a run is being started or lives.
-    fn has_run(&self) -> bool {
-        !matches!(self.phase, Phase::Cold | Phase::Cooling { .. } | Phase::Closed { .. })
-    }
-
-    fn set_turn(&mut self, now: Stamp, turn: Turn) {
-        if self.has_run() {
-            (self.run.turn.state, self.run.turn.since) = (turn, now);
-            self.run.hooks.asking = None;
-        }
+        self.phase_began = PhaseBegan { at: step.now, seq: step.line };
     }
 }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::RestartBy;
+use super::levels::threshold_words;
 use super::phase::{Phase, RestartRequest, StopFor};
 use super::question::HandoverQuestion;
 use super::{Agent, Supervisor, Turn};
-use crate::core::config::{RestartMode, Threshold};
+use crate::core::config::RestartMode;
 use crate::core::context::Level;
 use crate::core::time::Stamp;
 
@@ -65,7 +65,7 @@ impl Supervisor {
             ),
             Phase::Waiting { request } => Some(self.next_of(now, request)),
             Phase::Saving { .. } | Phase::Stopping { .. } | Phase::Delivering { .. } => {
-                next(HandoverWhen::Now, self.fill_and_level(), None)
+                next(HandoverWhen::Now, self.conversation.usage.with_level(&self.policy), None)
             }
             Phase::Cold | Phase::Spawning { .. } | Phase::Cooling { .. } | Phase::Running => {
                 Some(self.next_by_level(now))
@@ -75,11 +75,16 @@ impl Supervisor {
 
     /// A hand-over is requested and waits.
     fn next_of(&self, now: Stamp, request: &RestartRequest) -> NextHandover {
-        let by_level = request.by == RestartBy::Level && !request.explicit;
-        let why = if by_level { self.fill_and_level() } else { "as requested".to_owned() };
+        let why = if request.is_by_level() {
+            self.conversation.usage.with_level(&self.policy)
+        } else {
+            "as requested".to_owned()
+        };
         let (when, at) = match self.run.turn.state {
             _ if self.stands_still() => (HandoverWhen::Turn, None),
-            _ if request.for_prompt.is_some() => (HandoverWhen::Prompt, self.person_leaves_at()),
+            _ if request.for_prompt.is_some() => {
+                (HandoverWhen::Prompt, self.person.present_until(&self.policy.config.restart))
+            }
             Turn::Busy if request.now || now >= request.turn_until => (HandoverWhen::Tools, None),
             Turn::Busy if self.waits_for_prompt(now, request) => (HandoverWhen::Prompt, None),
             Turn::Busy => (HandoverWhen::Turn, Some(request.turn_until)),
@@ -98,7 +103,11 @@ impl Supervisor {
         };
         match self.conversation.question {
             HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => {
-                return NextHandover { when: HandoverWhen::Asked, why: self.fill_and_level(), at: until };
+                return NextHandover {
+                    when: HandoverWhen::Asked,
+                    why: self.conversation.usage.with_level(&self.policy),
+                    at: until,
+                };
             }
             HandoverQuestion::Snoozed { until } => {
                 return NextHandover {
@@ -116,47 +125,22 @@ impl Supervisor {
         if self.task_completed() {
             return off("the task is completed");
         }
-        if self.began_at(level) {
+        if self.conversation.usage.began_at(level, &self.policy) {
             return off(&format!("this conversation started at level {} or above", level.word()));
         }
-        if self.over_limit(now) {
-            return off(&self.limit_reason());
+        if let Some(reason) = self.budget.refusal(now, &self.policy.config.restart) {
+            return off(&reason);
         }
-        if self.conversation.rearm_at_stop {
-            return NextHandover { when: HandoverWhen::Turn, why: self.fill_and_level(), at: None };
+        if self.conversation.usage.rearm_at_stop {
+            return NextHandover {
+                when: HandoverWhen::Turn,
+                why: self.conversation.usage.with_level(&self.policy),
+                at: None,
+            };
         }
-        let percent = self.conversation.fill.percent();
-        let why = format!("none before {} (context {percent} %)", self.threshold(level));
+        let percent = self.conversation.usage.fill.percent();
+        let why =
+            format!("none before {} (context {percent} %)", threshold_words(level, &self.policy.levels()));
         NextHandover { when: HandoverWhen::Level, why, at: None }
-    }
-
-    /// `context 84 %, level handoff 80 %`.
-    fn fill_and_level(&self) -> String {
-        let level =
-            if self.policy.config.restart.mode == RestartMode::Ask { Level::Ask } else { Level::Handoff };
-        let level = if self.level() == Level::Hard { Level::Hard } else { level };
-        let fill = match self.conversation.fill.window {
-            0 => format!("transcript {} KiB", self.conversation.fill.bytes / 1024),
-            _ => format!("context {} %", self.conversation.fill.percent()),
-        };
-        format!("{fill}, level {} {}", level.word(), self.threshold(level))
-    }
-
-    /// The start of a level, in words.
-    fn threshold(&self, level: Level) -> String {
-        let levels = self.levels();
-        let Threshold { percent, tokens, kb } = match level {
-            Level::Ok | Level::Ask => levels.ask,
-            Level::Warn => levels.warn,
-            Level::Handoff => levels.handoff,
-            Level::Hard => levels.hard,
-        };
-        let parts = [
-            percent.map(|p| format!("{p} %")),
-            tokens.map(|t| format!("{t} tokens")),
-            kb.map(|kb| format!("{kb} KiB")),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        if parts.is_empty() { "never".to_owned() } else { parts.join(" or ") }
     }
 }

@@ -7,7 +7,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Supervisor;
 use super::screen_facts::{PromptBox, ScreenFacts};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::time::Stamp;
@@ -46,45 +45,37 @@ impl PermissionModes {
         self.changed |= self.first.is_some_and(|first| first != mode);
         self.shown = Some(mode);
     }
-}
 
-impl Supervisor {
     /// A person pressed the key that changes the mode. Keys that a script types do not count.
-    pub(super) fn mode_key(&mut self, now: Stamp, client: u32) {
+    pub(super) fn press(&mut self, now: Stamp, client: u32) {
         if client != 0 {
-            self.modes.key = Some(now);
+            self.key = Some(now);
         }
     }
 
-    pub(super) fn mode_shown(&mut self, now: Stamp, facts: &ScreenFacts) {
-        let spoken = self.conversation.spoken || self.session.runs != 1;
+    /// The screen shows a mode, or none; `spoken`: a prompt was submitted in this session.
+    pub(super) fn look(&mut self, now: Stamp, facts: &ScreenFacts, spoken: bool) {
         match facts.mode {
-            Some(mode) => self.modes.show(now, mode, spoken),
+            Some(mode) => self.show(now, mode, spoken),
             // 2.1.197 shows no name for the default mode.
-            None if self.modes.was_pressed(now) && facts.prompt != PromptBox::None => {
-                self.modes.show(now, PermissionMode::Default, spoken);
+            None if self.was_pressed(now) && facts.prompt != PromptBox::None => {
+                self.show(now, PermissionMode::Default, spoken);
             }
             None => {}
         }
     }
 
-    /// The permission mode of the next run; `None` if the person's own arguments and settings determine it.
-    #[must_use]
-    pub fn permission_mode(&self) -> Option<PermissionMode> {
-        let given = self.modes.given.filter(|_| self.modes.changed)?;
-        let mode = self.modes.shown.map_or(given, |shown| shown.min(given));
-        let own = self.modes.first == Some(mode) && !mode.may_be_passed();
+    /// The mode of the next run; `None` if the person's own arguments and settings determine it.
+    pub(super) fn next(&self) -> Option<PermissionMode> {
+        let given = self.given.filter(|_| self.changed)?;
+        let mode = self.shown.map_or(given, |shown| shown.min(given));
+        let own = self.first == Some(mode) && !mode.may_be_passed();
         (!own).then_some(mode)
     }
 
     /// Whether to read the footer although nothing else needs the screen.
-    #[must_use]
-    pub fn watches_mode(&self, now: Stamp) -> bool {
-        self.modes.was_pressed(now)
-            || self.modes.first.is_none()
-                && self.modes.key.is_none()
-                && !self.conversation.spoken
-                && self.session.runs == 1
+    pub(super) fn needs_footer(&self, now: Stamp, spoken: bool) -> bool {
+        self.was_pressed(now) || self.first.is_none() && self.key.is_none() && !spoken
     }
 }
 

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
-use super::submission::Submission;
+pub use super::delivery::PromptDelivery;
+use super::event::PromptOf;
+use super::policy::Policy;
+use super::step::EventStep;
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::context::Level;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -96,6 +99,33 @@ pub struct RestartRequest {
     /// When the turn ended with a person present: the hand-over comes with the next prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_prompt: Option<Stamp>,
+}
+
+impl RestartRequest {
+    pub(super) fn new(step: &EventStep<'_>, policy: &Policy, by: RestartBy) -> Self {
+        let c = &policy.config.restart;
+        RestartRequest {
+            by,
+            level: None,
+            explicit: false,
+            person: false,
+            now: false,
+            forced: false,
+            handoff: true,
+            dir: None,
+            seq: step.line,
+            turn_until: step.now.after(c.turn_wait.ms()),
+            work_until: step.now.after(c.work_wait.ms()),
+            draft_until: None,
+            note_until: None,
+            for_prompt: None,
+        }
+    }
+
+    /// Whether only a context level requests it.
+    pub(super) fn is_by_level(&self) -> bool {
+        self.by == RestartBy::Level && !self.explicit
+    }
 }
 
 /// A safe point: a moment at which nothing is lost.
@@ -246,21 +276,7 @@ pub enum Phase {
         held: Vec<String>,
     },
     /// The continuation prompt is being delivered.
-    Delivering {
-        /// The run that was started.
-        plan: RunPlan,
-        /// The handoff.
-        handoff: HandoffId,
-        /// The prompt on its way.
-        #[serde(rename = "step")]
-        submission: Submission,
-        /// How many Enters were sent.
-        enters: u32,
-        /// The dialog that obstructs the delivery.
-        obstacle: Option<String>,
-        /// The dialogs that were answered or reported, once each.
-        met: Vec<String>,
-    },
+    Delivering(PromptDelivery),
     /// Over.
     Closed {
         /// Why.
@@ -301,5 +317,34 @@ impl Phase {
     #[must_use]
     pub fn is_delivering(&self) -> bool {
         matches!(self, Phase::Delivering { .. })
+    }
+
+    /// Whether a run is being started or lives.
+    pub(super) fn has_run(&self) -> bool {
+        !matches!(self, Phase::Cold | Phase::Cooling { .. } | Phase::Closed { .. })
+    }
+
+    /// The restart that waits or is being saved.
+    pub(super) fn request(&self) -> Option<&RestartRequest> {
+        match self {
+            Phase::Waiting { request } | Phase::Saving { request, .. } => Some(request),
+            _ => None,
+        }
+    }
+
+    /// Whether Claude was told to drop a prompt that is not in a fresh conversation yet.
+    pub(super) fn has_taken_prompt(&self) -> bool {
+        matches!(self, Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } if *step != SaveStep::Settings)
+    }
+
+    /// A prompt runs in the conversation that is to be handed over: hopty waits for its end and may ask
+    /// Claude again.
+    pub(super) fn prompt_runs_here(&mut self, of: Option<PromptOf>) {
+        if let Phase::Waiting { request } = self {
+            request.for_prompt = None;
+            if matches!(of, Some(PromptOf::Person | PromptOf::Sent)) {
+                request.note_until = None;
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::config::Config;
+use crate::core::config::{Config, Levels};
 
 /// The current version of the rules ([`Policy::rules`]). Since 1, no level hands over a conversation that
 /// began above it, and the restart limit leaves Claude running; a level by size is reported by size, and a
@@ -44,4 +44,12 @@ pub struct Policy {
     pub rules: u32,
     /// The configuration.
     pub config: Config,
+}
+
+impl Policy {
+    /// The levels of the configuration.
+    #[must_use]
+    pub fn levels(&self) -> Levels {
+        self.config.context.levels()
+    }
 }

@@ -4,10 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Supervisor;
 use super::action::DecisionKind;
 use super::event::PromptOf;
-use super::phase::Phase;
 use super::step::EventStep;
 use crate::core::handoff::progress::Mark;
 
@@ -20,34 +18,47 @@ pub(super) struct WorkProgress {
 
 impl WorkProgress {
     /// Whether hand-overs were found to make no progress.
-    pub fn is_missing(self) -> bool {
+    pub(super) fn is_missing(self) -> bool {
         self.missing
     }
-}
 
-impl Supervisor {
-    /// Whether the handoff that was just saved equals the one before.
-    pub(super) fn brings_nothing(&mut self, mark: Option<Mark>) -> bool {
-        let before = std::mem::replace(&mut self.conversation.progress.last, mark);
-        let asked =
-            matches!(&self.phase, Phase::Saving { request, .. } if request.explicit || request.person);
-        let same = matches!((before, mark), (Some(before), Some(mark)) if mark.is_no_further_than(before));
-        same && !asked
+    /// Notes the handoff that was just saved. Returns whether it is no further than the one before.
+    pub(super) fn note(&mut self, mark: Option<Mark>) -> bool {
+        let before = std::mem::replace(&mut self.last, mark);
+        matches!((before, mark), (Some(before), Some(mark)) if mark.is_no_further_than(before))
     }
 
-    pub(super) fn stop_handing_over(&mut self, step: &mut EventStep<'_>) {
-        self.conversation.progress.missing = true;
+    /// No context level hands over from now on.
+    pub(super) fn stop(&mut self, step: &mut EventStep<'_>) {
+        self.missing = true;
         let text = "Automatic hand-over is off until your next prompt: two handoffs in a row have the same \
                     next step, \
                     and nothing changed in files or in git between them. `hopty restart` hands over anyway.";
         step.tell(DecisionKind::ProgressMissing, text);
-        self.cancel_request(step, "the work made no progress");
     }
 
     /// A prompt was submitted; a person's may start progress again.
-    pub(super) fn somebody_prompts(&mut self, prompt: Option<PromptOf>) {
-        if matches!(prompt, Some(PromptOf::Person | PromptOf::Sent)) {
-            self.conversation.progress = WorkProgress::default();
+    pub(super) fn prompted(&mut self, by: Option<PromptOf>) {
+        if matches!(by, Some(PromptOf::Person | PromptOf::Sent)) {
+            *self = WorkProgress::default();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_mark_twice_is_no_progress_until_a_person_prompts() {
+        let mark = Some(Mark { next: 7, tree: 1, files: 0 });
+        let mut progress = WorkProgress::default();
+        assert!(!progress.note(mark) && progress.note(mark), "the second equals the first");
+        assert!(!progress.note(None) && !progress.note(mark), "nothing is known of the one between");
+        progress.stop(&mut EventStep::new(crate::core::time::Stamp(0), 1, 1, &mut Vec::new()));
+        progress.prompted(Some(PromptOf::Claude));
+        assert!(progress.is_missing());
+        progress.prompted(Some(PromptOf::Person));
+        assert!(!progress.is_missing() && !progress.note(mark));
     }
 }

@@ -7,13 +7,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy};
+use super::action::{DecisionKind, RestartBy};
 use super::phase::{Phase, RestartRequest};
+use super::policy::Agent;
 use super::step::EventStep;
-use super::{Agent, Supervisor, Turn};
-use crate::core::config::{AskDefault, RestartMode};
+use super::{Supervisor, Turn};
+use crate::core::config::{AskDefault, Restart, RestartMode};
 use crate::core::context::Level;
 use crate::core::time::Stamp;
+
+/// The first version of the rules in which a person may snooze a hand-over that nobody asks about.
+const SNOOZES_SINCE: u32 = 2;
 
 /// A person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,37 +57,44 @@ pub enum HandoverQuestion {
     Dismissed,
 }
 
-impl Supervisor {
-    /// The context usage is above level `ask`.
-    pub(super) fn ask_is_due(&mut self, step: &mut EventStep<'_>) {
-        if self.conversation.question != HandoverQuestion::Silent || self.phase != Phase::Running {
-            return;
+impl HandoverQuestion {
+    /// There is nothing to ask any more.
+    pub(super) fn withdraw(&mut self) {
+        if matches!(self, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }) {
+            *self = HandoverQuestion::Silent;
         }
-        let c = &self.policy.config.restart;
-        let until = (c.ask_default == AskDefault::Handoff).then(|| step.now.after(c.ask_timeout.ms()));
-        let after = match until {
-            Some(_) => format!("; without an answer, hopty does it in {}", c.ask_timeout),
-            None => String::new(),
-        };
-        let ways = match self.policy.config.terminal.prefix {
-            prefix if prefix.byte().is_some() => {
-                format!("{prefix} r does it now, {prefix} s asks you again later")
-            }
-            _ => "`hopty restart` does it now, `hopty handoff snooze` asks you again later".to_owned(),
-        };
-        self.conversation.question = HandoverQuestion::Due { until };
-        let text = format!("{}. Hand over to a fresh conversation? {ways}{after}.", self.fill_words());
-        // Clients get a notice, and Claude shows it with the answer to the next hook.
-        self.conversation.word = Some(text.clone());
-        step.notice(DecisionKind::LevelCrossed, text);
     }
 
+    /// The answer that an earlier host of this conversation got still holds; a snooze for `left` ms.
+    pub(super) fn restore(&mut self, now: Stamp, answer: AskAnswer, left: u64, restart: &Restart) {
+        *self = match answer {
+            AskAnswer::Yes => return,
+            AskAnswer::Snooze => {
+                HandoverQuestion::Snoozed { until: now.after(left.min(restart.snooze.ms())) }
+            }
+            AskAnswer::Dismiss => HandoverQuestion::Dismissed,
+        };
+    }
+
+    /// When it is asked again, or answers itself.
+    pub(super) fn deadline(self) -> Option<Stamp> {
+        match self {
+            HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => until,
+            HandoverQuestion::Snoozed { until } => Some(until),
+            HandoverQuestion::Silent | HandoverQuestion::Dismissed => None,
+        }
+    }
+}
+
+impl Supervisor {
     /// The window is almost full. In the middle of a turn Claude would compact before a question could be
     /// put, so the default applies now.
     pub(super) fn ask_late(&mut self, step: &mut EventStep<'_>) {
+        if self.phase != Phase::Running {
+            return;
+        }
         let unasked =
-            matches!(self.conversation.question, HandoverQuestion::Silent | HandoverQuestion::Due { .. })
-                && self.phase == Phase::Running;
+            matches!(self.conversation.question, HandoverQuestion::Silent | HandoverQuestion::Due { .. });
         if unasked
             && self.run.turn.state == Turn::Busy
             && self.policy.config.restart.ask_default == AskDefault::Handoff
@@ -91,30 +102,8 @@ impl Supervisor {
             self.conversation.question = HandoverQuestion::Silent;
             self.level_request(step, Level::Hard);
         } else {
-            self.ask_is_due(step);
+            self.conversation.ask(step, &self.policy);
         }
-    }
-
-    /// A person has typed a prompt, so they are present: the answer to this hook may carry the question.
-    pub(super) fn put_question(&mut self, now: Stamp) -> Option<HookAnswer> {
-        let HandoverQuestion::Due { until } = self.conversation.question else { return None };
-        // Before rules had versions, the question was not put if only an answer could end it.
-        if until.is_none() && self.policy.rules == 0 {
-            return None;
-        }
-        if !self.policy.notes || self.phase != Phase::Running {
-            return None;
-        }
-        self.conversation.question = HandoverQuestion::Put {
-            until: until.map(|_| now.after(self.policy.config.restart.ask_timeout.ms())),
-        };
-        self.conversation.word = None;
-        Some(HookAnswer::Tell {
-            what: HookInstruction::Ask {
-                percent: self.conversation.fill.percent(),
-                snooze: self.policy.config.restart.snooze,
-            },
-        })
     }
 
     /// The answer has come: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
@@ -132,7 +121,7 @@ impl Supervisor {
         let words = match answer {
             AskAnswer::Yes => {
                 self.conversation.question = HandoverQuestion::Silent;
-                self.wanted_by_person(step);
+                self.agreed(step);
                 return;
             }
             AskAnswer::Snooze => {
@@ -146,83 +135,84 @@ impl Supervisor {
             }
         };
         step.decide(DecisionKind::RestartIgnored, words).by(RestartBy::Level);
-        self.keep_ask(step);
+        self.conversation.keep_answer(step);
     }
 
-    fn wanted_by_person(&mut self, step: &mut EventStep<'_>) {
+    /// A person agrees to a hand-over.
+    fn agreed(&mut self, step: &mut EventStep<'_>) {
         if self.phase == Phase::Running {
-            let request = self.new_request(step.now, RestartBy::Level);
             let request = RestartRequest {
                 level: Some(self.level()),
                 explicit: true,
                 person: true,
                 now: true,
-                ..request
+                ..RestartRequest::new(step, &self.policy, RestartBy::Level)
             };
             self.wait(step, request, "You agreed to a hand-over.");
         }
     }
 
-    /// The answer that an earlier host of this conversation got still holds.
-    pub(super) fn ask_was(&mut self, now: Stamp, answer: AskAnswer, left: u64) {
-        self.conversation.question = match answer {
-            AskAnswer::Yes => return,
-            AskAnswer::Snooze => HandoverQuestion::Snoozed {
-                until: now.after(left.min(self.policy.config.restart.snooze.ms())),
-            },
-            AskAnswer::Dismiss => HandoverQuestion::Dismissed,
-        };
-    }
-
-    pub(super) fn keep_ask(&self, step: &mut EventStep<'_>) {
-        let Some(conversation) = self.conversation.id.clone() else { return };
-        let (answer, left) = match self.conversation.question {
-            HandoverQuestion::Snoozed { until } => (AskAnswer::Snooze, until.since(step.now)),
-            HandoverQuestion::Dismissed => (AskAnswer::Dismiss, 0),
-            _ => return,
-        };
-        step.act(Action::KeepAsk { conversation, answer, left });
+    /// `hopty handoff snooze` without a pending question: no context level hands over for a while. Only if
+    /// Claude is about to compact in a tool loop, a hand-over still comes first.
+    fn snooze(&mut self, step: &mut EventStep<'_>) {
+        if self.policy.rules < SNOOZES_SINCE {
+            return;
+        }
+        let snooze = self.policy.config.restart.snooze;
+        self.conversation.question = HandoverQuestion::Snoozed { until: step.now.after(snooze.ms()) };
+        if matches!(&self.phase, Phase::Waiting { request } if request.is_by_level()) {
+            self.conversation.usage.rearm_later(&self.phase);
+            self.cancel_request(step, &format!("you snoozed it for {}", snooze.words()));
+        } else {
+            let text = format!("No automatic hand-over for {}: you snoozed it.", snooze.words());
+            step.tell(DecisionKind::RestartIgnored, text).by(RestartBy::Level);
+        }
+        self.conversation.keep_answer(step);
     }
 
     /// After every event: the question's time may be up.
     pub(super) fn tick_ask(&mut self, step: &mut EventStep<'_>) {
-        if self.phase != Phase::Running {
+        let question = self.conversation.question;
+        if self.phase != Phase::Running || question.deadline().is_none_or(|until| step.now < until) {
             return;
         }
-        match self.conversation.question {
-            HandoverQuestion::Due { until: Some(until) } | HandoverQuestion::Put { until: Some(until) }
-                if step.now >= until =>
-            {
-                let put = matches!(self.conversation.question, HandoverQuestion::Put { .. });
-                self.conversation.question = HandoverQuestion::Silent;
-                self.level_request(step, self.level());
-                // The question itself blocks every other safe point; nothing else runs behind it.
-                let stands = put && self.run.hooks.asking.as_deref() == Some("question");
-                if let Phase::Waiting { request } = &mut self.phase {
-                    request.forced |= stands;
-                }
+        let snoozed = self.conversation.is_snoozed(&self.policy);
+        self.conversation.question = HandoverQuestion::Silent;
+        if !matches!(question, HandoverQuestion::Snoozed { .. }) {
+            self.level_request(step, self.level());
+            // The question itself blocks every other safe point; nothing else runs behind it.
+            let stands = matches!(question, HandoverQuestion::Put { .. })
+                && self.run.hooks.asking.as_deref() == Some("question");
+            if let Phase::Waiting { request } = &mut self.phase {
+                request.forced |= stands;
             }
-            HandoverQuestion::Snoozed { until } if step.now >= until => {
-                let snoozed = self.is_snoozed();
-                self.conversation.question = HandoverQuestion::Silent;
-                if !snoozed && self.level() >= Level::Ask {
-                    self.ask_is_due(step);
-                } else if self.policy.config.restart.mode == RestartMode::Auto
-                    && self.level() >= Level::Handoff
-                {
-                    self.level_request(step, self.level());
-                }
-            }
-            _ => {}
+        } else if !snoozed && self.level() >= Level::Ask {
+            self.conversation.ask(step, &self.policy);
+        } else if self.policy.config.restart.mode == RestartMode::Auto && self.level() >= Level::Handoff {
+            self.level_request(step, self.level());
         }
     }
+}
 
-    /// When [`Supervisor::tick_ask`] has something to do.
-    pub(super) fn ask_deadline(&self) -> Option<Stamp> {
-        match self.conversation.question {
-            HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => until,
-            HandoverQuestion::Snoozed { until } => Some(until),
-            HandoverQuestion::Silent | HandoverQuestion::Dismissed => None,
+#[cfg(test)]
+mod tests {
+    use super::super::tests::span;
+    use super::*;
+
+    #[test]
+    fn a_snooze_of_an_earlier_host_lasts_no_longer_than_a_new_one() {
+        let restart = Restart { snooze: span(100), ..Restart::default() };
+        let mut question = HandoverQuestion::Silent;
+        question.restore(Stamp(5), AskAnswer::Yes, 50, &restart);
+        assert_eq!(question, HandoverQuestion::Silent);
+        for (left, until) in [(50, 55), (5000, 105)] {
+            question.restore(Stamp(5), AskAnswer::Snooze, left, &restart);
+            assert_eq!(question.deadline(), Some(Stamp(until)));
+            question.withdraw();
+            assert_eq!(question.deadline(), Some(Stamp(until)), "only what is asked is withdrawn");
         }
+        question = HandoverQuestion::Due { until: None };
+        question.withdraw();
+        assert_eq!(question, HandoverQuestion::Silent);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
 use super::event::Asker;
-use super::phase::{Phase, RestartRequest, RunPlan};
-use super::question::HandoverQuestion;
+use super::phase::{Phase, RestartRequest, RunPlan, StartKind, StopFor};
+use super::state::SessionState;
 use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
@@ -21,10 +21,11 @@ pub(super) struct SignalSeen<'a> {
 impl Supervisor {
     pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalSeen<'_>) {
         let SignalSeen { file, fresh, sessions, .. } = *seen;
+        let restart = &self.policy.config.restart;
         let ignored = match file {
             RestartSignal::Malformed { reason } => Some(reason.clone()),
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
-            RestartSignal::Conversation { conversation, .. } if !self.is_current(conversation) => {
+            RestartSignal::Conversation { conversation, .. } if !self.conversation.is(conversation) => {
                 Some(format!("it names conversation {conversation}, which this session does not run"))
             }
             RestartSignal::Directory { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
@@ -35,12 +36,9 @@ impl Supervisor {
                 Some(format!("its directory matches {sessions} sessions"))
             }
             _ => match &self.phase {
-                Phase::Running | Phase::Waiting { .. }
-                    if self.policy.rules > 0 && self.over_limit(step.now) =>
-                {
-                    Some(self.limit_reason())
+                Phase::Running | Phase::Waiting { .. } => {
+                    self.budget.refusal(step.now, restart).filter(|_| self.policy.rules > 0)
                 }
-                Phase::Running | Phase::Waiting { .. } => None,
                 Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
                     Some("a hand-over is under way".to_owned())
                 }
@@ -86,7 +84,11 @@ impl Supervisor {
             _ => "A restart signal names this conversation; hand-over requested.".to_owned(),
         };
         let sentence = elsewhere.map_or(sentence.clone(), |text| format!("{sentence} {text}"));
-        let request = RestartRequest { explicit: true, dir, ..self.new_request(step.now, RestartBy::Signal) };
+        let request = RestartRequest {
+            explicit: true,
+            dir,
+            ..RestartRequest::new(step, &self.policy, RestartBy::Signal)
+        };
         self.wait(step, request, sentence);
         self.try_safe_point(step);
     }
@@ -105,13 +107,14 @@ impl Supervisor {
         {
             let plan = RunPlan { handoff: plan.handoff.clone().filter(|_| handoff), ..plan.clone() };
             step.reply(id, Reply::Accepted);
-            self.count_restart(step.now);
+            self.budget.count(step.now, &self.policy.config.restart);
             self.spawn(step, plan);
             return;
         }
         let refused = match &self.phase {
-            Phase::Running | Phase::Waiting { .. } if self.over_limit(step.now) => Some(self.limit_reason()),
-            Phase::Running | Phase::Waiting { .. } => None,
+            Phase::Running | Phase::Waiting { .. } => {
+                self.budget.refusal(step.now, &self.policy.config.restart)
+            }
             Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
             Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
             Phase::Cooling { held, .. } if !held.is_empty() => {
@@ -146,29 +149,63 @@ impl Supervisor {
             forced: at_once && person,
             handoff,
             dir: self.conversation.held_dir.take_if(|_| person),
-            ..self.new_request(step.now, RestartBy::Command)
+            ..RestartRequest::new(step, &self.policy, RestartBy::Command)
         };
         self.wait(step, request, sentence);
     }
 
-    pub(super) fn new_request(&self, now: Stamp, by: RestartBy) -> RestartRequest {
-        let c = &self.policy.config.restart;
-        RestartRequest {
-            by,
-            level: None,
-            explicit: false,
-            person: false,
-            now: false,
-            forced: false,
-            handoff: true,
+    /// `hopty back`: from the conversation that a hand-over began back to the one before it.
+    pub(super) fn back(&mut self, step: &mut EventStep<'_>, id: u64, at_once: bool) {
+        let request = RestartRequest {
+            explicit: true,
+            person: true,
+            ..RestartRequest::new(step, &self.policy, RestartBy::Command)
+        };
+        let way = self.chain.before().cloned().zip(self.conversation.id.clone());
+        let refused = match &self.phase {
+            _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
+            Phase::Running | Phase::Waiting { .. } => {
+                self.budget.refusal(step.now, &self.policy.config.restart)
+            }
+            Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
+            Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
+            _ => Some("the program is not running".to_owned()),
+        };
+        let answer = match (refused, way) {
+            (Some(reason), _) => Err(Reply::Refused { reason }),
+            (None, None) => Err(Reply::Refused { reason: "there is no earlier conversation".to_owned() }),
+            (None, Some(_)) if !at_once && !self.may_be_left(step.now, &request) => Err(Reply::Busy),
+            (None, Some(way)) => Ok(way),
+        };
+        let (conversation, newer) = match answer {
+            Ok(answer) => answer,
+            Err(with) => return step.reply(id, with),
+        };
+        step.reply(id, Reply::Back { conversation: conversation.clone(), newer });
+        self.cancel_request(step, "you went back to the previous conversation");
+        let text = format!("Going back to conversation {conversation} (`hopty back`).");
+        step.decide(DecisionKind::RestartRequested, text)
+            .by(RestartBy::Command)
+            .conversation(conversation.clone());
+        self.keys.hold(step);
+        self.run.hooks.held = None;
+        self.chain.go_back();
+        let plan = RunPlan {
+            start: StartKind::Resume,
+            conversation: Some(conversation),
+            handoff: None,
             dir: None,
-            seq: self.lines.event,
-            turn_until: now.after(c.turn_wait.ms()),
-            work_until: now.after(c.work_wait.ms()),
-            draft_until: None,
-            note_until: None,
-            for_prompt: None,
-        }
+            draft: true,
+            carries: None,
+        };
+        self.terminate(step, StopFor::Restart { plan, interrupted: false });
+    }
+
+    /// Whether nothing is cut off when Claude is ended now. A person asks, so the screen is evidence enough.
+    fn may_be_left(&self, now: Stamp, request: &RestartRequest) -> bool {
+        self.state().state == SessionState::Idle
+            && !self.sends_half_typed(now)
+            && !self.run.work_waits(now, request)
     }
 
     pub(super) fn wait(
@@ -192,17 +229,15 @@ impl Supervisor {
         let (by, level) = (request.by, request.level);
         step.decide(DecisionKind::RestartRequested, sentence).because(&[line]).by(by).level(level);
         step.act(Action::WaitSafePoint { until: request.turn_until });
-        self.conversation.rearm_at_stop = false;
-        if matches!(self.conversation.question, HandoverQuestion::Due { .. } | HandoverQuestion::Put { .. }) {
-            self.conversation.question = HandoverQuestion::Silent;
-        }
+        self.conversation.usage.rearm_at_stop = false;
+        self.conversation.question.withdraw();
         self.enter(step, Phase::Waiting { request });
     }
 
     /// Cancels the restart that waits or is being saved; Claude goes on.
     pub(super) fn cancel_request(&mut self, step: &mut EventStep<'_>, why: &str) {
         let saving = matches!(self.phase, Phase::Saving { .. });
-        let taken = self.has_taken_prompt();
+        let taken = self.phase.has_taken_prompt();
         let Some(text) = self.drop_request(step, why) else { return };
         self.enter(step, Phase::Running);
         if let Some(held) = self.run.hooks.held.take() {
@@ -216,7 +251,7 @@ impl Supervisor {
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
     /// if there is none.
     pub(super) fn drop_request(&self, step: &mut EventStep<'_>, why: &str) -> Option<String> {
-        let (Phase::Waiting { request } | Phase::Saving { request, .. }) = &self.phase else { return None };
+        let request = self.phase.request()?;
         let (by, level) = (request.by, request.level);
         let asker = match by {
             RestartBy::Level => "a context level",
@@ -225,8 +260,9 @@ impl Supervisor {
         };
         let text = format!("Cancelled the hand-over requested by {asker}: {why}.");
         step.tell(DecisionKind::RestartCancelled, text.clone()).also(request.seq).by(by).level(level);
-        if self.has_taken_prompt() {
-            self.return_prompt(step, self.is_interrupt());
+        if self.phase.has_taken_prompt() {
+            let interrupted = self.session.interrupted_at(step.line);
+            step.act(Action::ReturnPrompt { submit: !interrupted });
         }
         Some(text)
     }
@@ -234,7 +270,7 @@ impl Supervisor {
     /// The safe point was lost while saving: wait for the next one.
     pub(super) fn back_to_waiting(&mut self, step: &mut EventStep<'_>) {
         let Phase::Saving { request, .. } = self.phase.clone() else { return };
-        if self.has_taken_prompt() {
+        if self.phase.has_taken_prompt() {
             // Claude works on although it was told to stop.
             step.act(Action::DropPrompt);
         }

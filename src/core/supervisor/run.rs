@@ -1,113 +1,17 @@
 //! One life of the child: spawn, start, job control, and what a person or a client does to it from outside.
 
-use serde::{Deserialize, Serialize};
-
 use super::action::{Action, DecisionKind, SignalTarget, Typing};
-use super::event::{AgentStatus, HookFacts};
+use super::conversation_chain::PastConversation;
+use super::event::KeyClass;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
-use super::hooks::HeldHook;
 use super::key_hold::KeyHold;
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor};
+use super::run_state::{RunState, ends_programs};
 use super::step::EventStep;
-use super::{Agent, ScreenFacts, Supervisor, Turn};
+use super::{Agent, Supervisor};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process::{ProcessEnd, Signal};
-use crate::core::time::Stamp;
-
-/// State that lives as long as a run of the program, from the order to start it to its end. It is replaced as
-/// a whole at both; while there is no run it is empty.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct RunState {
-    /// The child's process id, once exec has succeeded.
-    pub(super) pid: Option<i32>,
-    pub(super) started: Stamp,
-    /// Job control has stopped the program.
-    pub(super) stopped: bool,
-    pub(super) turn: CurrentTurn,
-    pub(super) hooks: HookState,
-    pub(super) file: SessionsFileState,
-    pub(super) screen: ScreenState,
-    pub(super) queue: PromptQueue,
-    pub(super) delivery: DeliveryState,
-    /// When a person last typed into the child.
-    pub(super) typed: Option<Stamp>,
-    /// The last client signal that was passed on.
-    pub(super) passed: Option<(Stamp, Signal)>,
-}
-
-/// The turn, according to hooks, or to the transcript if no hooks are called.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct CurrentTurn {
-    pub(super) state: Turn,
-    /// When it was last reported.
-    pub(super) since: Stamp,
-    /// Sub-agents and background shells at work.
-    pub(super) background: u32,
-}
-
-/// What hooks have reported, and the call that waits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct HookState {
-    /// A hook was called.
-    pub(super) seen: bool,
-    pub(super) held: Option<HeldHook>,
-    /// What a person is asked for, until the next event.
-    pub(super) asking: Option<String>,
-    /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
-    pub(super) turn_cut: bool,
-    /// A call that named another conversation than the followed one, until the sessions file agrees.
-    pub(super) claim: Option<(HookFacts, Stamp)>,
-}
-
-/// The content of Claude's sessions file.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct SessionsFileState {
-    pub(super) status: Option<AgentStatus>,
-    pub(super) since: Stamp,
-    /// What Claude waits for a person to do.
-    pub(super) waiting_for: Option<String>,
-    pub(super) conversation: Option<ConversationId>,
-}
-
-/// What the live screen shows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct ScreenState {
-    pub(super) facts: ScreenFacts,
-    /// When the dialog appeared, if one is shown.
-    pub(super) dialog_since: Option<Stamp>,
-    /// When an empty prompt box was first seen.
-    pub(super) box_since: Option<Stamp>,
-}
-
-/// The prompts in Claude's queue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct PromptQueue {
-    /// Their number.
-    pub(super) prompts: u32,
-    /// How the first can be passed to another conversation.
-    pub(super) first: Option<CarryMethod>,
-}
-
-/// How far a handoff has got in this run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct DeliveryState {
-    /// The current conversation was given the brief.
-    pub(super) brief_answered: bool,
-    /// The brief was given in this run.
-    pub(super) brief_sent: bool,
-    /// The handoff whose prompt was typed, until its submission is proven.
-    pub(super) offered: Option<HandoffId>,
-    /// When Ctrl+C stopped the delivery.
-    pub(super) broken_off: Option<Stamp>,
-}
 
 impl Supervisor {
     pub(super) fn start(
@@ -154,6 +58,25 @@ impl Supervisor {
         self.enter(step, Phase::Spawning { plan, end: None });
     }
 
+    /// A run is about to start: records the conversation that it leaves or goes back to.
+    fn chain_goes_on(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
+        match (plan.start, self.conversation.id.clone()) {
+            (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
+                let (dir, handoff) = (self.session.dir.clone(), plan.handoff.clone());
+                self.chain.leave(PastConversation { conversation, dir, handoff });
+            }
+            (StartKind::Resume, newer) => {
+                let Some(past) = self.chain.resume(newer) else { return };
+                self.session.dir = past.dir;
+                if let Some(handoff) = past.handoff {
+                    self.handoffs.clear(step, handoff);
+                }
+                self.conversation = self.conversation.gone_back();
+            }
+            _ => {}
+        }
+    }
+
     pub(super) fn started(
         &mut self,
         step: &mut EventStep<'_>,
@@ -166,7 +89,7 @@ impl Supervisor {
             return;
         }
         // From the second run on keys are held here, and a Ctrl+C with them.
-        let interrupted = self.keys == KeyHold::Held && self.interrupted_here();
+        let interrupted = self.keys == KeyHold::Held && self.session.interrupted_after(self.phase_began.seq);
         self.run.pid = Some(pid);
         self.run.started = step.now;
         self.session.next = next.or(self.session.next.take());
@@ -175,14 +98,13 @@ impl Supervisor {
             (None, StartKind::Resume) => format!("Started run {run} to resume the same conversation."),
             (None, _) => format!("Started run {run}."),
         };
-        let conversation = self.conversation.id.clone();
-        step.decide(DecisionKind::RunSpawned, sentence).conversation(conversation);
+        step.decide(DecisionKind::RunSpawned, sentence).conversation(self.conversation.id.clone());
         if let Some(EndRequest { why, kill }) = end {
             self.enter(step, Phase::Running);
             self.end_for(step, why, kill);
             return;
         }
-        let back = self.went_back(step);
+        let back = self.chain.went_back(step);
         if let Some(id) = self.conversation.id.clone() {
             step.act(Action::Follow { conversation: id, transcript: None, anew: back });
         }
@@ -196,7 +118,7 @@ impl Supervisor {
             _ => {
                 self.enter(step, Phase::Running);
                 if plan.carries.is_some() {
-                    self.return_prompt(step, interrupted);
+                    step.act(Action::ReturnPrompt { submit: !interrupted });
                 }
                 if interrupted {
                     step.type_in(Typing::Interrupt);
@@ -215,7 +137,8 @@ impl Supervisor {
         if run != self.session.runs {
             return;
         }
-        let ctrl_c = if self.interrupted_here() { CtrlC::Yes } else { CtrlC::No };
+        let ctrl_c =
+            if self.session.interrupted_after(self.phase_began.seq) { CtrlC::Yes } else { CtrlC::No };
         let (cause, text) = match meaning(ExitRow::Spawning, ctrl_c, ProcessEnd::Exited(code)) {
             _ if end.is_some() => (EndCause::Stopped, "The session was stopped before the program started."),
             ExitMeaning::UserInterrupt => {
@@ -229,7 +152,7 @@ impl Supervisor {
             }
             _ => (EndCause::CouldNotStart, "The program could not be started."),
         };
-        self.close(step, cause, code, text.to_owned(), None);
+        self.close(step, cause, code, text, None);
     }
 
     /// The settings that run code changed between the last check and this start: nothing runs until a person
@@ -240,7 +163,7 @@ impl Supervisor {
             return;
         }
         let run = self.session.runs;
-        let interrupted = self.interrupted_here();
+        let interrupted = self.session.interrupted_after(self.phase_began.seq);
         self.session.take_run_back(step);
         self.run = RunState::default();
         self.budget.take_back();
@@ -258,7 +181,7 @@ impl Supervisor {
             changed.join(", ")
         );
         step.decide(DecisionKind::RunHeld, text);
-        self.hold_keys(step);
+        self.keys.hold(step);
         if interrupted {
             self.interrupted(step);
         }
@@ -273,6 +196,29 @@ impl Supervisor {
             ProcessEnd::Continued => self.run.stopped = false,
             ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(step, end),
         }
+    }
+
+    /// A person has typed.
+    pub(super) fn keys(&mut self, step: &mut EventStep<'_>, client: u32, class: KeyClass) {
+        if class == KeyClass::Report {
+            return;
+        }
+        let sends_own = self.sends_own();
+        self.limits.person_types(step, &mut self.conversation.limit_wait, sends_own);
+        self.person.presses(client, step.now);
+        if class == KeyClass::Mode {
+            self.modes.press(step.now, client);
+        }
+        match class {
+            KeyClass::Interrupt => self.interrupted(step),
+            _ if self.phase.has_run() => self.run.typed = Some(step.now),
+            _ => {}
+        }
+    }
+
+    /// Releases held input, unless a dialog would get it.
+    pub(super) fn release_keys(&mut self, step: &mut EventStep<'_>, draft: bool) {
+        self.keys.release(step, draft, self.run.obstacle().is_some());
     }
 
     /// Ctrl+C: the person wins.
@@ -294,7 +240,7 @@ impl Supervisor {
             Phase::Stopping { why: StopFor::Restart { interrupted, .. }, .. } => *interrupted = true,
             Phase::Cooling { code, .. } => {
                 let code = *code;
-                let text = "You pressed Ctrl+C before the next run.".to_owned();
+                let text = "You pressed Ctrl+C before the next run.";
                 self.close(step, EndCause::UserInterrupt, code, text, None);
             }
             Phase::Delivering { .. } => self.deliver_interrupted(step),
@@ -303,14 +249,14 @@ impl Supervisor {
     }
 
     fn interrupt_request(&mut self, step: &mut EventStep<'_>) {
-        self.rearm_later();
+        self.conversation.usage.rearm_later(&self.phase);
         self.cancel_request(step, "you pressed Ctrl+C");
     }
 
     /// A client's signal was passed on to the child's process group. One that ends programs ends the session
     /// if no program is there to get it, or if hopty is replacing the program.
     pub(super) fn passed_on(&mut self, step: &mut EventStep<'_>, signal: Signal) {
-        if self.has_run() {
+        if self.phase.has_run() {
             self.run.passed = Some((step.now, signal));
         }
         if !ends_programs(signal) {
@@ -325,9 +271,4 @@ impl Supervisor {
             _ => {}
         }
     }
-}
-
-/// The signals that ask a program to end.
-pub(super) fn ends_programs(signal: Signal) -> bool {
-    matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT | Signal::TERM)
 }

@@ -43,6 +43,35 @@ pub(super) struct Handoffs {
     pub(super) consuming: Option<(HandoffId, ConversationId)>,
 }
 
+impl Handoffs {
+    /// A conversation has answered. If it was given a handoff, that one is consumed.
+    pub(super) fn answered(&mut self, step: &mut EventStep<'_>, conversation: &ConversationId) {
+        let Some((handoff, of)) = self.consuming.take_if(|(_, of)| of == conversation) else { return };
+        self.active.take_if(|active| *active == handoff);
+        step.act(Action::Consume { handoff: handoff.clone(), conversation: of.clone() });
+        let text = format!("Conversation {of} answered; handoff {handoff} is consumed.");
+        step.decide(DecisionKind::HandoffConsumed, text).handoff(handoff).conversation(of);
+    }
+
+    /// The session went back to the conversation before this handoff.
+    pub(super) fn clear(&mut self, step: &mut EventStep<'_>, handoff: HandoffId) {
+        self.active.take_if(|active| *active == handoff);
+        self.consuming.take_if(|(of, _)| *of == handoff);
+        step.act(Action::Clear { handoff });
+    }
+}
+
+impl SaveStep {
+    /// How long it may take, in ms: a host or a disk that hangs must not hold a person's keys forever.
+    pub(super) fn limit_ms(self) -> u64 {
+        match self {
+            SaveStep::Settings => SETTINGS_MS,
+            SaveStep::Results | SaveStep::Prompt => LINES_MS + LINES_MARGIN_MS,
+            SaveStep::Writing => SAVE_MS,
+        }
+    }
+}
+
 impl Supervisor {
     pub(super) fn begin_saving(
         &mut self,
@@ -63,7 +92,7 @@ impl Supervisor {
             SafePoint::Now => "hopty stops Claude right away, as requested",
         };
         step.decide(DecisionKind::SafePointReached, format!("{words}.")).also(request.seq);
-        self.hold_keys(step);
+        self.keys.hold(step);
         let check = !request.person && self.policy.agent == Agent::Claude;
         self.enter(step, Phase::Saving { request, point, step: SaveStep::Settings });
         if check {
@@ -148,8 +177,10 @@ impl Supervisor {
             self.ask_save(step);
             return;
         }
-        if self.brings_nothing(mark) {
-            self.stop_handing_over(step);
+        let asked = self.phase.request().is_some_and(|request| request.explicit || request.person);
+        if self.conversation.progress.note(mark) && !asked {
+            self.conversation.progress.stop(step);
+            self.cancel_request(step, "the work made no progress");
             return;
         }
         let text = format!("Reserved handoff {handoff} for the next conversation.");
@@ -170,22 +201,14 @@ impl Supervisor {
     }
 
     fn give_up_saving(&mut self, step: &mut EventStep<'_>, why: &str) {
-        self.rearm_later();
+        self.conversation.usage.rearm_later(&self.phase);
         self.cancel_request(step, why);
-    }
-
-    pub(super) fn saving_deadline(&self, step: SaveStep) -> Stamp {
-        self.phase_began.at.after(match step {
-            SaveStep::Settings => SETTINGS_MS,
-            SaveStep::Results | SaveStep::Prompt => LINES_MS + LINES_MARGIN_MS,
-            SaveStep::Writing => SAVE_MS,
-        })
     }
 
     /// A host or a disk that hangs must not hold a person's keys forever.
     pub(super) fn tick_save(&mut self, step: &mut EventStep<'_>) {
         let Phase::Saving { step: save, .. } = self.phase else { return };
-        if step.now < self.saving_deadline(save) {
+        if step.now < self.phase_began.at.after(save.limit_ms()) {
             return;
         }
         match save {
@@ -198,9 +221,9 @@ impl Supervisor {
     /// The handoff is on disk (or none is wanted): waits for Claude to become idle, then ends it.
     fn stop_for_restart(&mut self, step: &mut EventStep<'_>, handoff: Option<HandoffId>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
-        if self.policy.rules > 0 && self.over_limit(step.now) {
-            let why = self.limit_reason();
-            self.cancel_request(step, &why);
+        let refusal = self.budget.refusal(step.now, &self.policy.config.restart);
+        if let Some(why) = refusal.as_ref().filter(|_| self.policy.rules > 0) {
+            self.cancel_request(step, why);
             return;
         }
         let fresh = self.policy.agent == Agent::Claude;
@@ -214,7 +237,7 @@ impl Supervisor {
         if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
             step.act(Action::TakeQueued);
         }
-        let why = if self.over_limit(step.now) {
+        let why = if refusal.is_some() {
             StopFor::Limit
         } else {
             StopFor::Restart {
@@ -255,5 +278,32 @@ impl Supervisor {
         } else {
             self.terminate(step, why);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{conversation, handoff, word};
+    use super::*;
+
+    #[test]
+    fn a_handoff_is_consumed_by_the_answer_of_its_own_conversation() {
+        let mut out = Vec::new();
+        let mut step = EventStep::new(Stamp(0), 1, 1, &mut out);
+        let given = Handoffs {
+            active: Some(handoff(1)),
+            consuming: Some((handoff(1), conversation(2))),
+            ..Handoffs::default()
+        };
+        let mut handoffs = given.clone();
+        handoffs.answered(&mut step, &conversation(3));
+        assert_eq!(handoffs, given);
+        handoffs.answered(&mut step, &conversation(2));
+        assert_eq!(handoffs, Handoffs::default());
+        let mut newer = Handoffs { active: Some(handoff(2)), ..given };
+        newer.clear(&mut step, handoff(1));
+        assert_eq!(newer, Handoffs { active: Some(handoff(2)), ..Handoffs::default() });
+        let words: Vec<String> = out.iter().map(word).collect();
+        assert_eq!(words.join(", "), "consume, handoff.consumed, clear");
     }
 }

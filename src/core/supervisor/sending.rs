@@ -16,12 +16,15 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Reply, SendResult, Typing};
 use super::key_hold::KeyHold;
-use super::limits::ResumeAfter;
+use super::limits::{ResumeAfter, resume_failed};
 use super::phase::Phase;
-use super::screen_facts::PromptBox;
+use super::policy::Policy;
+use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::SessionState;
 use super::step::EventStep;
-use super::submission::{DuringTurn, Submission, SubmissionKey, SubmissionRules, SubmissionStep};
+use super::submission::{
+    DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
+};
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
@@ -58,6 +61,30 @@ pub(super) struct Sending {
 }
 
 impl Sending {
+    pub(super) fn new(now: Stamp, id: u64, command: bool) -> Self {
+        Sending { id, command, own: None, submission: Submission::new(None), until: now.after(LIMIT_MS) }
+    }
+
+    /// hopty's own prompt to continue.
+    fn own(now: Stamp, after: ResumeAfter) -> Self {
+        Sending { own: Some(after), ..Sending::new(now, OWN, false) }
+    }
+
+    /// It has one deadline; it may be typed while Claude works, and Enter may be repeated until then.
+    fn rules(policy: &Policy) -> SubmissionRules {
+        SubmissionRules {
+            confirm_ms: None,
+            enter_is_left: true,
+            during_turn: if policy.submit_when_idle { DuringTurn::WaitForIdle } else { DuringTurn::Queue },
+            awaits_hook: false,
+            shares_box: true,
+        }
+    }
+
+    fn typing(&self) -> Typing {
+        self.own.map_or(Typing::Text { id: self.id }, |after| Typing::GoOn { after })
+    }
+
     fn is_typed(&self) -> bool {
         !self.submission.is_ready()
     }
@@ -65,47 +92,99 @@ impl Sending {
     fn was_entered(&self) -> bool {
         matches!(self.submission.step, SubmissionStep::Enter { .. })
     }
+
+    /// Whether the box holds a half typed prompt, so that a hand-over waits a moment.
+    fn is_half_typed(&self, now: Stamp) -> bool {
+        self.submission.pasted.is_some_and(|at| now < at.after(HAND_OVER_MS))
+    }
+
+    /// Whether a slash command has left the box: the box is empty, or a panel has replaced it for a while.
+    fn command_is_gone(&self, now: Stamp, screen: &ScreenFacts) -> bool {
+        let SubmissionStep::Enter { again, .. } = self.submission.step else { return false };
+        let panel = now >= again && screen.prompt != PromptBox::Ours;
+        self.command && !screen.unread && (panel || screen.prompt == PromptBox::Empty)
+    }
+
+    /// The session is over.
+    pub(super) fn close(self, step: &mut EventStep<'_>) {
+        let unknown = Reply::Sent { result: SendResult::Unknown };
+        step.reply(self.id, if self.is_typed() { unknown } else { Reply::Ended });
+    }
+
+    /// `began`: when the phase began; `typed`: when a person last typed.
+    pub(super) fn deadlines(&self, began: Stamp, typed: Option<Stamp>, due: &mut Vec<Stamp>) {
+        due.push(self.until);
+        self.submission.deadlines(due);
+        due.extend(self.submission.pasted.map(|at| at.after(HAND_OVER_MS)));
+        if let SubmissionStep::Ready { hindered } = self.submission.step {
+            due.extend(hindered.map(|since| since.after(STANDS_MS)));
+            due.push(began.after(STANDS_MS));
+            due.extend(typed.map(|at| at.after(TYPING_MS)));
+        }
+    }
 }
 
 impl Supervisor {
-    /// A prompt that is sent has one deadline; it may be typed while Claude works, and Enter may be repeated
-    /// until then.
-    fn sending_rules(&self) -> SubmissionRules {
-        SubmissionRules {
-            confirm_ms: None,
-            enter_is_left: true,
-            during_turn: if self.policy.submit_when_idle {
-                DuringTurn::WaitForIdle
-            } else {
-                DuringTurn::Queue
-            },
-            awaits_hook: false,
-            shares_box: true,
-        }
-    }
-
     pub(super) fn submit(&mut self, step: &mut EventStep<'_>, id: u64, command: bool) {
         if self.sending.is_some() {
-            let reason = "another prompt is being submitted".to_owned();
-            step.refuse(id, reason);
+            step.refuse(id, "another prompt is being submitted");
         } else {
-            self.send(step.now, id, command, None);
+            self.sending = Some(Sending::new(step.now, id, command));
         }
-    }
-
-    /// The same for a prompt of hopty's own.
-    pub(super) fn submit_own(&mut self, now: Stamp, after: ResumeAfter) {
-        self.send(now, OWN, false, Some(after));
-    }
-
-    fn send(&mut self, now: Stamp, id: u64, command: bool, own: Option<ResumeAfter>) {
-        self.sending =
-            Some(Sending { id, command, own, submission: Submission::new(None), until: now.after(LIMIT_MS) });
     }
 
     /// Whether hopty's own prompt is on its way.
-    pub(super) fn submits_own(&self) -> bool {
+    pub(super) fn sends_own(&self) -> bool {
         self.sending.as_ref().is_some_and(|sending| sending.own.is_some())
+    }
+
+    /// Whether a prompt that is sent is half typed.
+    pub(super) fn sends_half_typed(&self, now: Stamp) -> bool {
+        self.sending.as_ref().is_some_and(|sending| sending.is_half_typed(now))
+    }
+
+    /// What a submission has to know.
+    pub(super) fn submission_facts(&self, now: Stamp) -> SubmissionFacts {
+        let (run, screen) = (&self.run, &self.run.screen.facts);
+        SubmissionFacts {
+            box_is_empty: run.box_is_empty(),
+            box_has_settled: self.box_has_settled(now),
+            box_is_ours: !run.stopped
+                && screen.prompt == PromptBox::Ours
+                && run.obstacle().is_none()
+                && !screen.unread,
+            hook_may_come: run.hook_wait_deadline(&self.policy).is_some_and(|at| now < at),
+            turn_runs: run.turn.state == Turn::Busy,
+            is_busy: self.state().state == SessionState::Busy,
+        }
+    }
+
+    /// Something changed while the work stands still: tells people, answers the limit's dialog if allowed, and
+    /// sends hopty's own prompt to continue when that is due.
+    pub(super) fn resume_when_due(&mut self, step: &mut EventStep<'_>) {
+        self.limits.tick(step, &mut self.conversation.limit_wait, &self.policy.config.recovery);
+        let Some(wait) = &mut self.conversation.limit_wait else { return };
+        self.limits.answer_dialog(step, wait, &self.run.screen, &self.policy);
+        let Some((_, after)) = wait.resumes().filter(|(due, _)| step.now >= *due) else { return };
+        if self.sending.is_some() {
+            return;
+        }
+        match &self.phase {
+            Phase::Waiting { .. } => {
+                // The hand-over that was held back continues in a fresh conversation with its own prompt.
+                if let Some(wait) = self.conversation.limit_wait.take() {
+                    wait.end(step, "it has reset, and the pending hand-over continues");
+                }
+            }
+            Phase::Running
+                if self.run.turn.state != Turn::Busy
+                    && self.run.box_is_empty()
+                    && self.box_has_settled(step.now) =>
+            {
+                self.sending = Some(Sending::own(step.now, after));
+            }
+            _ => {}
+        }
     }
 
     /// Something changed: takes the next step, if it can be justified.
@@ -114,7 +193,7 @@ impl Supervisor {
         let runs = match &self.phase {
             Phase::Running => true,
             // A hand-over has waited long enough: a prompt submitted now would be cut short.
-            Phase::Waiting { .. } => !sending.is_typed() || self.submit_is_typed(step.now),
+            Phase::Waiting { .. } => !sending.is_typed() || sending.is_half_typed(step.now),
             _ => false,
         };
         if !runs {
@@ -134,46 +213,45 @@ impl Supervisor {
                     return;
                 }
             }
-            SubmissionStep::Enter { again, .. }
-                if sending.command && self.command_is_gone(step.now, again) =>
-            {
+            _ if sending.command_is_gone(step.now, &self.run.screen.facts) => {
                 return self.settle_submit(step, SendResult::Unknown);
             }
             // A dialog appeared: a person must be able to answer it.
-            _ if self.obstacle().is_some() => return self.pass_keys(step),
+            _ if self.run.obstacle().is_some() => return self.keys.pass(step),
             _ => {}
         }
-        let rules = self.sending_rules();
-        match self.next_key(step.now, &sending.submission, &rules) {
+        let (rules, facts) = (Sending::rules(&self.policy), self.submission_facts(step.now));
+        let Some(sending) = &mut self.sending else { return };
+        match sending.submission.key_due(step.now, &rules, &facts) {
             Some(SubmissionKey::Paste) => {
-                self.hold_keys(step);
-                let typing =
-                    sending.own.map_or(Typing::Text { id: sending.id }, |after| Typing::GoOn { after });
-                self.paste(step, typing, &rules);
+                self.keys.hold(step);
+                step.type_in(sending.typing());
+                sending.submission.paste(step.now, &rules);
             }
-            Some(SubmissionKey::Enter) => self.press_enter(step, &rules),
+            Some(SubmissionKey::Enter) => {
+                step.type_in(Typing::Enter);
+                sending.submission.enter(step.now, &rules, &facts);
+            }
             None => {}
         }
     }
 
     /// What must not be typed into.
     fn hindrance(&self) -> Option<String> {
-        if let Some(reason) = self.limit_hinders(self.sending.as_ref().is_some_and(|sending| sending.command))
-        {
+        let for_itself = |sending: &Sending| sending.command || sending.own.is_some();
+        let wait = self.conversation.limit_wait.as_ref();
+        let wait = wait.filter(|_| !self.sending.as_ref().is_some_and(for_itself));
+        if let Some(reason) = wait.and_then(|wait| wait.hinders(self.ticked)) {
             return Some(reason);
         }
         if self.run.stopped {
             return Some("the program is suspended".to_owned());
         }
-        match (self.obstacle(), self.run.screen.facts.prompt) {
+        match (self.run.obstacle(), self.run.screen.facts.prompt) {
             (Some(name), _) => Some(format!("Claude shows a dialog ({name})")),
             (None, PromptBox::Draft) => Some(DRAFT.to_owned()),
             _ => None,
         }
-    }
-
-    pub(super) fn box_is_free(&self, now: Stamp) -> bool {
-        self.box_has_settled(now) && self.box_is_empty()
     }
 
     /// Whether nobody is writing and all typed bytes have been read. Input held during a hand-over comes
@@ -184,12 +262,6 @@ impl Supervisor {
             && self.keys == KeyHold::Free
             && !self.run.screen.facts.unread
             && !writes
-    }
-
-    /// Whether a slash command has left the box: the box is empty, or a panel has replaced it for a while.
-    fn command_is_gone(&self, now: Stamp, again: Stamp) -> bool {
-        let panel = now >= again && self.run.screen.facts.prompt != PromptBox::Ours;
-        !self.run.screen.facts.unread && (panel || self.run.screen.facts.prompt == PromptBox::Empty)
     }
 
     /// A hook has reported the prompt. If a turn ran when Enter was pressed, and still runs, the prompt waits
@@ -205,10 +277,12 @@ impl Supervisor {
     /// The same according to the transcript: no hook has reported the prompt.
     pub(super) fn submit_read(&mut self, step: &mut EventStep<'_>, queued: bool) {
         if !queued && self.sending.is_some() && self.misses_turn() {
-            if !self.run.hooks.seen {
-                self.miss_hooks(step);
+            if !self.run.hooks.seen && self.policy.hooks {
+                self.session.miss_hooks(step);
             }
-            self.set_turn(step.now, Turn::Busy);
+            if self.phase.has_run() {
+                self.run.set_turn(step.now, Turn::Busy);
+            }
             self.conversation.spoken = true;
         }
         if self.sending.as_ref().is_some_and(Sending::was_entered) {
@@ -228,9 +302,11 @@ impl Supervisor {
         self.give_keys_back(step, &sending);
         step.reply(sending.id, Reply::Sent { result });
         if sending.own.is_some() {
-            match result {
-                SendResult::Unknown => self.own_prompt_failed(step, "nothing proves that it was submitted"),
-                SendResult::Submitted | SendResult::Queued => self.own_prompt_submitted(step),
+            let wait = self.conversation.limit_wait.take();
+            match (result, wait) {
+                (SendResult::Unknown, _) => resume_failed(step, "nothing proves that it was submitted"),
+                (SendResult::Submitted | SendResult::Queued, Some(wait)) => wait.was_resumed(step),
+                (SendResult::Submitted | SendResult::Queued, None) => {}
             }
         }
     }
@@ -239,7 +315,8 @@ impl Supervisor {
         let Some(sending) = self.sending.take() else { return };
         self.give_keys_back(step, &sending);
         if sending.own.is_some() {
-            self.own_prompt_failed(step, &reason);
+            self.conversation.limit_wait = None;
+            resume_failed(step, &reason);
         }
         step.refuse(sending.id, reason);
     }
@@ -275,15 +352,6 @@ impl Supervisor {
         }
     }
 
-    /// The session is over.
-    pub(super) fn submit_closes(&mut self, step: &mut EventStep<'_>) {
-        if let Some(sending) = self.sending.take() {
-            let with =
-                if sending.is_typed() { Reply::Sent { result: SendResult::Unknown } } else { Reply::Ended };
-            step.reply(sending.id, with);
-        }
-    }
-
     /// After every event: a submission does not outlive its run or its deadline.
     pub(super) fn submit_ends(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = &self.sending else { return };
@@ -292,7 +360,9 @@ impl Supervisor {
         } else if step.now >= sending.until {
             let reason = match &self.phase {
                 Phase::Running | Phase::Waiting { .. }
-                    if self.turn_forbids(self.sending_rules().during_turn) =>
+                    if self
+                        .submission_facts(step.now)
+                        .turn_forbids(Sending::rules(&self.policy).during_turn) =>
                 {
                     "Claude is busy, and this version might take the Enter for an answer to its next \
                      question; try again when it is idle"
@@ -303,22 +373,43 @@ impl Supervisor {
             self.refuse_submit(step, reason.to_owned());
         }
     }
+}
 
-    /// Whether the box holds a half typed prompt, so that a hand-over waits a moment.
-    pub(super) fn submit_is_typed(&self, now: Stamp) -> bool {
-        let pasted = self.sending.as_ref().and_then(|sending| sending.submission.pasted);
-        pasted.is_some_and(|at| now < at.after(HAND_OVER_MS))
+#[cfg(test)]
+mod tests {
+    use super::super::action::Action;
+    use super::*;
+
+    #[test]
+    fn a_slash_command_is_gone_when_its_box_is_empty_or_replaced() {
+        let mut sending = Sending::new(Stamp(0), 7, true);
+        let shows = |prompt| ScreenFacts { prompt, ..ScreenFacts::default() };
+        assert!(!sending.command_is_gone(Stamp(0), &shows(PromptBox::Empty)), "it was not entered");
+        sending.submission.step = SubmissionStep::Enter { again: Stamp(9), works: false };
+        for (now, prompt, gone) in [
+            (1, PromptBox::Empty, true),
+            (1, PromptBox::None, false),
+            (9, PromptBox::None, true),
+            (9, PromptBox::Ours, false),
+        ] {
+            assert_eq!(sending.command_is_gone(Stamp(now), &shows(prompt)), gone, "{now} {prompt:?}");
+        }
+        let unread = ScreenFacts { unread: true, ..shows(PromptBox::Empty) };
+        assert!(!sending.command_is_gone(Stamp(9), &unread));
+        assert!(!Sending { command: false, ..sending }.command_is_gone(Stamp(9), &shows(PromptBox::Empty)));
     }
 
-    pub(super) fn submit_deadlines(&self, due: &mut Vec<Stamp>) {
-        let Some(sending) = &self.sending else { return };
-        due.push(sending.until);
-        sending.submission.deadlines(due);
-        due.extend(sending.submission.pasted.map(|at| at.after(HAND_OVER_MS)));
-        if let SubmissionStep::Ready { hindered } = sending.submission.step {
-            due.extend(hindered.map(|since| since.after(STANDS_MS)));
-            due.push(self.phase_began.at.after(STANDS_MS));
-            due.extend(self.run.typed.map(|at| at.after(TYPING_MS)));
-        }
+    #[test]
+    fn a_session_that_ends_says_whether_the_prompt_may_have_been_read() {
+        let mut out = Vec::new();
+        let mut step = EventStep::new(Stamp(0), 1, 1, &mut out);
+        Sending::new(Stamp(0), 7, false).close(&mut step);
+        let mut typed = Sending::own(Stamp(0), ResumeAfter::Error);
+        typed.submission.paste(Stamp(0), &Sending::rules(&super::super::tests::claude()));
+        assert!(typed.is_half_typed(Stamp(HAND_OVER_MS - 1)) && !typed.is_half_typed(Stamp(HAND_OVER_MS)));
+        typed.close(&mut step);
+        let unknown = Reply::Sent { result: SendResult::Unknown };
+        let replies = [Action::Reply { id: 7, with: Reply::Ended }, Action::Reply { id: OWN, with: unknown }];
+        assert_eq!(out, replies);
     }
 }

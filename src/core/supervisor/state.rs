@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::AgentStatus;
+use super::handover_step::HandoverStep;
+use super::limits::{LimitWait, UsageLimitWait};
 use super::phase::Phase;
-use super::step::EventStep;
 use super::{Agent, Policy, Supervisor, Turn};
+use crate::core::claude::permission::PermissionMode;
+use crate::core::config::Levels;
 use crate::core::context::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
@@ -69,11 +71,14 @@ pub(super) struct StateEntry {
     seq: u64,
 }
 
-/// How long a Claude with hooks may take to call the first one after its start, in ms.
-const HOOKS_MS: u64 = 10_000;
-
-/// How long a program without any source of its state counts as starting, in ms.
-const MUTE_MS: u64 = 30_000;
+impl StateEntry {
+    /// Notes the state after an event, so that one can wait for the next one.
+    pub(super) fn note(&mut self, state: SessionState, at: Stamp, seq: u64) {
+        if self.state != state {
+            *self = StateEntry { state, at, seq };
+        }
+    }
+}
 
 impl Supervisor {
     /// Number of the last journal line: that of the last event plus its actions.
@@ -112,12 +117,18 @@ impl Supervisor {
         self.session.runs
     }
 
+    /// How often the child was replaced.
+    #[must_use]
+    pub fn restarts(&self) -> u32 {
+        self.budget.total()
+    }
+
     /// Another working directory for the next run, from a requested or stopped restart.
     #[must_use]
     pub fn next_dir(&self) -> Option<&str> {
-        match &self.phase {
-            Phase::Waiting { request } | Phase::Saving { request, .. } => request.dir.as_deref(),
-            _ => self.conversation.held_dir.as_deref(),
+        match self.phase.request() {
+            Some(request) => request.dir.as_deref(),
+            None => self.conversation.held_dir.as_deref(),
         }
     }
 
@@ -133,23 +144,46 @@ impl Supervisor {
         self.conversation.id.as_ref()
     }
 
+    /// The conversation before the current one, if one can go back to it.
+    #[must_use]
+    pub fn conversation_before(&self) -> Option<&ConversationId> {
+        self.chain.before()
+    }
+
     /// The last context usage.
     #[must_use]
     pub fn fill(&self) -> Fill {
-        self.conversation.fill
+        self.conversation.usage.fill
     }
 
     /// The level of the last context usage.
     #[must_use]
     pub fn level(&self) -> Level {
-        self.conversation.fill.level(&self.levels())
+        self.conversation.usage.level(&self.policy)
+    }
+
+    /// The levels of the configuration.
+    #[must_use]
+    pub fn levels(&self) -> Levels {
+        self.policy.levels()
+    }
+
+    /// The usage limit that the session waits for.
+    #[must_use]
+    pub fn limit(&self) -> Option<UsageLimitWait> {
+        self.conversation.limit_wait.as_ref().and_then(LimitWait::limit)
+    }
+
+    /// Whether the work stands still: then the screen matters, and a hand-over would not help.
+    #[must_use]
+    pub fn stands_still(&self) -> bool {
+        self.conversation.limit_wait.is_some()
     }
 
     /// Whether only the transcript shows when a turn begins and ends.
     #[must_use]
     pub fn turns_by_transcript(&self, now: Stamp) -> bool {
-        let hooks_may_come = self.policy.hooks && now.since(self.run.started) < HOOKS_MS;
-        self.run.hooks.turn_cut || !(self.run.hooks.seen || hooks_may_come)
+        self.run.turns_by_transcript(now, &self.policy)
     }
 
     /// Whether an old Claude was told to end its turn after a tool and its transcript does not show the end
@@ -165,112 +199,33 @@ impl Supervisor {
         self.handoffs.active.as_ref()
     }
 
-    /// The state of the session, and its source.
-    ///
-    /// If two sources differ, the newer one counts, because each misses something: an interrupt calls no
-    /// hook, and the sessions file lags behind hooks.
+    /// The hand-over that is under way, if there is one.
     #[must_use]
-    pub fn state(&self) -> KnownState {
-        let known = |state, from| KnownState { state, from, waiting_for: None };
-        if matches!(self.phase, Phase::Closed { .. }) {
-            return known(SessionState::Ended, StateSource::None);
-        }
-        if self.run.stopped {
-            return known(SessionState::Stopped, StateSource::None);
-        }
-        if matches!(&self.phase, Phase::Cooling { held, .. } if !held.is_empty()) {
-            return KnownState {
-                state: SessionState::Blocked,
-                from: StateSource::None,
-                waiting_for: Some("settings".to_owned()),
-            };
-        }
-        if self.run.pid.is_none() {
-            return known(SessionState::Starting, StateSource::None);
-        }
-        if self.policy.agent == Agent::Plain {
-            return known(SessionState::Unknown, StateSource::None);
-        }
-        if self.run.screen.facts.dialog.as_deref() == Some("suspended") {
-            // The program continues and has not drawn itself yet.
-            return known(SessionState::Stopped, StateSource::Screen);
-        }
-        if let Some((from, what)) = self.asks() {
-            return KnownState { state: SessionState::Blocked, from, waiting_for: Some(what.to_owned()) };
-        }
-        if let Some(what) = self.waits_on() {
-            return KnownState {
-                state: SessionState::Blocked,
-                from: StateSource::Hook,
-                waiting_for: Some(what.to_owned()),
-            };
-        }
-        let hook = |state| known(state, StateSource::Hook);
-        let file = |state| known(state, StateSource::SessionsFile);
-        match (self.run.file.status, self.run.turn.state) {
-            (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(SessionState::Busy),
-            // The file reports idle and hooks report busy: either a prompt was just submitted and the file is
-            // about the turn before, or an interrupt ended this turn. Time tells which.
-            (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy) if !self.idle_has_settled() => {
-                hook(SessionState::Busy)
-            }
-            // A background shell does not block the prompt.
-            (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(SessionState::Idle),
-            (_, Turn::Idle) => hook(SessionState::Idle),
-            (_, Turn::Busy) => hook(SessionState::Busy),
-            (_, Turn::Unknown) => self.state_by_looks(),
-        }
+    pub fn handover_step(&self) -> Option<HandoverStep> {
+        HandoverStep::of(&self.phase, self.handoffs.consuming.is_some())
     }
 
-    /// Neither a hook nor the file has reported: use the window's title, then the lines around the prompt
-    /// box.
-    fn state_by_looks(&self) -> KnownState {
-        let known = |busy, from| KnownState {
-            state: if busy { SessionState::Busy } else { SessionState::Idle },
-            from,
-            waiting_for: None,
-        };
-        match (self.run.screen.facts.title_busy, self.run.screen.facts.busy) {
-            (Some(busy), _) => known(busy, StateSource::Title),
-            (None, Some(busy)) => known(busy, StateSource::Screen),
-            (None, None) => {
-                let state = if self.ticked < self.must_have_spoken() {
-                    SessionState::Starting
-                } else {
-                    SessionState::Unknown
-                };
-                KnownState { state, from: StateSource::None, waiting_for: None }
-            }
-        }
+    /// Whether the task is completed, for the session's last message.
+    #[must_use]
+    pub fn task_completed(&self) -> bool {
+        self.session.completed
     }
 
-    fn must_have_spoken(&self) -> Stamp {
-        self.run.started.after(MUTE_MS)
+    /// The permission mode of the next run; `None` if the person's own arguments and settings determine it.
+    #[must_use]
+    pub fn permission_mode(&self) -> Option<PermissionMode> {
+        self.modes.next()
     }
 
-    /// When a program without any source no longer counts as starting.
-    pub(super) fn mute_deadline(&self) -> Option<Stamp> {
-        let starts = matches!(self.phase, Phase::Running) && self.state().state == SessionState::Starting;
-        starts.then(|| self.must_have_spoken())
+    /// Whether to read the footer although nothing else needs the screen.
+    #[must_use]
+    pub fn watches_mode(&self, now: Stamp) -> bool {
+        self.modes.needs_footer(now, self.has_spoken())
     }
 
-    /// The source that reports a question to a person, and the question.
-    pub(super) fn asks(&self) -> Option<(StateSource, &str)> {
-        if let Some(name) = &self.run.screen.facts.dialog {
-            return Some((StateSource::Screen, name));
-        }
-        // The file follows the hook by a tenth of a second and is more precise from then on.
-        if let Some(what) = self
-            .run
-            .hooks
-            .asking
-            .as_deref()
-            .filter(|_| self.run.file.status.is_some() && self.run.file.since <= self.run.turn.since)
-        {
-            return Some((StateSource::Hook, what));
-        }
-        let waits = self.run.file.status == Some(AgentStatus::Waiting);
-        waits.then(|| (StateSource::SessionsFile, self.run.file.waiting_for.as_deref().unwrap_or("unknown")))
+    /// Whether a prompt was submitted in this session.
+    pub(super) fn has_spoken(&self) -> bool {
+        self.conversation.spoken || self.session.runs != 1
     }
 
     /// Since when the state holds, and the number of the journal line that began it.
@@ -279,36 +234,52 @@ impl Supervisor {
         (self.entered.at, self.entered.seq)
     }
 
-    /// The status in Claude's sessions file changed.
-    pub(super) fn status(
-        &mut self,
-        step: &mut EventStep<'_>,
-        status: AgentStatus,
-        named: Option<&ConversationId>,
-        waiting_for: Option<&String>,
-    ) {
-        self.run.file.waiting_for = waiting_for.cloned();
-        // The same status again is no news, unless a turn began or ended since it was first reported.
-        if self.run.file.status != Some(status) || self.run.file.since < self.run.turn.since {
-            self.run.file.since = step.now;
+    /// The state of the session, and its source.
+    ///
+    /// If two sources differ, the newer one counts, because each misses something: an interrupt calls no
+    /// hook, and the sessions file lags behind hooks.
+    #[must_use]
+    pub fn state(&self) -> KnownState {
+        let known = |state, from| KnownState { state, from, waiting_for: None };
+        let blocked = |from, what: &str| KnownState {
+            state: SessionState::Blocked,
+            from,
+            waiting_for: Some(what.to_owned()),
+        };
+        match &self.phase {
+            Phase::Closed { .. } => return known(SessionState::Ended, StateSource::None),
+            _ if self.run.stopped => return known(SessionState::Stopped, StateSource::None),
+            Phase::Cooling { held, .. } if !held.is_empty() => return blocked(StateSource::None, "settings"),
+            _ if self.run.pid.is_none() => return known(SessionState::Starting, StateSource::None),
+            _ if self.policy.agent == Agent::Plain => return known(SessionState::Unknown, StateSource::None),
+            _ => {}
         }
-        self.run.file.status = Some(status);
-        self.file_names(step, named);
-        if !self.run.hooks.seen
-            && let Some(id) = named
-            && !self.is_current(id)
-            && self.run.pid.is_some()
-        {
-            self.change_conversation(step, id.clone(), None, "Claude's sessions file names it", false);
+        if self.run.screen.facts.dialog.as_deref() == Some("suspended") {
+            // The program continues and has not drawn itself yet.
+            return known(SessionState::Stopped, StateSource::Screen);
         }
-        self.settle_on_status(step);
+        if let Some((from, what)) = self.run.asks() {
+            return blocked(from, what);
+        }
+        let wait = self.conversation.limit_wait.as_ref().filter(|_| self.run.turn.state != Turn::Busy);
+        match wait.and_then(|wait| wait.waits_for(self.ticked)) {
+            Some(what) => blocked(StateSource::Hook, what),
+            None => self.run.state(self.ticked),
+        }
     }
+}
 
-    /// Records the line at which a state began, so that one can wait for the next one.
-    pub(super) fn note_state(&mut self, now: Stamp) {
-        let state = self.state().state;
-        if self.entered.state != state {
-            self.entered = StateEntry { state, at: now, seq: self.lines.event };
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_entered_once() {
+        let mut entry = StateEntry::default();
+        entry.note(SessionState::Starting, Stamp(5), 1);
+        assert_eq!(entry, StateEntry::default(), "it starts so");
+        entry.note(SessionState::Busy, Stamp(6), 2);
+        entry.note(SessionState::Busy, Stamp(7), 3);
+        assert_eq!(entry, StateEntry { state: SessionState::Busy, at: Stamp(6), seq: 2 });
     }
 }

@@ -1,32 +1,38 @@
-//! From SIGTERM to the end, and the meaning of the end.
+//! From SIGTERM to the end, the meaning of the end, and what follows a crash.
 
 use super::Supervisor;
-use super::action::{Action, DecisionKind, Reply, SignalTarget};
-use super::crash::QUICK_DEATH_MS;
+use super::action::{Action, DecisionKind, SignalTarget};
+use super::budget::RestartBudget;
+use super::conversation_chain::naming_left;
+use super::delivery::PromptDelivery;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
-use super::phase::{EndCause, EndRequest, Phase, StopFor, StopStep};
-use super::run::RunState;
+use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor, StopStep};
+use super::policy::Agent;
+use super::run_state::RunState;
 use super::step::EventStep;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
+/// A run that ended within this time died quickly, in ms: one that worked for a minute can start here and is
+/// worth resuming again.
+const QUICK_DEATH_MS: u64 = 60_000;
 /// A child that ignored SIGTERM for this long is killed whatever its age, in ms (`restart.young`).
 const IGNORED_MS: u64 = 12_000;
 /// The number of SIGCONT on this platform.
 pub(super) const CONT: Signal =
     Signal(if cfg!(any(target_os = "macos", target_os = "freebsd")) { 19 } else { 18 });
 
-impl Supervisor {
-    /// The remaining processes of a run were ended.
-    pub(super) fn reaped(&self, step: &mut EventStep<'_>, run: u32, processes: u32) {
-        let sentence = match processes {
-            1 => format!("hopty ended 1 process that run {run} left behind."),
-            n => format!("hopty ended {n} processes that run {run} left behind."),
-        };
-        step.decide(DecisionKind::TreeReaped, sentence);
-    }
+/// The remaining processes of a run were ended.
+pub(super) fn reaped(step: &mut EventStep<'_>, run: u32, processes: u32) {
+    let sentence = match processes {
+        1 => format!("hopty ended 1 process that run {run} left behind."),
+        n => format!("hopty ended {n} processes that run {run} left behind."),
+    };
+    step.decide(DecisionKind::TreeReaped, sentence);
+}
 
+impl Supervisor {
     pub(super) fn terminate(&mut self, step: &mut EventStep<'_>, why: StopFor) {
         let c = &self.policy.config.restart;
         let old_enough = self.run.started.after(c.young.ms()).min(step.now.after(IGNORED_MS));
@@ -57,11 +63,6 @@ impl Supervisor {
         self.enter(step, Phase::Stopping { why, step: StopStep::Kill });
     }
 
-    pub(super) fn stop(&mut self, step: &mut EventStep<'_>, id: u64, kill: bool) {
-        step.reply(id, Reply::Accepted);
-        self.end_for(step, StopFor::Stop, kill);
-    }
-
     pub(super) fn end_for(&mut self, step: &mut EventStep<'_>, why: StopFor, kill: bool) {
         if let Phase::Spawning { end, .. } = &mut self.phase {
             *end = Some(EndRequest { why, kill });
@@ -72,7 +73,7 @@ impl Supervisor {
                 Phase::Cooling { .. } => "The session was stopped before the next run started.",
                 _ => "The session was stopped before its first run started.",
             };
-            self.close(step, EndCause::Stopped, self.session.last_code, text.to_owned(), None);
+            self.close(step, EndCause::Stopped, self.session.last_code, text, None);
             return;
         }
         self.drop_request(step, "the session is ending");
@@ -106,7 +107,7 @@ impl Supervisor {
                 self.kill(step, why, "it did not end after SIGTERM");
             }
             Phase::Cooling { until, plan, held, .. } if held.is_empty() && step.now >= until => {
-                self.count_restart(step.now);
+                self.budget.count(step.now, &self.policy.config.restart);
                 self.spawn(step, plan);
             }
             _ => {}
@@ -117,7 +118,7 @@ impl Supervisor {
     pub(super) fn row(&self, now: Stamp) -> (ExitRow, CtrlC) {
         let recent = |at: Stamp| now.since(at) <= INTERRUPT_WINDOW_MS;
         let running = |row| (row, self.session.interrupt.is_some_and(|(at, _)| recent(at)));
-        let here = |row| (row, self.interrupted_here());
+        let here = |row| (row, self.session.interrupted_after(self.phase_began.seq));
         let (row, ctrl_c) = match &self.phase {
             Phase::Cold | Phase::Closed { .. } => here(ExitRow::Cold),
             Phase::Spawning { .. } => here(ExitRow::Spawning),
@@ -156,7 +157,7 @@ impl Supervisor {
         };
         step.decide(DecisionKind::RunEnded, words).after(interrupt);
         step.act(Action::ReapTree);
-        self.rearm_later();
+        self.conversation.usage.rearm_later(&self.phase);
         self.drop_request(step, "the program ended first");
         let run = std::mem::take(&mut self.run);
         if step.now.since(run.started) >= QUICK_DEATH_MS {
@@ -166,37 +167,97 @@ impl Supervisor {
         match found {
             ExitMeaning::NextRun => {
                 if let Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } = self.phase.clone() {
-                    self.count_restart(step.now);
+                    self.budget.count(step.now, &self.policy.config.restart);
                     self.crash_guard.in_a_row = 0;
                     self.spawn(step, plan);
                 }
             }
             ExitMeaning::UserInterrupt => {
                 let text = "You pressed Ctrl+C, and the program ended.";
-                self.close(step, EndCause::UserInterrupt, end.code(), text.to_owned(), interrupt);
+                self.close(step, EndCause::UserInterrupt, end.code(), text, interrupt);
             }
-            ExitMeaning::Finished => {
-                self.close(step, EndCause::Finished, end.code(), finished.to_owned(), interrupt)
-            }
+            ExitMeaning::Finished => self.close(step, EndCause::Finished, end.code(), finished, interrupt),
             ExitMeaning::Stopped if matches!(&self.phase, Phase::Stopping { why: StopFor::Limit, .. }) => {
-                self.close(step, EndCause::RestartLimit, end.code(), self.limit_words(), interrupt);
+                let text = RestartBudget::last_sentence(&self.policy.config.restart);
+                self.close(step, EndCause::RestartLimit, end.code(), text, interrupt);
             }
             ExitMeaning::Stopped => {
                 let text = "hopty stopped the program as requested.";
-                self.close(step, EndCause::Stopped, end.code(), text.to_owned(), interrupt);
+                self.close(step, EndCause::Stopped, end.code(), text, interrupt);
             }
             ExitMeaning::Crash => self.crash(step, end, &run, interrupt),
             // No child that is followed can end in these rows.
             ExitMeaning::CouldNotStart | ExitMeaning::JobControl => {
-                self.close(step, EndCause::CouldNotStart, end.code(), finished.to_owned(), interrupt);
+                self.close(step, EndCause::CouldNotStart, end.code(), finished, interrupt);
             }
         }
     }
 
-    /// Whether Ctrl+C was pressed in this phase. Compares line numbers, since two events may share a
-    /// millisecond.
-    pub(super) fn interrupted_here(&self) -> bool {
-        self.session.interrupt.is_some_and(|(_, seq)| seq > self.phase_began.seq)
+    /// The crash rule: resumes the same conversation, with growing pauses, up to a limit.
+    fn crash(&mut self, step: &mut EventStep<'_>, end: ProcessEnd, run: &RunState, interrupt: Option<u64>) {
+        let (code, killed) = (end.code(), killed_by(end));
+        let delivery =
+            if let Phase::Delivering(delivery) = &self.phase { Some(delivery.clone()) } else { None };
+        let asked = run.passed_on(step.now, killed);
+        let resumable = self.conversation.spoken && self.conversation.id.is_some();
+        let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
+        if !recovers || asked || (!resumable && delivery.is_none()) {
+            let text = match killed {
+                Some(signal) if asked => {
+                    format!("hopty passed {} on to the program, and the program ended.", signal.name())
+                }
+                Some(signal) => format!("The program was killed by {}.", signal.name()),
+                None => format!("The program exited with code {code}."),
+            };
+            let cause = if killed.is_some() { EndCause::Killed } else { EndCause::Finished };
+            self.close(step, cause, code, text, interrupt);
+            return;
+        }
+        let quick = step.now.since(run.started) < QUICK_DEATH_MS;
+        self.crash_guard.count(quick, delivery.is_some());
+        let c = &self.policy.config;
+        if let Some(text) = self.crash_guard.gives_up(&c.recovery) {
+            self.close(step, EndCause::CrashLoop, code, text, interrupt);
+        } else if self.budget.is_used_up(step.now, &c.restart) {
+            let text = RestartBudget::last_sentence(&c.restart);
+            self.close(step, EndCause::RestartLimit, code, text, interrupt);
+        } else {
+            self.cool(step, end, delivery);
+        }
+    }
+
+    fn cool(&mut self, step: &mut EventStep<'_>, end: ProcessEnd, delivery: Option<PromptDelivery>) {
+        let pause = self.crash_guard.pause_ms();
+        let mut text = format!("The program ended {}; hopty restarts it in {} s.", end.words(), pause / 1000);
+        let plan = match delivery.filter(|_| !self.conversation.spoken) {
+            // Nothing was submitted: repeat the same hand-over.
+            Some(PromptDelivery { plan, enters: 0, .. }) => {
+                RunPlan { conversation: self.session.next.clone(), ..plan }
+            }
+            // After an Enter the prompt may have been submitted: deliver at most once.
+            Some(PromptDelivery { plan, .. }) => {
+                if let Some(id) = &plan.handoff {
+                    text.push_str(&format!(
+                        " The prompt for {id} may already have been submitted, so hopty does not type it \
+                         again; the handoff stays active."
+                    ));
+                }
+                RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
+            }
+            // No transcript has the text of the prompt box.
+            None => RunPlan {
+                start: StartKind::Resume,
+                conversation: self.conversation.id.clone(),
+                handoff: None,
+                dir: None,
+                draft: true,
+                carries: None,
+            },
+        };
+        step.notice(DecisionKind::RunEnded, text);
+        self.keys.hold(step);
+        let until = step.now.after(pause);
+        self.enter(step, Phase::Cooling { until, plan, code: end.code(), held: Vec::new() });
     }
 
     /// The session is over.
@@ -205,10 +266,13 @@ impl Supervisor {
         step: &mut EventStep<'_>,
         cause: EndCause,
         code: u8,
-        mut sentence: String,
+        sentence: impl Into<String>,
         interrupt: Option<u64>,
     ) {
-        self.submit_closes(step);
+        if let Some(sending) = self.sending.take() {
+            sending.close(step);
+        }
+        let mut sentence = sentence.into();
         if let Some(id) = &self.handoffs.active {
             sentence.push_str(&format!(" Handoff {id} is waiting: `hopty --handoff` continues it."));
         }
@@ -219,5 +283,19 @@ impl Supervisor {
         self.run = RunState::default();
         self.conversation.limit_wait = None;
         self.enter(step, Phase::Closed { cause, code });
+    }
+
+    /// The session's last sentence; it names the conversation that a hand-over was to leave, if it has not
+    /// reached the new one.
+    fn naming_unfinished(&self, sentence: String) -> String {
+        let own = self.conversation.id.as_ref().filter(|_| self.conversation.spoken);
+        let left = match &self.phase {
+            Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } if plan.start == StartKind::Fresh => {
+                own
+            }
+            Phase::Stopping { why: StopFor::Limit, .. } => own,
+            _ => self.chain.left().filter(|_| !self.conversation.spoken),
+        };
+        naming_left(sentence, left, self.policy.rules)
     }
 }

@@ -5,12 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Typing;
-use super::phase::Phase;
-use super::screen_facts::PromptBox;
-use super::state::SessionState;
-use super::step::EventStep;
-use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
 /// The steps of a submission.
@@ -79,7 +73,36 @@ pub(super) struct SubmissionRules {
     pub shares_box: bool,
 }
 
-/// The next action.
+/// What a submission has to know of the session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SubmissionFacts {
+    /// The box is empty and takes a paste.
+    pub box_is_empty: bool,
+    /// Nobody writes in it, and it has been on the screen for a moment.
+    pub box_has_settled: bool,
+    /// Our text is in the live box, no dialog is shown, Claude waits for no answer, and all bytes have been
+    /// read.
+    pub box_is_ours: bool,
+    /// A SessionStart hook may still come.
+    pub hook_may_come: bool,
+    /// A turn runs, according to the hooks.
+    pub turn_runs: bool,
+    /// Claude is busy, according to all sources.
+    pub is_busy: bool,
+}
+
+impl SubmissionFacts {
+    /// Whether a running turn forbids to type.
+    pub(super) fn turn_forbids(&self, during_turn: DuringTurn) -> bool {
+        match during_turn {
+            DuringTurn::Wait => self.turn_runs,
+            DuringTurn::Queue => false,
+            DuringTurn::WaitForIdle => self.is_busy,
+        }
+    }
+}
+
+/// What is typed next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SubmissionKey {
     Paste,
@@ -95,7 +118,32 @@ impl Submission {
         matches!(self.step, SubmissionStep::Ready { .. })
     }
 
-    fn pasted(&mut self, now: Stamp, rules: &SubmissionRules) {
+    /// The key that is due, if all its conditions are met.
+    pub(super) fn key_due(
+        &self,
+        now: Stamp,
+        rules: &SubmissionRules,
+        facts: &SubmissionFacts,
+    ) -> Option<SubmissionKey> {
+        if facts.turn_forbids(rules.during_turn) {
+            return None;
+        }
+        match self.step {
+            SubmissionStep::Ready { .. } => {
+                let may = facts.box_is_empty
+                    && !(rules.awaits_hook && facts.hook_may_come)
+                    && (!rules.shares_box || facts.box_has_settled);
+                may.then_some(SubmissionKey::Paste)
+            }
+            SubmissionStep::Enter { again, .. } if now < again || !rules.enter_is_left => None,
+            SubmissionStep::Echo | SubmissionStep::Enter { .. } => {
+                facts.box_is_ours.then_some(SubmissionKey::Enter)
+            }
+        }
+    }
+
+    /// The text was pasted.
+    pub(super) fn paste(&mut self, now: Stamp, rules: &SubmissionRules) {
         self.step = SubmissionStep::Echo;
         match rules.confirm_ms {
             Some(ms) => self.until = Some(now.after(ms)),
@@ -103,86 +151,17 @@ impl Submission {
         }
     }
 
+    /// Enter was typed.
+    pub(super) fn enter(&mut self, now: Stamp, rules: &SubmissionRules, facts: &SubmissionFacts) {
+        let works = rules.during_turn != DuringTurn::Wait && facts.is_busy;
+        self.step = SubmissionStep::Enter { again: now.after(ENTER_EVERY_MS), works };
+    }
+
     /// When its step times out, or another Enter may be due.
     pub(super) fn deadlines(&self, due: &mut Vec<Stamp>) {
         due.extend(self.until);
         if let SubmissionStep::Enter { again, .. } = self.step {
             due.push(again);
-        }
-    }
-}
-
-impl Supervisor {
-    /// The key that is due, if all its conditions are met.
-    pub(super) fn next_key(
-        &self,
-        now: Stamp,
-        submission: &Submission,
-        rules: &SubmissionRules,
-    ) -> Option<SubmissionKey> {
-        match submission.step {
-            SubmissionStep::Ready { .. } => {
-                self.paste_is_justified(now, rules).then_some(SubmissionKey::Paste)
-            }
-            SubmissionStep::Enter { again, .. } if now < again || !rules.enter_is_left => None,
-            SubmissionStep::Echo | SubmissionStep::Enter { .. } => {
-                self.enter_is_justified(rules).then_some(SubmissionKey::Enter)
-            }
-        }
-    }
-
-    fn paste_is_justified(&self, now: Stamp, rules: &SubmissionRules) -> bool {
-        self.box_is_empty()
-            && !self.turn_forbids(rules.during_turn)
-            && (!rules.awaits_hook || self.hook_wait_deadline().is_none_or(|at| now >= at))
-            && (!rules.shares_box || self.box_has_settled(now))
-    }
-
-    pub(super) fn box_is_empty(&self) -> bool {
-        !self.run.stopped
-            && self.obstacle().is_none()
-            && self.run.screen.facts.prompt == PromptBox::Empty
-            && self.run.screen.facts.paste
-    }
-
-    /// All conditions of an Enter: our text is in the live box, no dialog is shown, Claude waits for no
-    /// answer, all bytes have been read, and no running turn could be disturbed.
-    fn enter_is_justified(&self, rules: &SubmissionRules) -> bool {
-        !self.run.stopped
-            && self.run.screen.facts.prompt == PromptBox::Ours
-            && self.obstacle().is_none()
-            && !self.run.screen.facts.unread
-            && !self.turn_forbids(rules.during_turn)
-    }
-
-    pub(super) fn turn_forbids(&self, during_turn: DuringTurn) -> bool {
-        match during_turn {
-            DuringTurn::Wait => self.run.turn.state == Turn::Busy,
-            DuringTurn::Queue => false,
-            DuringTurn::WaitForIdle => self.state().state == SessionState::Busy,
-        }
-    }
-
-    pub(super) fn paste(&mut self, step: &mut EventStep<'_>, typing: Typing, rules: &SubmissionRules) {
-        step.type_in(typing);
-        if let Some(submission) = self.submission() {
-            submission.pasted(step.now, rules);
-        }
-    }
-
-    pub(super) fn press_enter(&mut self, step: &mut EventStep<'_>, rules: &SubmissionRules) {
-        step.type_in(Typing::Enter);
-        let works = rules.during_turn != DuringTurn::Wait && self.state().state == SessionState::Busy;
-        if let Some(submission) = self.submission() {
-            submission.step = SubmissionStep::Enter { again: step.now.after(ENTER_EVERY_MS), works };
-        }
-    }
-
-    /// The submission that may type now.
-    fn submission(&mut self) -> Option<&mut Submission> {
-        match &mut self.phase {
-            Phase::Delivering { submission, .. } => Some(submission),
-            _ => self.sending.as_mut().map(|sending| &mut sending.submission),
         }
     }
 }
@@ -204,5 +183,56 @@ mod tests {
         assert_eq!(read(&serde_json::to_string(&sent).unwrap()), sent);
         let hindered = read(r#"{"step":"ready","hindered":4}"#);
         assert_eq!(hindered.step, SubmissionStep::Ready { hindered: Some(Stamp(4)) });
+    }
+
+    const RULES: SubmissionRules = SubmissionRules {
+        confirm_ms: None,
+        enter_is_left: true,
+        during_turn: DuringTurn::Queue,
+        awaits_hook: false,
+        shares_box: true,
+    };
+
+    #[test]
+    fn each_key_waits_for_what_justifies_it() {
+        let key = |submission: &Submission, now, facts| submission.key_due(Stamp(now), &RULES, &facts);
+        let mut submission = Submission::new(None);
+        let empty = SubmissionFacts { box_is_empty: true, ..SubmissionFacts::default() };
+        assert_eq!(key(&submission, 0, empty), None, "somebody may be writing");
+        let settled = SubmissionFacts { box_has_settled: true, ..empty };
+        assert_eq!(key(&submission, 0, settled), Some(SubmissionKey::Paste));
+        submission.paste(Stamp(0), &RULES);
+        assert_eq!(key(&submission, 1, settled), None, "no Enter before the text is in the box");
+        let ours = SubmissionFacts { box_is_ours: true, is_busy: true, ..SubmissionFacts::default() };
+        assert_eq!(key(&submission, 1, ours), Some(SubmissionKey::Enter));
+        submission.enter(Stamp(1), &RULES, &ours);
+        let again = Stamp(1).after(ENTER_EVERY_MS);
+        assert_eq!(submission.step, SubmissionStep::Enter { again, works: true });
+        assert_eq!(key(&submission, again.0 - 1, ours), None);
+        assert_eq!(key(&submission, again.0, ours), Some(SubmissionKey::Enter));
+    }
+
+    #[test]
+    fn a_running_turn_and_a_hook_that_may_come_are_waited_for() {
+        let submission = Submission::new(Some(Stamp(9)));
+        let rules = SubmissionRules { awaits_hook: true, shares_box: false, ..RULES };
+        let free = SubmissionFacts { box_is_empty: true, ..SubmissionFacts::default() };
+        let due = |during_turn, facts: SubmissionFacts| {
+            submission.key_due(Stamp(0), &SubmissionRules { during_turn, ..rules }, &facts).is_some()
+        };
+        assert!(!due(DuringTurn::Wait, SubmissionFacts { hook_may_come: true, ..free }));
+        let (turn, busy) =
+            (SubmissionFacts { turn_runs: true, ..free }, SubmissionFacts { is_busy: true, ..free });
+        for (during_turn, in_turn, while_busy) in [
+            (DuringTurn::Wait, false, true),
+            (DuringTurn::Queue, true, true),
+            (DuringTurn::WaitForIdle, true, false),
+        ] {
+            assert_eq!(
+                (due(during_turn, turn), due(during_turn, busy)),
+                (in_turn, while_busy),
+                "{during_turn:?}"
+            );
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then
 //! any at all.
 
+use super::super::delivery::PromptDelivery;
 use super::super::event::{
     AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
 };
@@ -82,7 +83,7 @@ impl World {
                 _ => self.anything(dice),
             },
             // hopty's own prompt is on its way: it stands in the box, and a hook has it.
-            Phase::Running if self.sup.submits_own() && dice.wild & 16 == 0 => match dice.what {
+            Phase::Running if self.sup.sends_own() && dice.wild & 16 == 0 => match dice.what {
                 0..100 => Event::Screen {
                     facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() },
                 },
@@ -187,7 +188,7 @@ impl World {
                 206..210 => stop(dice),
                 _ => self.anything(dice),
             },
-            Phase::Delivering { submission, .. } => match dice.what {
+            Phase::Delivering(PromptDelivery { submission, .. }) => match dice.what {
                 0..60 if submission.is_ready() => self.session_start(dice),
                 0..20 => self.session_start(dice),
                 20..60 => self.call(HookEvent::UserPromptSubmit, Dice { with: 0, ..dice }),

@@ -1,6 +1,7 @@
 //! Where the machine stands, in words.
 
 use super::super::Phase;
+use super::super::delivery::PromptDelivery;
 use super::super::submission::SubmissionStep;
 use super::world::World;
 
@@ -17,7 +18,7 @@ impl World {
                 let first = |text: &str| text.split([' ', '{']).next().unwrap_or_default().to_owned();
                 format!("stopping {} {}", first(&why), first(&step))
             }
-            Phase::Delivering { submission, .. } => match submission.step {
+            Phase::Delivering(PromptDelivery { submission, .. }) => match submission.step {
                 SubmissionStep::Ready { .. } => "delivering Ready".to_owned(),
                 SubmissionStep::Echo => "delivering Echo".to_owned(),
                 SubmissionStep::Enter { .. } => "delivering Enter".to_owned(),

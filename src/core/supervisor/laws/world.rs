@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
+use super::super::delivery::PromptDelivery;
 use super::super::event::{AgentStatus, Event, HookEvent, HookFacts, KeyClass, PromptOf};
 use super::super::phase::{StartKind, StopFor, StopStep};
 use super::super::screen_facts::{PromptBox, ScreenFacts};
@@ -449,7 +450,9 @@ impl World {
                 assert!(held, "keys are not kept in {phase:?}");
             }
             Phase::Spawning { .. } => assert!(held || self.sup.run() == 1),
-            Phase::Delivering { obstacle, .. } => assert!(held || obstacle.is_some(), "{phase:?}"),
+            Phase::Delivering(PromptDelivery { obstacle, .. }) => {
+                assert!(held || obstacle.is_some(), "{phase:?}")
+            }
             Phase::Stopping { .. } | Phase::Closed { .. } => {}
         }
         let alive = self.child == Child::Lives;

@@ -1,0 +1,146 @@
+//! The session's conversations, in order: hand-overs lead on, `hopty back` leads to the one before. When a
+//! hand-over is broken off, its messages name that conversation, too.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::DecisionKind;
+use super::step::EventStep;
+use crate::core::ids::{ConversationId, HandoffId};
+
+/// The most conversations that one can go back.
+const CHAIN_CAP: usize = 100;
+/// The first version of the rules that names the old conversation when a hand-over is broken off.
+const NAMED_SINCE: u32 = 2;
+
+/// A conversation that a hand-over led away from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PastConversation {
+    pub(super) conversation: ConversationId,
+    /// Its working directory, if it differs from the session's first: it can only be resumed there.
+    pub(super) dir: Option<String>,
+    /// The handoff of that hand-over.
+    pub(super) handoff: Option<HandoffId>,
+}
+
+/// The session's conversations, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ConversationChain {
+    /// Those before the current one, oldest first.
+    before: Vec<PastConversation>,
+    /// The one that the next run resumes.
+    to: Option<PastConversation>,
+    /// The conversation that it is resumed from, until its run has begun.
+    newer: Option<ConversationId>,
+    /// The last one that a person went back to.
+    back_in: Option<ConversationId>,
+    /// The conversation before the last hand-over.
+    left: Option<ConversationId>,
+}
+
+impl ConversationChain {
+    /// The one before the current one, if one can go back to it.
+    pub(super) fn before(&self) -> Option<&ConversationId> {
+        self.before.last().map(|past| &past.conversation)
+    }
+
+    /// A hand-over leaves a conversation.
+    pub(super) fn leave(&mut self, past: PastConversation) {
+        if self.before.len() >= CHAIN_CAP {
+            self.before.remove(0);
+        }
+        self.left = Some(past.conversation.clone());
+        self.before.push(past);
+    }
+
+    /// The next run resumes the one before.
+    pub(super) fn go_back(&mut self) {
+        self.to = self.before.pop();
+    }
+
+    /// A run resumes a conversation: the one that a person goes back to from `newer`, if they do.
+    pub(super) fn resume(&mut self, newer: Option<ConversationId>) -> Option<PastConversation> {
+        let past = self.to.take()?;
+        self.newer = newer;
+        self.back_in = Some(past.conversation.clone());
+        self.left = None;
+        Some(past)
+    }
+
+    /// Whether the run that has just started goes back; tells people if it does.
+    pub(super) fn went_back(&mut self, step: &mut EventStep<'_>) -> bool {
+        let Some((newer, back)) = self.newer.take().zip(self.back_in.clone()) else {
+            return false;
+        };
+        let text =
+            format!("Back in conversation {back}; to return to the newer one: `hopty --resume {newer}`");
+        step.tell(DecisionKind::ConversationChanged, text).conversation(back);
+        true
+    }
+
+    /// An old Claude resumes a conversation under a new id. Returns whether it is one that a person went back
+    /// to.
+    pub(super) fn renames(&mut self, id: &ConversationId) -> bool {
+        self.back_in.as_mut().is_some_and(|back| {
+            back.clone_from(id);
+            true
+        })
+    }
+
+    /// Whether a person went back to this conversation.
+    pub(super) fn is_back_in(&self, id: Option<&ConversationId>) -> bool {
+        self.back_in.is_some() && self.back_in.as_ref() == id
+    }
+
+    /// The conversation before the last hand-over.
+    pub(super) fn left(&self) -> Option<&ConversationId> {
+        self.left.as_ref()
+    }
+}
+
+/// A sentence about a hand-over that was broken off, naming the conversation that it left.
+pub(super) fn naming_left(sentence: String, left: Option<&ConversationId>, rules: u32) -> String {
+    match left {
+        Some(left) if rules >= NAMED_SINCE => format!(
+            "{}; to resume the old conversation: `hopty --resume {left}`",
+            sentence.trim_end_matches('.')
+        ),
+        _ => sentence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::conversation;
+    use super::*;
+    use crate::core::time::Stamp;
+
+    fn past(n: u32) -> PastConversation {
+        PastConversation { conversation: conversation(n), dir: None, handoff: None }
+    }
+
+    #[test]
+    fn one_goes_back_as_far_as_the_chain_reaches() {
+        let (mut chain, mut out) = (ConversationChain::default(), Vec::new());
+        let mut step = EventStep::new(Stamp(0), 1, 1, &mut out);
+        (0..u32::try_from(CHAIN_CAP).unwrap() + 2).for_each(|n| chain.leave(past(n)));
+        assert_eq!(chain.left(), Some(&conversation(101)));
+        let mut steps = 0;
+        while chain.before().is_some() {
+            chain.go_back();
+            assert!(chain.resume(Some(conversation(500))).is_some() && chain.went_back(&mut step));
+            steps += 1;
+        }
+        assert_eq!((steps, chain.left()), (CHAIN_CAP, None));
+        assert!(chain.is_back_in(Some(&conversation(2))), "{chain:?}");
+        assert!(chain.resume(None).is_none() && !chain.went_back(&mut step), "no further back");
+        assert!(chain.renames(&conversation(7)) && chain.is_back_in(Some(&conversation(7))));
+    }
+
+    #[test]
+    fn an_old_conversation_is_named_since_these_rules() {
+        let named = |rules| naming_left("It failed.".to_owned(), Some(&conversation(1)), rules);
+        assert_eq!(named(1), "It failed.");
+        let end = format!("`hopty --resume {}`", conversation(1));
+        assert_eq!(named(2), format!("It failed; to resume the old conversation: {end}"));
+    }
+}

@@ -1,0 +1,545 @@
+//! Why the work stands still although Claude lives: a usage limit, or an API error that ended the turn.
+//!
+//! While it does no hand-over begins: a fresh conversation could do no more than this one. Once it is due,
+//! hopty types one prompt to continue, which is proven like any submission. Current versions of Claude continue
+//! by themselves after a limit; hopty gives them time for that (`recovery.limit_wait`), and any prompt of
+//! Claude's own ends the wait. Nothing is typed against a person: a key that is pressed leaves it to them.
+//!
+//! The limit's own dialog is closed by its line "Stop and wait for limit to reset", which costs nothing, unless
+//! a person is present or `delivery.answer_dialogs` does not name it.
+
+use serde::{Deserialize, Serialize};
+
+use super::action::{Action, DecisionKind, Typing};
+use super::event::PromptOf;
+use super::policy::Policy;
+use super::run_state::ScreenState;
+use super::step::EventStep;
+use crate::core::config::{AfterError, Recovery};
+use crate::core::time::{Stamp, WallTime};
+
+/// How long after a refused request its limit may become known, in ms: the transcript lags behind the hook by
+/// up to 0.3 s.
+const SETTLE_MS: u64 = 2000;
+/// A person who typed within this time before an error counts as present, in ms.
+const PRESENT_MS: u64 = 60_000;
+/// The longest pause after an error, in ms.
+const LONGEST_PAUSE_MS: u64 = 1_800_000;
+/// Errors further apart than this are unrelated, in ms.
+const FORGET_MS: u64 = 3_600_000;
+/// A reset further away than this is not believed, in ms: 32 days.
+const LONGEST_LIMIT_MS: u64 = 32 * 86_400_000;
+/// The name of the dialog in which Claude asks what to do about a limit.
+const DIALOG: &str = "limit";
+/// How long it must be on the screen before hopty presses its key, in ms: Claude ignores keys in its first
+/// second (measured on 2.1.329).
+const DIALOG_STANDS_MS: u64 = 1500;
+/// The first version of the rules that leaves the dialog to a person who is present.
+const PRESENT_SINCE: u32 = 3;
+
+/// Which limit was reached, in Claude's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// The five-hour limit.
+    FiveHour,
+    /// The weekly limit.
+    SevenDay,
+    /// Any other limit.
+    #[serde(other)]
+    Other,
+}
+
+impl LimitKind {
+    /// The limit that Claude's text on the screen names (`You've hit your session limit`, measured on
+    /// 2.1.197; `5-hour` and `weekly` limit, on 2.1.329); `None` for any other text.
+    #[must_use]
+    pub fn said(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix("You've hit your ")?;
+        let name = rest.split_once(" limit").map_or(rest, |(name, _)| name);
+        match name {
+            "session" | "5-hour" => Some(LimitKind::FiveHour),
+            "weekly" => Some(LimitKind::SevenDay),
+            _ => None,
+        }
+    }
+
+    /// Its name in a sentence.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            LimitKind::FiveHour => "5-hour limit",
+            LimitKind::SevenDay => "weekly limit",
+            LimitKind::Other => "usage limit",
+        }
+    }
+}
+
+/// The prompts to continue of earlier releases, which may stand in the transcript of a conversation.
+const EARLIER_PROMPTS: [&str; 2] = [
+    "The usage limit is over. Go on where you stopped; what is done already stays done.",
+    "Your last turn ended in an API error. Go on where it stopped; what is done already stays done.",
+];
+
+/// What hopty's prompt to continue follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResumeAfter {
+    /// A usage limit.
+    Limit,
+    /// An API error.
+    Error,
+}
+
+impl ResumeAfter {
+    /// Whether a text is one of hopty's own prompts to continue, not a person's.
+    #[must_use]
+    pub fn is_prompt(text: &str) -> bool {
+        [ResumeAfter::Limit, ResumeAfter::Error].iter().any(|after| after.prompt() == text)
+            || EARLIER_PROMPTS.contains(&text)
+    }
+
+    /// The prompt: fixed, and short enough for a paste that Claude treats as typed.
+    #[must_use]
+    pub fn prompt(self) -> &'static str {
+        match self {
+            ResumeAfter::Limit => {
+                "The usage limit has reset. Continue where you stopped; do not redo finished work."
+            }
+            ResumeAfter::Error => {
+                "Your last turn ended in an API error. Continue where it stopped; do not redo finished work."
+            }
+        }
+    }
+}
+
+/// A usage limit that hopty waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsageLimitWait {
+    /// Which limit.
+    pub kind: LimitKind,
+    /// When it resets.
+    pub reset: Stamp,
+    /// The same in seconds since 1970, as Claude reported it.
+    pub resets: u64,
+}
+
+/// Why the work stands still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+enum WaitCause {
+    Limit {
+        limit: UsageLimitWait,
+    },
+    /// A refused request. It may turn out to be a limit, so hopty waits a moment before it tells people
+    /// (`said`: they were told).
+    Error {
+        error: String,
+        said: bool,
+    },
+    /// An error that only a person can fix.
+    Person,
+}
+
+/// The work stands still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LimitWait {
+    cause: WaitCause,
+    since: Stamp,
+    seq: u64,
+    /// When hopty continues by itself; `None`: it leaves that to Claude or to a person.
+    due: Option<Stamp>,
+    /// The limit's own dialog was answered, as configured.
+    answered: bool,
+}
+
+impl LimitWait {
+    fn new(step: &EventStep<'_>, cause: WaitCause, due: Option<Stamp>) -> Self {
+        LimitWait { cause, since: step.now, seq: step.line, due, answered: false }
+    }
+
+    pub(super) fn limit(&self) -> Option<UsageLimitWait> {
+        match &self.cause {
+            WaitCause::Limit { limit } => Some(*limit),
+            WaitCause::Error { .. } | WaitCause::Person => None,
+        }
+    }
+
+    fn after(&self) -> ResumeAfter {
+        if self.limit().is_some() { ResumeAfter::Limit } else { ResumeAfter::Error }
+    }
+
+    /// What a session waits for while nobody works.
+    pub(super) fn waits_for(&self, now: Stamp) -> Option<&'static str> {
+        match &self.cause {
+            WaitCause::Limit { limit } => (now < limit.reset).then_some("usage_limit"),
+            WaitCause::Error { .. } => Some("api_error"),
+            WaitCause::Person => Some("login"),
+        }
+    }
+
+    /// Why a prompt from outside is not typed now: Claude would refuse it and stop waiting. A slash command
+    /// is still allowed.
+    pub(super) fn hinders(&self, now: Stamp) -> Option<String> {
+        let limit = self.limit().filter(|limit| now < limit.reset)?;
+        Some(format!("Claude is waiting for its {} to reset", limit.kind.words()))
+    }
+
+    /// The wait is over.
+    pub(super) fn end(self, step: &mut EventStep<'_>, how: &str) {
+        let Some(limit) = self.limit() else { return };
+        let text = format!("The wait for the {} is over: {how}.", limit.kind.words());
+        step.decide(DecisionKind::LimitOver, text).also(self.seq);
+    }
+
+    /// Somebody submitted a prompt: Claude works again, or will report the limit or the error once more.
+    pub(super) fn work_goes_on(self, step: &mut EventStep<'_>, prompt: Option<PromptOf>) {
+        let by_itself = prompt == Some(PromptOf::Claude);
+        self.end(step, if by_itself { "Claude continued by itself" } else { "a prompt was submitted" });
+    }
+
+    /// hopty's own prompt to continue was submitted, with proof.
+    pub(super) fn was_resumed(self, step: &mut EventStep<'_>) {
+        let text = match self.after() {
+            ResumeAfter::Limit => {
+                "The usage limit has reset and Claude did not continue by itself, so hopty submitted a \
+                 prompt to continue."
+            }
+            ResumeAfter::Error => "hopty submitted a prompt to continue after the API error.",
+        };
+        step.decide(DecisionKind::ContinueSubmitted, text);
+    }
+
+    /// When hopty continues by itself, and after what.
+    pub(super) fn resumes(&self) -> Option<(Stamp, ResumeAfter)> {
+        self.due.map(|due| (due, self.after()))
+    }
+}
+
+/// The session's history of limits and errors. The wait itself ends with its conversation, which owns it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct LimitHistory {
+    /// How often hopty continued after errors since a turn last ended well, and when the last error was.
+    tries: u32,
+    failed: Option<Stamp>,
+    /// When a person last pressed a key.
+    keyed: Option<Stamp>,
+    /// The limit that people were last told of, by kind and reset.
+    told: Option<(LimitKind, u64)>,
+}
+
+impl LimitHistory {
+    /// Claude has reached a limit, which resets in `left` ms, at `resets` in seconds since 1970.
+    pub(super) fn usage_limit(
+        &mut self,
+        step: &mut EventStep<'_>,
+        wait: &mut Option<LimitWait>,
+        recovery: &Recovery,
+        kind: LimitKind,
+        left: u64,
+        resets: u64,
+    ) {
+        if left > LONGEST_LIMIT_MS {
+            return;
+        }
+        let reset = step.now.after(left);
+        let due = reset.after(recovery.limit_wait.ms());
+        match wait {
+            Some(LimitWait { cause: WaitCause::Limit { limit }, due: old, .. })
+                if (limit.kind, limit.resets) == (kind, resets) =>
+            {
+                // The same limit, reported again because this machine slept.
+                limit.reset = reset;
+                *old = old.map(|_| due);
+                return;
+            }
+            Some(LimitWait { cause: WaitCause::Error { .. }, due: Some(_), .. }) => {
+                self.tries = self.tries.saturating_sub(1);
+            }
+            _ => {}
+        }
+        let cause = WaitCause::Limit { limit: UsageLimitWait { kind, reset, resets } };
+        *wait = Some(LimitWait::new(step, cause, recovery.after_limit.then_some(due)));
+        let at = WallTime(i64::try_from(resets.saturating_mul(1000)).unwrap_or(i64::MAX)).plain();
+        let text = format!(
+            "Claude has hit its {}, which resets at {at} UTC. Until then hopty types nothing and hands over \
+             nothing.",
+            kind.words()
+        );
+        step.decide(DecisionKind::LimitReached, text.clone());
+        if self.told.replace((kind, resets)) != Some((kind, resets)) {
+            step.notice(DecisionKind::LimitReached, text);
+            step.act(Action::KeepHandoffs { until: resets });
+        }
+    }
+
+    /// StopFailure: an API error ended the turn.
+    pub(super) fn turn_failed(
+        &mut self,
+        step: &mut EventStep<'_>,
+        wait: &mut Option<LimitWait>,
+        recovery: &Recovery,
+        error: Option<&str>,
+    ) {
+        if wait.as_ref().and_then(LimitWait::limit).is_some_and(|limit| step.now < limit.reset) {
+            return;
+        }
+        let error = error.unwrap_or("unknown");
+        *wait = None;
+        match error {
+            "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
+                let text = format!(
+                    "An API error ended the turn ({error}). Check your login and billing; hopty does not \
+                     retry."
+                );
+                step.tell(DecisionKind::TurnFailed, text);
+                *wait = Some(LimitWait::new(step, WaitCause::Person, None));
+            }
+            "server_error" | "rate_limit" | "overloaded" | "unknown" => {
+                let due = self.next_try(step.now, recovery);
+                let cause = WaitCause::Error { error: error.to_owned(), said: false };
+                *wait = Some(LimitWait::new(step, cause, due));
+                if error != "rate_limit" {
+                    self.say_failed(step, wait, recovery);
+                }
+            }
+            _ => {
+                let text = format!("An API error ended the turn ({error}).");
+                step.decide(DecisionKind::TurnFailed, text);
+            }
+        }
+    }
+
+    /// When to continue a turn that failed; `None`: never.
+    fn next_try(&mut self, now: Stamp, recovery: &Recovery) -> Option<Stamp> {
+        if self.failed.replace(now).is_none_or(|last| now.since(last) > FORGET_MS) {
+            self.tries = 0;
+        }
+        let present = self.keyed.is_some_and(|at| now.since(at) < PRESENT_MS);
+        let may = match recovery.after_error {
+            AfterError::Unattended => !present,
+            AfterError::Always => true,
+            AfterError::Never => false,
+        };
+        if !may || self.tries >= recovery.retries {
+            return None;
+        }
+        self.tries += 1;
+        let first = recovery.retry_pause.ms();
+        let pause = first.saturating_mul(1 << (self.tries - 1).min(20)).min(LONGEST_PAUSE_MS.max(first));
+        Some(now.after(pause))
+    }
+
+    /// Tells people what follows an error. If nothing follows, requests are no longer held back.
+    fn say_failed(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>, recovery: &Recovery) {
+        let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = wait else { return };
+        *said = true;
+        let because = [*seq];
+        let text = match due {
+            Some(due) => {
+                let (seconds, tries) = (due.since(step.now).div_ceil(1000), self.tries);
+                format!(
+                    "An API error ended the turn ({error}). hopty retries in {seconds} s unless you type \
+                     (attempt {tries} of {}).",
+                    recovery.retries
+                )
+            }
+            None if self.tries >= recovery.retries && recovery.retries > 0 => format!(
+                "An API error ended the turn ({error}) after {} retries; hopty gave up.",
+                recovery.retries
+            ),
+            None => format!("An API error ended the turn ({error}). hopty leaves the retry to you."),
+        };
+        if due.is_none() {
+            *wait = None;
+        }
+        step.tell(DecisionKind::TurnFailed, text).because(&because);
+    }
+
+    /// A person has pressed a key: hopty leaves the rest to them, unless its own prompt is on its way. Keys
+    /// are held while hopty types, and its prompt is either proven or not.
+    pub(super) fn person_types(
+        &mut self,
+        step: &mut EventStep<'_>,
+        wait: &mut Option<LimitWait>,
+        sends_own: bool,
+    ) {
+        self.keyed = Some(step.now);
+        let Some(halt) = wait.as_mut().filter(|_| !sends_own) else { return };
+        let (error, seq) = (halt.limit().is_none(), halt.seq);
+        if halt.due.take().is_some() {
+            let text = "You typed, so hopty does not continue by itself.";
+            step.decide(DecisionKind::ContinueCancelled, text).also(seq);
+            if error {
+                *wait = None;
+            }
+        }
+    }
+
+    /// A turn ended normally.
+    pub(super) fn turn_ended_well(&mut self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
+        self.tries = 0;
+        if let Some(wait) = wait.take() {
+            wait.work_goes_on(step, None);
+        }
+    }
+
+    /// Reports or drops what has reached its time.
+    pub(super) fn tick(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>, recovery: &Recovery) {
+        let Some(halt) = &*wait else { return };
+        match &halt.cause {
+            WaitCause::Error { said: false, .. } if step.now >= halt.since.after(SETTLE_MS) => {
+                self.say_failed(step, wait, recovery)
+            }
+            WaitCause::Limit { limit } if halt.due.is_none() && step.now >= limit.reset => {
+                if let Some(halt) = wait.take() {
+                    halt.end(step, "it has reset, and hopty leaves it to you to continue");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers the limit's own dialog once, if the configuration allows it and no person is present.
+    pub(super) fn answer_dialog(
+        &self,
+        step: &mut EventStep<'_>,
+        wait: &mut LimitWait,
+        screen: &ScreenState,
+        policy: &Policy,
+    ) {
+        let may = policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG)
+            && wait.limit().is_some()
+            && !wait.answered;
+        let left_until = self.dialog_is_left_until(wait, policy);
+        let is_left = left_until.is_some_and(|until| until.is_none_or(|until| step.now < until));
+        let stands = dialog_stands_at(screen).is_some_and(|at| step.now >= at);
+        if may && stands && !is_left {
+            wait.answered = true;
+            step.type_in(Typing::DialogKey { dialog: DIALOG.to_owned() });
+        }
+    }
+
+    /// While a person may want to answer the limit's dialog: until when, `Some(None)` for ever, because they
+    /// have typed since the limit was reached.
+    fn dialog_is_left_until(&self, wait: &LimitWait, policy: &Policy) -> Option<Option<Stamp>> {
+        let keyed = self.keyed.filter(|_| policy.rules >= PRESENT_SINCE)?;
+        let until = keyed.after(policy.config.restart.wait_for_person.ms());
+        Some(Some(until).filter(|_| keyed <= wait.since))
+    }
+
+    /// When there is something to report, or the dialog may be answered.
+    pub(super) fn deadlines(
+        &self,
+        wait: &LimitWait,
+        screen: &ScreenState,
+        policy: &Policy,
+        due: &mut Vec<Stamp>,
+    ) {
+        match &wait.cause {
+            WaitCause::Error { said: false, .. } => due.push(wait.since.after(SETTLE_MS)),
+            WaitCause::Limit { limit } => {
+                due.push(limit.reset);
+                if let Some(at) = dialog_stands_at(screen) {
+                    due.push(at);
+                    due.extend(self.dialog_is_left_until(wait, policy).flatten());
+                }
+            }
+            WaitCause::Error { .. } | WaitCause::Person => {}
+        }
+    }
+}
+
+/// When the limit's dialog, if it is shown, has been on the screen for long enough.
+fn dialog_stands_at(screen: &ScreenState) -> Option<Stamp> {
+    let is_shown = screen.facts.dialog.as_deref() == Some(DIALOG);
+    screen.dialog_since.filter(|_| is_shown).map(|since| since.after(DIALOG_STANDS_MS))
+}
+
+/// hopty's own prompt to continue did not get through. There is no second one: it may have been submitted.
+pub(super) fn resume_failed(step: &mut EventStep<'_>, why: &str) {
+    let text = format!("hopty could not submit its prompt to continue: {why}.");
+    step.tell(DecisionKind::ContinueCancelled, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::screen_facts::ScreenFacts;
+    use super::super::tests::{claude, word};
+    use super::*;
+
+    /// The words of what `does` asks for at `now`.
+    fn at(now: u64, does: impl FnOnce(&mut EventStep<'_>)) -> String {
+        let mut out = Vec::new();
+        does(&mut EventStep::new(Stamp(now), 1, 1, &mut out));
+        out.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn the_pause_after_errors_grows_until_hopty_gives_up() {
+        let (mut history, mut wait) = (LimitHistory::default(), None);
+        let recovery = Recovery { retries: 2, ..Recovery::default() };
+        let mut pauses = Vec::new();
+        for n in 0..3 {
+            let now = 10_000 * n;
+            let error = Some("overloaded");
+            let words = at(now, |step| history.turn_failed(step, &mut wait, &recovery, error));
+            assert_eq!(words, "turn.failed, notice");
+            pauses.push(wait.as_ref().and_then(|wait| wait.due).map(|due| due.since(Stamp(now))));
+        }
+        let first = recovery.retry_pause.ms();
+        assert_eq!(pauses, [Some(first), Some(2 * first), None]);
+        assert_eq!(wait, None, "nothing follows, so nothing is held back");
+        at(30_000, |step| history.turn_ended_well(step, &mut wait));
+        at(30_001, |step| history.turn_failed(step, &mut wait, &recovery, None));
+        assert_eq!(wait.as_ref().and_then(|wait| wait.due), Some(Stamp(30_001).after(first)), "counted anew");
+        let words = at(30_002, |step| history.person_types(step, &mut wait, false));
+        assert_eq!((words.as_str(), wait), ("continue.cancelled", None));
+    }
+
+    #[test]
+    fn a_limit_is_told_once_and_waited_for_until_its_reset() {
+        let (mut history, mut wait) = (LimitHistory::default(), None);
+        let recovery = Recovery { after_limit: false, ..Recovery::default() };
+        let kind = LimitKind::FiveHour;
+        let words = at(0, |step| history.usage_limit(step, &mut wait, &recovery, kind, 500, 9));
+        assert_eq!(words, "limit.reached, notice, keep handoffs");
+        let words = at(100, |step| history.usage_limit(step, &mut wait, &recovery, kind, 600, 9));
+        assert_eq!(words, "", "the same limit again");
+        let halt = wait.as_ref().unwrap();
+        assert_eq!((halt.waits_for(Stamp(699)), halt.waits_for(Stamp(700))), (Some("usage_limit"), None));
+        assert!(halt.hinders(Stamp(699)).is_some() && halt.hinders(Stamp(700)).is_none());
+        assert_eq!(at(699, |step| history.tick(step, &mut wait, &recovery)), "");
+        assert_eq!(at(700, |step| history.tick(step, &mut wait, &recovery)), "limit.over");
+        assert_eq!(wait, None);
+    }
+
+    #[test]
+    fn the_dialog_of_a_limit_is_answered_once_unless_a_person_may_want_to() {
+        let policy = claude();
+        let (mut history, mut wait) = (LimitHistory::default(), None);
+        at(0, |step| {
+            history.usage_limit(step, &mut wait, &policy.config.recovery, LimitKind::SevenDay, 500_000, 9)
+        });
+        let mut wait = wait.unwrap();
+        let mut screen = ScreenState::default();
+        screen.look(Stamp(0), &ScreenFacts { dialog: Some(DIALOG.to_owned()), ..ScreenFacts::default() });
+        history.keyed = Some(Stamp(0));
+        let left = policy.config.restart.wait_for_person.ms();
+        let mut due = Vec::new();
+        history.deadlines(&wait, &screen, &policy, &mut due);
+        assert_eq!(due, [Stamp(500_000), Stamp(DIALOG_STANDS_MS), Stamp(left)]);
+        let mut answers = |history: &LimitHistory, now| {
+            at(now, |step| history.answer_dialog(step, &mut wait, &screen, &policy))
+        };
+        assert_eq!(answers(&history, left - 1), "");
+        assert_eq!(
+            answers(&LimitHistory { keyed: Some(Stamp(1)), ..history }, left + 1),
+            "",
+            "they typed since"
+        );
+        assert_eq!(answers(&history, left), "key for limit");
+        assert_eq!(answers(&history, left), "");
+    }
+}

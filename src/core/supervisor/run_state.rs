@@ -1,0 +1,438 @@
+//! What is known of one run of the program.
+
+use serde::{Deserialize, Serialize};
+
+use super::Turn;
+use super::event::{AgentStatus, HookEvent, HookFacts};
+use super::hooks::{HeldHook, LINES_MARGIN_MS, LINES_MS};
+use super::phase::{Phase, RestartRequest};
+use super::policy::Policy;
+use super::screen_facts::{PromptBox, ScreenFacts};
+use super::state::{KnownState, SessionState, StateSource};
+use crate::core::claude::carry_over::CarryMethod;
+use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::process::Signal;
+use crate::core::time::Stamp;
+
+/// How long a Claude with hooks may take to call the first one after its start, in ms.
+const HOOKS_MS: u64 = 10_000;
+/// How long a program without any source of its state counts as starting, in ms.
+const MUTE_MS: u64 = 30_000;
+/// How long the sessions file must report idle before it outweighs hooks that report busy (an interrupt calls
+/// no Stop), in ms.
+const IDLE_STABLE_MS: u64 = 1000;
+/// The same if the file has not changed since the turn began, in ms: it lags behind hooks, but never that
+/// long.
+const IDLE_STALE_MS: u64 = 5000;
+/// How long after a key a person counts as writing, in ms: the screen may not show it yet, or the key was
+/// Enter.
+const TYPING_MS: u64 = 1000;
+/// How long a signal that a client passed on can explain an end, in ms.
+const PASSED_MS: u64 = 10_000;
+/// After the box is drawn, how long a SessionStart hook may still take before the prompt is typed as for a
+/// Claude without hooks, in ms.
+const HOOK_WAIT_MS: u64 = 3000;
+
+/// State that lives as long as a run of the program, from the order to start it to its end. It is replaced as
+/// a whole at both; while there is no run it is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct RunState {
+    /// The child's process id, once exec has succeeded.
+    pub(super) pid: Option<i32>,
+    pub(super) started: Stamp,
+    /// Job control has stopped the program.
+    pub(super) stopped: bool,
+    pub(super) turn: CurrentTurn,
+    pub(super) hooks: HookState,
+    pub(super) file: SessionsFileState,
+    pub(super) screen: ScreenState,
+    pub(super) queue: PromptQueue,
+    pub(super) delivery: DeliveryState,
+    /// When a person last typed into the child.
+    pub(super) typed: Option<Stamp>,
+    /// The last client signal that was passed on.
+    pub(super) passed: Option<(Stamp, Signal)>,
+}
+
+/// The turn, according to hooks, or to the transcript if no hooks are called.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct CurrentTurn {
+    pub(super) state: Turn,
+    /// When it was last reported.
+    pub(super) since: Stamp,
+    /// Sub-agents and background shells at work.
+    pub(super) background: u32,
+}
+
+/// What hooks have reported, and the call that waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct HookState {
+    /// A hook was called.
+    pub(super) seen: bool,
+    pub(super) held: Option<HeldHook>,
+    /// What a person is asked for, until the next event.
+    pub(super) asking: Option<String>,
+    /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
+    pub(super) turn_cut: bool,
+    /// A call that named another conversation than the followed one, until the sessions file agrees.
+    pub(super) claim: Option<(HookFacts, Stamp)>,
+}
+
+/// The content of Claude's sessions file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct SessionsFileState {
+    pub(super) status: Option<AgentStatus>,
+    pub(super) since: Stamp,
+    /// What Claude waits for a person to do.
+    pub(super) waiting_for: Option<String>,
+    pub(super) conversation: Option<ConversationId>,
+}
+
+/// What the live screen shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ScreenState {
+    pub(super) facts: ScreenFacts,
+    /// When the dialog appeared, if one is shown.
+    pub(super) dialog_since: Option<Stamp>,
+    /// When an empty prompt box was first seen.
+    pub(super) box_since: Option<Stamp>,
+}
+
+/// The prompts in Claude's queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct PromptQueue {
+    /// Their number.
+    pub(super) prompts: u32,
+    /// How the first can be passed to another conversation.
+    pub(super) first: Option<CarryMethod>,
+}
+
+/// How far a handoff has got in this run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct DeliveryState {
+    /// The current conversation was given the brief.
+    pub(super) brief_answered: bool,
+    /// The brief was given in this run.
+    pub(super) brief_sent: bool,
+    /// The handoff whose prompt was typed, until its submission is proven.
+    pub(super) offered: Option<HandoffId>,
+    /// When Ctrl+C stopped the delivery.
+    pub(super) broken_off: Option<Stamp>,
+}
+
+impl RunState {
+    pub(super) fn set_turn(&mut self, now: Stamp, turn: Turn) {
+        (self.turn.state, self.turn.since) = (turn, now);
+        self.hooks.asking = None;
+    }
+
+    /// Whether only the transcript shows when a turn begins and ends.
+    pub(super) fn turns_by_transcript(&self, now: Stamp, policy: &Policy) -> bool {
+        let hooks_may_come = policy.hooks && now.since(self.started) < HOOKS_MS;
+        self.hooks.turn_cut || !(self.hooks.seen || hooks_may_come)
+    }
+
+    /// Whether the turn is over, as a held call says; its lines are there.
+    pub(super) fn turn_is_over(&self) -> bool {
+        let held = self.hooks.held.as_ref();
+        held.map_or(self.turn.state == Turn::Idle, |held| held.stop && held.ready)
+    }
+
+    /// The source that reports a question to a person, and the question.
+    pub(super) fn asks(&self) -> Option<(StateSource, &str)> {
+        if let Some(name) = &self.screen.facts.dialog {
+            return Some((StateSource::Screen, name));
+        }
+        // The file follows the hook by a tenth of a second and is more precise from then on.
+        let hook_is_newer = self.file.status.is_some() && self.file.since <= self.turn.since;
+        if let Some(what) = self.hooks.asking.as_deref().filter(|_| hook_is_newer) {
+            return Some((StateSource::Hook, what));
+        }
+        let waits = self.file.status == Some(AgentStatus::Waiting);
+        waits.then(|| (StateSource::SessionsFile, self.file.waiting_for.as_deref().unwrap_or("unknown")))
+    }
+
+    /// What a person must answer first: the name of the dialog on the screen, or what hooks or the sessions
+    /// file report; `unknown` if nothing does.
+    pub(super) fn obstacle(&self) -> Option<&str> {
+        self.asks().map(|(_, what)| what)
+    }
+
+    /// The state according to hooks and the sessions file; then to the window's title and the lines around the
+    /// prompt box. If two sources differ, the newer one counts.
+    pub(super) fn state(&self, ticked: Stamp) -> KnownState {
+        let hook = |state| KnownState { state, from: StateSource::Hook, waiting_for: None };
+        let file = |state| KnownState { state, from: StateSource::SessionsFile, waiting_for: None };
+        match (self.file.status, self.turn.state) {
+            (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(SessionState::Busy),
+            // The file reports idle and hooks report busy: either a prompt was just submitted and the file is
+            // about the turn before, or an interrupt ended this turn. Time tells which.
+            (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy)
+                if ticked < self.idle_outweighs_hooks() =>
+            {
+                hook(SessionState::Busy)
+            }
+            // A background shell does not block the prompt.
+            (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(SessionState::Idle),
+            (_, Turn::Idle) => hook(SessionState::Idle),
+            (_, Turn::Busy) => hook(SessionState::Busy),
+            (_, Turn::Unknown) => self.state_by_looks(ticked),
+        }
+    }
+
+    fn state_by_looks(&self, ticked: Stamp) -> KnownState {
+        let known = |state, from| KnownState { state, from, waiting_for: None };
+        let busy = |busy| if busy { SessionState::Busy } else { SessionState::Idle };
+        match (self.screen.facts.title_busy, self.screen.facts.busy) {
+            (Some(title), _) => known(busy(title), StateSource::Title),
+            (None, Some(screen)) => known(busy(screen), StateSource::Screen),
+            (None, None) if ticked < self.must_have_spoken() => {
+                known(SessionState::Starting, StateSource::None)
+            }
+            (None, None) => known(SessionState::Unknown, StateSource::None),
+        }
+    }
+
+    /// When a program without any source no longer counts as starting.
+    pub(super) fn must_have_spoken(&self) -> Stamp {
+        self.started.after(MUTE_MS)
+    }
+
+    /// The status in the sessions file, and what Claude waits for.
+    pub(super) fn set_status(&mut self, now: Stamp, status: AgentStatus, waiting_for: Option<&String>) {
+        self.file.waiting_for = waiting_for.cloned();
+        // The same status again is no news, unless a turn began or ended since it was first reported.
+        if self.file.status != Some(status) || self.file.since < self.turn.since {
+            self.file.since = now;
+        }
+        self.file.status = Some(status);
+    }
+
+    /// Whether a hook that names `named` may be believed now, in a session that follows `current`. Any program
+    /// of this user can call a hook, so a hook alone is not believed: it is kept until the sessions file
+    /// agrees.
+    pub(super) fn believes(
+        &mut self,
+        now: Stamp,
+        hook: &HookFacts,
+        named: &ConversationId,
+        current: Option<&ConversationId>,
+    ) -> bool {
+        let believed = current == Some(named) || self.file.conversation.as_ref() == Some(named);
+        // A SessionStart says more than a later hook.
+        let of_start = self.hooks.claim.as_ref().is_some_and(|(kept, _)| {
+            kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation
+        });
+        if !believed && !of_start {
+            self.hooks.claim = Some((hook.clone(), now));
+        }
+        believed
+    }
+
+    /// Sub-agents or background shells run, and there is time to wait for them.
+    pub(super) fn work_waits(&self, now: Stamp, request: &RestartRequest) -> bool {
+        let works = self.turn.background > 0 || self.file.status == Some(AgentStatus::Shell);
+        works && !request.forced && now < request.work_until
+    }
+
+    pub(super) fn person_writes(&self, now: Stamp) -> bool {
+        self.screen.facts.prompt == PromptBox::Draft || self.typed.is_some_and(|at| now < at.after(TYPING_MS))
+    }
+
+    /// Whether Claude waits for a prompt, according to all sources.
+    pub(super) fn is_idle(&self, now: Stamp, request: &RestartRequest) -> bool {
+        if self.stopped || self.obstacle().is_some() || self.work_waits(now, request) {
+            return false;
+        }
+        match (self.file.status, self.turn.state) {
+            (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
+            (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
+            // Its turn is over and background work keeps it busy, but the time to wait for that is over, too.
+            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
+                now >= request.work_until && now >= self.busy_is_stale()
+            }
+            (Some(AgentStatus::Other) | None, Turn::Idle) => true,
+            _ => false,
+        }
+    }
+
+    fn idle_outweighs_hooks(&self) -> Stamp {
+        if self.file.since >= self.turn.since {
+            self.file.since.after(IDLE_STABLE_MS)
+        } else {
+            self.turn.since.after(IDLE_STALE_MS)
+        }
+    }
+
+    /// When to believe a file that keeps reporting idle against hooks that report busy.
+    pub(super) fn idle_settles(&self) -> Option<Stamp> {
+        let differ = self.turn.state == Turn::Busy
+            && matches!(self.file.status, Some(AgentStatus::Idle | AgentStatus::Shell));
+        (differ && self.pid.is_some()).then(|| self.idle_outweighs_hooks())
+    }
+
+    fn busy_is_stale(&self) -> Stamp {
+        self.file.since.max(self.turn.since).after(IDLE_STABLE_MS)
+    }
+
+    /// When a request that waits may find a safe point although nothing else happens; `hold_ms`: how long a
+    /// call may be held.
+    pub(super) fn waiting_deadlines(&self, request: &RestartRequest, hold_ms: u64, due: &mut Vec<Stamp>) {
+        due.push(request.work_until);
+        due.extend(request.draft_until);
+        due.extend(self.typed.map(|at| at.after(TYPING_MS)));
+        if let Some(held) = &self.hooks.held {
+            due.push(request.turn_until);
+            due.push(held.since.after(hold_ms));
+        }
+        match (self.file.status, self.turn.state) {
+            (Some(AgentStatus::Idle), Turn::Busy) => due.push(self.idle_outweighs_hooks()),
+            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => due.push(self.busy_is_stale()),
+            _ => {}
+        }
+    }
+
+    /// Whether a client that received a signal to end and passed it on explains the end: then it is no crash.
+    /// Other signals explain only a death by the same signal.
+    pub(super) fn passed_on(&self, now: Stamp, killed: Option<Signal>) -> bool {
+        self.passed.is_some_and(|(at, signal)| {
+            now.since(at) <= PASSED_MS && (ends_programs(signal) || killed == Some(signal))
+        })
+    }
+
+    /// Whether the prompt box is empty and takes a paste.
+    pub(super) fn box_is_empty(&self) -> bool {
+        !self.stopped
+            && self.obstacle().is_none()
+            && self.screen.facts.prompt == PromptBox::Empty
+            && self.screen.facts.paste
+    }
+
+    /// Until when a delivery waits for the SessionStart hook after the box is drawn.
+    pub(super) fn hook_wait_deadline(&self, policy: &Policy) -> Option<Stamp> {
+        let may_come = policy.hooks && !self.hooks.seen;
+        self.screen.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
+    }
+
+    /// Whether the person's next prompt is known and can go to a fresh conversation: it is in Claude's queue.
+    pub(super) fn next_is_queued(&self) -> bool {
+        self.queue.prompts > 0 && self.queue.first.is_some()
+    }
+}
+
+/// The signals that ask a program to end.
+pub(super) fn ends_programs(signal: Signal) -> bool {
+    matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT | Signal::TERM)
+}
+
+impl HookState {
+    /// When a held call is decided on without the report of its lines.
+    pub(super) fn deadline(&self, phase: &Phase) -> Option<Stamp> {
+        let waits = matches!(phase, Phase::Running | Phase::Waiting { .. });
+        let held = self.held.as_ref().filter(|held| waits && !held.ready)?;
+        Some(held.since.after(LINES_MS + LINES_MARGIN_MS))
+    }
+}
+
+impl ScreenState {
+    pub(super) fn look(&mut self, now: Stamp, facts: &ScreenFacts) {
+        if self.facts.dialog != facts.dialog {
+            self.dialog_since = facts.dialog.as_ref().map(|_| now);
+        }
+        if facts.prompt == PromptBox::Empty && facts.paste {
+            self.box_since.get_or_insert(now);
+        }
+        self.facts = facts.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{claude, conversation, hook};
+    use super::*;
+
+    fn state(run: &RunState, ticked: u64) -> (SessionState, StateSource) {
+        let KnownState { state, from, .. } = run.state(Stamp(ticked));
+        (state, from)
+    }
+
+    #[test]
+    fn the_newer_of_two_sources_counts() {
+        let mut run = RunState { pid: Some(1), ..RunState::default() };
+        assert_eq!(state(&run, MUTE_MS - 1), (SessionState::Starting, StateSource::None));
+        assert_eq!(state(&run, MUTE_MS), (SessionState::Unknown, StateSource::None));
+        run.set_status(Stamp(10), AgentStatus::Idle, None);
+        run.set_turn(Stamp(20), Turn::Busy);
+        let settles = run.idle_settles().unwrap();
+        assert_eq!(settles, Stamp(20).after(IDLE_STALE_MS), "the file is about the turn before");
+        run.set_status(Stamp(30), AgentStatus::Idle, None);
+        let settles = run.idle_settles().unwrap();
+        assert_eq!(settles, Stamp(30).after(IDLE_STABLE_MS), "the same word after a turn began is news");
+        assert_eq!(state(&run, settles.0 - 1), (SessionState::Busy, StateSource::Hook));
+        assert_eq!(state(&run, settles.0), (SessionState::Idle, StateSource::SessionsFile));
+        assert_eq!(RunState { pid: None, ..run }.idle_settles(), None);
+    }
+
+    #[test]
+    fn a_question_is_reported_by_its_most_precise_source() {
+        let mut run = RunState::default();
+        run.hooks.asking = Some("permission".to_owned());
+        assert_eq!(run.obstacle(), None, "no file has confirmed it");
+        run.set_status(Stamp(0), AgentStatus::Busy, None);
+        assert_eq!(run.asks(), Some((StateSource::Hook, "permission")));
+        run.set_status(Stamp(5), AgentStatus::Waiting, Some(&"a plan".to_owned()));
+        assert_eq!(run.asks(), Some((StateSource::SessionsFile, "a plan")));
+        run.screen
+            .look(Stamp(7), &ScreenFacts { dialog: Some("trust".to_owned()), ..ScreenFacts::default() });
+        assert_eq!(
+            (run.asks(), run.screen.dialog_since),
+            (Some((StateSource::Screen, "trust")), Some(Stamp(7)))
+        );
+    }
+
+    #[test]
+    fn a_hook_that_names_another_conversation_waits_for_the_file() {
+        let (own, other) = (conversation(1), conversation(2));
+        let mut run = RunState::default();
+        assert!(run.believes(Stamp(0), &hook(HookEvent::Stop, &own), &own, Some(&own)));
+        let start = hook(HookEvent::SessionStart, &other);
+        assert!(!run.believes(Stamp(1), &start, &other, Some(&own)));
+        assert!(!run.believes(Stamp(2), &hook(HookEvent::Stop, &other), &other, Some(&own)));
+        assert_eq!(run.hooks.claim, Some((start.clone(), Stamp(1))), "a later hook says less");
+        run.file.conversation = Some(other.clone());
+        assert!(run.believes(Stamp(3), &start, &other, Some(&own)));
+    }
+
+    #[test]
+    fn an_empty_box_is_waited_in_for_a_hook_that_may_come() {
+        let mut run = RunState::default();
+        let facts = ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() };
+        run.screen.look(Stamp(5), &facts);
+        run.screen.look(Stamp(9), &facts);
+        assert!(run.box_is_empty());
+        assert_eq!(run.hook_wait_deadline(&claude()), Some(Stamp(5).after(HOOK_WAIT_MS)));
+        assert!(run.turns_by_transcript(Stamp(HOOKS_MS), &claude()), "it calls none");
+        run.hooks.seen = true;
+        assert_eq!(run.hook_wait_deadline(&claude()), None);
+        run.stopped = true;
+        assert!(!run.box_is_empty());
+    }
+
+    #[test]
+    fn a_signal_that_was_passed_on_explains_an_end_for_a_while() {
+        let passed = |signal| RunState { passed: Some((Stamp(0), signal)), ..RunState::default() };
+        assert!(passed(Signal::HUP).passed_on(Stamp(PASSED_MS), Some(Signal::TERM)));
+        assert!(!passed(Signal::HUP).passed_on(Stamp(PASSED_MS + 1), Some(Signal::TERM)));
+        assert!(passed(Signal(10)).passed_on(Stamp(0), Some(Signal(10))));
+        assert!(
+            !passed(Signal(10)).passed_on(Stamp(0), None) && !RunState::default().passed_on(Stamp(0), None)
+        );
+    }
+}
