@@ -48,6 +48,25 @@ pub(super) struct LoopState {
     overdue: Option<(&'static str, u32)>,
 }
 
+#[cfg(debug_assertions)]
+impl LoopState {
+    /// Nothing was ready, and this deadline that had passed in the last turn is still there. A few such turns
+    /// are work in slices; an unlimited number is a busy loop.
+    fn note_idle_turn(&mut self, due: Option<&'static str>) {
+        /// More turns than the largest backlog of a connection or a transcript takes.
+        const MOST: u32 = 20_000;
+        self.overdue = match (due, self.overdue) {
+            (Some(name), Some((known, turns))) if name == known => Some((name, turns + 1)),
+            (due, _) => due.map(|name| (name, 1)),
+        };
+        assert!(
+            self.overdue.is_none_or(|(_, turns)| turns < MOST),
+            "nobody handles the deadline: {:?}",
+            self.overdue
+        );
+    }
+}
+
 impl Host {
     pub(super) fn is_done(&mut self) -> bool {
         if self.exit.is_none() {
@@ -120,7 +139,11 @@ impl Host {
             self.turns.last_housekeeping = now;
             self.housekeeping();
             #[cfg(debug_assertions)]
-            self.note_idle_turn(idle);
+            {
+                let now = self.clock.now();
+                let due = self.deadlines(now).into_iter().find(|(_, at)| at.is_some_and(|at| at <= now));
+                self.turns.note_idle_turn(due.map(|(name, _)| name).filter(|_| idle));
+            }
         }
         !idle
     }
@@ -181,26 +204,6 @@ impl Host {
             ("next run", self.child.launching.deadline(now)),
             ("check", self.jobs.code.deadline()),
         ]
-    }
-
-    /// For debug builds: nothing was ready, and a deadline that had passed in the last turn is still there. A
-    /// few such turns are work in slices; an unlimited number is a busy loop.
-    #[cfg(debug_assertions)]
-    fn note_idle_turn(&mut self, idle: bool) {
-        /// More turns than the largest backlog of a connection or a transcript takes.
-        const MOST: u32 = 20_000;
-        let now = self.clock.now();
-        let due =
-            self.deadlines(now).into_iter().find(|(_, at)| at.is_some_and(|at| at <= now)).filter(|_| idle);
-        self.turns.overdue = match (due, self.turns.overdue) {
-            (Some((name, _)), Some((known, turns))) if name == known => Some((name, turns + 1)),
-            (due, _) => due.map(|(name, _)| (name, 1)),
-        };
-        assert!(
-            self.turns.overdue.is_none_or(|(_, turns)| turns < MOST),
-            "nobody handles the deadline: {:?}",
-            self.turns.overdue
-        );
     }
 
     fn take(&mut self, token: PollToken, ready: FdReadiness) {
@@ -269,7 +272,8 @@ impl Host {
             self.write_session_file();
         }
         self.tend_notifications();
-        self.tend_journal();
+        self.jobs.tend_journal(&mut self.recorder, self.clock.now());
+        self.take_journal_events();
         self.on_terminals(Terminals::answer_queries);
         self.tell_screen();
         self.refresh_segment();

@@ -53,7 +53,7 @@ pub use jobs::drift;
 use crate::core::claude::{args, version_features::HookSet};
 use crate::core::compat::SessionCompat;
 use crate::core::explanation::Explanation;
-use crate::core::ids::{Channel, SessionName};
+use crate::core::ids::Channel;
 use crate::core::journal::Recorder;
 use crate::core::status::MachineStatus;
 use crate::core::supervisor::event::Event;
@@ -207,8 +207,10 @@ impl Host {
                 return Err(failed);
             }
         };
+        let subject = host.session.cast_subject();
+        let picture = host.child.cast_picture(host.session.launch.size);
         if let Some(wanted) = host.session.launch.record.take() {
-            match host.record_from_start(&wanted) {
+            match host.cast.begin_now(&wanted, &subject, picture.clone(), &host.clock) {
                 Ok(notice) => notices.push(notice),
                 Err(Failure { code, message, hint }) => {
                     host.tidy();
@@ -217,11 +219,19 @@ impl Host {
             }
         }
         notices.extend(host.session.name_notice());
-        notices.extend(host.record_by_itself());
+        if host.session.records_itself() && !host.cast.is_recording() {
+            notices.extend(host.cast.begin_own(&subject, picture, &host.clock));
+            host.jobs.remove_old_recordings(host.session.launch.config.record.keep_days);
+        }
         // Not earlier: a failure before this point keeps the journal of the ended session of that name in
         // place.
         let unwritten = match &host.session.private {
-            None => host.begin_journal().err(),
+            None => {
+                let (recorder, began) = (&mut host.recorder, host.session.began);
+                let opened = host.jobs.begin_journal(recorder, began, host.clock.now());
+                host.take_journal_events();
+                opened.err()
+            }
             Some(private) => {
                 notices.push(private.notice());
                 None
@@ -268,20 +278,6 @@ impl Host {
         Ok(notices)
     }
 
-    /// Keeps the messages for the person who starts the session. Claude draws over them at once, so they are
-    /// kept among the notices.
-    fn keep_start_notices(&mut self, notices: &[String]) {
-        let now = self.clock.now();
-        let before = std::mem::take(&mut self.session.launch.messages);
-        before.iter().chain(notices).for_each(|text| self.terminals.keep_notice(now, text));
-    }
-
-    /// The session's name.
-    #[must_use]
-    pub fn name(&self) -> &SessionName {
-        self.session.name()
-    }
-
     /// Runs the loop until the session is over and its last bytes are written.
     #[must_use]
     pub fn run(mut self: Box<Self>) -> i32 {
@@ -310,7 +306,8 @@ impl Host {
             };
             let mut lines = String::new();
             let actions = self.recorder.step(now, Clock::wall(), &event, &mut lines);
-            self.write_journal(&lines);
+            self.jobs.write_journal(&lines, &mut self.recorder, now);
+            self.take_journal_events();
             for action in actions {
                 self.perform(action);
             }

@@ -102,7 +102,10 @@ impl Host {
                 }
                 self.type_in(&keys);
             }
-            Typing::Text { .. } => self.paste_sent(),
+            Typing::Text { .. } => {
+                let (keyboard, mut program) = self.typing();
+                keyboard.paste_sent(&mut program);
+            }
             Typing::GoOn { after } => {
                 // A prompt that a person has sent meanwhile goes first.
                 if !self.keyboard.queue.is_submitting()
@@ -110,7 +113,8 @@ impl Host {
                 {
                     self.keyboard.queue.submit(0, sent);
                     self.child.look_anew();
-                    self.paste_sent();
+                    let (keyboard, mut program) = self.typing();
+                    keyboard.paste_sent(&mut program);
                 }
             }
             Typing::Enter if self.keyboard.queue.is_submitting() && !self.phase().is_delivering() => {

@@ -178,7 +178,7 @@ impl SessionCast {
     }
 
     /// What a request asks for.
-    pub fn order(wanted: &Record, subject: &CastSubject) -> Result<CastOrder, Failure> {
+    fn order(wanted: &Record, subject: &CastSubject) -> Result<CastOrder, Failure> {
         let opening = match (wanted.append, wanted.overwrite) {
             (false, false) => CastOpening::New,
             (true, false) => CastOpening::Append,
@@ -259,6 +259,34 @@ impl SessionCast {
         picture.output.iter().for_each(|bytes| recording.output(bytes, clock));
         self.current = Some(Box::new(recording));
         Ok(())
+    }
+
+    /// Starts a recording before the program does. Returns the message for the person.
+    pub fn begin_now(
+        &mut self,
+        wanted: &Record,
+        subject: &CastSubject,
+        picture: CastPicture,
+        clock: &Clock,
+    ) -> Result<String, Failure> {
+        let order = SessionCast::order(wanted, subject)?;
+        let file = order.open(&subject.recordings).map_err(|error| cast_failure(&error))?;
+        self.begin(file, &order, subject, picture, clock)?;
+        Ok(format!("recording to {}", order.path.display()))
+    }
+
+    /// Starts the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from its
+    /// start.
+    pub fn begin_own(
+        &mut self,
+        subject: &CastSubject,
+        picture: CastPicture,
+        clock: &Clock,
+    ) -> Option<String> {
+        let (order, _) = self.next_own(subject);
+        let opened = order.open(&subject.recordings).map_err(|error| cast_failure(&error));
+        let begun = opened.and_then(|file| self.begin(file, &order, subject, picture, clock));
+        begun.err().map(|failure| format!("the session is not recorded: {}", failure.message))
     }
 
     /// A request to end the recording: it gets `number`, and its answer with [`SessionCast::take_end`].
@@ -386,7 +414,7 @@ fn session_has_ended() -> Failure {
 }
 
 /// Why a file cannot be recorded into.
-pub(super) fn cast_failure(error: &CastFileError) -> Failure {
+fn cast_failure(error: &CastFileError) -> Failure {
     let code = match error {
         CastFileError::Unsafe(_) => Code::Internal,
         _ => Code::Refused,

@@ -91,6 +91,11 @@ impl SessionIdentity {
         }
     }
 
+    /// Whether `record.auto` asks for a recording, which needs a directory that outlives the session.
+    pub fn records_itself(&self) -> bool {
+        self.launch.config.record.auto && self.private.is_none()
+    }
+
     /// Where recordings are kept for which no file was named.
     pub fn recordings(&self) -> PathBuf {
         self.claim.dir.join("recordings")

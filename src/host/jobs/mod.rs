@@ -39,7 +39,8 @@ use std::path::{Path, PathBuf};
 use crate::core::claude::settings_code::CodeDigest;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
-use crate::core::time::Stamp;
+use crate::core::journal::Recorder;
+use crate::core::time::{Stamp, WallTime};
 use crate::fs::atomic;
 use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::paths::Paths;
@@ -49,6 +50,7 @@ use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::PollToken;
 use crate::host::identity::RestoredFiles;
 use crate::host::observer::{FileReader, ScanOrder, ScanResult, SessionFiles};
+use crate::sys::clock::Clock;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
 use code_approval::CodeApproval;
@@ -63,6 +65,8 @@ pub(super) use handoffs::{Brief, RestartReason};
 pub(super) use journal_writer::JournalEvent;
 pub(super) use note::NoteState;
 
+/// The version that journals name.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How long the reader's thread waits for another scan, in ms.
 const REST_MS: u64 = 2000;
 
@@ -194,6 +198,32 @@ impl Jobs {
     pub fn reader_rests_at(&self, scan_began: Stamp) -> Option<Stamp> {
         let idles = self.reader.fd().is_some() && !self.reader.is_busy();
         idles.then(|| scan_began.after(REST_MS))
+    }
+
+    /// Opens the journal of a session that began at this time, with its first line.
+    ///
+    /// # Errors
+    /// When it cannot be opened. It is tried again later.
+    pub fn begin_journal(&mut self, recorder: &mut Recorder, began: WallTime, now: Stamp) -> io::Result<()> {
+        self.journal.open(now)?;
+        let open = recorder.open_line(Stamp(0), began, VERSION);
+        self.write_journal(&open, recorder, now);
+        Ok(())
+    }
+
+    /// Writes lines of the journal.
+    pub fn write_journal(&mut self, lines: &str, recorder: &mut Recorder, now: Stamp) {
+        self.journal.write(lines, now, || recorder.open_line(now, Clock::wall(), VERSION));
+    }
+
+    /// The journal's file was deleted or moved away: another one begins.
+    pub fn renew_journal(&mut self, recorder: &mut Recorder, now: Stamp) {
+        self.journal.renew(recorder.open_line(now, Clock::wall(), VERSION));
+    }
+
+    /// Checks what became of the journal's lines.
+    pub fn tend_journal(&mut self, recorder: &mut Recorder, now: Stamp) {
+        self.journal.tend(now, |missing| recorder.resume_line(now, Clock::wall(), VERSION, missing));
     }
 
     /// Has Claude's files read.

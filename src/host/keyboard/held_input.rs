@@ -63,7 +63,7 @@ pub(in crate::host) struct TypingTarget {
 
 /// What to type next, and on whose behalf.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::host) enum Keystrokes {
+pub(super) enum Keystrokes {
     Persons(Vec<u8>),
     Own(Vec<u8>),
 }
@@ -206,7 +206,7 @@ impl HeldInput {
     }
 
     /// What to type now. Call it for as long as [`HeldInput::is_due`].
-    pub fn next(&mut self, now: Stamp, target: &TypingTarget) -> Option<Keystrokes> {
+    pub(super) fn next(&mut self, now: Stamp, target: &TypingTarget) -> Option<Keystrokes> {
         if let Some(run) = self.interrupt.take() {
             return (Some(run) == target.run).then(|| Keystrokes::Persons(b"\x03".to_vec()));
         }

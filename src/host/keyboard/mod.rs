@@ -5,6 +5,7 @@
 //! | `client_input` | one client's input: its labels, and what went nowhere yet |
 //! | `prefix_keys` | hopty's own commands in it |
 //! | `routing` | where labelled input goes |
+//! | `typing` | from there to the program, at once or later |
 //! | `held_input` | input that is held during a hand-over and typed afterwards |
 //! | `send_queue` | what scripts type |
 //! | `drafts` | the draft in the prompt box |
@@ -17,6 +18,7 @@ mod held_input;
 mod prefix_keys;
 mod routing;
 mod send_queue;
+mod typing;
 
 use std::path::PathBuf;
 
@@ -31,10 +33,10 @@ use send_queue::SendQueue;
 
 pub(super) use client_input::ClientInput;
 pub(super) use drafts::paste;
-pub(super) use held_input::{InputFocus, Keystrokes, TypingTarget};
+pub(super) use held_input::{InputFocus, TypingTarget};
 pub(super) use prefix_keys::{InputPart, PageKey};
-pub(super) use routing::{KeyRoute, answers};
 pub(super) use send_queue::script_keys;
+pub(super) use typing::ProgramInput;
 
 /// Input that waits to be typed. Each prompt and key has exactly one owner until a run has read it or it is
 /// saved to a file.

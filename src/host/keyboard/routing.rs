@@ -6,7 +6,7 @@ use crate::core::input::InputClass;
 
 /// Where labelled input goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::host) enum KeyRoute {
+pub(super) enum KeyRoute {
     /// To the program.
     Program,
     /// It answers the program, which waits for it now: only [`answers`] in it count.
@@ -18,7 +18,7 @@ pub(in crate::host) enum KeyRoute {
 
 impl Keyboard {
     /// Where input of this class goes. `heard`: the program asks this client's terminal.
-    pub fn route(&self, class: InputClass, heard: bool) -> KeyRoute {
+    pub(super) fn route(&self, class: InputClass, heard: bool) -> KeyRoute {
         match class {
             // Only answers from the terminal that was asked count.
             InputClass::Report if !heard => KeyRoute::Nowhere,
@@ -33,7 +33,7 @@ impl Keyboard {
 
 /// The answers in a terminal's reports. A click comes from a person, and was meant for something that is no
 /// longer on the screen.
-pub(in crate::host) fn answers(reports: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<> {
+pub(super) fn answers(reports: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<> {
     units(reports).into_iter().map(|unit| unit.bytes).filter(|bytes| !is_mouse(bytes))
 }
 

@@ -289,8 +289,10 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
                 .private
                 .as_ref()
                 .map(|_| host.session.paths.state.to_string_lossy().into_owned());
-            host.keep_start_notices(&notices);
-            tell(&socket, &StartReport::Up { name: host.name().clone(), told: notices, state });
+            // Claude draws over the messages at once, so they are kept among the notices.
+            let messages = std::mem::take(&mut host.session.launch.messages);
+            host.terminals.keep_notices(host.clock.now(), messages.iter().chain(&notices));
+            tell(&socket, &StartReport::Up { name: host.session.name().clone(), told: notices, state });
             if !detached && let Some(id) = host.control.admit_launcher(socket, host.clock.now()) {
                 host.terminals.expect(id);
             }

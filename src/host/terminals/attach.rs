@@ -1,47 +1,37 @@
 //! A client hands its terminal over, by descriptor if possible, and is shown what it missed.
 
-use super::client::Transport;
+use super::client_terminal::Suspension;
 use super::scene::Scene;
 use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::event::AttachKind;
 use crate::ipc::frame::tag;
-use crate::tty::borrowed_terminal::{Handed, Spare};
 
 impl Terminals {
-    /// Takes the terminal that a client hands over. False if none is expected.
-    pub fn take_terminal(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
+    /// Takes the terminal that a client hands over. `None` if none is expected, else whether it comes back from
+    /// a suspension.
+    pub fn take_terminal(&mut self, id: u64, scene: &mut Scene<'_>) -> Option<bool> {
         self.settle_output(scene);
         let fd = scene.links.take_fd(id);
-        let Some(client) = self.client_mut(id) else { return false };
-        if !matches!(client.via, Transport::Pending) || client.leaving {
-            return false;
+        let (suspension, relays) = self.client_mut(id)?.take_over(fd)?;
+        if let Some(why) = relays {
+            scene.links.frame(id, tag::RELAY, why.as_bytes());
         }
-        let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
-        match fd.map(|fd| Handed::take(fd, client.found.clone(), client.raw.clone())) {
-            Some(Ok(terminal)) => client.via = Transport::Borrowed(terminal),
-            other => {
-                client.via = Transport::Relayed(spare.and_then(|fd| Spare::keep(fd, client.found.clone())));
-                let why = match other {
-                    Some(Err(error)) => error.to_string(),
-                    _ => "no descriptor came with the frame".to_owned(),
-                };
-                scene.links.frame(id, tag::RELAY, why.as_bytes());
-            }
-        }
-        self.catch_up(id, scene);
+        let returns = suspension.is_some();
+        self.catch_up(id, suspension, scene);
         self.tell_missed(id, scene);
         // Sent after the repaint: waking the client earlier would delay the first picture.
         if !self.is_relayed(id) {
             scene.links.frame(id, tag::TAKEN, &[]);
         }
-        true
+        Some(returns)
     }
 
     /// Shows a client what it missed: the original bytes if all of them are still there, otherwise the
     /// picture.
-    fn catch_up(&mut self, id: u64, scene: &mut Scene<'_>) {
+    fn catch_up(&mut self, id: u64, suspension: Option<Suspension>, scene: &mut Scene<'_>) {
         let Some(client) = self.client_mut(id) else { return };
-        let (returns, redo) = (client.returns, client.redo.take());
+        let returns = suspension.is_some();
+        let redo = suspension.and_then(|suspension| suspension.redo);
         let first = client.how == AttachKind::Starts && client.number == 1 && !returns;
         if !self.accept(id, scene) {
             return;
@@ -64,7 +54,7 @@ impl Terminals {
     /// A client has just handed its terminal over. The leader's gets bytes, so only what it missed must be
     /// shown (true); any other gets a mirror.
     fn accept(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
-        let led = self.leader.and_then(|leader| self.client(leader)).is_some_and(|leader| !leader.leaving);
+        let led = self.leader.and_then(|leader| self.client(leader)).is_some_and(|leader| !leader.has_left());
         if !led && self.client(id).is_some_and(|client| !client.read_only) {
             self.leader = Some(id);
         }
@@ -79,10 +69,11 @@ impl Terminals {
 
     /// A client has attached while the program is stopped. A client that joins continues it; the one that
     /// started it, or came back to it, stops: nobody could be told while the terminal was on its way.
-    pub fn meet_stopped_program(&mut self, id: u64, scene: &mut Scene<'_>) {
-        match self.client(id).map(|client| (client.how, client.returns)) {
-            Some((AttachKind::Joins, false)) => self.events.push_back(TerminalEvent::Continued),
-            Some((AttachKind::Watches, false)) | None => {}
+    pub fn meet_stopped_program(&mut self, id: u64, returns: bool, scene: &mut Scene<'_>) {
+        match self.client(id).map(|client| client.how) {
+            Some(AttachKind::Joins) if !returns => self.events.push_back(TerminalEvent::Continued),
+            Some(AttachKind::Watches) if !returns => {}
+            None => {}
             Some(_) => self.suspend_leader(scene),
         }
     }

@@ -1,13 +1,16 @@
 //! One client: its terminal, how bytes reach it, and what has yet to be written there.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use super::capabilities::{Capabilities, Rendering};
-use super::output::STALL_MS;
+use super::client_terminal::{AfterFlush, ClientTerminal, Suspension, Transport};
+use super::flow::TerminalFlow;
 use super::scene::Scene;
 use super::scrollback::TerminalId;
+use super::undo_notice::UndoNotice;
 use super::viewport::{StaleUntil, Viewport};
 use crate::core::input::InputClass;
+use crate::core::status::ClientStatus;
 use crate::core::supervisor::event::{AttachKind, Event, KeyClass};
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;
@@ -22,6 +25,7 @@ use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
 use crate::sys::process::StatFile;
 use crate::tty::borrowed_terminal::{Handed, Spare};
+use crate::tty::raw;
 
 /// Bytes waiting for a relay or a stopped client above which the child is not read: the child is throttled,
 /// not the keyboard.
@@ -32,9 +36,6 @@ const AHEAD: usize = 1 << 14;
 /// How often a client's state is checked at most while writing, in ms: at the start of output, and in a
 /// burst. More than 20 would be noticeable when the client stops; a check costs some 3 us.
 const LOOK_MS: (u64, u64) = (1, 5);
-/// How often to check a client that was stopped from outside, in ms: at first, and after a while. A client
-/// that continues reports that itself.
-const PAUSED_MS: (u64, u64) = (20, 500);
 /// How long a terminal may take nothing before its client is dropped without the rest, in ms: at the
 /// program's end, when it should get the last bytes as it would without hopty; when somebody asked to end the
 /// session, which is sooner than the host's own end; and when the client only leaves.
@@ -45,97 +46,32 @@ pub(super) const STUCK_LEAVE_MS: u64 = 2000;
 /// A client.
 #[derive(Debug)]
 pub(in crate::host) struct Client {
-    pub number: u32,
+    pub(super) number: u32,
     /// How it attached.
-    pub how: AttachKind,
+    pub(super) how: AttachKind,
     /// Whether its process runs in the foreground.
-    pub stat: Option<StatFile>,
-    pub size: Size,
-    pub read_only: bool,
+    stat: Option<StatFile>,
+    pub(super) size: Size,
+    pub(super) read_only: bool,
     pub input: ClientInput,
-    pub tty: Option<String>,
-    pub terminal_id: Option<TerminalId>,
+    tty: Option<String>,
+    pub(super) terminal_id: Option<TerminalId>,
     /// The capabilities of its terminal.
-    pub capabilities: Capabilities,
+    pub(super) capabilities: Capabilities,
     /// The position in the child's bytes of a terminal that gets only their text.
-    pub text: Unfinished,
+    text: Unfinished,
     /// The modes of its terminal before it made it raw, and after.
-    pub found: Option<Modes>,
-    pub raw: Option<Modes>,
-    pub via: Transport,
-    pub viewport: Viewport,
+    found: Option<Modes>,
+    raw: Option<Modes>,
+    state: ClientTerminal,
+    pub(super) viewport: Viewport,
     /// When its person last typed.
-    pub typed: Stamp,
-    pub out: OutBuf,
-    /// What the client was last told to write if the host dies.
-    pub undo: Vec<u8>,
-    /// The run, the screen's `undo_revision`, and whether the run was muted at that time.
-    pub undo_seen: Option<(u32, u64, bool)>,
-    /// The screen's `revision` at that time.
-    pub undo_drawn: u64,
-    /// The program has drawn since: when to tell the client again.
-    pub undo_at: Option<Stamp>,
-    /// It is stopped or in the background: when to check again, and since when.
-    pub paused: Option<(Stamp, Stamp)>,
-    /// When it was last seen running.
-    pub checked: Stamp,
+    pub(super) typed: Stamp,
+    out: OutBuf,
+    flow: TerminalFlow,
+    pub(super) undo_notice: UndoNotice,
     /// The child asked its terminal something: until when to wait for the answer.
-    pub asked: Option<Stamp>,
-    /// What happens once everything is written.
-    pub after_flush: Option<AfterFlush>,
-    /// How many bytes waited, and since when that many.
-    pub progress: (usize, Stamp),
-    /// It takes nothing and stalls the program: the bytes that it had taken by then, and since when.
-    pub stalled: Option<(u64, Stamp)>,
-    /// The run that it was suspended from, and the sequences that restore its modes; `None` if only a repaint
-    /// can.
-    pub redo: Option<(u32, Vec<u8>)>,
-    /// It was attached before and returns from a suspension.
-    pub returns: bool,
-    pub leaving: bool,
-}
-
-/// How bytes reach a client's terminal.
-#[derive(Debug)]
-pub(in crate::host) enum Transport {
-    /// Not settled yet; output is kept.
-    Pending,
-    /// The host reads and writes it.
-    Borrowed(Handed),
-    /// The client does, and frames carry the bytes. The terminal is kept in case the client dies.
-    Relayed(Option<Spare>),
-    /// The client has its terminal back for a while (suspended), or is leaving.
-    Released,
-}
-
-impl Transport {
-    /// Its name in the session object.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Transport::Borrowed(_) => "fd",
-            Transport::Relayed(_) => "relay",
-            Transport::Pending | Transport::Released => "none",
-        }
-    }
-}
-
-/// What happens once a client's terminal has taken everything.
-#[derive(Clone, Debug)]
-pub(in crate::host) enum AfterFlush {
-    /// It is given back for a while.
-    Release,
-    /// The client leaves: why, and how long its terminal may take nothing, in ms.
-    Disconnect { farewell: Farewell, patience: u64 },
-}
-
-impl AfterFlush {
-    /// How long the terminal may take nothing before that, in ms.
-    pub fn patience(&self) -> u64 {
-        match self {
-            AfterFlush::Disconnect { patience, .. } => *patience,
-            AfterFlush::Release => STUCK_LEAVE_MS,
-        }
-    }
+    asked: Option<Stamp>,
 }
 
 impl Client {
@@ -165,34 +101,51 @@ impl Client {
             terminal_id: TerminalId::of(attach.tty.as_deref(), pid),
             found: attach.termios.clone(),
             raw: attach.raw.clone(),
-            via: Transport::Pending,
+            state: ClientTerminal::Attached(Transport::Pending(None)),
             viewport: Viewport::Direct,
             typed: Stamp(0),
             out: OutBuf::default(),
-            undo: Vec::new(),
-            undo_seen: None,
-            undo_drawn: 0,
-            undo_at: None,
-            paused: None,
-            checked: now,
+            flow: TerminalFlow::new(now),
+            undo_notice: UndoNotice::default(),
             asked: None,
-            after_flush: None,
-            progress: (0, now),
-            stalled: None,
-            redo: None,
-            returns: false,
-            leaving: false,
+        }
+    }
+
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Whether it only watches.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether it has its terminal back and leaves.
+    pub fn has_left(&self) -> bool {
+        self.state.has_left()
+    }
+
+    /// For listings.
+    pub(super) fn status(&self, leader: bool) -> ClientStatus {
+        ClientStatus {
+            id: self.number,
+            tty: self.tty.clone(),
+            cols: self.size.cols,
+            rows: self.size.rows,
+            leader,
+            read_only: self.read_only,
+            via: self.state.via().map_or("none", Transport::word).to_owned(),
         }
     }
 
     pub fn deadline(&self) -> Option<Stamp> {
-        let stuck = self.after_flush.as_ref().map(|after| self.progress.1.after(after.patience()));
-        let asked = self.asked.filter(|_| self.after_flush.is_some());
-        let stalled = self.stalled.map(|(_, since)| since.after(STALL_MS));
-        [self.paused.map(|(at, _)| at), self.input.deadline(), stuck, asked, self.undo_at, stalled]
-            .into_iter()
-            .flatten()
-            .min()
+        let asked = self.asked.filter(|_| self.state.after_flush().is_some());
+        let (flow, undo) = (self.flow.deadline(), self.undo_notice.deadline());
+        [flow, self.input.deadline(), self.state.deadline(), asked, undo].into_iter().flatten().min()
     }
 
     /// Whether it gets the child's bytes.
@@ -202,9 +155,7 @@ impl Client {
 
     /// Whether its terminal is in use.
     pub fn watches(&self) -> bool {
-        matches!(self.via, Transport::Borrowed(_) | Transport::Relayed(_))
-            && self.after_flush.is_none()
-            && !self.leaving
+        self.state.is_in_use()
     }
 
     /// Whether its terminal shows a page of hopty's own.
@@ -225,29 +176,27 @@ impl Client {
 
     /// Whether it is relayed: its bytes travel over its connection.
     pub fn is_relayed(&self) -> bool {
-        matches!(self.via, Transport::Relayed(_))
+        matches!(self.state.via(), Some(Transport::Relayed(_)))
     }
 
     /// Whether more output may be read for it, `relayed` bytes waiting in its connection.
     pub fn has_room(&self, relayed: usize) -> bool {
-        let limit = if self.paused.is_some() { OUT_HIGH } else { AHEAD };
-        self.leaving || !self.gets_bytes() || (self.out.len() < limit && relayed < OUT_HIGH)
+        let limit = if self.flow.is_paused() { OUT_HIGH } else { AHEAD };
+        self.has_left() || !self.gets_bytes() || (self.out.len() < limit && relayed < OUT_HIGH)
     }
 
     /// Whether everything for it is written and it has been disconnected.
     pub fn is_quiet(&self) -> bool {
-        self.out.is_empty() && self.leaving
+        self.out.is_empty() && self.has_left()
     }
 
     /// Whether its borrowed terminal has typed bytes that were not read yet.
     pub fn has_typed(&self) -> bool {
-        matches!(&self.via, Transport::Borrowed(terminal) if self.paused.is_none() && is_readable(terminal.as_fd()))
+        self.usable_terminal().is_some_and(|terminal| is_readable(terminal.as_fd()))
     }
 
     pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, id: u64, typing_waits: bool) {
-        if let Transport::Borrowed(terminal) = &self.via
-            && self.paused.is_none()
-        {
+        if let Some(terminal) = self.usable_terminal() {
             // Keys typed after the program's end are for the shell.
             match (typing_waits || self.is_ending(), self.out.is_empty()) {
                 (false, true) => set.add(PollToken::Terminal(id), terminal.as_fd(), Interest::Read),
@@ -260,39 +209,54 @@ impl Client {
 
     /// The program has ended and the last bytes are on their way.
     pub fn is_ending(&self) -> bool {
-        matches!(&self.after_flush, Some(AfterFlush::Disconnect { farewell, .. }) if farewell.is_end())
+        matches!(self.state.after_flush(), Some(AfterFlush::Disconnect { farewell, .. }) if farewell.is_end())
+    }
+
+    /// Its terminal, if the host has it.
+    fn borrowed(&self) -> Option<&Handed> {
+        match self.state.via() {
+            Some(Transport::Borrowed(terminal)) => Some(terminal),
+            _ => None,
+        }
+    }
+
+    /// The same unless its client is stopped, as far as is known.
+    fn usable_terminal(&self) -> Option<&Handed> {
+        self.borrowed().filter(|_| !self.flow.is_paused())
     }
 
     /// Whether its terminal may be touched now; if not, a later check decides.
-    pub(super) fn may_use_terminal(&mut self, now: Stamp) -> bool {
-        let Transport::Borrowed(terminal) = &self.via else { return false };
+    fn may_use_terminal(&mut self, now: Stamp) -> bool {
+        let Some(terminal) = self.borrowed() else { return false };
         // A client that is gone is noticed when its connection ends.
-        if self.stat.as_ref().and_then(StatFile::now).is_none_or(|stat| stat.may_use(terminal.device())) {
-            self.paused = None;
-            self.checked = now;
-            return true;
+        let stat = self.stat.as_ref().and_then(StatFile::now);
+        let may = stat.is_none_or(|stat| stat.may_use(terminal.device()));
+        if may {
+            self.flow.found_running(now);
+        } else {
+            self.flow.found_stopped(now);
         }
-        let since = self.paused.map_or(now, |(_, since)| since);
-        let pause = if now.since(since) < PAUSED_MS.1 { PAUSED_MS.0 } else { PAUSED_MS.1 };
-        self.paused = Some((now.after(pause), since));
-        false
+        may
+    }
+
+    /// Writes what waits for its terminal, as far as that takes it.
+    fn flush_out(&mut self) {
+        if let Some(Transport::Borrowed(terminal)) = self.state.via()
+            && self.out.flush(terminal).is_err()
+        {
+            self.out.clear();
+        }
     }
 
     /// Writes to its terminal. False if it has none now.
     pub(super) fn put(&mut self, id: u64, bytes: &[u8], scene: &mut Scene<'_>) -> bool {
-        if self.after_flush.is_some() || self.leaving {
-            return false;
-        }
-        match &self.via {
-            Transport::Borrowed(_) => {
+        match self.state.writes() {
+            Some(Transport::Borrowed(_)) => {
                 let now = scene.now();
                 let bursts = scene.run.as_ref().is_some_and(|run| run.model.is_behind());
-                let look = if bursts { LOOK_MS.1 } else { LOOK_MS.0 };
-                let looked = self.paused.is_none() && now.since(self.checked) < look;
-                let usable = looked || (self.paused.is_none() && self.may_use_terminal(now));
-                if let Transport::Borrowed(terminal) = &self.via
-                    && usable
-                {
+                let looked = self.flow.was_checked(now, if bursts { LOOK_MS.1 } else { LOOK_MS.0 });
+                let usable = looked || (!self.flow.is_paused() && self.may_use_terminal(now));
+                if usable && let Some(Transport::Borrowed(terminal)) = self.state.via() {
                     if self.out.send(terminal, bytes).is_err() {
                         self.out.clear();
                     }
@@ -301,13 +265,13 @@ impl Client {
                 }
                 true
             }
-            Transport::Relayed(_) => {
+            Some(Transport::Relayed(_)) => {
                 for part in bytes.chunks(MAX_PAYLOAD) {
                     scene.links.frame(id, tag::OUTPUT, part);
                 }
                 true
             }
-            Transport::Pending | Transport::Released => false,
+            Some(Transport::Pending(_) | Transport::Suspended(_)) | None => false,
         }
     }
 
@@ -342,12 +306,8 @@ impl Client {
     /// If it was stopped and is due for a check: whether its terminal may be used again, and what waits for
     /// it.
     pub(super) fn look_again(&mut self, now: Stamp) {
-        if self.paused.is_some_and(|(at, _)| at <= now)
-            && self.may_use_terminal(now)
-            && let Transport::Borrowed(terminal) = &self.via
-            && self.out.flush(terminal).is_err()
-        {
-            self.out.clear();
+        if self.flow.is_due(now) && self.may_use_terminal(now) {
+            self.flush_out();
         }
     }
 
@@ -362,10 +322,10 @@ impl Client {
         if !self.may_use_terminal(now) {
             return TerminalInput::Nothing;
         }
-        let Transport::Borrowed(terminal) = &self.via else { return TerminalInput::Nothing };
-        if ready.write && self.out.flush(terminal).is_err() {
-            self.out.clear();
+        if ready.write {
+            self.flush_out();
         }
+        let Some(terminal) = self.borrowed() else { return TerminalInput::Nothing };
         if !ready.gone && (!ready.read || typing_waits) {
             return TerminalInput::Nothing;
         }
@@ -374,6 +334,153 @@ impl Client {
             Ok(None) => TerminalInput::Nothing,
             Ok(Some(n)) => TerminalInput::Bytes(n),
         }
+    }
+}
+
+/// How its terminal comes and goes.
+impl Client {
+    /// Whether its terminal is yet to come.
+    pub(super) fn is_pending(&self) -> bool {
+        matches!(self.state.via(), Some(Transport::Pending(_)))
+    }
+
+    /// Whether its client is suspended.
+    pub(super) fn is_suspended(&self) -> bool {
+        matches!(self.state.via(), Some(Transport::Suspended(_)))
+    }
+
+    /// Whether its client may be told what to write if the host dies.
+    pub(super) fn is_told_undo(&self) -> bool {
+        !self.has_left() && !self.is_suspended()
+    }
+
+    /// Takes the terminal that its client hands over. `None` if none is expected; else whether it was
+    /// suspended, and why its client has to relay bytes, if it has to.
+    pub(super) fn take_over(&mut self, fd: Option<OwnedFd>) -> Option<(Option<Suspension>, Option<String>)> {
+        let Some(via @ Transport::Pending(_)) = self.state.via_mut() else { return None };
+        let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
+        let (taken, why) = match fd.map(|fd| Handed::take(fd, self.found.clone(), self.raw.clone())) {
+            Some(Ok(terminal)) => (Transport::Borrowed(terminal), None),
+            other => {
+                let why = match other {
+                    Some(Err(error)) => error.to_string(),
+                    _ => "no descriptor came with the frame".to_owned(),
+                };
+                (Transport::Relayed(spare.and_then(|fd| Spare::keep(fd, self.found.clone()))), Some(why))
+            }
+        };
+        match std::mem::replace(via, taken) {
+            Transport::Pending(suspension) => Some((suspension, why)),
+            Transport::Borrowed(_) | Transport::Relayed(_) | Transport::Suspended(_) => None,
+        }
+    }
+
+    /// Its client continues after a suspension, and is about to hand its terminal over again. False if it was
+    /// not suspended.
+    pub(super) fn expect_again(&mut self) -> bool {
+        self.state.expect_again()
+    }
+
+    /// Its client says that it runs in the foreground.
+    pub(super) fn go_on(&mut self) {
+        self.flow.go_on();
+    }
+
+    /// The child has asked its terminal something.
+    pub(super) fn expect_answer(&mut self, until: Stamp) {
+        self.asked = Some(until);
+    }
+
+    /// Nothing more is written to its terminal than what waits.
+    pub(super) fn begin_flush(&mut self, then: AfterFlush, now: Stamp) {
+        self.state.flush(then, self.out.len(), now);
+    }
+
+    /// Whether its terminal is on its way back and nothing holds that up: everything is written, and it owes
+    /// the program no answer.
+    pub(super) fn is_flushed(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
+        let now = scene.now();
+        let is_flushing = self.state.after_flush().is_some();
+        if !is_flushing || !self.is_ending() && self.asked.is_some_and(|until| now < until) {
+            return false;
+        }
+        self.asked = None;
+        let usable = self.may_use_terminal(now);
+        if self.borrowed().is_some() {
+            if usable {
+                self.flush_out();
+            }
+            let stuck = self.state.note_progress(self.out.len(), now);
+            if usable && !self.out.is_empty() && !stuck {
+                return false;
+            }
+            // The terminal is not ours to touch: the client writes the rest itself when it continues.
+            let rest = self.out.take();
+            if !usable {
+                send_output(id, &rest, scene);
+            }
+        }
+        true
+    }
+
+    /// Its client has its terminal back. Returns the farewell of a client that leaves.
+    pub(super) fn give_back(&mut self) -> Option<Farewell> {
+        self.flow.go_on();
+        self.state.give_back()
+    }
+
+    /// Its terminal hung up, or its client was told that it would.
+    pub(super) fn hang_up(&mut self) {
+        // Perhaps only the client got the signal and the terminal still exists: one attempt to restore it.
+        self.flush_out();
+        self.out.clear();
+        self.state.leave();
+    }
+
+    /// How much waits for its terminal, in bytes.
+    pub(super) fn waiting(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Whether it can take a picture now.
+    pub(super) fn takes_pictures(&self) -> bool {
+        self.watches() && self.out.is_empty() && !self.flow.is_paused()
+    }
+
+    /// Whether it stalls the program, which goes on without it from now on. `alone`: nobody else watches;
+    /// `relayed`: bytes that wait in its connection; `written`: bytes that its connection has taken.
+    pub(super) fn is_left_behind(&mut self, alone: bool, relayed: usize, written: u64, now: Stamp) -> bool {
+        let holds_up = alone && self.watches() && !self.has_room(relayed);
+        self.flow.note_stall(holds_up, self.out.written() + written, now)
+    }
+
+    /// Writes this on the terminal of a client that died without a farewell, and restores its modes. It takes
+    /// `limit_ms` at most.
+    pub(super) fn restore(&mut self, undo: &[u8], scene: &Scene<'_>, limit_ms: u64) {
+        if let Some(Transport::Relayed(spare)) = self.state.via_mut()
+            && let Some(spare) = spare.take()
+        {
+            spare.mend([raw::END_OF_ANYTHING, undo].concat());
+        }
+        let Some(Transport::Borrowed(terminal)) = self.state.via() else { return };
+        // After its backlog: the undo is for a terminal that has received all of it.
+        let _ = self.out.send(terminal, undo);
+        let until = scene.now().after(limit_ms);
+        while !self.out.is_empty() && scene.now() < until {
+            let mut set = PollSet::default();
+            set.add((), terminal.as_fd(), Interest::Write);
+            if set.wait(Some(limit_ms)).is_err() || self.out.flush(terminal).is_err() {
+                break;
+            }
+        }
+        terminal.restore_modes();
+    }
+}
+
+/// Sends a client the bytes that it must write on its terminal itself.
+pub(super) fn send_output(id: u64, bytes: &[u8], scene: &mut Scene<'_>) {
+    for part in bytes.chunks(MAX_PAYLOAD) {
+        scene.links.frame(id, tag::OUTPUT, part);
     }
 }
 

@@ -4,7 +4,8 @@
 //! shell. It never waits for a slow one either: whatever must follow the last byte (a release, a farewell) is
 //! an [`AfterFlush`], done once the terminal has taken everything.
 
-use super::client::{AfterFlush, Client, STUCK_END_MS, STUCK_LEAVE_MS, STUCK_STOP_MS, Transport};
+use super::client::{Client, STUCK_END_MS, STUCK_LEAVE_MS, STUCK_STOP_MS, send_output};
+use super::client_terminal::{AfterFlush, Suspension};
 use super::repaint;
 use super::scene::Scene;
 use super::viewport::Viewport;
@@ -12,7 +13,7 @@ use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::phase::EndCause;
 use crate::host::session_exit::HostExit;
 use crate::ipc::farewell::Farewell;
-use crate::ipc::frame::{MAX_PAYLOAD, tag};
+use crate::ipc::frame::tag;
 use crate::screen::Screen;
 
 /// How long a farewell may wait to be read, in ms.
@@ -27,11 +28,7 @@ impl Terminals {
         let now = scene.now();
         let Some(client) = self.client_mut(id) else { return };
         client.viewport = Viewport::Direct;
-        if client.after_flush.is_none() && !client.leaving {
-            client.redo = redo;
-            client.after_flush = Some(AfterFlush::Release);
-            client.progress = (client.out.len(), now);
-        }
+        client.begin_flush(AfterFlush::Suspend(Suspension { redo }), now);
         self.finish_flush(id, scene);
     }
 
@@ -40,31 +37,27 @@ impl Terminals {
     /// repainted.
     pub fn resume(&mut self, id: u64, scene: &mut Scene<'_>) {
         let in_charge = self.is_in_charge(id);
-        let Some(client) = self.clients.get_mut(&id).filter(|client| !client.leaving) else { return };
-        match client.via {
-            Transport::Released => {
-                client.via = Transport::Pending;
-                client.returns = true;
-                if in_charge {
-                    self.events.push_back(TerminalEvent::Continued);
-                }
+        let Some(client) = self.clients.get_mut(&id).filter(|client| !client.has_left()) else { return };
+        if client.expect_again() {
+            if in_charge {
+                self.events.push_back(TerminalEvent::Continued);
             }
-            Transport::Borrowed(_) | Transport::Relayed(_) if !client.gets_bytes() => {
-                client.paused = None;
-                self.redraw(id, scene);
-            }
-            Transport::Borrowed(_) | Transport::Relayed(_) => {
-                client.paused = None;
-                let Some(run) = &mut scene.run else { return };
-                let draw = |screen: &Screen| {
-                    if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) }
-                };
-                let picture = run.model.look(draw).unwrap_or_default();
-                self.events.push_back(TerminalEvent::WantsRedraw);
-                client.put(id, &picture, scene);
-            }
-            Transport::Pending => {}
+            return;
         }
+        if client.is_pending() {
+            return;
+        }
+        client.go_on();
+        if !client.gets_bytes() {
+            return self.redraw(id, scene);
+        }
+        let Some(run) = &mut scene.run else { return };
+        let draw = |screen: &Screen| {
+            if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) }
+        };
+        let picture = run.model.look(draw).unwrap_or_default();
+        self.events.push_back(TerminalEvent::WantsRedraw);
+        client.put(id, &picture, scene);
     }
 
     /// The program stopped: tells the leader's client to stop, too.
@@ -93,14 +86,13 @@ impl Terminals {
             Some(_) => STUCK_END_MS,
             None => STUCK_LEAVE_MS,
         };
-        let Some(client) = self.clients.get_mut(&id).filter(|client| !client.leaving) else { return };
+        let Some(client) = self.clients.get_mut(&id).filter(|client| !client.has_left()) else { return };
         // It is about to hand its terminal over: first it is shown what was written before.
-        if ended && matches!(client.via, Transport::Pending) {
+        if ended && client.is_pending() {
             return;
         }
-        client.after_flush = Some(AfterFlush::Disconnect { farewell, patience });
-        client.progress = (client.out.len(), scene.now());
-        if ended && matches!(client.via, Transport::Released) {
+        client.begin_flush(AfterFlush::Disconnect { farewell, patience }, scene.now());
+        if ended && client.is_suspended() {
             // Output that the program wrote while its client was stopped; the client sees it when it
             // continues.
             send_output(id, &self.backlog.take_bytes(), scene);
@@ -121,36 +113,13 @@ impl Terminals {
         let now = scene.now();
         let leads = self.leads(id);
         let Some(client) = self.clients.get_mut(&id) else { return };
-        let Some(after) = client.after_flush.clone() else { return };
         let ended = client.is_ending();
-        if !ended && client.asked.is_some_and(|until| now < until) {
+        if !client.is_flushed(id, scene) {
             return;
         }
-        client.asked = None;
-        let usable = client.may_use_terminal(now);
-        if let Transport::Borrowed(terminal) = &client.via {
-            if usable && client.out.flush(terminal).is_err() {
-                client.out.clear();
-            }
-            let stuck = now >= client.progress.1.after(after.patience());
-            if client.out.len() != client.progress.0 {
-                client.progress = (client.out.len(), now);
-            }
-            if usable && !client.out.is_empty() && !stuck {
-                return;
-            }
-            // The terminal is not ours to touch: the client writes the rest itself when it continues.
-            let rest = client.out.take();
-            if !usable {
-                send_output(id, &rest, scene);
-            }
-        }
-        client.after_flush = None;
-        client.paused = None;
-        client.via = Transport::Released;
+        let farewell = client.give_back();
         scene.links.frame(id, tag::RELEASED, &[]);
-        let AfterFlush::Disconnect { mut farewell, .. } = after else { return };
-        client.leaving = true;
+        let Some(mut farewell) = farewell else { return };
         let number = client.number;
         if let Farewell::Ended { exit, unread, .. } = &mut farewell {
             *exit = scene.exit.map(HostExit::status);
@@ -172,16 +141,8 @@ impl Terminals {
     pub fn hang_up(&mut self, id: u64, scene: &mut Scene<'_>) {
         let (now, in_charge) = (scene.now(), self.is_in_charge(id));
         self.take_off(id, scene);
-        let Some(client) = self.clients.get_mut(&id).filter(|client| !client.leaving) else { return };
-        if let Transport::Borrowed(terminal) = &client.via {
-            // Perhaps only the client got the signal and the terminal still exists: one attempt to restore
-            // it.
-            let _ = client.out.flush(terminal);
-        }
-        client.out.clear();
-        client.via = Transport::Released;
-        client.after_flush = None;
-        client.leaving = true;
+        let Some(client) = self.clients.get_mut(&id).filter(|client| !client.has_left()) else { return };
+        client.hang_up();
         let number = client.number;
         scene.links.frame(id, tag::RELEASED, &[]);
         scene.links.frame(id, tag::BYE, &Farewell::HungUp.payload());
@@ -199,7 +160,7 @@ impl Terminals {
         let in_charge = self.is_in_charge(id);
         let client = self.clients.remove(&id);
         self.unlead(id, scene);
-        let Some(mut client) = client.filter(|client| !client.leaving) else { return };
+        let Some(mut client) = client.filter(|client| !client.has_left()) else { return };
         // The client died without a farewell: the host restores its terminal.
         client.repair(scene);
         self.events.push_back(TerminalEvent::Detached {
@@ -207,12 +168,5 @@ impl Terminals {
             why: why.to_owned(),
             in_charge,
         });
-    }
-}
-
-/// Sends a client the bytes that it must write on its terminal itself.
-fn send_output(id: u64, bytes: &[u8], scene: &mut Scene<'_>) {
-    for part in bytes.chunks(MAX_PAYLOAD) {
-        scene.links.frame(id, tag::OUTPUT, part);
     }
 }

@@ -77,7 +77,7 @@ impl Terminals {
             SizePolicy::Leader => self.leader.and_then(|id| self.client(id)).map(|leader| leader.size),
             SizePolicy::Smallest => {
                 let sizes: Vec<_> =
-                    self.clients.values().filter(|c| !c.read_only && !c.leaving).map(|c| c.size).collect();
+                    self.clients.values().filter(|c| !c.read_only && !c.has_left()).map(|c| c.size).collect();
                 let least = |of: fn(&Size) -> u16| sizes.iter().map(of).min();
                 let (cols, rows) = (least(|size| size.drawn().0)?, least(|size| size.drawn().1)?);
                 let same = sizes.iter().find(|size| size.drawn() == (cols, rows));

@@ -8,7 +8,10 @@
 //! | file | holds |
 //! |---|---|
 //! | `scene` | what the terminals need of the host, and what they tell it |
-//! | `client` | one client: its terminal, how bytes reach it, what still has to be written there |
+//! | `client` | one client: its terminal, what it is shown and told |
+//! | `client_terminal` | whether its terminal is yet to come, in use, on its way back, or gone |
+//! | `flow` | whether its terminal may be written to, and takes what is written |
+//! | `undo_notice` | what it was told to write if the host dies |
 //! | `attach` | a terminal is handed over and shown what it missed |
 //! | `detach` | it is given back whole: for a while, or because its client leaves |
 //! | `leader` | who leads, and how large the session is |
@@ -26,8 +29,10 @@
 mod attach;
 mod capabilities;
 mod client;
+mod client_terminal;
 mod detach;
 mod diff_painter;
+mod flow;
 mod leader;
 mod notices;
 mod output;
@@ -37,6 +42,7 @@ mod ring;
 mod scene;
 mod scrollback;
 mod undelivered;
+mod undo_notice;
 mod viewport;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
@@ -54,7 +60,6 @@ use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
 use crate::ipc::message::Attach;
 use crate::sys::poll::{FdReadiness, PollSet};
-use client::Transport;
 use notices::Notices;
 use output::Backlog;
 use scrollback::ScrollbackPositions;
@@ -128,8 +133,7 @@ impl Terminals {
     /// Whether the client that started this session has yet to attach: no byte of output may be dropped for
     /// it.
     pub fn expects_first(&self) -> bool {
-        let pending =
-            |client: &Client| matches!(client.via, Transport::Pending) && client.how == AttachKind::Starts;
+        let pending = |client: &Client| client.is_pending() && client.how == AttachKind::Starts;
         self.launcher.is_some() || self.clients().any(|(_, client)| pending(client))
     }
 
@@ -226,7 +230,7 @@ impl Terminals {
     /// Whether this client acts for the program: it leads, or it may type and nobody else is there. Any other
     /// client only watches.
     pub fn is_in_charge(&self, id: u64) -> bool {
-        let clients = || self.clients.iter().filter(|(_, client)| !client.leaving);
+        let clients = || self.clients.iter().filter(|(_, client)| !client.has_left());
         let may_type = clients().any(|(client, c)| *client == id && !c.read_only);
         may_type && (self.leads(id) || clients().count() == 1)
     }
@@ -245,7 +249,7 @@ impl Terminals {
     /// anything else typed now would land in the middle of it.
     pub fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.clients.iter().filter(|(id, _)| Some(**id) != but).map(|(_, client)| client);
-        others.any(|client| !client.leaving && client.input.is_in_a_sequence())
+        others.any(|client| !client.has_left() && client.input.is_in_a_sequence())
     }
 
     /// Input that the program had not read when it ended; the leader's client passes it to its shell.
@@ -265,17 +269,8 @@ impl Terminals {
 
     /// For listings.
     pub fn list(&self) -> Vec<ClientStatus> {
-        let there = self.clients().filter(|(_, client)| !client.leaving);
-        let status = |(id, client): (u64, &Client)| ClientStatus {
-            id: client.number,
-            tty: client.tty.clone(),
-            cols: client.size.cols,
-            rows: client.size.rows,
-            leader: self.leads(id),
-            read_only: client.read_only,
-            via: client.via.word().to_owned(),
-        };
-        there.map(status).collect()
+        let there = self.clients().filter(|(_, client)| !client.has_left());
+        there.map(|(id, client)| client.status(self.leads(id))).collect()
     }
 
     pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, typing_waits: bool) {

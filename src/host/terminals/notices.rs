@@ -104,8 +104,8 @@ impl Terminals {
     }
 
     /// Keeps what a person was told elsewhere, for the page.
-    pub fn keep_notice(&mut self, now: Stamp, text: &str) {
-        self.notices.keep(now, text, false);
+    pub fn keep_notices<'text>(&mut self, now: Stamp, texts: impl Iterator<Item = &'text String>) {
+        texts.for_each(|text| self.notices.keep(now, text, false));
     }
 
     /// A program's notification reaches the terminal with its bytes; it is kept if there is none.

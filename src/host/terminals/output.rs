@@ -15,9 +15,6 @@ use crate::screen::{Screen, TerminalIdentity};
 const BACKLOG_MAX: usize = 1 << 18;
 /// How long to wait for answers that the terminal owes the program before it is released, in ms.
 const ANSWER_MS: u64 = 100;
-/// How long a single terminal may take nothing before the program goes on without it, in ms: longer than the
-/// pauses of a poor connection, far shorter than the hours that a broken one can hang.
-pub(super) const STALL_MS: u64 = 10_000;
 
 /// Output for a client that is attaching or suspended.
 #[derive(Debug, Default)]
@@ -99,7 +96,7 @@ impl Terminals {
         let watched = shown || self.expects_first();
         if watched && run.muted.is_none() {
             if let Some(client) = self.leader.and_then(|id| self.client_mut(id)) {
-                client.asked = Some(due);
+                client.expect_answer(due);
             }
             return;
         }
@@ -116,7 +113,7 @@ impl Terminals {
             return;
         }
         let waits = |id, client: &Client| {
-            client.gets_bytes() && client.out.len() + scene.links.waiting(id) > OUT_HIGH
+            client.gets_bytes() && client.waiting() + scene.links.waiting(id) > OUT_HIGH
         };
         let slow: Vec<u64> =
             self.clients().filter(|(id, client)| waits(*id, client)).map(|(id, _)| id).collect();
@@ -132,13 +129,8 @@ impl Terminals {
         let alone = scene.exit.is_none() && self.in_use() == 1;
         let mut stuck = None;
         for (id, client) in &mut self.clients {
-            let holds_up = alone && client.watches() && !client.has_room(scene.links.waiting(*id));
-            let written = client.out.written() + scene.links.written(*id);
-            let before = client.stalled.filter(|(taken, _)| *taken == written);
-            client.stalled = holds_up.then(|| before.unwrap_or((written, now)));
-            let over = client.stalled.is_some_and(|(_, since)| now >= since.after(STALL_MS));
-            if over || holds_up && client.paused.is_some() {
-                client.stalled = None;
+            let (relayed, written) = (scene.links.waiting(*id), scene.links.written(*id));
+            if client.is_left_behind(alone, relayed, written, now) {
                 stuck = Some(*id);
             }
         }

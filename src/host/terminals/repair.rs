@@ -1,22 +1,15 @@
 //! Restores a terminal whose host or client dies: the client is told beforehand what to write, and the host
 //! writes it if a client is gone without a farewell.
 
-use std::os::fd::AsFd;
-
 use super::Terminals;
-use super::client::{Client, Transport};
+use super::client::Client;
 use super::repaint;
 use super::scene::Scene;
 use super::viewport::Viewport;
 use crate::ipc::frame::tag;
-use crate::sys::poll::{Interest, PollSet};
-use crate::tty::raw;
 
 /// How long restoring the terminal of a dead client may take, in ms.
 const REPAIR_MS: u64 = 200;
-/// How long a program may draw before the client is told where there is room below it, in ms: an update after
-/// every piece would wake the client as often as the program writes.
-const DRAWS_MS: u64 = 100;
 
 impl Terminals {
     /// Sends the sequences that a client writes if the host dies, whenever they change. The client's own
@@ -24,11 +17,8 @@ impl Terminals {
     pub(super) fn tell_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let Some(client) = self.clients.get_mut(&id) else { return };
-        let run =
-            scene.run.as_mut().filter(|_| !client.leaving && !matches!(client.via, Transport::Released));
-        let Some(run) = run else {
-            client.undo_at = None;
-            return;
+        let Some(run) = scene.run.as_mut().filter(|_| client.is_told_undo()) else {
+            return client.undo_notice.rest();
         };
         let (revision, drawn) = match &client.viewport {
             Viewport::Direct => {
@@ -37,11 +27,9 @@ impl Terminals {
             Viewport::Mirror(painter) => ((u32::MAX, painter.undo_revision(), false), 0),
             Viewport::Stale { .. } => ((u32::MAX, u64::MAX, true), 0),
         };
-        let same = client.undo_seen.replace(revision) == Some(revision);
-        if same && (client.undo_drawn == drawn || now < *client.undo_at.get_or_insert(now.after(DRAWS_MS))) {
+        if !client.undo_notice.is_due(revision, drawn, now) {
             return;
         }
-        (client.undo_drawn, client.undo_at) = (drawn, None);
         let undo = match &mut client.viewport {
             Viewport::Direct => run.muted.clone().unwrap_or_else(|| {
                 let step = run.model.look_so_far(repaint::step_below).unwrap_or_default();
@@ -50,9 +38,8 @@ impl Terminals {
             Viewport::Mirror(painter) => painter.undo(),
             Viewport::Stale { undo, .. } => undo.clone(),
         };
-        if client.undo != undo {
+        if client.undo_notice.is_new(&undo) {
             scene.links.frame(id, tag::UNDO, &undo);
-            client.undo = undo;
         }
     }
 }
@@ -61,23 +48,7 @@ impl Client {
     /// Restores the terminal of a client that died without a farewell.
     pub(super) fn repair(&mut self, scene: &mut Scene<'_>) {
         let undo = self.last_undo(scene);
-        if let Transport::Relayed(spare) = &mut self.via
-            && let Some(spare) = spare.take()
-        {
-            spare.mend([raw::END_OF_ANYTHING, &undo].concat());
-        }
-        let Transport::Borrowed(terminal) = &self.via else { return };
-        // After its backlog: the undo is for a terminal that has received all of it.
-        let _ = self.out.send(terminal, &undo);
-        let until = scene.now().after(REPAIR_MS);
-        while !self.out.is_empty() && scene.now() < until {
-            let mut set = PollSet::default();
-            set.add((), terminal.as_fd(), Interest::Write);
-            if set.wait(Some(REPAIR_MS)).is_err() || self.out.flush(terminal).is_err() {
-                break;
-            }
-        }
-        terminal.restore_modes();
+        self.restore(&undo, scene, REPAIR_MS);
     }
 
     /// The sequences that undo everything on its terminal, with room below what the program has drawn.

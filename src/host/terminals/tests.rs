@@ -113,7 +113,7 @@ impl Stage {
         let now = Stamp(self.now.load(Ordering::Relaxed));
         // No process has this number, so none is looked at.
         self.terminals.attach(id, &attach, (i32::MAX, None), now);
-        assert!(self.on(|terminals, scene| terminals.take_terminal(id, scene)));
+        assert!(self.on(|terminals, scene| terminals.take_terminal(id, scene)).is_some());
     }
 
     /// What was sent to a client since it was last asked for: the bytes for its terminal, and the tags of all
@@ -273,8 +273,8 @@ fn the_only_terminal_slows_the_program_until_it_has_taken_nothing_for_long() {
     stage.links.waiting.insert(1, 1 << 20);
     assert!(!stage.on(|terminals, scene| terminals.have_room(scene.links)));
     stage.pass(0);
-    assert_eq!(stage.deadline(), Some(Stamp(1000 + output::STALL_MS)));
-    stage.pass(output::STALL_MS);
+    assert_eq!(stage.deadline(), Some(Stamp(1000 + flow::STALL_MS)));
+    stage.pass(flow::STALL_MS);
     assert!(stage.on(|terminals, scene| terminals.have_room(scene.links)));
 }
 

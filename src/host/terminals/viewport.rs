@@ -118,8 +118,8 @@ impl Terminals {
         let now = scene.now();
         let waits = scene.links.waiting(id) > 0;
         let Some(run) = &mut scene.run else { return };
-        let Some(client) = self.clients.get_mut(&id).filter(|client| client.watches()) else { return };
-        if waits || !client.out.is_empty() || client.paused.is_some() {
+        let Some(client) = self.clients.get_mut(&id).filter(|client| client.takes_pictures()) else { return };
+        if waits {
             return;
         }
         match &mut client.viewport {
@@ -143,10 +143,9 @@ impl Terminals {
 
     /// When the next picture is due; `shown` is the run and revision of the screen.
     pub(super) fn picture_deadline(&self, shown: (u32, u64), links: &dyn ClientLinks) -> Option<Stamp> {
-        let clients = self.clients.iter().filter(|(id, client)| client.watches() && links.waiting(**id) == 0);
-        let ready = clients
-            .map(|(_, client)| client)
-            .filter(|client| client.out.is_empty() && client.paused.is_none());
+        let ready =
+            self.clients.iter().filter(|(id, client)| client.takes_pictures() && links.waiting(**id) == 0);
+        let ready = ready.map(|(_, client)| client);
         let due = ready.filter_map(|client| match &client.viewport {
             Viewport::Mirror(painter) => painter.due(shown),
             Viewport::Stale { until: StaleUntil::CaughtUp, .. } => Some(Stamp(0)),

@@ -6,21 +6,16 @@ use crate::core::status::{HandoffStatus, HandoffUse, HandoverStatus, Rfc3339, Se
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::state::SessionState;
-use crate::core::time::Stamp;
 use crate::core::visible::escaped;
 use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::host::Host;
-use crate::host::cast_recording::{CastOrder, SessionCast, UNASKED, cast_failure};
+use crate::host::cast_recording::{CastOrder, UNASKED};
 use crate::host::identity::RestoredFiles;
 use crate::host::jobs::log::log;
 use crate::host::jobs::{JobEvent, JournalEvent, recalled_ask_answer};
 use crate::host::session_exit::HostExit;
 use crate::ipc::answers::RecordAnswer;
-use crate::ipc::message::{Failure, Record};
 use crate::sys::clock::{self, Clock, local};
-
-/// The version that journals name.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What jobs have brought.
 impl Host {
@@ -114,8 +109,7 @@ impl Host {
         }
         if lost {
             // The journal's file was deleted or moved away: another one begins.
-            let open = self.recorder.open_line(self.clock.now(), Clock::wall(), VERSION);
-            self.jobs.journal.renew(open);
+            self.jobs.renew_journal(&mut self.recorder, self.clock.now());
             let what = "The journal was deleted or moved: a new one continues from here".to_owned();
             self.events.push_back(Event::Limited { what });
         }
@@ -134,30 +128,8 @@ impl Host {
 
 /// The journal.
 impl Host {
-    /// Opens the journal of this session with its first line.
-    pub(in crate::host) fn begin_journal(&mut self) -> std::io::Result<()> {
-        let now = self.clock.now();
-        self.jobs.journal.open(now)?;
-        let open = self.recorder.open_line(Stamp(0), self.session.began, VERSION);
-        self.write_journal(&open);
-        Ok(())
-    }
-
-    pub(in crate::host) fn write_journal(&mut self, lines: &str) {
-        let now = self.clock.now();
-        let recorder = &mut self.recorder;
-        self.jobs.journal.write(lines, now, || recorder.open_line(now, Clock::wall(), VERSION));
-        self.take_journal_events();
-    }
-
-    pub(in crate::host) fn tend_journal(&mut self) {
-        let now = self.clock.now();
-        let recorder = &mut self.recorder;
-        self.jobs.journal.tend(now, |missing| recorder.resume_line(now, Clock::wall(), VERSION, missing));
-        self.take_journal_events();
-    }
-
-    fn take_journal_events(&mut self) {
+    /// Tells what became of the journal.
+    pub(in crate::host) fn take_journal_events(&mut self) {
         while let Some(event) = self.jobs.journal.next_event() {
             match event {
                 JournalEvent::Failed => self.events.push_back(Event::Degraded { part: "journal".to_owned() }),
@@ -172,34 +144,6 @@ impl Host {
 
 /// The session's recording.
 impl Host {
-    /// Starts the recording with the whole state of the screen.
-    fn begin_cast(&mut self, file: CastFile, order: &CastOrder) -> Result<(), Failure> {
-        let picture = self.child.cast_picture(self.session.launch.size);
-        self.cast.begin(file, order, &self.session.cast_subject(), picture, &self.clock)
-    }
-
-    /// `hopty record -- PROGRAM`: before the program starts. Returns the message for the person.
-    pub(in crate::host) fn record_from_start(&mut self, wanted: &Record) -> Result<String, Failure> {
-        let order = SessionCast::order(wanted, &self.session.cast_subject())?;
-        let file = order.open(&self.session.recordings()).map_err(|error| cast_failure(&error))?;
-        self.begin_cast(file, &order)?;
-        Ok(format!("recording to {}", order.path.display()))
-    }
-
-    /// Begins the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from
-    /// its start.
-    pub(in crate::host) fn record_by_itself(&mut self) -> Option<String> {
-        let session = &self.session;
-        if !session.launch.config.record.auto || session.private.is_some() || self.cast.is_recording() {
-            return None;
-        }
-        let (order, _) = self.cast.next_own(&session.cast_subject());
-        let opened = order.open(&session.recordings()).map_err(|error| cast_failure(&error));
-        let begun = opened.and_then(|file| self.begin_cast(file, &order));
-        self.jobs.remove_old_recordings(self.session.launch.config.record.keep_days);
-        begun.err().map(|failure| format!("the session is not recorded: {}", failure.message))
-    }
-
     /// The file of a recording was opened.
     pub(super) fn cast_opened(
         &mut self,
@@ -207,8 +151,10 @@ impl Host {
         opened: Result<CastFile, CastFileError>,
         order: &CastOrder,
     ) {
-        let begun =
-            self.cast.opened(opened, self.exit.is_some()).and_then(|file| self.begin_cast(file, order));
+        let (subject, picture) =
+            (self.session.cast_subject(), self.child.cast_picture(self.session.launch.size));
+        let opened = self.cast.opened(opened, self.exit.is_some());
+        let begun = opened.and_then(|file| self.cast.begin(file, order, &subject, picture, &self.clock));
         if let Err(failure) = &begun
             && number == UNASKED
             && self.exit.is_none()

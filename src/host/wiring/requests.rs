@@ -300,9 +300,9 @@ impl Host {
                 self.refuse(asked, failure);
             }
             Request::Detach { client } => {
-                let all = self.terminals.clients().filter(|(_, there)| !there.leaving);
+                let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
                 let meant: Vec<u64> = all
-                    .filter(|(_, there)| client.is_none_or(|only| only == there.number))
+                    .filter(|(_, there)| client.is_none_or(|only| only == there.number()))
                     .map(|(id, _)| id)
                     .collect();
                 meant.iter().for_each(|client| self.detach(*client));
@@ -378,7 +378,7 @@ impl Host {
             Ok(name) => name,
             Err(failure) => return self.refuse(asked, failure),
         };
-        if name == *self.name() {
+        if name == *self.session.name() {
             return self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
         }
         if self.exit.is_some() {
@@ -399,7 +399,7 @@ impl Host {
             Ok(dir) => dir,
             Err(error) => return self.refuse(asked, not_renamed(&name, &error)),
         };
-        let before = self.name().clone();
+        let before = self.session.name().clone();
         self.session.claim.renamed(name.clone(), dir);
         self.control.rename(&name, self.session.paths.socket(&name));
         self.jobs.journal.moved(&self.session.claim.dir);

@@ -1,6 +1,8 @@
 //! People's terminals: what they show, what the rest of the host does about their events, and what is typed on
 //! them.
 
+use std::collections::VecDeque;
+
 use nix::libc::{SIGCONT, SIGWINCH};
 use serde_json::json;
 
@@ -8,20 +10,21 @@ use crate::core::config::OnHangup;
 use crate::core::input::prefix_command::{Order, order};
 use crate::core::input::{InputClass, InputPiece};
 use crate::core::process::Signal;
+use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::question::AskAnswer;
 use crate::core::supervisor::state::SessionState;
 use crate::core::word_wrap::wrap_words;
 use crate::host::Host;
-use crate::host::child::ChildRun;
+use crate::host::cast_recording::SessionCast;
+use crate::host::child::{Child, ChildRun};
 use crate::host::control::picture;
 use crate::host::jobs::no_conversation_page;
-use crate::host::keyboard::{
-    InputFocus, InputPart, KeyRoute, Keystrokes, PageKey, TypingTarget, answers, paste,
-};
+use crate::host::keyboard::{InputFocus, InputPart, Keyboard, PageKey, ProgramInput, TypingTarget};
 use crate::host::terminals::{Scene, TerminalEvent, TerminalInput, Terminals};
 use crate::ipc::farewell::Farewell;
+use crate::sys::clock::Clock;
 use crate::sys::poll::FdReadiness;
 
 /// What is shown.
@@ -71,11 +74,10 @@ impl Host {
 
     /// A client hands its terminal over.
     pub(super) fn take_terminal(&mut self, id: u64) {
-        if !self.on_terminals(|terminals, scene| terminals.take_terminal(id, scene)) {
-            return;
-        }
+        let taken = self.on_terminals(|terminals, scene| terminals.take_terminal(id, scene));
+        let Some(returns) = taken else { return };
         if self.child.is_stopped() {
-            self.on_terminals(|terminals, scene| terminals.meet_stopped_program(id, scene));
+            self.on_terminals(|terminals, scene| terminals.meet_stopped_program(id, returns, scene));
         }
         // The program ended before its first client attached.
         if self.exit.is_some() {
@@ -180,11 +182,8 @@ impl Host {
     /// Routes labelled input: to hopty or to the child.
     fn take_pieces(&mut self, id: u64, pieces: &[InputPiece]) {
         let now = self.clock.now();
-        if self.keyboard.held.is_typing() {
-            // The current screen decides whether keys wait.
-            let target = self.typing_target();
-            self.keyboard.held.look(now, target.focus);
-        }
+        let (keyboard, mut program) = self.typing();
+        keyboard.look(now, &mut program);
         let (takes, waits) = (self.child.takes_typing(), self.keyboard.held.must_wait());
         let Some(client) = self.terminals.client_mut(id) else { return };
         let mut pieces = pieces;
@@ -193,7 +192,8 @@ impl Host {
             (client.input.complete_head(takes, waits, pieces.first()), pieces)
         {
             self.events.extend(client.note_keys(first.class, first.range.end - first.range.start, now));
-            self.type_persons(&rest);
+            let (keyboard, mut program) = self.typing();
+            keyboard.type_persons(&rest, &mut program);
             pieces = others;
         }
         let any_key = pieces.iter().any(|piece| piece.class != InputClass::Report);
@@ -205,7 +205,7 @@ impl Host {
             return self.leave_page(id, pieces);
         }
         if client.input.armed
-            || client.read_only
+            || client.is_read_only()
             || pieces.iter().any(|piece| piece.class == InputClass::Prefix)
         {
             for part in client.input.split(pieces) {
@@ -223,11 +223,13 @@ impl Host {
         }
         if let Some(run) = self.child.run.as_ref().filter(|_| hears && !self.keyboard.held.must_wait()) {
             let bytes = client.input.take_pending(run.number);
-            return self.type_persons(&bytes);
+            let (keyboard, mut program) = self.typing();
+            return keyboard.type_persons(&bytes, &mut program);
         }
         let parts: Vec<_> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
+        let (keyboard, mut program) = self.typing();
         for (class, part) in parts {
-            self.give_part(id, class, part);
+            keyboard.give(class, part, hears, &mut program);
         }
     }
 
@@ -247,10 +249,12 @@ impl Host {
         match part {
             InputPart::Command(key) => self.obey(id, &key),
             InputPart::Keys(class, bytes) => {
-                let client = self.terminals.client_mut(id).filter(|client| !client.read_only);
+                let client = self.terminals.client_mut(id).filter(|client| !client.is_read_only());
                 let Some(client) = client.filter(|_| !bytes.is_empty()) else { return };
                 self.events.extend(client.note_keys(class, bytes.len() as u64, now));
-                self.give_part(id, class, bytes);
+                let hears = self.terminals.hears(id);
+                let (keyboard, mut program) = self.typing();
+                keyboard.give(class, bytes, hears, &mut program);
             }
         }
     }
@@ -258,7 +262,7 @@ impl Host {
     /// A key after the prefix key. An unknown one does nothing: it was not meant for the child.
     fn obey(&mut self, id: u64, key: &[u8]) {
         let Some(client) = self.terminals.client(id) else { return };
-        let (size, read_only) = (client.size, client.read_only);
+        let (size, read_only) = (client.size(), client.is_read_only());
         let cols = usize::from(size.drawn().0);
         let page = match order(key) {
             Some(Order::Detach) if self.session.private.is_some() => {
@@ -290,64 +294,63 @@ impl Host {
         self.on_terminals(|terminals, scene| terminals.show_page(id, &page, scene));
     }
 
-    /// Passes a labelled part to the child, or holds it.
-    fn give_part(&mut self, id: u64, class: InputClass, part: Vec<u8>) {
-        match self.keyboard.route(class, self.terminals.hears(id)) {
-            KeyRoute::Program => self.type_persons(&part),
-            KeyRoute::Held => self.keyboard.held.push(class, part),
-            KeyRoute::Answer if self.child.run.as_ref().is_some_and(|run| run.muted.is_none()) => {
-                answers(&part).for_each(|answer| self.type_in(&answer));
-            }
-            KeyRoute::Answer | KeyRoute::Nowhere => {}
-        }
-    }
-
-    /// Types a person's keys.
-    fn type_persons(&mut self, bytes: &[u8]) {
-        self.keyboard.draft.note(bytes);
-        self.cast.input(bytes, || self.child.hides_input(), &self.clock);
-        self.child.type_persons(bytes);
-    }
-
-    /// Types input that does not come from a person.
-    pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
-        self.cast.input(bytes, || self.child.hides_input(), &self.clock);
-        self.child.type_own(bytes);
-    }
-
-    /// Types the prompt of a script or of hopty, without Enter.
-    pub(in crate::host) fn paste_sent(&mut self) {
-        if let Some(text) = self.keyboard.queue.text() {
-            let bytes = paste(text);
-            self.type_in(&bytes);
-        }
+    /// The keyboard, and the program as what is typed reaches it.
+    pub(in crate::host) fn typing(&mut self) -> (&mut Keyboard, TypedProgram<'_>) {
+        let program = TypedProgram {
+            child: &mut self.child,
+            cast: &self.cast,
+            clock: &self.clock,
+            supervisor: &self.recorder.supervisor,
+            is_claude: self.session.is_claude(),
+            events: &mut self.events,
+        };
+        (&mut self.keyboard, program)
     }
 
     /// Types held input that is due.
     pub(in crate::host) fn type_held(&mut self) {
-        let now = self.clock.now();
-        while self.keyboard.held.is_due(now) {
-            if self.terminals.is_in_a_sequence(None) {
-                self.keyboard.held.postpone(now);
-                return;
-            }
-            let target = self.typing_target();
-            match self.keyboard.held.next(now, &target) {
-                Some(Keystrokes::Persons(bytes)) => self.type_persons(&bytes),
-                Some(Keystrokes::Own(bytes)) => self.type_in(&bytes),
-                None => {}
-            }
-        }
+        let (now, in_a_sequence) = (self.clock.now(), self.terminals.is_in_a_sequence(None));
+        let (keyboard, mut program) = self.typing();
+        keyboard.type_held(now, in_a_sequence, &mut program);
     }
 
-    fn typing_target(&mut self) -> TypingTarget {
-        let is_claude = self.session.is_claude();
-        let view = if is_claude { self.child.view(&mut self.events) } else { None };
-        let blocked = self.recorder.supervisor.state().state == SessionState::Blocked;
+    /// Types input that does not come from a person.
+    pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
+        self.typing().1.type_own(bytes);
+    }
+}
+
+/// The program, its screen, and the recording of what is typed into it.
+pub(in crate::host) struct TypedProgram<'host> {
+    child: &'host mut Child,
+    cast: &'host SessionCast,
+    clock: &'host Clock,
+    supervisor: &'host Supervisor,
+    is_claude: bool,
+    events: &'host mut VecDeque<Event>,
+}
+
+impl ProgramInput for TypedProgram<'_> {
+    fn type_persons(&mut self, bytes: &[u8]) {
+        self.cast.input(bytes, || self.child.hides_input(), self.clock);
+        self.child.type_persons(bytes);
+    }
+
+    fn type_own(&mut self, bytes: &[u8]) {
+        self.cast.input(bytes, || self.child.hides_input(), self.clock);
+        self.child.type_own(bytes);
+    }
+
+    fn takes_answers(&self) -> bool {
+        self.child.run.as_ref().is_some_and(|run| run.muted.is_none())
+    }
+
+    fn target(&mut self, pasted: Option<&str>) -> TypingTarget {
+        let view = if self.is_claude { self.child.view(self.events) } else { None };
+        let blocked = self.supervisor.state().state == SessionState::Blocked;
         let focus =
-            if is_claude { InputFocus::of_claude(view.as_ref(), blocked) } else { InputFocus::Prompt };
+            if self.is_claude { InputFocus::of_claude(view.as_ref(), blocked) } else { InputFocus::Prompt };
         let shown = view.and_then(|view| view.prompt_box);
-        let pasted = self.keyboard.held.pasted_prompt();
         TypingTarget {
             run: self.child.run.as_ref().map(|run| run.number),
             focus,
