@@ -33,19 +33,6 @@ pub enum TokensFrom {
     None,
 }
 
-impl TokensFrom {
-    /// Its name in JSON and in sentences.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            TokensFrom::Statusline => "statusline",
-            TokensFrom::Transcript => "transcript",
-            TokensFrom::Bytes => "bytes",
-            TokensFrom::None => "none",
-        }
-    }
-}
-
 /// A number of tokens, and its age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCount {
@@ -234,12 +221,6 @@ impl ContextUsage {
     #[must_use]
     pub fn level(&self, levels: &Levels) -> Level {
         self.fill.level(levels)
-    }
-
-    /// The tokens left in the window.
-    #[must_use]
-    pub fn remaining(&self) -> u64 {
-        self.fill.window.saturating_sub(self.fill.tokens)
     }
 
     /// The `context` part of the session status, as of `at`.

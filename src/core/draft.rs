@@ -74,18 +74,6 @@ impl Draft {
     pub fn bytes(&self) -> &[u8] {
         &self.kept
     }
-
-    /// Whether more was typed than is kept. Only a notice is possible then.
-    #[must_use]
-    pub fn overflowed(&self) -> bool {
-        self.overflowed
-    }
-
-    /// Whether nothing has been typed since the last submit.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.kept.is_empty() && !self.overflowed
-    }
 }
 
 /// What is written at once when typed bytes are given to a new run.
@@ -184,7 +172,7 @@ mod tests {
         assert_eq!(draft(&[b"one\x03"]).bytes(), b"");
         assert_eq!(draft(&[b"one\x1b[99;5", b"u", b"x"]).bytes(), b"x");
         assert_eq!(draft(&[b"a\x1b[Db\x7f"]).bytes(), b"a\x1b[Db\x7f");
-        assert!(draft(&[b"a\r"]).is_empty());
+        assert!(draft(&[b"a\r"]).bytes().is_empty());
     }
 
     #[test]
@@ -217,14 +205,14 @@ mod tests {
     #[test]
     fn an_overflow_is_remembered_until_the_next_submit() {
         let mut long = draft(&[&vec![b'x'; MAX_DRAFT]]);
-        assert!(!long.overflowed());
+        assert!(!long.overflowed);
         let more = InputPiece { class: InputClass::Typed, range: 0..1 };
         long.take(b"y", std::slice::from_ref(&more));
-        assert!(long.overflowed() && long.bytes().is_empty() && !long.is_empty());
+        assert!(long.overflowed && long.bytes().is_empty());
         long.take(b"z", &[more]);
         assert!(long.bytes().is_empty());
         long.clear();
-        assert!(long.is_empty());
+        assert!(long.kept.is_empty() && !long.overflowed);
     }
 
     fn shown(bytes: &[u8]) -> Vec<(String, u64)> {

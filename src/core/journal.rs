@@ -135,9 +135,6 @@ pub struct JournalLine {
     pub seq: u64,
     /// Milliseconds since the host started.
     pub t: Stamp,
-    /// The time of day, in `open` and `decision` lines.
-    #[serde(default)]
-    pub at: Option<String>,
     /// The policy and state for the lines after it.
     #[serde(default)]
     open: Option<OpenLine>,

@@ -406,12 +406,6 @@ impl SessionStatus {
 }
 
 impl ContextStatus {
-    /// Reads the `context` object; what cannot be read is left out.
-    #[must_use]
-    pub fn from_json(object: Value) -> Self {
-        tolerant(object).unwrap_or_default()
-    }
-
     /// Percent of the window, where anything is known of the tokens.
     #[must_use]
     pub fn known_percent(&self) -> Option<u8> {

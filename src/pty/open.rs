@@ -109,14 +109,6 @@ pub(super) fn open_slave(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open(path)
 }
 
-/// Calls `with` with the slave side opened, to set modes before a program starts.
-///
-/// # Errors
-/// When it cannot be opened, or `with` fails.
-pub fn with_slave(pty: &Pty, with: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    with(&pty.open_slave()?)
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::{Command, Stdio};

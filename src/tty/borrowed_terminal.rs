@@ -11,7 +11,7 @@ use nix::libc;
 use nix::unistd::{geteuid, getuid};
 use thiserror::Error;
 
-use super::modes::{self, TakeEffect};
+use super::modes;
 use crate::core::terminal::Modes;
 use crate::sys::fd::terminal_device;
 
@@ -136,7 +136,7 @@ fn restore(file: &File, found: Option<&Modes>, raw: &Modes) {
     if let Some(found) = found
         && modes::read(file).is_ok_and(|now| now == *raw)
     {
-        let _ = modes::set(file, found, TakeEffect::Now);
+        let _ = modes::set(file, found);
     }
 }
 

@@ -8,15 +8,6 @@ use nix::libc;
 
 use crate::core::terminal::Modes;
 
-/// When new modes take effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakeEffect {
-    /// At once.
-    Now,
-    /// When what was written has gone out.
-    Drained,
-}
-
 fn get(fd: &impl AsFd) -> io::Result<libc::termios2> {
     // SAFETY: zeros are a valid termios2, and TCGETS2 writes one.
     unsafe {
@@ -45,19 +36,15 @@ pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
     })
 }
 
-/// Puts a terminal into `modes`.
+/// Puts a terminal into `modes`, at once.
 ///
 /// # Errors
 /// When the descriptor is no terminal, or the value does not fit this system.
-pub fn set(fd: &impl AsFd, modes: &Modes, when: TakeEffect) -> io::Result<()> {
+pub fn set(fd: &impl AsFd, modes: &Modes) -> io::Result<()> {
     let raw = prepare(fd, modes)?;
-    let request = match when {
-        TakeEffect::Now => libc::TCSETS2,
-        TakeEffect::Drained => libc::TCSETSW2,
-    };
     loop {
-        // SAFETY: both requests read one termios2.
-        let done = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), request, &raw const raw) };
+        // SAFETY: the request reads one termios2.
+        let done = unsafe { libc::ioctl(fd.as_fd().as_raw_fd(), libc::TCSETS2, &raw const raw) };
         let error = io::Error::last_os_error();
         if done == 0 {
             return Ok(());

@@ -11,7 +11,7 @@ use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use rustix::termios::{Winsize, tcgetwinsize};
 
-use super::modes::{self, TakeEffect};
+use super::modes;
 use super::unread_input;
 use crate::core::terminal::{Modes, Size};
 
@@ -54,7 +54,7 @@ impl RawMode {
         if terminal::is_raw_mode_enabled()? {
             // It remembers an earlier time, and would do nothing now.
             terminal::disable_raw_mode()?;
-            modes::set(&io::stdin(), &found, TakeEffect::Now)?;
+            modes::set(&io::stdin(), &found)?;
         }
         terminal::enable_raw_mode()?;
         let raw = modes::read(&io::stdin())?;
@@ -91,13 +91,13 @@ impl RawMode {
         if let Some(stop) = lent.cc.get_mut(libc::VSUSP) {
             *stop = 0;
         }
-        modes::set(&io::stdin(), &lent, TakeEffect::Now)
+        modes::set(&io::stdin(), &lent)
     }
 
     /// Puts the modes back, for a pause or for good.
     pub fn suspend(&mut self) {
         if std::mem::take(&mut self.is_on) && in_foreground() {
-            let _ = modes::set(&io::stdin(), &self.found, TakeEffect::Now);
+            let _ = modes::set(&io::stdin(), &self.found);
         }
     }
 
@@ -107,7 +107,7 @@ impl RawMode {
     /// # Errors
     /// When the terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
-        modes::set(&io::stdin(), &self.raw, TakeEffect::Now)?;
+        modes::set(&io::stdin(), &self.raw)?;
         self.is_on = true;
         // Whoever goes on has had what was typed ahead of it.
         unread_input::forget();
@@ -180,7 +180,7 @@ pub fn restore_on_panic() {
             let _ = io::stdout().write_all(&rescue.undo);
         }
         let _ = io::stdout().flush();
-        let _ = modes::set(&io::stdin(), &rescue.found, TakeEffect::Now);
+        let _ = modes::set(&io::stdin(), &rescue.found);
         if let Ok(mut words) = LAST_WORDS.try_lock() {
             *words = Some(panic.to_string());
         }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::libc;
 
-use super::modes::{self, TakeEffect};
+use super::modes;
 use crate::core::terminal::Modes;
 
 /// A terminal holds at most this, in bytes (Linux: 4096, one of them for the end of a line).
@@ -52,7 +52,7 @@ pub(super) fn give(found: &Modes) {
     }
     typed.extend(take_waiting());
     // Of more than it holds the middle would be lost: a command that nobody wrote.
-    if typed.len() > HELD || modes::set(&stdin, &quiet(found), TakeEffect::Now).is_err() {
+    if typed.len() > HELD || modes::set(&stdin, &quiet(found)).is_err() {
         return;
     }
     for byte in &typed {

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use hopty::core::terminal::{Modes, Size};
-use hopty::pty::open::{Pty, with_slave};
+use hopty::pty::open::Pty;
 use hopty::pty::spawn::spawn_leader;
 use hopty::screen::{Screen, TerminalIdentity, reply};
 use hopty::tty::modes;
@@ -190,18 +190,12 @@ impl Term {
 
     /// The terminal's modes (termios) now.
     pub fn modes(&self) -> Modes {
-        let mut found = None;
-        with_slave(&self.pty, |slave| {
-            found = Some(modes::read(slave)?);
-            Ok(())
-        })
-        .unwrap();
-        found.unwrap()
+        modes::read(&self.pty.open_slave().unwrap()).unwrap()
     }
 
     /// Sets the terminal's modes, as a person would with `stty`.
     pub fn set_modes(&self, wanted: &Modes) {
-        with_slave(&self.pty, |slave| modes::set(slave, wanted, modes::TakeEffect::Now)).unwrap();
+        modes::set(&self.pty.open_slave().unwrap(), wanted).unwrap();
     }
 
     /// That the terminal is whole: its modes as they were found, nothing left on.

@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use hopty::core::terminal::{Modes, Size};
 use hopty::ipc::frame::{Frame, tag};
 use hopty::ipc::stream::{ConnectionState, FrameStream};
-use hopty::pty::open::{Pty, with_slave};
-use hopty::tty::modes::{self, TakeEffect};
+use hopty::pty::open::Pty;
+use hopty::tty::modes;
 use serde_json::json;
 
 use super::support::claude::hopty;
@@ -203,23 +203,17 @@ fn a_client_that_dies_in_the_middle_leaves_the_modes_to_whoever_has_them() {
         detached(&world, "exec cat");
         let host = world.host_pid();
         let pty = Pty::open(Size::cells(80, 24)).unwrap();
-        let mut found = None;
-        with_slave(&pty, |slave| {
-            found = Some(modes::read(slave)?);
-            Ok(())
-        })
-        .unwrap();
-        let found = found.unwrap();
+        let found = modes::read(&pty.open_slave().unwrap()).unwrap();
         let raw = Modes { lflag: 0, ..found.clone() };
         let of_shell = Modes { lflag: found.lflag & !u64::from(nix::libc::ECHO), ..found.clone() };
         let terminal = slave(&pty);
         let mut peer = Peer::attach(&world, Some(&found), Some(&raw));
-        modes::set(&terminal, &raw, TakeEffect::Now).unwrap();
+        modes::set(&terminal, &raw).unwrap();
         support::kill(host, nix::libc::SIGSTOP);
         peer.hand(&terminal);
         drop(peer);
         if shell_was_quicker {
-            modes::set(&terminal, &of_shell, TakeEffect::Now).unwrap();
+            modes::set(&terminal, &of_shell).unwrap();
         }
         support::kill(host, nix::libc::SIGCONT);
         support::wait_for("the client to be gone", || (world.status()["clients"] == json!([])).then_some(()));

@@ -56,19 +56,6 @@ impl CastEventKind {
         };
         known.unwrap_or(CastEventKind::Other { code, data })
     }
-
-    /// The letter that stands for it in a recording.
-    #[must_use]
-    pub fn code(&self) -> char {
-        match self {
-            CastEventKind::Output(_) => 'o',
-            CastEventKind::Input(_) => 'i',
-            CastEventKind::Resize { .. } => 'r',
-            CastEventKind::Marker(_) => 'm',
-            CastEventKind::Exit(_) => 'x',
-            CastEventKind::Other { code, .. } => *code,
-        }
-    }
 }
 
 fn side(text: &str) -> Option<u16> {

@@ -19,8 +19,5 @@ pub use header::{CastHeader, CastTheme};
 pub use reader::{CastError, CastFault, CastReader};
 pub use writer::CastWriter;
 
-/// The media type of a recording.
-pub const CAST_MEDIA_TYPE: &str = "application/x-asciicast";
-
 /// The beginning of the comment that holds the exact bytes of the event before it.
 const RAW_COMMENT: &str = "#hopty {\"raw\":\"";

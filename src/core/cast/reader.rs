@@ -149,12 +149,6 @@ impl CastReader {
         self.header.as_ref()
     }
 
-    /// The number of the line that was read last, from 1; 0 before the first.
-    #[must_use]
-    pub fn line(&self) -> u64 {
-        self.line
-    }
-
     /// How many bytes wait for the rest of their line.
     #[cfg(test)]
     pub(super) fn bytes_held(&self) -> usize {

@@ -138,19 +138,6 @@ impl CodeDigest {
         self.0.extend(other.0);
     }
 
-    /// Whether nothing runs code.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// One SHA-256 over all keys, in lower-case hexadecimal.
-    #[must_use]
-    pub fn hash(&self) -> String {
-        let lines: String = self.0.iter().map(|(key, value)| format!("{key:?} {value}\n")).collect();
-        sha(&lines)
-    }
-
     /// What differs in `later`: `FILE: KEY`, in order, each with what happened to it. Empty when nothing that
     /// runs code changed.
     #[must_use]
@@ -359,10 +346,8 @@ mod tests {
         let a = r#"{"model":"x","hooks":{"Stop":[{"a":1,"b":2}],"PreToolUse":[]}}"#;
         let b = "{ \"hooks\": {\"PreToolUse\": [],\n \"Stop\": [{\"b\":2, \"a\":1}]} }";
         assert_eq!(settings(a), settings(b));
-        assert_eq!(settings(a).hash(), settings(b).hash());
         assert_eq!(changes(a, &b.replace("\"b\":2", "\"b\":3")), ["settings.json: hooks changed"]);
         assert_eq!(changes(a, "{}"), ["settings.json: hooks removed"]);
-        assert_ne!(settings(a).hash(), settings("{}").hash());
     }
 
     #[test]

@@ -52,7 +52,6 @@ impl TaskStatus {
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     all: Vec<Task>,
-    forgotten: u64,
 }
 
 impl Tasks {
@@ -60,12 +59,6 @@ impl Tasks {
     #[must_use]
     pub fn all(&self) -> &[Task] {
         &self.all
-    }
-
-    /// How many entries were dropped because the list was full.
-    #[must_use]
-    pub fn forgotten(&self) -> u64 {
-        self.forgotten
     }
 
     /// Takes the answer of the tool `name` that was called with `input`. Failed calls must not be given.
@@ -129,7 +122,6 @@ impl Tasks {
         if self.all.len() >= TASK_CAP {
             let victim = self.all.iter().position(|task| task.status == TaskStatus::Completed).unwrap_or(0);
             self.all.remove(victim);
-            self.forgotten += 1;
         }
         self.all.push(Task { id: id.to_owned(), subject: cut_words(subject, 300).to_owned(), status });
     }
@@ -212,7 +204,6 @@ mod tests {
         create(&mut tasks, TASK_CAP);
         create(&mut tasks, TASK_CAP + 1);
         assert_eq!(tasks.all().len(), TASK_CAP);
-        assert_eq!(tasks.forgotten(), 2);
         assert!(!tasks.all().iter().any(|t| t.id == "700" || t.id == "0"));
         assert!(tasks.all().iter().any(|t| t.id == "1"));
     }

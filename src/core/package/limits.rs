@@ -33,13 +33,3 @@ impl Default for PackageLimits {
         }
     }
 }
-
-impl PackageLimits {
-    /// The same, with another limit for all files together, in bytes.
-    #[must_use]
-    pub fn with_total(mut self, bytes: u64) -> Self {
-        self.total_bytes = bytes;
-        self.file_bytes = bytes;
-        self
-    }
-}

@@ -82,12 +82,6 @@ impl PackageName {
         &self.0
     }
 
-    /// The name without a directory before it; `None` if it is not below that.
-    #[must_use]
-    pub fn below(&self, dir: &str) -> Option<&str> {
-        self.0.strip_prefix(dir)?.strip_prefix('/')
-    }
-
     /// The names of the directories above it, the nearest first.
     pub(super) fn directories(&self) -> impl Iterator<Item = &str> {
         std::iter::successors(Some(self.0.as_str()), |path| path.rsplit_once('/').map(|(dir, _)| dir)).skip(1)
@@ -132,6 +126,5 @@ mod tests {
     fn its_directories_are_those_above_it() {
         let name = PackageName::parse("a/b/c").unwrap();
         assert_eq!(name.directories().collect::<Vec<_>>(), ["a/b", "a"]);
-        assert_eq!((name.below("a"), name.below("a/b"), name.below("b")), (Some("b/c"), Some("c"), None));
     }
 }

@@ -649,45 +649,6 @@ pub struct HookCommand {
     pub payload: Vec<(String, TapeText)>,
 }
 
-/// What an `Output` writes, by the end of its path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputKind {
-    /// An animated picture. VHS writes one for every ending that it does not know.
-    Gif,
-    /// A video.
-    Mp4,
-    /// A video.
-    Webm,
-    /// The screen as text after every command.
-    Text,
-    /// A directory of pictures, one a frame.
-    Frames,
-    /// A recording for asciinema; a GIF in VHS.
-    Cast,
-    /// An animated SVG; a GIF in VHS.
-    Svg,
-    /// A page with a player; a GIF in VHS.
-    Html,
-}
-
-impl OutputKind {
-    /// What is written to this path.
-    #[must_use]
-    pub fn of(path: &str) -> OutputKind {
-        let end = super::parser::extension(path);
-        match end.to_ascii_lowercase().as_str() {
-            ".mp4" => OutputKind::Mp4,
-            ".webm" => OutputKind::Webm,
-            ".txt" | ".ascii" | ".test" => OutputKind::Text,
-            ".png" | "" => OutputKind::Frames,
-            ".cast" => OutputKind::Cast,
-            ".svg" => OutputKind::Svg,
-            ".html" => OutputKind::Html,
-            _ => OutputKind::Gif,
-        }
-    }
-}
-
 impl TapeCommand {
     /// Whether settings may still follow it: `Set`, `Output` and `Require`.
     #[must_use]

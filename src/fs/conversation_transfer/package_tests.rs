@@ -235,7 +235,7 @@ fn a_package_that_is_cut_or_changed_leaves_nothing() {
     }
     assert!(!to.paths.claude.exists());
     assert!(PackageReader::open(package.as_slice(), &PackageLimits::default()).unwrap().verify().is_ok());
-    let limits = PackageLimits::default().with_total(100);
+    let limits = PackageLimits { total_bytes: 100, file_bytes: 100, ..PackageLimits::default() };
     let (transfers, _) = Transfers::begin(&to.paths, &|_| None).unwrap();
     let refused = transfers.unpack(package.as_slice(), &limits).unwrap_err();
     assert!(refused.to_string().contains("at most 100"), "{refused}");

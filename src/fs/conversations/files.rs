@@ -138,12 +138,6 @@ impl ConversationFiles {
         Ok(found)
     }
 
-    /// The bytes of all of them.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.state.bytes).sum()
-    }
-
     fn add(&mut self, claude: &Path, path: PathBuf, role: FileRole, depth: usize) -> io::Result<()> {
         let meta = match std::fs::symlink_metadata(&path) {
             Ok(meta) => meta,
@@ -290,10 +284,7 @@ pub(in crate::fs) mod tests {
         assert_eq!(listed, names);
         assert_eq!(found.odd, [paths.claude.join(format!("projects/-p/{id}/link"))]);
         assert!(found.dirs.contains(&paths.claude.join(format!("projects/-p/{id}/empty"))));
-        assert_eq!(
-            found.bytes(),
-            found.files.iter().map(|f| std::fs::metadata(&f.path).unwrap().len()).sum::<u64>()
-        );
+        assert!(found.files.iter().all(|f| f.state.bytes == std::fs::metadata(&f.path).unwrap().len()));
         let hostile = ConversationFiles::of(&paths, &transcript, Some("../projects/-p/agent-a2")).unwrap();
         assert!(hostile.files.iter().all(|file| file.role != FileRole::Plan));
         // Of many conversations of one folder, its old sub-agents are looked through once.

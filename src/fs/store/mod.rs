@@ -189,12 +189,6 @@ impl Store {
         self.manifests.take_notices()
     }
 
-    /// The channels that have a manifest.
-    #[must_use]
-    pub fn channels(&self) -> Vec<Channel> {
-        self.manifests.channels()
-    }
-
     /// Saves a handoff as the current one of its channel. Old records are deleted afterwards.
     ///
     /// # Errors

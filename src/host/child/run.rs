@@ -26,7 +26,7 @@ use crate::sys::clock::Clock;
 use crate::sys::fd::read_some;
 use crate::sys::memory;
 use crate::sys::outbuf::OutBuf;
-use crate::tty::modes::{self, TakeEffect};
+use crate::tty::modes;
 
 /// Bytes waiting for the child above which keys are no longer read, so that the keyboard waits.
 pub(in crate::host) const INPUT_HIGH: usize = 1 << 18;
@@ -339,9 +339,7 @@ impl Child {
         // Open until the program runs: without a slave the master reports an end.
         let slave = pty.open_slave()?;
         if let Some(found) = start.found {
-            typeahead_feed::put(&pty, found, start.typed, |wanted| {
-                modes::set(&slave, wanted, TakeEffect::Now)
-            })?;
+            typeahead_feed::put(&pty, found, start.typed, |wanted| modes::set(&slave, wanted))?;
         }
         let pid = self.processes.start(&pty, &start.program)?;
         let term = self.term();

@@ -14,7 +14,7 @@ use crate::pty::open::Pty;
 use crate::sys::fd::{read_some, set_nonblocking};
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{Interest, wait_for};
-use crate::tty::modes::{self, TakeEffect};
+use crate::tty::modes;
 use crate::tty::unread_input::HELD;
 
 /// Whose input a run has not read yet.
@@ -75,7 +75,7 @@ fn take(pty: &Pty) -> io::Result<Vec<u8>> {
         all.cc.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0);
     }
     let mut unread = Vec::new();
-    let read = modes::set(&slave, &all, TakeEffect::Now).and_then(|()| {
+    let read = modes::set(&slave, &all).and_then(|()| {
         let mut buf = [0; HELD + 1];
         while let Some(n @ 1..) = read_some(&slave, &mut buf)? {
             unread.extend_from_slice(&buf[..n]);

@@ -34,7 +34,6 @@ pub struct TapeRedactions {
     /// `Set Redact` of the tape.
     rules: Vec<(Regex, String)>,
     pids: Vec<u32>,
-    keeps_volatile: bool,
 }
 
 /// How much is redacted.
@@ -88,13 +87,6 @@ impl TapeRedactions {
     /// ignored: they are likely to be something else.
     pub fn add_pids(&mut self, pids: impl IntoIterator<Item = u32>) {
         self.pids.extend(pids.into_iter().filter(|pid| *pid >= 100));
-    }
-
-    /// From here on snapshots keep times, dates, ports, process ids, UUIDs and versions.
-    #[must_use]
-    pub fn keep_volatile(mut self) -> TapeRedactions {
-        self.keeps_volatile = true;
-        self
     }
 
     /// A text for a report, of one or more lines.
@@ -272,7 +264,7 @@ impl TapeRedactions {
             }
         }
         self.find_literals(line, &mut found);
-        if depth == Depth::Snapshot && !self.keeps_volatile {
+        if depth == Depth::Snapshot {
             volatile::find(line, &self.pids, |range, with| add(&mut found, range, with));
         }
         found.sort_by_key(|part| part.range.start);
@@ -394,7 +386,6 @@ mod tests {
         let screen = copy(40, "at 12:00:01");
         assert_eq!(redactions.screen(&screen).text_rows()[0], "at 12:00:01");
         assert_eq!(redactions.snapshot_screen(&screen).text_rows()[0], "at [TIME]");
-        assert_eq!(redactions.keep_volatile().snapshot_screen(&screen).text_rows()[0], "at 12:00:01");
     }
 
     #[test]

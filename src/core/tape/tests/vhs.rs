@@ -103,11 +103,6 @@ fn outputs_name_their_format() {
     is_wrong("Output /tmp/a.gif", &[(1, 1)]);
     is_wrong("Output ~/a.gif", &[(1, 1)]);
     is_wrong("Output", &[(1, 1)]);
-    assert_eq!(OutputKind::of("a/b.GIF"), OutputKind::Gif);
-    assert_eq!(OutputKind::of("a.ascii"), OutputKind::Text);
-    assert_eq!(OutputKind::of("a.b/"), OutputKind::Frames);
-    assert_eq!(OutputKind::of("a.cast"), OutputKind::Cast);
-    assert_eq!(OutputKind::of("a.odd"), OutputKind::Gif);
 }
 
 #[test]
