@@ -4,7 +4,7 @@ use super::action::{Action, DecisionKind, HookAnswer, RestartBy};
 use super::conversation_state::ConversationState;
 use super::delivery::PromptDelivery;
 use super::event::{AgentStatus, HookFacts, StartSource};
-use super::levels::{LevelWatch, StartLevel};
+use super::level_watch::{LevelWatch, StartLevel};
 use super::phase::{Phase, StopFor, StopStep};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -64,7 +64,7 @@ impl Supervisor {
     }
 
     /// `anew`: a person began other work with it.
-    pub(super) fn change_conversation(
+    fn change_conversation(
         &mut self,
         step: &mut EventStep<'_>,
         id: ConversationId,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction};
-use super::levels::LevelWatch;
+use super::level_watch::LevelWatch;
 use super::limits::LimitWait;
 use super::phase::StartKind;
 use super::policy::Policy;

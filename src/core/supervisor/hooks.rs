@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
-use super::person::WAITS_SINCE;
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
+use super::safe_point::WAITS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::handoff::operation::Cut;

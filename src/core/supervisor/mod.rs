@@ -12,12 +12,12 @@
 //! | `step` | one event on its way through the parts: the moment, its line, the actions and decisions so far |
 //! | `exit_table` | why a child ended: one table |
 //! | `session_facts`, `run_state`, `conversation_state` | the parts that live as long as the session, a run, a conversation |
-//! | `conversation_chain`, `budget`, `crash_guard`, `permission_mode`, `progress`, `key_hold` | parts of the session: conversations before, restarts, deaths, the permission mode, the work's progress, who gets what a person types |
+//! | `level_watch`, `question`, `progress` | parts of the conversation: the context usage and its levels, the question that is put to a person first, in mode `ask`, whether hand-overs bring anything |
+//! | `conversation_chain`, `budget`, `crash_guard`, `permission_mode`, `person`, `key_hold` | parts of the session: conversations before, restarts, deaths, the permission mode, who is there and who gets what is typed |
 //! | `run` | one life of the child: spawn, start, keys, Ctrl+C, passed signals |
 //! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
-//! | `levels`, `compaction` | the context usage and what crossing a level asks for, Claude's own compaction |
-//! | `question` | the question that is put to a person first, in mode `ask` |
-//! | `restart_signal`, `request`, `safe_point`, `person` | a request, by a signal file too, and the way back; its safe point, Claude's own words before it, somebody who is there |
+//! | `levels`, `compaction` | what crossing a level asks for, Claude's own compaction |
+//! | `restart_signal`, `request`, `safe_point` | a request, by a signal file too, and the way back; its safe point, Claude's own words before it, somebody who is there |
 //! | `saving` | from the safe point to a handoff on disk |
 //! | `stopping` | from SIGTERM to the end, and what follows a crash |
 //! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
@@ -42,6 +42,7 @@ pub mod handover_step;
 mod hooks;
 mod key_class;
 mod key_hold;
+mod level_watch;
 mod levels;
 pub mod limits;
 pub mod next_handover;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::levels::threshold_words;
+use super::level_watch::threshold_words;
 use super::phase::{Phase, RestartRequest, StopFor};
 use super::question::HandoverQuestion;
 use super::{Agent, Supervisor, Turn};

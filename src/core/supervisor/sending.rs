@@ -335,10 +335,7 @@ impl Supervisor {
     /// Ctrl+C while keys are held for a submission: the person wins, and gets the box back without our text.
     pub(super) fn submit_interrupted(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = &self.sending else { return };
-        if !matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
-            return;
-        }
-        if !sending.is_typed() {
+        if !sending.is_typed() || !matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
             return;
         }
         let entered = sending.was_entered();
