@@ -111,14 +111,7 @@ impl Host {
                 }
             }
             let room = self.terminals.have_room(&self.control);
-            if let Some(run) = &self.child.run {
-                match (room && !run.at_end && run.away.is_none(), run.input.is_empty()) {
-                    (true, true) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Read),
-                    (true, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Both),
-                    (false, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Write),
-                    (false, true) => {}
-                }
-            }
+            self.child.register(&mut set, room);
             let typing_waits = self.typing_waits();
             self.terminals.watch(&mut set, typing_waits);
             let known = self.known_connections();
@@ -151,13 +144,13 @@ impl Host {
     /// Before a long wait: returns the memory that only a run's start or a request needed, when everybody has
     /// left. Without it 200 sessions at rest need 120 KiB more each after `hopty ls` (`cargo bench --bench fleet`).
     fn tidy_up(&mut self, now: Stamp) {
-        let began = self.child.run.as_ref().is_some_and(|run| !run.tidied);
+        let began = self.child.is_untidied();
         let left = self.turns.used_stack && self.control.is_empty();
         if !(began || left) || self.deadline(now).is_some_and(|at| at < now.after(LONG_MS)) {
             return;
         }
         if let Some(run) = &mut self.child.run {
-            run.tidied = true;
+            run.tidied();
         }
         memory::give_back();
         memory::give_back_stack();
@@ -176,9 +169,6 @@ impl Host {
         now: Stamp,
     ) -> impl IntoIterator<Item = (&'static str, Option<Stamp>)> + use<> {
         let supervisor = &self.recorder.supervisor;
-        // Without a model, or while the output is muted, terminals show nothing new.
-        let shown = self.child.run.as_ref().filter(|run| run.muted.is_none());
-        let shown = shown.map(|run| (run.number, run.model.revision()));
         [
             ("supervisor", supervisor.next_deadline()),
             ("held keys", self.keyboard.held.deadline()),
@@ -187,13 +177,13 @@ impl Host {
             ("resting reader", self.jobs.reader_rests_at(self.observer.scan_began())),
             ("record", self.control.hooks.record_deadline()),
             ("turn", self.observer.turn_deadline(supervisor.turn_is_cut(), self.child.quiet_from(), now)),
-            ("unread input", self.unread_deadline(now)),
+            ("unread input", self.child.unread_deadline(now).filter(|_| self.is_typing())),
             ("waits", self.control.waits.deadline(now)),
             ("sends", self.keyboard.sends_deadline(now)),
             ("run", self.child.deadline(now)),
             ("connection", self.control.deadline(&self.known_connections())),
-            ("terminals", self.terminals.deadline(shown, &self.control)),
-            ("segment", self.child.run.as_ref().and_then(|run| run.segment.deadline())),
+            ("terminals", self.terminals.deadline(self.child.shown_revision(), &self.control)),
+            ("segment", self.child.segment_deadline()),
             ("goodbye", self.turns.goodbye.filter(|at| *at > now)),
             ("asks", self.turns.goodbye.and_then(|_| self.control.farewell_deadline(now))),
             ("socket", self.control.rebind_deadline()),
@@ -233,7 +223,7 @@ impl Host {
                 }
                 libc::SIGUSR1 => {
                     fault_injection::panic_at("loop");
-                    self.rebind();
+                    self.jobs.restore_socket(self.session.restore_order(self.jobs.journal.journal_id()));
                 }
                 _ => {}
             }
@@ -266,7 +256,7 @@ impl Host {
         self.type_behind();
         self.type_sends();
         if self.control.take_rebind(self.clock.now()) {
-            self.rebind();
+            self.jobs.restore_socket(self.session.restore_order(self.jobs.journal.journal_id()));
         }
         if self.jobs.session_file.deadline().is_some_and(|at| at <= self.clock.now()) {
             self.write_session_file();

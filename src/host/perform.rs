@@ -1,7 +1,9 @@
 //! Performs every action of the supervisor. Nothing is decided here.
 
+use serde_json::json;
+
 use super::child::LaunchPlan;
-use super::control::OpenHookCall;
+use super::control::{OpenHookCall, picture, restart_outcome};
 use super::jobs::RestartReason;
 use super::keyboard::paste;
 use super::session_exit::HostExit;
@@ -13,7 +15,6 @@ use crate::core::config::{Reap, RestartMode};
 use crate::core::supervisor::action::{Action, Decision, DecisionKind, SignalTarget, Typing};
 use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::screen_facts::PromptBox;
-use crate::ipc::answers::RestartAnswer;
 use crate::sys::clock;
 
 impl Host {
@@ -144,7 +145,7 @@ impl Host {
             self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };
         }
         if decision.kind == K::RunEnded {
-            let ours = self.child.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Ours);
+            let ours = self.child.facts().is_some_and(|facts| facts.prompt == PromptBox::Ours);
             if self.session.is_claude() && self.keyboard.would_lose_draft(self.phase(), ours) {
                 let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
                 self.keyboard.draft.save(shown.as_ref());
@@ -170,45 +171,26 @@ impl Host {
                 }
             }
             K::DeliverySubmitted => {
-                let (handoff, conversation) = (decision.handoff.clone(), decision.conversation.clone());
-                self.control.settle_restarts(&Ok(RestartAnswer { handoff, conversation }), now);
                 self.keyboard.carried.submitted(decision.conversation.as_ref());
                 self.tell_carried();
                 self.jobs.compress_transcripts();
             }
-            K::RestartCancelled | K::DeliveryFailed | K::SessionEnded => {
-                self.control.settle_restarts(&Err(decision.sentence.clone()), now);
-                if decision.kind == K::RestartCancelled {
-                    // The prompts are still in the queue of the Claude that continues.
-                    self.keyboard.carried.forget_queued();
-                } else {
-                    self.jobs.compress_transcripts();
-                }
+            // The prompts are still in the queue of the Claude that continues.
+            K::RestartCancelled => self.keyboard.carried.forget_queued(),
+            K::DeliveryFailed | K::SessionEnded => self.jobs.compress_transcripts(),
+            K::RunSpawned if self.session.launch.detached || self.recorder.supervisor.run() > 1 => {
+                self.write_session_file();
             }
-            K::RunSpawned => {
-                if self.session.launch.detached || self.recorder.supervisor.run() > 1 {
-                    self.write_session_file();
-                } else {
-                    self.jobs.session_file.write_soon(now);
-                }
-                if !self.phase().is_delivering() {
-                    // No prompt follows, so there is nothing else to wait for.
-                    let conversation = decision.conversation.clone();
-                    let done = RestartAnswer { handoff: None, conversation };
-                    self.control.settle_restarts(&Ok(done), now);
-                }
-            }
-            // The new run has died: later prompts are not the requested one.
-            K::RunEnded if matches!(self.phase(), Phase::Cooling { .. }) => {
-                self.control.settle_restarts(&Err(decision.sentence.clone()), now);
-            }
+            K::RunSpawned => self.jobs.session_file.write_soon(now),
             K::RunHeld => {
-                self.control.settle_restarts(&Err(decision.sentence.clone()), now);
                 self.print_held();
                 self.write_session_file();
             }
             K::ConversationChanged => self.write_session_file(),
             _ => {}
+        }
+        if let Some(outcome) = restart_outcome(decision, self.recorder.supervisor.phase()) {
+            self.control.settle_restarts(&outcome, now);
         }
     }
 
@@ -248,7 +230,14 @@ impl Host {
         self.write_session_file();
         self.jobs.journal.flush(LAST_WRITES);
         let attached = self.terminals.clients().next().is_some();
-        self.keep_last_screen(attached);
+        // The last screen often shows why the program ended: `hopty screen` has it if nobody was watching.
+        if attached {
+            self.jobs.journal.remove_file(self.session.last_screen());
+        } else {
+            let model = self.child.run.as_mut().map(|run| &mut run.model);
+            let picture = json!(picture::picture_of(model, 0)).to_string().into_bytes();
+            self.jobs.journal.put_file(self.session.last_screen(), picture);
+        }
         self.on_terminals(|terminals, scene| terminals.disconnect_all(message.as_deref(), scene));
     }
 }

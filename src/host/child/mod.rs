@@ -27,14 +27,21 @@ mod screen_reader;
 mod segment_refresh;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::AsFd;
+
+use nix::libc::SIGWINCH;
 
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::screen_mark::ScreenMark;
+use crate::core::status_segment::SegmentGist;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Event;
+use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
+use crate::host::event_loop::PollToken;
 use crate::host::start::Lent;
+use crate::sys::poll::{Interest, PollSet};
 use launching::Launching;
 use processes::System;
 use screen_reader::ScreenRules;
@@ -43,7 +50,9 @@ pub(super) use command::ArgumentSources;
 pub(super) use guarded_screen::GuardedScreen;
 pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchPlan, LaunchStep, Site};
 pub(super) use processes::Processes;
-pub(super) use run::{ChildRun, INPUT_HIGH, InputModes, RunStart};
+use run::INPUT_HIGH;
+
+pub(super) use run::{ChildRun, InputModes, RunStart};
 pub(super) use screen_model::ScreenModel;
 use screen_reader::LOOK_MS;
 
@@ -90,6 +99,63 @@ impl Child {
         self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok())
     }
 
+    /// Watches the master: for output while there is room for it, and for what waits to be written.
+    pub fn register<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, room: bool) {
+        let Some(run) = &self.run else { return };
+        match (room && run.may_have_output(), run.input.is_empty()) {
+            (true, true) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Read),
+            (true, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Both),
+            (false, false) => set.add(PollToken::Master, run.pty.as_fd(), Interest::Write),
+            (false, true) => {}
+        }
+    }
+
+    /// The facts of the screen, as the supervisor knows them.
+    pub fn facts(&self) -> Option<&ScreenFacts> {
+        self.run.as_ref().map(|run| &run.facts)
+    }
+
+    /// Run and revision of what terminals show; `None` without a run, or while its output is muted.
+    pub fn shown_revision(&self) -> Option<(u32, u64)> {
+        let run = self.run.as_ref().filter(|run| !run.is_muted())?;
+        Some((run.number, run.model.revision()))
+    }
+
+    /// Whether so much typed input waits that no more keys are read.
+    pub fn input_is_full(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.input.len() > INPUT_HIGH)
+    }
+
+    /// Whether the memory that only the run's start needed was not freed yet.
+    pub fn is_untidied(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| !run.is_tidied())
+    }
+
+    /// The session has this size.
+    pub fn resize_terminal(&self, size: Size) {
+        if let Some(run) = &self.run {
+            let _ = run.pty.resize(size);
+        }
+    }
+
+    /// Asks the program to draw anew.
+    pub fn ask_redraw(&self) {
+        if let Some(run) = &self.run {
+            let _ = run.pty.signal_foreground(Signal(SIGWINCH));
+        }
+    }
+
+    /// Claude has asked for the segment and was told this.
+    pub fn tell_segment(&mut self, gist: SegmentGist) {
+        if let Some(run) = &mut self.run {
+            run.segment.tell(gist);
+        }
+    }
+
+    pub fn segment_deadline(&self) -> Option<Stamp> {
+        self.run.as_ref().and_then(|run| run.segment.deadline())
+    }
+
     /// The next deadline of the run.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         self.run.as_ref().and_then(|run| run.deadline(now))
@@ -107,7 +173,7 @@ impl Child {
 
     /// The run that takes what is typed.
     pub fn takes_typing(&self) -> Option<u32> {
-        self.run.as_ref().filter(|run| !run.at_end && run.muted.is_none()).map(|run| run.number)
+        self.run.as_ref().filter(|run| run.takes_typing()).map(|run| run.number)
     }
 
     /// Whether there was output a moment ago.

@@ -39,40 +39,40 @@ const AWAY_MS: u64 = 200;
 #[derive(Debug)]
 pub(in crate::host) struct ChildRun {
     pub number: u32,
-    pub pid: i32,
-    pub pty: Pty,
-    pub input: OutBuf,
+    pub(super) pid: i32,
+    pub(super) pty: Pty,
+    pub(super) input: OutBuf,
     pub model: ScreenModel,
     pub size: Size,
     /// The terminal that the child was started for.
-    pub kind: Capabilities,
+    pub(super) kind: Capabilities,
     /// The master has no more output.
-    pub at_end: bool,
+    pub(super) at_end: bool,
     /// The child lives and has closed its terminal: when to check whether a process has opened it again.
-    pub away: Option<Stamp>,
+    pub(super) away: Option<Stamp>,
     /// The child has ended; when, and how.
     pub(super) ended: Option<(Stamp, ProcessEnd)>,
     /// How it ended, once reported: another process may have its pid by now.
-    pub end: Option<ProcessEnd>,
+    pub(super) end: Option<ProcessEnd>,
     /// The output is muted, from a stop for a restart on; with the sequences that undo the modes set at that
     /// time.
-    pub muted: Option<Vec<u8>>,
+    pub(super) muted: Option<Vec<u8>>,
     /// The lines that stay on the terminal above the next run, if they are not all that the screen shows.
-    pub above: Option<Vec<u8>>,
-    pub facts: ScreenFacts,
+    pub(super) above: Option<Vec<u8>>,
+    pub(super) facts: ScreenFacts,
     /// The first line of the dialog that the screen showed last.
-    pub dialog_title: Option<String>,
+    pub(super) dialog_title: Option<String>,
     /// What its status line shows of hopty's segment.
-    pub segment: SegmentRefresh,
-    pub seen: u64,
-    pub looked: Stamp,
+    pub(super) segment: SegmentRefresh,
+    pub(super) seen: u64,
+    pub(super) looked: Stamp,
     /// When the screen last changed, and its revision at that time.
-    pub changed: Stamp,
+    pub(super) changed: Stamp,
     revision: u64,
     pub(super) descendants: Descendants,
-    pub unread: UnreadInput,
+    pub(super) unread: UnreadInput,
     /// The memory that only its start needed was freed.
-    pub tidied: bool,
+    tidied: bool,
 }
 
 /// Output that was just read, with its chunk.
@@ -200,6 +200,30 @@ impl ChildRun {
         if self.input.is_empty() {
             self.unread.begin(&self.pty);
         }
+    }
+
+    /// Whether it may write.
+    pub(super) fn may_have_output(&self) -> bool {
+        !self.at_end && self.away.is_none()
+    }
+
+    /// Whether it gets what people type.
+    pub(super) fn takes_typing(&self) -> bool {
+        !self.at_end && !self.is_muted()
+    }
+
+    /// Whether its output is muted.
+    pub fn is_muted(&self) -> bool {
+        self.muted.is_some()
+    }
+
+    /// The memory that only its start needed was freed.
+    pub fn tidied(&mut self) {
+        self.tidied = true;
+    }
+
+    pub(super) fn is_tidied(&self) -> bool {
+        self.tidied
     }
 
     /// Whether it has read everything that was typed.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Control;
 use super::connection::ASKS_MS;
+use crate::core::supervisor::action::{Decision, DecisionKind};
+use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use crate::ipc::answers::RestartAnswer;
 use crate::ipc::message::{Code, Failure, error_line, ok_line};
@@ -99,5 +101,68 @@ impl Control {
             };
             self.send(id, &line, now);
         }
+    }
+}
+
+/// What came of a restart with this decision, after which the session is in this phase: what the new
+/// conversation got, or why there is none. `None`: it is not over.
+pub(in crate::host) fn restart_outcome(
+    decision: &Decision,
+    phase: &Phase,
+) -> Option<Result<RestartAnswer, String>> {
+    let done = |handoff| Ok(RestartAnswer { handoff, conversation: decision.conversation.clone() });
+    match decision.kind {
+        DecisionKind::DeliverySubmitted => Some(done(decision.handoff.clone())),
+        // No prompt follows, so there is nothing else to wait for.
+        DecisionKind::RunSpawned if !phase.is_delivering() => Some(done(None)),
+        // The new run has died: later prompts are not the requested one.
+        DecisionKind::RunEnded if !matches!(phase, Phase::Cooling { .. }) => None,
+        DecisionKind::RunEnded
+        | DecisionKind::RestartCancelled
+        | DecisionKind::DeliveryFailed
+        | DecisionKind::RunHeld
+        | DecisionKind::SessionEnded => Some(Err(decision.sentence.clone())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::HandoffId;
+    use crate::core::supervisor::phase::{RunPlan, StartKind};
+
+    #[test]
+    fn a_restart_is_over_with_its_prompt_its_run_or_its_failure() {
+        let id: HandoffId = "HO-20261126-101112-0123abcd".parse().unwrap();
+        let decision = |kind| Decision {
+            kind,
+            run: 2,
+            by: None,
+            level: None,
+            handoff: Some(id.clone()),
+            conversation: None,
+            cause: None,
+            sentence: "why".to_owned(),
+            because: Vec::new(),
+        };
+        let plan = RunPlan {
+            start: StartKind::Fresh,
+            conversation: None,
+            handoff: None,
+            dir: None,
+            draft: false,
+            carries: None,
+        };
+        let cooling = Phase::Cooling { until: Stamp(0), plan, code: 0, held: Vec::new() };
+        let outcome = |kind, phase: &Phase| restart_outcome(&decision(kind), phase);
+        let done = |handoff| Some(Ok(RestartAnswer { handoff, conversation: None }));
+        let failed = Some(Err("why".to_owned()));
+        assert_eq!(outcome(DecisionKind::DeliverySubmitted, &Phase::Running), done(Some(id.clone())));
+        assert_eq!(outcome(DecisionKind::RunSpawned, &Phase::Running), done(None));
+        assert_eq!(outcome(DecisionKind::RunEnded, &Phase::Running), None, "the next one follows");
+        assert_eq!(outcome(DecisionKind::RunEnded, &cooling), failed);
+        assert_eq!(outcome(DecisionKind::RestartCancelled, &Phase::Running), failed);
+        assert_eq!(outcome(DecisionKind::LevelCrossed, &Phase::Running), None);
     }
 }

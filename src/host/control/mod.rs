@@ -45,6 +45,7 @@ use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use answers::OwedAnswers;
 use waits::Waits;
 
+pub(super) use answers::restart_outcome;
 pub(super) use connection::Connection;
 pub(super) use listener::TURN;
 pub(super) use unanswered_hooks::{HookCalls, OpenHookCall};

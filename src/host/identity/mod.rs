@@ -33,7 +33,7 @@ use crate::host::start::session_dir::PrivateStateDir;
 use crate::ipc::message::{Code, Failure};
 use crate::sys::clock::Clock;
 
-pub(super) use own_files::{RestoredFiles, not_renamed, wanted_name};
+pub(super) use own_files::{RestoreOrder, RestoredFiles, not_renamed, wanted_name};
 
 /// The name, the directories and the start of the session.
 #[derive(Debug)]
@@ -89,6 +89,11 @@ impl SessionIdentity {
             session_dir: self.claim.dir.clone(),
             socket: socket.to_owned(),
         }
+    }
+
+    /// The file with the last screen of a session that nobody was watching.
+    pub fn last_screen(&self) -> PathBuf {
+        self.paths.last_screen(self.name())
     }
 
     /// Whether `record.auto` asks for a recording, which needs a directory that outlives the session.

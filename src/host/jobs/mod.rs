@@ -48,7 +48,7 @@ use crate::fs::session::SessionError;
 use crate::host::cast_recording::{CastOrder, remove_old};
 use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::PollToken;
-use crate::host::identity::RestoredFiles;
+use crate::host::identity::{RestoreOrder, RestoredFiles};
 use crate::host::observer::{FileReader, ScanOrder, ScanResult, SessionFiles};
 use crate::sys::clock::Clock;
 use crate::sys::poll::{Interest, PollSet};
@@ -275,6 +275,14 @@ impl Jobs {
         self.work(move || {
             remove_old(&paths, days);
             JobEvent::Limited(Vec::new())
+        });
+    }
+
+    /// Checks that the session can be reached, and restores what is missing for that.
+    pub fn restore_socket(&mut self, order: RestoreOrder) {
+        self.write_launch(move || {
+            let (restored, listener) = order.run_with_socket();
+            JobEvent::Restored(Box::new(restored), listener)
         });
     }
 

@@ -115,15 +115,6 @@ impl Host {
         }
         self.observer.scan_all();
     }
-
-    /// Has a thread check that the session can be reached, and restore what is missing for that.
-    pub(in crate::host) fn rebind(&mut self) {
-        let order = self.session.restore_order(self.jobs.journal.journal_id());
-        self.jobs.write_launch(move || {
-            let (restored, listener) = order.run_with_socket();
-            JobEvent::Restored(Box::new(restored), listener)
-        });
-    }
 }
 
 /// The journal.
@@ -202,7 +193,7 @@ impl Host {
             |id: &HandoffId, status: HandoffUse| HandoffStatus { id: id.clone(), status: status.into() };
         let active = supervisor.active_handoff().map(|id| handoff(id, HandoffUse::Active));
         let consumed = || self.jobs.lineage.predecessor.as_ref().map(|id| handoff(id, HandoffUse::Consumed));
-        let size = self.child.run.as_ref().map_or(self.session.launch.size, |run| run.size);
+        let size = self.child.size().unwrap_or(self.session.launch.size);
         let status = SessionStatus {
             name: self.session.claim.name.to_string(),
             labels: self.session.launch.labels.iter().map(ToString::to_string).collect(),

@@ -236,9 +236,7 @@ impl Host {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
         let segment = self.segment_of(next.as_ref());
         let (text, gist) = (segment.text(), segment.gist());
-        if let Some(run) = &mut self.child.run {
-            run.segment.tell(gist);
-        }
+        self.child.tell_segment(gist);
         text
     }
 

@@ -9,7 +9,6 @@ use crate::core::supervisor::next_handover::NextHandover;
 use crate::core::supervisor::phase::{Phase, StartKind, StopStep};
 use crate::core::supervisor::screen_facts::PromptBox;
 use crate::core::supervisor::state::SessionState;
-use crate::core::time::Stamp;
 use crate::host::Host;
 use crate::host::child::{
     ArgumentSources, ChildRun, LaunchFiles, LaunchPlan, LaunchStep, RunStart, Site, TypingNow,
@@ -258,14 +257,8 @@ impl Host {
 /// Its screen, as facts for the supervisor, and hopty's segment in it.
 impl Host {
     /// Whether hopty types into the prompt box, by a delivery or for a script.
-    fn is_typing(&self) -> bool {
+    pub(in crate::host) fn is_typing(&self) -> bool {
         self.phase().is_delivering() || self.keyboard.queue.is_submitting()
-    }
-
-    /// When to look at the screen because only it shows that the child has read what was typed. An Enter may
-    /// wait for that.
-    pub(in crate::host) fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
-        self.child.unread_deadline(now).filter(|_| self.is_typing())
     }
 
     /// Reports changes of the screen to the supervisor while they matter.
@@ -281,7 +274,7 @@ impl Host {
             || self.control.waits.for_state()
             || self.recorder.supervisor.stands_still()
             || self.recorder.supervisor.watches_mode(self.clock.now());
-        let told = self.child.run.as_ref().is_some_and(|run| run.facts.dialog.is_some());
+        let told = self.child.facts().is_some_and(|facts| facts.dialog.is_some());
         if matters || told {
             self.look_at_screen();
         }
@@ -307,7 +300,7 @@ impl Host {
 
     /// The person's draft in the prompt box, on one short line without secrets.
     pub(super) fn draft_line(&mut self) -> Option<String> {
-        let is_draft = self.child.run.as_ref().is_some_and(|run| run.facts.prompt == PromptBox::Draft);
+        let is_draft = self.child.facts().is_some_and(|facts| facts.prompt == PromptBox::Draft);
         if !is_draft || self.is_typing() || !self.session.is_claude() {
             return None;
         }
@@ -325,7 +318,7 @@ impl Host {
             now: self.clock.now(),
             prefix: config.terminal.prefix,
             unread: self.terminals.unread_notices(),
-            cols: self.child.run.as_ref().map(|run| run.size.cols),
+            cols: self.child.size().map(|size| size.cols),
         }
     }
 

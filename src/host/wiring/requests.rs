@@ -16,7 +16,7 @@ use crate::core::supervisor::sending::DRAFT;
 use crate::core::terminal::Size;
 use crate::fs::session::SessionError;
 use crate::host::Host;
-use crate::host::child::{Child, INPUT_HIGH};
+use crate::host::child::Child;
 use crate::host::control::{self, Awaited, ConnectionUse, ControlEvent, WaitOutcome, WaitScene, picture};
 use crate::host::identity::{SessionIdentity, not_renamed, wanted_name};
 use crate::host::jobs::JobEvent;
@@ -48,8 +48,7 @@ impl ConnectionUse for KnownConnections<'_> {
     }
 
     fn typing_waits(&self) -> bool {
-        let unread = self.child.run.as_ref().is_some_and(|run| run.input.len() > INPUT_HIGH);
-        self.keyboard.held.is_full() || unread
+        self.keyboard.held.is_full() || self.child.input_is_full()
     }
 
     fn is_quiet(&self, id: u64) -> bool {

@@ -3,8 +3,7 @@
 
 use std::collections::VecDeque;
 
-use nix::libc::{SIGCONT, SIGWINCH};
-use serde_json::json;
+use nix::libc::SIGCONT;
 
 use crate::core::config::OnHangup;
 use crate::core::input::prefix_command::{Order, order};
@@ -19,7 +18,6 @@ use crate::core::word_wrap::wrap_words;
 use crate::host::Host;
 use crate::host::cast_recording::SessionCast;
 use crate::host::child::{Child, ChildRun};
-use crate::host::control::picture;
 use crate::host::jobs::no_conversation_page;
 use crate::host::keyboard::{InputFocus, InputPart, Keyboard, PageKey, ProgramInput, TypingTarget};
 use crate::host::terminals::{Scene, TerminalEvent, TerminalInput, Terminals};
@@ -46,17 +44,11 @@ impl Host {
     fn take_terminal_event(&mut self, event: TerminalEvent) {
         match event {
             TerminalEvent::Resized(size) => {
-                if let Some(run) = &self.child.run {
-                    let _ = run.pty.resize(size);
-                }
+                self.child.resize_terminal(size);
                 self.session.launch.size = size;
                 self.cast.resized(size, &self.clock);
             }
-            TerminalEvent::WantsRedraw => {
-                if let Some(run) = &self.child.run {
-                    let _ = run.pty.signal_foreground(Signal(SIGWINCH));
-                }
-            }
+            TerminalEvent::WantsRedraw => self.child.ask_redraw(),
             TerminalEvent::Continued => self.signal_child(Signal(SIGCONT), true),
             TerminalEvent::Answers(answers) => self.child.type_answers(answers),
             TerminalEvent::Detached { client, why, in_charge } => {
@@ -81,24 +73,11 @@ impl Host {
         }
         // The program ended before its first client attached.
         if self.exit.is_some() {
-            self.keep_last_screen(true);
+            self.jobs.journal.remove_file(self.session.last_screen());
             let message = self.last_word();
             self.on_terminals(|terminals, scene| {
                 terminals.disconnect(id, Farewell::ended(message.as_deref()), scene)
             });
-        }
-    }
-
-    /// Keeps the last screen of a program that nobody was watching for `hopty screen`: it often shows why the
-    /// program ended.
-    pub(in crate::host) fn keep_last_screen(&mut self, seen: bool) {
-        let path = self.session.paths.last_screen(self.session.name());
-        if seen {
-            self.jobs.journal.remove_file(path);
-        } else {
-            let model = self.child.run.as_mut().map(|run| &mut run.model);
-            let picture = json!(picture::picture_of(model, 0)).to_string().into_bytes();
-            self.jobs.journal.put_file(path, picture);
         }
     }
 
@@ -342,7 +321,7 @@ impl ProgramInput for TypedProgram<'_> {
     }
 
     fn takes_answers(&self) -> bool {
-        self.child.run.as_ref().is_some_and(|run| run.muted.is_none())
+        self.child.run.as_ref().is_some_and(|run| !run.is_muted())
     }
 
     fn target(&mut self, pasted: Option<&str>) -> TypingTarget {
