@@ -208,7 +208,7 @@ fn a_long_state_path_works() {
         &format!("'{}' status one; exit 3", support::claude::hopty().display()),
     ]);
     assert_eq!(term.wait_exit(), 3);
-    term.wait_text("one  unknown");
+    term.wait_text("one  running");
     world.ask(&["stop", "one"]);
     assert_eq!(std::fs::read_dir(state.join("hopty/run")).unwrap().count(), 0);
     world.assert_nothing_left();
