@@ -320,7 +320,6 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
     };
     Ok(RunPlanOptions {
         play,
-        vhs: args.vhs,
         jobs: jobs.max(1),
         fail_fast: args.fail_fast,
         repeat: args.repeat,

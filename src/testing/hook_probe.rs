@@ -64,12 +64,6 @@ impl HookProbe {
         Ok(HookProbe { program: program.to_owned(), dir: dir.to_owned() })
     }
 
-    /// The directory of the records.
-    #[must_use]
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     /// Runs every hook command of a settings file, or of a plugin's `hooks.json`, through the probe. False if
     /// there is no such file, or it has none.
     ///

@@ -152,12 +152,6 @@ impl TestProcesses {
         names_it || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|dir| dir.starts_with(own))
     }
 
-    /// The id of the program itself.
-    #[must_use]
-    pub fn root(&self) -> i32 {
-        self.root
-    }
-
     /// Sends a signal to each of them that was seen last and still lives, the program itself included.
     pub fn signal(&self, signal: Signal) {
         for (pid, activity) in &self.known {

@@ -43,8 +43,6 @@ const FAILED_FILE: &str = "failed.txt";
 pub struct RunPlanOptions {
     /// How each is played.
     pub play: PlayOptions,
-    /// Refuse what only hopty understands.
-    pub vhs: bool,
     /// How many at the same time.
     pub jobs: usize,
     /// Stop after the first that fails.

@@ -370,12 +370,6 @@ impl ScreenWatch {
         Some((nearest, age))
     }
 
-    /// Whether any cell of the visible screen changed after the mark.
-    #[must_use]
-    pub fn has_news(&self, since: &TestMark) -> bool {
-        self.changes.now() > since.frame
-    }
-
     /// The cells of the visible screen that changed after the mark.
     #[must_use]
     pub fn new_places(&self, since: &TestMark) -> Vec<ScreenPlace> {

@@ -205,8 +205,6 @@ pub struct TestTerminal {
     started: Instant,
     /// When output came last.
     last_output: Instant,
-    output_bytes: u64,
-    input_bytes: u64,
     tap: Option<TerminalTap>,
     cut: Option<ReadCut>,
     stop: Option<Arc<OwnedFd>>,
@@ -277,8 +275,6 @@ impl TestTerminal {
             input: OutBuf::default(),
             started: now,
             last_output: now,
-            output_bytes: 0,
-            input_bytes: 0,
             tap: None,
             cut: None,
             stop: None,
@@ -362,18 +358,6 @@ impl TestTerminal {
         self.started
     }
 
-    /// Bytes that the program has written.
-    #[must_use]
-    pub fn output_bytes(&self) -> u64 {
-        self.output_bytes
-    }
-
-    /// Bytes that were typed, answers to the program's questions included.
-    #[must_use]
-    pub fn input_bytes(&self) -> u64 {
-        self.input_bytes
-    }
-
     /// The terminal's modes (termios).
     ///
     /// # Errors
@@ -438,7 +422,6 @@ impl TestTerminal {
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.input_bytes += bytes.len() as u64;
         self.input.send(&self.pty, bytes)
     }
 
@@ -573,7 +556,6 @@ impl TestTerminal {
     }
 
     fn take_output(&mut self, bytes: &[u8]) {
-        self.output_bytes += bytes.len() as u64;
         self.last_output = Instant::now();
         self.tell(TapEvent::Output(bytes));
         self.watch.feed(bytes);

@@ -51,11 +51,6 @@ impl TapeText {
         !self.variables.is_empty()
     }
 
-    /// The names of the variables, in order.
-    pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.variables.iter().map(|(begin, end)| &self.text[begin + 2..end - 1])
-    }
-
     /// The text with the value of each variable in its place.
     ///
     /// # Errors

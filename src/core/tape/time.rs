@@ -24,12 +24,6 @@ impl TapeTime {
         self.nanos / 1_000_000
     }
 
-    /// Whole microseconds.
-    #[must_use]
-    pub const fn as_micros(self) -> u64 {
-        self.nanos / 1000
-    }
-
     /// Nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
