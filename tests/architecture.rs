@@ -120,6 +120,19 @@ const COMPAT_DOOR: &[(&str, &str)] = &[
     ("FileReport", "comes out: what they say"),
     ("CurrentSession", "`.current-session`; `hopty handoff session` writes it without a session"),
 ];
+/// Functions that nothing in `src` calls, and who does.
+const OUTSIDE: &[(&str, &str)] = &[
+    ("at_level", "benches/archive.rs"),
+    ("command_words", "tests/docs.rs"),
+    ("every_tape_is_listed", "a test that a macro of the library writes"),
+    ("filling_loop", "scripts of tests for the stand-in"),
+    ("setting_names", "tests/docs.rs"),
+    ("snapshot_with_styles", "whoever tests with the library"),
+    ("streamed_over_ms", "scripts of tests for the stand-in"),
+    ("visit_unit", "serde, through a macro"),
+    ("wait_for_main", "tests of what the stand-in was asked"),
+    ("with_subagents", "scripts of tests for the stand-in"),
+];
 /// Calls that open a file by its name and read whatever it is.
 const OPENS: &[&str] = &["fs::read(", "fs::read_to_string(", "File::open(", "fs::copy("];
 
@@ -298,6 +311,27 @@ fn each_type_has_a_name_of_its_own() {
     let shared = homes.iter().filter(|(_, files)| files.len() > 1);
     let shared: Vec<String> = shared.map(|(name, files)| format!("{name}: {}", files.join(", "))).collect();
     none(&shared, "give each of these types a name of its own");
+}
+
+/// The compiler misses no caller of what is public in a library, and so does not tell what is dead.
+#[test]
+fn every_function_has_a_caller() {
+    let sources = sources();
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    sources.iter().flat_map(Source::words).for_each(|word| *times.entry(word).or_default() += 1);
+    let wrong: Vec<String> = sources
+        .iter()
+        .flat_map(|source| source.functions().into_iter().map(move |name| (source, name)))
+        .filter(|(_, name)| times[name] == 1 && !OUTSIDE.iter().any(|(outside, _)| outside == name))
+        .map(|(source, name)| format!("{}: {name}", source.file))
+        .collect();
+    none(&wrong, "these functions are named nowhere but where they are declared");
+    let unneeded: Vec<String> = OUTSIDE
+        .iter()
+        .filter(|(name, _)| times.get(name) != Some(&1))
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
+    none(&unneeded, "these have a caller by now, or are gone");
 }
 
 #[test]

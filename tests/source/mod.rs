@@ -105,6 +105,34 @@ fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<Cut>) {
 }
 
 impl Source {
+    /// The functions that are declared here, without those that a trait asks for.
+    pub fn functions(&self) -> Vec<&str> {
+        let (tokens, mut found, mut i) = (&self.tokens, Vec::new(), 0);
+        while i < tokens.len() {
+            if word(tokens.get(i)) == "impl"
+                && let Some(body) = tokens[i..].iter().position(|token| *token == Token::Sign('{'))
+                && tokens[i..i + body].iter().any(|token| word(Some(token)) == "for")
+            {
+                i = closing(tokens, i + body);
+            } else if word(tokens.get(i)) == "fn" && !word(tokens.get(i + 1)).is_empty() {
+                found.push(word(tokens.get(i + 1)));
+            }
+            i += 1;
+        }
+        found
+    }
+
+    /// Every word, in texts, too: attributes name functions there.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.tokens.iter().flat_map(|token| {
+            match token {
+                Token::Word(text) | Token::Text(text) => text.as_str(),
+                Token::Sep | Token::Sign(_) => "",
+            }
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+        })
+    }
+
     /// Every path that the file uses, in `use` lines and elsewhere.
     pub fn paths(&self) -> BTreeSet<UsedPath> {
         let mut found = BTreeSet::new();
