@@ -190,7 +190,11 @@ impl Host {
         let done = catch_unwind(AssertUnwindSafe(|| {
             crate::sys::fault_injection::panic_at("request");
             match event {
-                ControlEvent::Request { wanted, .. } => self.request(asked, wanted),
+                ControlEvent::Request { wanted, .. } => {
+                    if let Err(failure) = self.request(asked, wanted) {
+                        self.refuse(asked, failure);
+                    }
+                }
                 ControlEvent::Hook { run, event, payload, .. } => {
                     self.hook_request(asked, run, event, payload)
                 }
@@ -231,7 +235,8 @@ impl Host {
         self.answer::<()>(asked, Err(failure));
     }
 
-    fn request(&mut self, asked: (u64, u64), wanted: Request) {
+    /// Does what a request asks for, or says why it cannot. Its answer may come later.
+    fn request(&mut self, asked: (u64, u64), wanted: Request) -> Result<(), Failure> {
         let (id, request) = asked;
         match wanted {
             Request::Status => {
@@ -250,23 +255,15 @@ impl Host {
                 self.observer.context_waits(self.clock.now(), id, request);
                 self.scan_when_due();
             }
-            Request::Send(wanted) => {
-                if let Err(failure) = self.try_send(asked, &wanted) {
-                    self.refuse(asked, failure);
-                }
-            }
-            Request::Answer { dialog, option } => {
-                if let Err(failure) = self.try_answer(asked, &dialog, option) {
-                    self.refuse(asked, failure);
-                }
-            }
+            Request::Send(wanted) => self.try_send(asked, &wanted)?,
+            Request::Answer { dialog, option } => self.try_answer(asked, &dialog, option)?,
             Request::Screen { history } => {
                 let model = self.child.run.as_mut().map(|run| &mut run.model);
                 let line = picture::answer(request, model, history);
                 self.control.send(id, &line, self.clock.now());
             }
-            Request::Wait(wanted) => self.wait(asked, Awaited::Condition(wanted)),
-            Request::Watch(wanted) => self.wait(asked, Awaited::Change(wanted)),
+            Request::Wait(wanted) => self.wait(asked, Awaited::Condition(wanted))?,
+            Request::Watch(wanted) => self.wait(asked, Awaited::Change(wanted))?,
             Request::Events => {
                 let path = self.session.claim.dir.join("journal.jsonl");
                 self.answer(asked, Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
@@ -287,16 +284,12 @@ impl Host {
                 }
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }
-            Request::Back { now } => self.go_back(asked, now),
+            Request::Back { now } => self.go_back(asked, now)?,
             Request::Attach(_)
                 if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) =>
             {
-                let failure = Failure::new(
-                    Code::Ended,
-                    format!("session {} has ended", self.session.claim.name),
-                    "`hopty ls --all` says how",
-                );
-                self.refuse(asked, failure);
+                let what = format!("session {} has ended", self.session.name());
+                return Err(Failure::new(Code::Ended, what, "`hopty ls --all` says how"));
             }
             Request::Detach { client } => {
                 let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
@@ -313,56 +306,46 @@ impl Host {
             }
             Request::Record(wanted) if wanted.stop => {
                 let (cast, control) = (&mut self.cast, &mut self.control);
-                let stopped = cast.stop(|| control.owe(asked), &self.session.cast_subject());
-                if let Err(failure) = stopped {
-                    self.refuse(asked, failure);
-                }
+                cast.stop(|| control.owe(asked), &self.session.cast_subject())?;
             }
             Request::Record(wanted) => {
-                match self.cast.ask(&wanted, &self.session.cast_subject(), self.exit.is_some()) {
-                    Ok(order) => {
-                        let (number, own) = (self.control.owe(asked), self.session.recordings());
-                        self.jobs.open_recording(number, order, own, None);
-                    }
-                    Err(failure) => self.refuse(asked, failure),
-                }
+                let order = self.cast.ask(&wanted, &self.session.cast_subject(), self.exit.is_some())?;
+                let (number, own) = (self.control.owe(asked), self.session.recordings());
+                self.jobs.open_recording(number, order, own, None);
             }
             Request::Mark { label } => {
-                let marked = self.cast.mark(&label, &self.session.cast_subject(), &self.clock);
-                self.answer(asked, marked);
+                let marked = self.cast.mark(&label, &self.session.cast_subject(), &self.clock)?;
+                self.answer(asked, Ok(marked));
             }
             Request::Label { add, remove } => {
-                let changed = self.session.change_labels(&add, &remove);
-                if changed == Ok(true) {
+                if self.session.change_labels(&add, &remove)? {
                     self.write_session_file();
                 }
-                let labels = changed.map(|_| LabelAnswer { labels: self.session.launch.labels.clone() });
-                self.answer(asked, labels);
+                self.answer(asked, Ok(LabelAnswer { labels: self.session.launch.labels.clone() }));
             }
-            Request::Rename { name } => self.rename(asked, &name),
+            Request::Rename { name } => self.rename(asked, &name)?,
             Request::Ask { answer } => {
                 let person = self.control.asker(id) == Asker::Person;
-                let done = ask_answer(&self.session, answer, person);
-                if done.is_ok() {
-                    self.events.push_back(Event::Ask { answer });
-                }
-                self.answer(asked, done);
+                let done = ask_answer(&self.session, answer, person)?;
+                self.events.push_back(Event::Ask { answer });
+                self.answer(asked, Ok(done));
             }
             // A hook comes as an event of its own, and what is not known was answered.
             Request::Hook { .. } | Request::Unknown => {}
         }
+        Ok(())
     }
 
     /// `hopty back`. Without an earlier conversation the supervisor is not asked.
-    fn go_back(&mut self, asked: (u64, u64), now: bool) {
+    fn go_back(&mut self, asked: (u64, u64), now: bool) -> Result<(), Failure> {
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
             let hint = "`hopty back` undoes a hand-over; this session had none";
-            let failure = Failure::new(Code::NotFound, "there is no earlier conversation", hint);
-            return self.refuse(asked, failure);
+            return Err(Failure::new(Code::NotFound, "there is no earlier conversation", hint));
         }
         let number = self.control.owe(asked);
         self.restart_asked(number);
         self.events.push_back(Event::Back { id: number, now });
+        Ok(())
     }
 
     /// A person requests a restart. Nothing is accepted before it is clear that there will be one.
@@ -372,19 +355,18 @@ impl Host {
     }
 
     /// Has a thread move the session's directory.
-    fn rename(&mut self, asked: (u64, u64), name: &str) {
-        let name = match wanted_name(name) {
-            Ok(name) => name,
-            Err(failure) => return self.refuse(asked, failure),
-        };
+    fn rename(&mut self, asked: (u64, u64), name: &str) -> Result<(), Failure> {
+        let name = wanted_name(name)?;
         if name == *self.session.name() {
-            return self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
+            self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
+            return Ok(());
         }
         if self.exit.is_some() {
-            return self.refuse(asked, Failure::new(Code::Ended, "the session has ended", ""));
+            return Err(Failure::new(Code::Ended, "the session has ended", ""));
         }
         let order = self.session.rename_order(name.clone(), self.control.socket().to_owned());
         self.jobs.write_launch(move || JobEvent::Renamed(asked, name, order()));
+        Ok(())
     }
 
     /// The directory has moved, or could not be moved.
@@ -408,13 +390,11 @@ impl Host {
         self.answer(asked, Ok(RenameAnswer { name, before }));
     }
 
-    fn wait(&mut self, asked: (u64, u64), wanted: Awaited) {
+    fn wait(&mut self, asked: (u64, u64), wanted: Awaited) -> Result<(), Failure> {
         let launch = &self.session.launch;
         let plain = (launch.agent == Agent::Plain).then_some(&*launch.called);
         let screen = self.child.run.as_ref().map(|run| (run.number, &run.model));
-        if let Err(failure) = self.control.waits.ask(asked, wanted, plain, screen, self.clock.now()) {
-            self.refuse(asked, failure);
-        }
+        self.control.waits.ask(asked, wanted, plain, screen, self.clock.now())
     }
 
     /// Answers the requests whose condition holds or whose time is up.
