@@ -19,13 +19,18 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// `hopty test` in a directory, with a home of its own.
+/// `hopty test` in a directory, with a home of its own, as CI runs it.
 fn hopty_test(dir: &Path, args: &[&str]) -> Output {
+    hopty_test_for("1", dir, args)
+}
+
+/// The same with `CI` set so; empty as on a person's machine.
+fn hopty_test_for(ci: &str, dir: &Path, args: &[&str]) -> Output {
     let home = tempfile::tempdir().unwrap();
     let mut command = Command::new(claude::hopty());
     command.arg("test").args(args).current_dir(dir).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    command.env("HOME", home.path()).env("XDG_RUNTIME_DIR", home.path()).env("CI", "1");
+    command.env("HOME", home.path()).env("XDG_RUNTIME_DIR", home.path()).env("CI", ci);
     if let Some(path) = real_claude() {
         command.env("HOPTY_TEST_CLAUDE", path);
     }
@@ -121,6 +126,48 @@ fn a_failure_shows_what_is_wrong_and_keeps_evidence() {
     }
     let again = hopty_test(dir.path(), &["--rerun-failed", "--check"]);
     assert!(said(&again).contains("1 passed"), "{}", said(&again));
+}
+
+#[test]
+fn what_the_reader_warns_of_is_told() {
+    let dir = with_tape("Start cat\nType \"a\"\nSet Height 300\nExpect \"a\"\n");
+    for args in [&["--check"][..], &["--fast", "--require-all"]] {
+        let told = said(&hopty_test(dir.path(), args));
+        assert!(told.contains(":3  this setting is ignored"), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn outputs_are_made_of_what_the_tape_shows() {
+    let dir = with_tape(
+        "Output d.cast\nOutput d.svg\nOutput d.html\nOutput d.gif\n\
+         Set Theme { \"background\": \"#010203\", \"foreground\": \"#fafbfc\" }\n\
+         Hide\nStart sh -c \"echo secret-word; read x; clear; echo shown-word; read y\"\n\
+         Expect \"secret-word\"\nEnter\nExpect \"shown-word\"\nShow\nEnter\nExit 0\n",
+    );
+    let told = said(&hopty_test(dir.path(), &["--fast", "--render"]));
+    assert!(told.contains("d.gif is not made"), "{told}");
+    let made = |name: &str| {
+        std::fs::read_to_string(dir.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}: {told}"))
+    };
+    let (cast, svg) = (made("d.cast"), made("d.svg"));
+    assert!(cast.contains("shown-word") && !cast.contains("secret-word"), "{cast}");
+    assert!(svg.contains("shown-word") && svg.contains("#010203") && !svg.contains("secret-word"), "{svg}");
+    assert!(made("d.html").starts_with("<!doctype html>"));
+    // Without the option a test changes nothing of the project.
+    std::fs::remove_file(dir.path().join("d.cast")).unwrap();
+    hopty_test(dir.path(), &["--fast"]);
+    assert!(!dir.path().join("d.cast").exists());
+}
+
+#[test]
+fn the_hint_for_a_snapshot_is_a_command_that_accepts_it() {
+    let dir = with_tape("");
+    std::fs::write(dir.path().join("x.tape"), "Start cat\nType \"hi\"\nSnapshot s\n").unwrap();
+    let told = said(&hopty_test_for("", dir.path(), &["--fast", "x.tape"]));
+    assert!(told.contains("`hopty test x.tape --accept=x__s`"), "{told}");
+    hopty_test(dir.path(), &["x.tape", "--accept=x__s"]);
+    assert_eq!(hopty_test(dir.path(), &["--fast", "x.tape"]).status.code(), Some(0));
 }
 
 #[test]

@@ -323,6 +323,10 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     if let Some(how) = &session.exit {
         line("exit", &exit(how))?;
     }
+    if let Some(recording) = &session.recording {
+        let input = if recording.input { ", with what is typed" } else { "" };
+        line("recording", &format!("{}{input}", visible(&recording.file)))?;
+    }
     if let Some(draft) = &session.draft {
         line("draft", &visible(draft))?;
     }

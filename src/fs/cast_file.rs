@@ -148,11 +148,17 @@ impl CastFile {
     /// Appends whole lines with one `write`.
     ///
     /// # Errors
-    /// When they do not fit or the disk refuses them. What was written of them is cut to whole lines.
+    /// When they do not all fit or the disk refuses them. What was written of them is cut to whole lines.
     pub fn write(&mut self, lines: &[u8]) -> Result<(), CastWriteError> {
         if self.bytes + lines.len() as u64 > self.max_bytes {
+            let room = usize::try_from(self.max_bytes.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
+            self.append(&lines[..whole_events(lines, room)])?;
             return Err(CastWriteError::Full(self.max_bytes));
         }
+        self.append(lines)
+    }
+
+    fn append(&mut self, lines: &[u8]) -> Result<(), CastWriteError> {
         let mut written = 0;
         while written < lines.len() {
             let done = match self.file.write(&lines[written..]) {
@@ -235,6 +241,18 @@ impl Drop for CastFile {
     fn drop(&mut self) {
         // A program that is being started has a copy of the descriptor until its exec, and with it the lock.
         let _ = self.file.unlock();
+    }
+}
+
+/// The bytes of the lines that fit into `room`. An event is not parted from the comment with its exact bytes.
+fn whole_events(lines: &[u8], room: usize) -> usize {
+    let mut end = room.min(lines.len());
+    loop {
+        end = memrchr(b'\n', &lines[..end]).map_or(0, |at| at + 1);
+        if end == 0 || lines.get(end) != Some(&b'#') {
+            return end;
+        }
+        end -= 1;
     }
 }
 
@@ -332,6 +350,13 @@ mod tests {
     }
 
     #[test]
+    fn an_event_keeps_the_comment_with_its_bytes() {
+        let lines = b"[1]\n[2]\n#hopty\n[3]\n";
+        let fits: Vec<usize> = [0, 3, 4, 9, 14, 15, 99].map(|room| whole_events(lines, room)).to_vec();
+        assert_eq!(fits, [0, 0, 4, 4, 4, 15, 19]);
+    }
+
+    #[test]
     fn a_file_ends_with_a_whole_line_where_nothing_more_fits() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
@@ -340,6 +365,9 @@ mod tests {
         file.write(LINE).unwrap();
         assert!(matches!(file.write(LINE), Err(CastWriteError::Full(40))));
         assert_eq!(fs::read(&path).unwrap(), [LINE, LINE].concat());
+        let mut file = CastFile::open(&dir.path().join("b.cast"), CastOpening::New, 40).unwrap();
+        assert!(matches!(file.write(&[LINE, LINE, LINE].concat()), Err(CastWriteError::Full(40))));
+        assert_eq!(fs::read(dir.path().join("b.cast")).unwrap(), [LINE, LINE].concat());
         let mut full = CastFile::at("/dev/full".as_ref()).unwrap();
         assert!(matches!(full.write(LINE), Err(CastWriteError::Io(_))));
     }

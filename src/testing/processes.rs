@@ -68,6 +68,8 @@ impl ProcessLook {
 pub struct LeftProcess {
     /// Its id.
     pub pid: i32,
+    /// Its session: the id of the process that leads it.
+    pub session: i32,
     /// How it was called, its arguments separated by blanks.
     pub command: String,
 }
@@ -185,7 +187,8 @@ impl TestProcesses {
         let look = self.look();
         let named = look.all.iter().filter_map(|process| {
             let pid = process.stat.pid;
-            Some(LeftProcess { pid, command: process_activity::command_line(pid)? })
+            let command = process_activity::command_line(pid)?;
+            Some(LeftProcess { pid, session: process.stat.session, command })
         });
         named.collect()
     }
@@ -234,7 +237,8 @@ pub fn end_adopted() -> Vec<LeftProcess> {
             let command = process_activity::command_line(pid).unwrap_or_default();
             let _ = child::signal(pid, Signal::KILL, false);
             if !left.iter().any(|known| known.command == command) {
-                left.push(LeftProcess { pid, command });
+                let session = process::Stat::of(pid).map_or(0, |stat| stat.session);
+                left.push(LeftProcess { pid, session, command });
             }
         }
         std::thread::sleep(LOOK);

@@ -19,14 +19,14 @@ use nix::libc;
 
 use super::discovery::TapeFile;
 use super::outcome::{
-    FailureKind, SnapshotNote, TapeFailure, TapeOutcome, TapeVerdict, TestPlace, TestSummary,
+    FailureKind, SnapshotNote, TapeFailure, TapeOutcome, TapeVerdict, TapeWarning, TestPlace, TestSummary,
 };
 use super::redaction::{RedactedOutcome, TapeRedactions};
 use super::snapshot::snapshot_store::{TakenSnapshots, unused};
 use super::snapshot::{SnapshotError, SnapshotStore, SnapshotUpdate};
 use super::stress::{BusyLoops, SeededChoices};
 use super::tape_player::{self, PlayEnd, PlayOptions, PlayedTape, SnapshotUse, redactions_of};
-use crate::core::tape::{self, ParseOptions, Tape, TapeFiles};
+use crate::core::tape::{self, ParseOptions, Tape, TapeFiles, TapeProblem};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
 use crate::sys::signals;
@@ -148,6 +148,7 @@ pub fn run(
                 let verdict = if tape.has_checks() { TapeVerdict::Passed } else { TapeVerdict::Smoke };
                 let mut outcome = TapeOutcome::new(name, verdict);
                 outcome.attempts = 0;
+                outcome.warnings = warnings_of(tape);
                 let _ = tell(&plain.outcome(outcome), &mut summary);
             }
             Ok(tape) => playable.push((&loaded.file, tape)),
@@ -277,7 +278,7 @@ fn update(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Reda
             redactions = redactions.dir(dir).home(home);
         }
         let collected = std::mem::take(&mut played.collected);
-        match take_facts(&mut outcome, played) {
+        match take_facts(&mut outcome, tape, played) {
             PlayEnd::Stopped => return None,
             PlayEnd::Passed => {}
             PlayEnd::Skipped(reason) => {
@@ -339,7 +340,7 @@ fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Re
         if let Some((dir, home)) = &played.dirs {
             redactions = redactions.dir(dir).home(home);
         }
-        let end = take_facts(&mut outcome, played);
+        let end = take_facts(&mut outcome, tape, played);
         match end {
             PlayEnd::Stopped => return None,
             PlayEnd::Skipped(reason) => {
@@ -369,11 +370,28 @@ fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Re
     Some(redactions.outcome(outcome))
 }
 
-fn take_facts(outcome: &mut TapeOutcome, played: PlayedTape) -> PlayEnd {
+/// What the reader of the tape warns of.
+fn warnings_of(tape: &Tape) -> Vec<TapeWarning> {
+    let warning = |problem: &TapeProblem| TapeWarning {
+        place: TestPlace {
+            file: problem.span.file.clone(),
+            line: problem.span.line,
+            column: problem.span.column,
+        },
+        message: match &problem.hint {
+            Some(hint) => format!("{}\nhint: {hint}", problem.message),
+            None => problem.message.clone(),
+        },
+    };
+    tape.warnings.iter().map(warning).collect()
+}
+
+fn take_facts(outcome: &mut TapeOutcome, tape: &Tape, played: PlayedTape) -> PlayEnd {
     outcome.times.took += played.times.took;
     outcome.times.program_ran += played.times.program_ran;
     outcome.times.waited_for_cpu += played.times.waited_for_cpu;
-    outcome.warnings = played.warnings;
+    outcome.warnings = warnings_of(tape);
+    outcome.warnings.extend(played.warnings);
     outcome.snapshots = played.snapshots;
     outcome.last_screen = played.last_screen;
     played.end

@@ -671,7 +671,8 @@ impl TestTerminal {
         let mut left = Vec::new();
         if !self.processes.wait_for_none(if was_running { GRACE } else { FAREWELL }) {
             left = self.processes.left();
-            left.retain(|process| self.end.is_some() || process.pid != self.pid);
+            // Of a program that ignores its end, what is in its session has not been left by it.
+            left.retain(|process| self.end.is_some() || process.session != self.pid);
             for _ in 0..3 {
                 // What a process starts before it is killed is found by the next look.
                 self.processes.look();

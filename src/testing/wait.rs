@@ -445,7 +445,12 @@ impl TestTerminal {
         }
         let shell = self.pid();
         if let Some(mark @ (ShellMark::Output | ShellMark::Done(_))) = self.watch().shell_mark() {
-            let what = if mark == ShellMark::Output { "a command runs" } else { "it has shown no prompt" };
+            let what = match mark {
+                ShellMark::Output => {
+                    "a command runs, or the tape has replaced what reports its end (PROMPT_COMMAND)"
+                }
+                _ => "it has shown no prompt",
+            };
             return Err(what.to_owned());
         }
         let named = |pid: i32| {

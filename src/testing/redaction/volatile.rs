@@ -9,7 +9,7 @@ use regex::Regex;
 type VolatileShape = (&'static str, &'static str);
 
 /// In each the group `v` is what is replaced.
-const SHAPES: [VolatileShape; 9] = [
+const SHAPES: [VolatileShape; 11] = [
     (r"(?i)(?P<v>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})", "[UUID]"),
     // 2026-11-25T09:43:05.123Z is a date, a T and a time.
     (r"(?P<v>(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))", "[DATE]"),
@@ -25,6 +25,9 @@ const SHAPES: [VolatileShape; 9] = [
         r"(?P<v>(?:[01]?\d|2[0-3]):[0-5]\d:[0-6]\d(?:[.,]\d{1,9})?(?: ?[AaPp]\.?[Mm]\b)?(?:Z|[+-]\d\d:?\d\d)?)",
         "[TIME]",
     ),
+    (r"(?P<v>(?:0?[1-9]|1[0-2]):[0-5]\d ?[AaPp]\.?[Mm]\b)", "[TIME]"),
+    // How Claude Code ends an answer: a word of its own choice, and how long it took.
+    (r"✻ (?P<v>\p{Lu}\p{L}+ for (?:\d+h )?(?:\d+m )?\d+s)", "[WORKED]"),
     (r"(?:\blocalhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(?P<v>\d{2,5})", "[PORT]"),
     (r"(?i)\bport[ =:]{1,2}(?P<v>\d{2,5})", "[PORT]"),
     (r"(?i)\bpid[ =:]{1,2}(?P<v>\d{1,7})", "[PID]"),
@@ -111,6 +114,7 @@ mod tests {
             ),
             ("listening on port 8080 (pid 12)", "listening on port [PORT] (pid [PID])"),
             ("[4711] job, 4711.5 and 47110", "[[PID]] job, 4711.5 and 47110"),
+            ("✻ Sautéed for 1m 10s · done 9:23 AM", "✻ [WORKED] · done [TIME]"),
             ("VIM 9.0.1378, node v22.1.0-rc.1+b5", "VIM [VERSION], node [VERSION]"),
         ] {
             assert_eq!(shown(line), want);

@@ -113,7 +113,7 @@ impl<W: Write> TestReport for ConsoleReport<W> {
         }
         if !summary.unused_snapshots.is_empty() {
             self.line(
-                &InkLine::new(Ink::Plain, "hint: delete unused snapshots with `hopty test --prune`")
+                &InkLine::new(Ink::Plain, "hint: the same command with --prune deletes unused snapshots")
                     .hanging(HINT),
             )?;
         }

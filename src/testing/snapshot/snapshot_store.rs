@@ -104,6 +104,7 @@ pub struct SnapshotFailure {
 pub struct SnapshotStore {
     dir: PathBuf,
     tape: String,
+    tape_path: String,
     taken: BTreeSet<String>,
 }
 
@@ -119,7 +120,8 @@ impl SnapshotStore {
             return Err(bad("the tape's name must be plain text"));
         }
         let dir = tape.parent().unwrap_or(Path::new("")).join(DIR);
-        Ok(SnapshotStore { dir, tape: stem.to_owned(), taken: BTreeSet::new() })
+        let tape_path = tape.to_string_lossy().into_owned();
+        Ok(SnapshotStore { dir, tape: stem.to_owned(), tape_path, taken: BTreeSet::new() })
     }
 
     /// The file of a snapshot.
@@ -175,8 +177,13 @@ impl SnapshotStore {
                 None
             }
             (_, SnapshotMode::Propose) => {
-                write(&proposal, &text)?;
-                Some(self.failure(name, &file, change, "accept it with"))
+                let mut failure = self.failure(name, &file, change, "accept it with");
+                if let Err(error) = write(&proposal, &text) {
+                    let error = error.to_string();
+                    let cause = error.split_once("\nhint: ").map_or(error.as_str(), |(cause, _)| cause);
+                    failure.hint = format!("it cannot be proposed for acceptance: {cause}");
+                }
+                Some(failure)
             }
             (_, SnapshotMode::CompareOnly) => {
                 Some(self.failure(name, &file, change, "play the tape on your machine, then"))
@@ -192,7 +199,9 @@ impl SnapshotStore {
         };
         let full_name = format!("{}__{name}", self.tape);
         let option = shell_word(&format!("--accept={full_name}"));
-        let hint = format!("{words} `hopty test {option}`, or look at it with `hopty test --review`");
+        let path = shell_word(&self.tape_path);
+        let hint =
+            format!("{words} `hopty test {path} {option}`, or look at it with `hopty test {path} --review`");
         SnapshotFailure { message, hint }
     }
 

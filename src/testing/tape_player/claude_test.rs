@@ -330,6 +330,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn expect_state(&mut self, limit: Option<TapeTime>, state: AgentActivity) -> StepResult {
+        self.running_model()?;
         let rules = ScreenRuleSet::builtin().map_err(|error| StepFailure::command(error.to_string()))?;
         let usual = if limit.is_none() { START_LIMIT } else { self.settings.expect_timeout };
         let word = activity_word(state);

@@ -11,12 +11,14 @@
 //! | `pausing` | `Pause`, and the pause at a failure |
 //! | `claude_test` | Claude Code with a scripted model, and what its hooks did |
 //! | `step_failure` | why a command failed |
+//! | `recorded_output` | `Output` to a recording, an animation or a page |
 //! | `evidence` | the files that tell why a tape failed |
 
 mod claude_test;
 mod evidence;
 mod inspection;
 mod pausing;
+mod recorded_output;
 mod session;
 mod step_failure;
 mod tape_snapshots;
@@ -27,6 +29,7 @@ mod waiting;
 pub use tape_snapshots::{SnapshotUse, redactions_of};
 pub(crate) use test_files::copy_tree;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -36,6 +39,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use self::claude_test::ClaudeTest;
+use self::recorded_output::HiddenTimes;
 use self::session::TestSession;
 use self::step_failure::{StepFailure, StepResult};
 use super::discovery::TapeFile;
@@ -169,6 +173,9 @@ fn tell(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// What to do about a tape that takes too long.
+const DEADLINE_HINT: &str = "`Set Deadline 5m` at the top of the tape gives it more time";
+
 /// A tape while it is played.
 struct TapePlayer<'a> {
     file: &'a TapeFile,
@@ -193,6 +200,12 @@ struct TapePlayer<'a> {
     is_hidden: bool,
     /// The text of each `Output`, as far as it is written.
     outputs: BTreeMap<String, String>,
+    /// The paths of each `Output` that is made of the recording.
+    recorded_outputs: Vec<String>,
+    hidden: HiddenTimes,
+    warned_of_theme: bool,
+    /// The current command's wait would go on beyond the tape's deadline.
+    is_cut_by_deadline: Cell<bool>,
     /// Files that the tape made beside its evidence.
     made: Vec<PathBuf>,
     claude: ClaudeTest,
@@ -239,6 +252,10 @@ impl<'a> TapePlayer<'a> {
             escape_sent: None,
             is_hidden: false,
             outputs: BTreeMap::new(),
+            recorded_outputs: Vec::new(),
+            hidden: HiddenTimes::default(),
+            warned_of_theme: false,
+            is_cut_by_deadline: Cell::new(false),
             made: Vec::new(),
             claude: ClaudeTest::default(),
             keys: Vec::new(),
@@ -313,6 +330,7 @@ impl<'a> TapePlayer<'a> {
             end = self.failed(None, failure);
         }
         self.write_outputs();
+        self.write_recorded_outputs();
         end
     }
 
@@ -363,9 +381,21 @@ impl<'a> TapePlayer<'a> {
     /// Carries out one command.
     fn step(&mut self, step: &TapeStep) -> StepResult {
         self.in_time()?;
-        self.command(&step.command)?;
+        self.is_cut_by_deadline.set(false);
+        self.command(&step.command).map_err(|failure| self.cut_by_deadline(failure))?;
         self.add_text_output(&step.command);
         Ok(())
+    }
+
+    /// A wait that would have gone on says that it was the tape's deadline that ended it.
+    fn cut_by_deadline(&self, mut failure: Box<StepFailure>) -> Box<StepFailure> {
+        if self.is_cut_by_deadline.get() && self.time_left().is_zero() && !failure.is_stop {
+            let deadline = self.tape.deadline();
+            failure.message =
+                format!("{}; the tape's deadline of {deadline} ended the wait", failure.message);
+            failure.hint.get_or_insert_with(|| DEADLINE_HINT.to_owned());
+        }
+        failure
     }
 
     /// How much of its time is left.
@@ -383,8 +413,7 @@ impl<'a> TapePlayer<'a> {
         }
         let deadline = self.tape.deadline();
         let message = format!("the tape has taken longer than its deadline of {deadline}");
-        let hint = "`Set Deadline 5m` at the top of the tape gives it more time";
-        Err(Box::new(StepFailure::new(FailureKind::Timeout, message).hint(hint)))
+        Err(Box::new(StepFailure::new(FailureKind::Timeout, message).hint(DEADLINE_HINT)))
     }
 
     fn command(&mut self, command: &TapeCommand) -> StepResult {
@@ -562,7 +591,11 @@ impl<'a> TapePlayer<'a> {
 
     /// How long a wait may last: what it says or the usual limit, and not beyond the tape's deadline.
     fn limit(&self, given: Option<TapeTime>, usual: TapeTime) -> Duration {
-        duration(given.unwrap_or(usual)).min(self.time_left())
+        let (wanted, left) = (duration(given.unwrap_or(usual)), self.time_left());
+        if left < wanted {
+            self.is_cut_by_deadline.set(true);
+        }
+        wanted.min(left)
     }
 
     /// The same for checks.

@@ -29,7 +29,7 @@ use crate::testing::wait::{SettleRules, WaitEnd};
 /// before them. A trace page with more is one that no browser opens.
 const RECORDING_MAX: usize = 4 << 20;
 /// The name of the first terminal.
-const FIRST: &str = "main";
+pub(super) const FIRST: &str = "main";
 /// How long a shell may take to show its first prompt. The commands that follow say what is missing.
 const FIRST_PROMPT: TapeTime = TapeTime::from_millis(5000);
 
@@ -502,6 +502,12 @@ impl TapePlayer<'_> {
 
     pub(super) fn hide(&mut self, is_hidden: bool) -> StepResult {
         self.is_hidden = is_hidden;
+        let at = self.session.current().map(|(_, terminal)| terminal.started().elapsed()).unwrap_or_default();
+        if is_hidden {
+            self.hidden.hide(at)
+        } else {
+            self.hidden.show(at)
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use super::step_failure::{StepFailure, StepResult};
 use super::{TapePlayer, duration, redactions_of};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::tape::{TapeCommand, TapePattern, TapeText, TapeTime};
+use crate::recording::theme::theme_of_cast;
 use crate::screen::PictureLines;
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
@@ -178,7 +179,7 @@ impl TapePlayer<'_> {
         self.evidence_dir().join(name)
     }
 
-    fn write_made(&mut self, path: &str, content: &[u8]) -> StepResult {
+    pub(super) fn write_made(&mut self, path: &str, content: &[u8]) -> StepResult {
         let file = self.made_file(path);
         // Beside the evidence, what the tape redacts is hidden as there.
         let redactions = Some(redactions_of(self.tape)).filter(|all| !self.options.render && all.has_rules());
@@ -198,6 +199,19 @@ impl TapePlayer<'_> {
         let path = self.text(path)?;
         if is_text_output(&path) {
             self.outputs.insert(path, String::new());
+        } else if !self.options.render {
+            // A test makes no picture of itself.
+        } else if Self::is_recorded_output(&path) {
+            self.recorded_outputs.push(path);
+        } else {
+            let stem = Path::new(&path).with_extension("cast").display().to_string();
+            let hint = match ending(&path) {
+                "gif" => format!(
+                    "; `Output {stem}` and `hopty play {stem} -o {path}` make one where agg is installed"
+                ),
+                _ => "; hopty writes .cast, .svg, .html, .txt, .ascii and .test".to_owned(),
+            };
+            self.warn(format!("{path} is not made{hint}"));
         }
         Ok(())
     }
@@ -227,11 +241,12 @@ impl TapePlayer<'_> {
     pub(super) fn screenshot(&mut self, path: &TapeText) -> StepResult {
         let path = self.text(path)?;
         self.settle_for_picture()?;
+        let colours = self.theme().as_ref().map(theme_of_cast).unwrap_or_default();
         let (_, terminal) = self.terminal()?;
         let screen = terminal.view();
         let lines = PictureLines::Screen;
         let content = match ending(&path) {
-            "svg" => screen.svg(lines),
+            "svg" => screen.themed_svg(lines, &colours),
             "txt" => screen.text(lines),
             "ansi" => screen.ansi(lines),
             "json" => format!("{:#}\n", screen.json(lines)),

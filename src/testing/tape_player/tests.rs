@@ -101,6 +101,20 @@ fn a_deadline_ends_whatever_the_tape_does() {
 }
 
 #[test]
+fn a_wait_that_the_deadline_ends_says_so() {
+    let limit = TapeCommand::Set(TapeSetting::Deadline(TapeTime::from_millis(300)));
+    let failure = failure(play_now(vec![limit, start("sleep 60"), expect("never")]));
+    assert!(failure.message.contains("the tape's deadline of 300ms ended the wait"), "{failure:?}");
+}
+
+#[test]
+fn a_program_that_ignores_its_end_has_left_nothing() {
+    let end =
+        play_now(vec![start("trap '' HUP TERM; echo Ready; while :; do sleep 1; done"), expect("Ready")]);
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
 fn a_link_leads_no_file_out_of_the_test() {
     let outside = tempfile::tempdir().unwrap();
     let victim = outside.path().join("victim");

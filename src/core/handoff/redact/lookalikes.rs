@@ -209,6 +209,8 @@ test result: ok. 42 passed; 0 failed; 0 ignored
 bypass = true
 compass: "north"
 pwd: /home/u/proj
+PWD=/tmp/hopty-x8Qz41/dir
+OLDPWD=/tmp/hopty-x8Qz41
 PWD=/home/u/proj
 127.0.0.1:8080:80
 src/main.rs:10:5:12:fn_main

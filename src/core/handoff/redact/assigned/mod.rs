@@ -135,6 +135,11 @@ impl Finder<'_> {
         if class == Class::Phrase {
             return self.phrase(spaced);
         }
+        // The directory in which a shell is, and the one before it.
+        let is_directory = matches!(&self.bytes[from..to], b"PWD" | b"OLDPWD") && self.byte(to + 1) == b'/';
+        if is_directory && self.byte(to) == b'=' && !pair {
+            return None;
+        }
         let spaced = self.aside(spaced);
         match (self.byte(spaced), self.byte(spaced + 1)) {
             (b'=', b'=' | b'>' | b'~') => self.behind(spaced + 2, place(false)),

@@ -1,0 +1,195 @@
+//! `Output` to a recording, an animation or a page: what the tape's first terminal showed, without what it hid.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::TapePlayer;
+use super::session::FIRST;
+use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastTheme};
+use crate::recording::html::{self, TracePage};
+use crate::recording::play_time::PlayTime;
+use crate::recording::svg::{AnimationRange, animated_svg};
+use crate::recording::timeline::Timeline;
+use crate::screen::Screen;
+use crate::testing::evidence_cast::evidence_cast;
+
+/// Pauses of an animation are cut to this, in µs, as `hopty play -o` does.
+const PAUSE_US: u64 = 2_000_000;
+/// The names of colours 0 to 15 in the JSON of `Set Theme`, and what older files call some of them.
+const COLOURS: [(&str, &str); 16] = [
+    ("black", ""),
+    ("red", ""),
+    ("green", ""),
+    ("yellow", ""),
+    ("blue", ""),
+    ("magenta", "purple"),
+    ("cyan", ""),
+    ("white", ""),
+    ("brightBlack", ""),
+    ("brightRed", ""),
+    ("brightGreen", ""),
+    ("brightYellow", ""),
+    ("brightBlue", ""),
+    ("brightMagenta", "brightPurple"),
+    ("brightCyan", ""),
+    ("brightWhite", ""),
+];
+
+/// When a tape hides what it does, from `Hide` to `Show`, since the start of its terminal.
+#[derive(Debug, Default)]
+pub(super) struct HiddenTimes(Vec<(Duration, Option<Duration>)>);
+
+impl HiddenTimes {
+    pub fn hide(&mut self, at: Duration) {
+        if self.0.last().is_none_or(|(_, end)| end.is_some()) {
+            self.0.push((at, None));
+        }
+    }
+
+    pub fn show(&mut self, at: Duration) {
+        if let Some((_, end @ None)) = self.0.last_mut() {
+            *end = Some(at);
+        }
+    }
+
+    /// The events with the hidden ones taken out: where they were stands what they had made of the screen.
+    fn without(&self, size: (u16, u16), events: Vec<CastEvent>) -> Vec<CastEvent> {
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let ranges: Vec<(u64, u64)> =
+            self.0.iter().map(|(from, to)| (micros(*from), to.map_or(u64::MAX, micros))).collect();
+        if ranges.is_empty() {
+            return events;
+        }
+        let mut screen = Screen::new(size.0, size.1);
+        let mut shown = Vec::new();
+        let mut hidden_in = None;
+        let before = |at: u64| -> u64 {
+            ranges.iter().map(|(from, to)| at.min(*to).saturating_sub(*from)).fold(0, u64::saturating_add)
+        };
+        for event in events {
+            let inside = ranges.iter().position(|(from, to)| (*from..*to).contains(&event.at_us));
+            let at_us = event.at_us.saturating_sub(before(event.at_us));
+            if hidden_in.is_some() && inside != hidden_in {
+                let (cols, rows) = screen.size();
+                shown.push(CastEvent { at_us, kind: CastEventKind::Resize { cols, rows } });
+                shown.push(CastEvent { at_us, kind: CastEventKind::Output(screen.dump().screen) });
+            }
+            hidden_in = inside;
+            match &event.kind {
+                CastEventKind::Output(bytes) => screen.feed(bytes),
+                CastEventKind::Resize { cols, rows } => screen.resize(*cols, *rows),
+                _ => {}
+            }
+            if inside.is_none() {
+                shown.push(CastEvent { at_us, ..event });
+            }
+        }
+        shown
+    }
+}
+
+/// The colours of `Set Theme` where that is JSON.
+pub(super) fn theme_of_json(json: &str) -> Option<CastTheme> {
+    let theme: Value = serde_json::from_str(json).ok()?;
+    let color = |name: &str| Some(theme.get(name)?.as_str()?.to_owned());
+    let palette = COLOURS.iter().map(|(name, old)| color(name).or_else(|| color(old)).unwrap_or_default());
+    Some(CastTheme { fg: color("foreground")?, bg: color("background")?, palette: palette.collect() })
+}
+
+impl TapePlayer<'_> {
+    /// Whether an output of this ending is made of the recording.
+    pub(super) fn is_recorded_output(path: &str) -> bool {
+        ["cast", "svg", "html"].iter().any(|ending| path.ends_with(&format!(".{ending}")))
+    }
+
+    /// The colours that pictures of this tape have.
+    pub(super) fn theme(&mut self) -> Option<CastTheme> {
+        let theme = theme_of_json(&self.settings.theme);
+        if theme.is_none()
+            && !self.settings.theme.is_empty()
+            && !std::mem::replace(&mut self.warned_of_theme, true)
+        {
+            let name = self.settings.theme.clone();
+            self.warn(format!("the theme {name:?} is not applied: hopty takes the colours of JSON themes"));
+        }
+        theme
+    }
+
+    /// Writes what `Output` names and a recording can be made into.
+    pub(super) fn write_recorded_outputs(&mut self) {
+        let paths = std::mem::take(&mut self.recorded_outputs);
+        if paths.is_empty() {
+            return;
+        }
+        let theme = self.theme();
+        let first = self.session.named().find(|named| named.name == FIRST).or(self.session.named().next());
+        let Some(named) = first else { return };
+        let header = CastHeader {
+            term_type: Some(self.settings.term.clone()),
+            command: Some(named.command.clone()),
+            theme,
+            ..CastHeader::new(named.size.0, named.size.1)
+        };
+        let events = self.hidden.without(named.size, named.recording().events());
+        let cast = evidence_cast(header, events, None);
+        for path in paths {
+            let made = match path.rsplit('.').next() {
+                Some("svg") => Timeline::load(&cast).ok().map(|timeline| {
+                    let time = &PlayTime::new(&timeline, Some(PAUSE_US));
+                    let to_us = timeline.duration_us();
+                    animated_svg(&timeline, AnimationRange { time, from_us: 0, to_us }).svg.into_bytes()
+                }),
+                Some("html") => {
+                    let title = self.file.path.display().to_string();
+                    let page = TracePage { title, cast: cast.clone(), ..TracePage::default() };
+                    html::page(&page).ok().map(String::into_bytes)
+                }
+                _ => Some(cast.clone()),
+            };
+            let Some(bytes) = made else { continue };
+            if let Err(failure) = self.write_made(&path, &bytes) {
+                self.warn(failure.message);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(at_us: u64, text: &str) -> CastEvent {
+        CastEvent { at_us, kind: CastEventKind::Output(text.as_bytes().to_vec()) }
+    }
+
+    #[test]
+    fn what_is_hidden_takes_no_time_and_leaves_its_screen() {
+        let mut hidden = HiddenTimes::default();
+        hidden.hide(Duration::ZERO);
+        hidden.show(Duration::from_millis(10));
+        hidden.hide(Duration::from_millis(30));
+        let events = vec![output(5_000, "one"), output(12_000, " two"), output(31_000, " three")];
+        let shown = hidden.without((20, 4), events);
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        assert!(shown.iter().all(|event| event.at_us == 2_000), "{shown:?}");
+        let mut screen = Screen::new(20, 4);
+        for event in &shown {
+            if let CastEventKind::Output(bytes) = &event.kind {
+                screen.feed(bytes);
+            }
+        }
+        assert_eq!(screen.lines()[0], "one two");
+    }
+
+    #[test]
+    fn a_theme_of_json_names_its_colours() {
+        let theme = theme_of_json(
+            r##"{"background": "#101010", "foreground": "#eeeeee", "red": "#ff0000", "purple": "#aa00aa"}"##,
+        )
+        .unwrap();
+        assert_eq!((theme.bg.as_str(), theme.fg.as_str()), ("#101010", "#eeeeee"));
+        assert_eq!((theme.palette[1].as_str(), theme.palette[5].as_str()), ("#ff0000", "#aa00aa"));
+        assert_eq!(theme_of_json("Dracula"), None);
+    }
+}
