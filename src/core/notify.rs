@@ -8,7 +8,7 @@ use crate::core::config::{DurationMs, NotifyEvent, QuietHours};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{KnownState, SessionState};
-use crate::core::time::{Stamp, ago};
+use crate::core::time::{Stamp, age};
 
 /// How many notifications wait at most; the oldest goes.
 const WAITING_CAP: usize = 20;
@@ -116,7 +116,8 @@ impl NotificationQueue {
                     return;
                 }
                 self.answered = false;
-                let text = format!("Claude waits for your answer ({})", on.as_deref().unwrap_or("a dialog"));
+                let dialog = on.as_deref().filter(|on| *on != "unknown").unwrap_or("a dialog");
+                let text = format!("Claude waits for your answer ({dialog})");
                 self.put(now, NotifyEvent::Blocked, text, on);
             }
             SessionState::Busy => {
@@ -232,9 +233,9 @@ impl GoneDialog {
     }
 }
 
-/// A span in words.
+/// How long something took, in words.
 fn time_of(ms: u64) -> String {
-    ago(ms).trim_end_matches(" ago").to_owned()
+    age(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
 impl QuietHours {

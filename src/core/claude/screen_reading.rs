@@ -235,7 +235,9 @@ impl ScreenRuleSet {
         // to answer it.
         let held = Some(cursor).filter(has_selector);
         let chosen = held.or_else(|| (0..cursor).rev().find(has_selector));
-        let mut lines = rows.iter().map(|row| self.inner(row)).filter(|line| !line.is_empty());
+        // The name of a conversation stands in an edge below the dialog (2.1.332).
+        let texts = rows.iter().enumerate().filter(|(row, _)| !self.is_edge(screen, top + row));
+        let mut lines = texts.map(|(_, row)| self.inner(row)).filter(|line| !line.is_empty());
         let words = lines.clone().flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
         let head = lines.next().unwrap_or_default();
         // Without an edge the dialog's beginning may have been scrolled away, and what is on top may be a
@@ -412,6 +414,26 @@ mod tests {
         let dialog = read(&screen(&["----", " Surprise", " ❯ 1. Go", "   2. Stay"], (1, 2))).dialog.unwrap();
         assert_eq!((dialog.name.as_str(), dialog.known), ("unknown", false));
         assert_eq!((dialog.selected.as_deref(), dialog.press), (Some("Go"), None));
+    }
+
+    /// Claude 2.1.332 writes the name of a conversation into an edge below the dialog.
+    #[test]
+    fn a_dialog_above_the_name_of_a_conversation_is_answered() {
+        let limit = [
+            "----",
+            "  What do you want to do?",
+            "",
+            "  ❯ 1. Stop and wait for limit to reset",
+            "    2. Upgrade your plan",
+            "",
+            "  Enter to confirm · Esc to cancel",
+            "",
+            "─────────── named ──",
+        ];
+        let press = |rows: &[&str]| read(&screen(rows, (2, 3))).dialog.unwrap().press;
+        assert_eq!(press(&limit), Some(Press::Enter));
+        let other = [&limit[..8], &["  said a model"]].concat();
+        assert_eq!(press(&other), None);
     }
 
     #[test]

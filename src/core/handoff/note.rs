@@ -2,9 +2,10 @@
 //!
 //! The question rides on a hook's answer, so it is no prompt. In a tool loop the answer is the text of the
 //! next message, and the loop goes on; elsewhere the answer is what ends the next turn (measured on 2.1.329:
-//! it costs one request). The answer is one JSON object of a fixed form; what is not of that form is no note,
-//! and the machine's own facts are a whole handoff without it. Nothing in a note is ever taken for an id, a
-//! path or an order: it is text to be quoted.
+//! it costs one request). People see both, so it is plain text under headings; JSON with the same names is
+//! read too, because models like to write it. What is neither is no note, and the machine's own facts are a
+//! whole handoff without it. Nothing in a note is ever taken for an id, a path or an order: it is text to be
+//! quoted.
 
 use serde_json::Value;
 
@@ -22,29 +23,30 @@ const ENTRIES: usize = 20;
 macro_rules! question {
     ($how:literal) => {
         concat!(
-            "The context window is nearly full, and hopty is about to hand this work over to a fresh \
-             conversation. ",
+            "hopty is about to hand this work over to a fresh conversation. ",
             $how,
-            " The object, at most 4000 characters, is for whoever goes on with the work:\n\
-{\"doing\": \"what you are in the middle of, and how far it is\", \"done\": [\"what is finished and must not \
-be done again\"], \
-\"next\": [\"the next steps, the first one first\"], \"decisions\": [\"what was decided, and why\"], \
-\"verified\": [\"what you ran to check the work, and what came of it\"], \
-\"gotchas\": [\"what went wrong or is easy to get wrong\"]}\n\
+            " in plain text, at most 4000 characters, for whoever goes on with the work, under these \
+             headings:\n\
+Doing: what you are in the middle of, and how far it is\n\
+Done:\n- what is finished and must not be done again\n\
+Next:\n- the next steps, the first one first\n\
+Decisions:\n- what was decided, and why\n\
+Verified:\n- what you ran to check the work, and what came of it\n\
+Gotchas:\n- what went wrong or is easy to get wrong\n\
 Leave out keys, passwords and other secrets."
         )
     };
 }
 
 /// What Claude is asked at the end of a turn, or where its loop has been waited for long enough.
-pub const QUESTION: &str =
-    question!("Call no tool and begin nothing new. Answer with one JSON object and nothing else.");
+pub const QUESTION: &str = question!("Call no tool and begin nothing new: answer");
 
 /// What Claude is asked in a tool loop, where it goes on: the answer costs no request of its own.
-pub const QUESTION_IN_LOOP: &str = question!(
-    "Write one JSON object as the text of your next message, in front of its tool calls, and go on with your \
-     work."
-);
+pub const QUESTION_IN_LOOP: &str =
+    question!("Go on with your work, and begin your next message, in front of its tool calls, with a note");
+
+/// The headings in the order in which they are asked for.
+const HEADINGS: [&str; 6] = ["doing", "done", "next", "decisions", "verified", "gotchas"];
 
 /// Claude's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,13 +66,18 @@ pub struct Note {
 }
 
 impl Note {
-    /// Reads an answer; `None` when it is not of the form that was asked for, or says nothing. Text round the
-    /// object is read over, because models like to say that here it is.
+    /// Reads an answer; `None` when it is not of a form that was asked for, or says nothing. Text round it is
+    /// read over, because models like to say that here it is.
     #[must_use]
     pub fn read(answer: &str) -> Option<Self> {
         if answer.len() > LONGEST {
             return None;
         }
+        let note = Note::of_json(answer).or_else(|| Note::of_headings(answer))?;
+        (note != Self::default()).then_some(note)
+    }
+
+    fn of_json(answer: &str) -> Option<Self> {
         let (from, to) = (answer.find('{')?, answer.rfind('}')?);
         let object: Value = serde_json::from_str(answer.get(from..=to)?).ok()?;
         let object = object.as_object()?;
@@ -89,15 +96,46 @@ impl Note {
             Some(Value::String(text)) => entry(text).unwrap_or_default(),
             Some(_) => return None,
         };
-        let note = Self {
+        Some(Self {
             doing,
             done: list("done")?,
             next: list("next")?,
             decisions: list("decisions")?,
             verified: list("verified")?,
             gotchas: list("gotchas")?,
-        };
-        (note != Self::default()).then_some(note)
+        })
+    }
+
+    /// One heading alone may be any answer's: `Done: the tests pass.`
+    fn of_headings(answer: &str) -> Option<Self> {
+        let mut lists: [Option<Vec<String>>; HEADINGS.len()] = Default::default();
+        let mut current = None;
+        for line in answer.lines() {
+            let text = match heading(line) {
+                Some((at, rest)) => {
+                    lists[at].get_or_insert_default();
+                    current = Some(at);
+                    rest
+                }
+                // A heading of the model's own.
+                None if line.trim_end().ends_with(':') && !line.trim_start().starts_with(['-', '*']) => {
+                    current = None;
+                    continue;
+                }
+                None => bullet(line),
+            };
+            let Some(list) = current.and_then(|at| lists[at].as_mut()) else { continue };
+            let is_none = ["none", "nothing", "n/a", "-"]
+                .contains(&text.trim().trim_end_matches('.').to_lowercase().as_str());
+            if !is_none && list.len() < ENTRIES {
+                list.extend(entry(text));
+            }
+        }
+        if lists.iter().flatten().count() < 2 {
+            return None;
+        }
+        let [doing, done, next, decisions, verified, gotchas] = lists.map(Option::unwrap_or_default);
+        Some(Self { doing: cut_chars(&doing.join(" "), ENTRY), done, next, decisions, verified, gotchas })
     }
 
     /// The note as lines for a person or a model; every entry stands on one line.
@@ -123,6 +161,27 @@ impl Note {
     }
 }
 
+/// Which heading a line begins with, also in Markdown's ways, and what stands behind it.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let line = line.trim().trim_start_matches(['#', '*', '_', ' ']);
+    let (name, rest) = line.split_once(':')?;
+    let name = name.trim_end_matches(['*', '_']).to_lowercase();
+    let at = HEADINGS.iter().position(|heading| *heading == name)?;
+    Some((at, rest.trim_start_matches(['*', '_']).trim()))
+}
+
+/// A line without the sign of a list in front of it: `- `, `* `, `• `, `1. `.
+fn bullet(line: &str) -> &str {
+    let line = line.trim();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let signs = ["- ", "* ", "• "];
+    signs
+        .iter()
+        .find_map(|sign| line.strip_prefix(sign))
+        .or_else(|| line[digits..].strip_prefix(". ").filter(|_| digits > 0))
+        .unwrap_or(line)
+}
+
 fn entry(text: &str) -> Option<String> {
     let line = cut_chars(&safe_line(text), ENTRY);
     (!line.is_empty()).then_some(line)
@@ -137,16 +196,32 @@ mod tests {
     #[test]
     fn the_form_that_is_asked_for_is_read() {
         for question in [QUESTION, QUESTION_IN_LOOP] {
-            let form = &question[question.find('{').unwrap()..=question.rfind('}').unwrap()];
-            let note = Note::read(&format!("Here it is:\n```json\n{form}\n```\n")).unwrap();
-            assert_eq!(
-                (note.done.len(), note.next.len(), note.decisions.len(), note.gotchas.len()),
-                (1, 1, 1, 1)
-            );
-            assert_eq!(note.verified.len(), 1);
+            let form = &question[question.find("Doing:").unwrap()..question.find("\nLeave out").unwrap()];
+            let note = Note::read(&format!("Here it is:\n\n{form}\n")).unwrap();
+            let lists = [&note.done, &note.next, &note.decisions, &note.verified, &note.gotchas];
+            assert_eq!(lists.map(Vec::len), [1; 5]);
             assert!(note.text().starts_with("In the middle of: what you are"), "{}", note.text());
             assert!(question.len() < 1500, "it stands in a context that is nearly full");
+            assert!(!question.contains('{'), "people see it");
         }
+    }
+
+    #[test]
+    fn headings_are_read_as_models_write_them() {
+        let note = Note::read(
+            "Sure.\n\n## Doing: counting the sky\n**Done:**\n* the south\n\n**Next**:\n1. count Lyra\n2. count Draco\n\
+             Gotchas: none.\nVerified:\n- None\nAnything else:\n- is not read\n",
+        )
+        .unwrap();
+        assert_eq!((note.doing.as_str(), note.done), ("counting the sky", vec!["the south".to_owned()]));
+        assert_eq!((note.next.len(), note.next[1].as_str()), (2, "count Draco"));
+        assert!(note.gotchas.is_empty() && note.verified.is_empty() && note.decisions.is_empty());
+    }
+
+    #[test]
+    fn json_with_the_same_names_is_read() {
+        let note = Note::read("```json\n{\"doing\": \"a\", \"next\": [\"b\"]}\n```").unwrap();
+        assert_eq!((note.doing.as_str(), note.next.as_slice()), ("a", &["b".to_owned()][..]));
     }
 
     #[test]
@@ -154,6 +229,8 @@ mod tests {
         for answer in [
             "",
             "I am done.",
+            "Done: the tests pass.",
+            "Next:\n- one",
             "{}",
             "[]",
             "{\"doing\": 4}",
