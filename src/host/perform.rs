@@ -60,6 +60,8 @@ impl Host {
             Action::Type { typing } => self.type_for_supervisor(&typing),
             Action::Follow { conversation, transcript, anew } => {
                 self.follow(&conversation, transcript.as_deref(), anew);
+                let (paths, name) = (&self.session.paths, self.session.name());
+                self.jobs.look_for_shared_conversation(paths, name, &conversation);
                 if self.session.launch.config.restart.mode != RestartMode::Manual {
                     self.jobs.recall_ask_answer(&self.session.claim.dir, &conversation);
                 }

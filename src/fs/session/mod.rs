@@ -395,6 +395,21 @@ pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
     Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
 }
 
+/// A live session other than `own` that runs this conversation, by what its host has written of it.
+#[must_use]
+pub fn other_that_runs(
+    paths: &Paths,
+    own: &SessionName,
+    conversation: &ConversationId,
+) -> Option<SessionName> {
+    let runs = |name: &SessionName| {
+        let status = status(&paths.session(name)).ok().flatten();
+        status.and_then(|status| status.conversation).as_ref() == Some(conversation)
+    };
+    let others = list(paths).into_iter().filter(|(name, alive)| *alive && name != own);
+    others.map(|(name, _)| name).find(runs)
+}
+
 /// What an ended session left on its screen, where nobody saw it: the object that a host answers.
 #[must_use]
 pub fn last_screen(paths: &Paths, name: &SessionName) -> Option<serde_json::Value> {

@@ -38,6 +38,24 @@ fn a_name_is_taken_while_its_claim_lives() {
 }
 
 #[test]
+fn a_conversation_that_another_session_runs_is_known() {
+    if !is_alone("fs::session::tests::a_conversation_that_another_session_runs_is_known") {
+        return;
+    }
+    let (_home, paths) = world();
+    prepare(&paths).unwrap();
+    let [one, two] = ["one", "two"].map(|name| name.parse::<SessionName>().unwrap());
+    let conversation: ConversationId = "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap();
+    let mut claim = claim(&paths, &one, true).unwrap();
+    let status = SessionStatus { conversation: Some(conversation.clone()), ..SessionStatus::default() };
+    std::fs::write(claim.dir.join("session.json"), status.json().to_string()).unwrap();
+    assert_eq!(other_that_runs(&paths, &two, &conversation), Some(one.clone()));
+    assert_eq!(other_that_runs(&paths, &one, &conversation), None, "it is the session itself");
+    claim.give_back();
+    assert_eq!(other_that_runs(&paths, &two, &conversation), None, "it has ended");
+}
+
+#[test]
 fn a_look_does_not_take_the_name() {
     if !is_alone("fs::session::tests::a_look_does_not_take_the_name") {
         return;

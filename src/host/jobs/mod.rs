@@ -16,6 +16,7 @@
 //! | `ask_answer` | the person's answer in mode `ask` |
 //! | `conversation_page` | the end of the conversation before a hand-over |
 //! | `session_file` | when `session.json` is written |
+//! | `shared_conversation` | whether another session runs the followed conversation, too |
 //! | `log` | `host.log` |
 
 mod ask_answer;
@@ -30,6 +31,7 @@ mod lineage;
 pub(super) mod log;
 mod note;
 mod session_file;
+mod shared_conversation;
 
 use std::io;
 use std::os::unix::net::UnixListener;
@@ -107,6 +109,8 @@ pub(super) enum JobEvent {
     CastOpened(u64, Result<CastFile, CastFileError>, Box<CastOrder>),
     /// The end of the conversation before the last hand-over, as a page for this client.
     Page(u64, String),
+    /// Another session runs the followed conversation, too.
+    SharedConversation(SessionName),
     /// A job in the background is done.
     Quiet,
 }

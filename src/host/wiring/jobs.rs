@@ -82,6 +82,14 @@ impl Host {
                 JobEvent::Page(client, text) => {
                     self.on_terminals(|terminals, scene| terminals.show_page(client, &text, scene));
                 }
+                JobEvent::SharedConversation(name) => {
+                    let what = format!(
+                        "Session {name} runs this conversation, too, and both write into its transcript: end one \
+                         of them"
+                    );
+                    self.notice(DecisionKind::Degraded, &what);
+                    self.events.push_back(Event::Limited { what });
+                }
                 JobEvent::Quiet => {}
             }
         }
