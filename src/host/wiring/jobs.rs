@@ -87,7 +87,6 @@ impl Host {
                         "Session {name} runs this conversation, too, and both write into its transcript: end one \
                          of them"
                     );
-                    self.notice(DecisionKind::Degraded, &what);
                     self.events.push_back(Event::Limited { what });
                 }
                 JobEvent::Quiet => {}

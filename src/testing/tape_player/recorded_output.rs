@@ -12,6 +12,7 @@ use crate::recording::play_time::PlayTime;
 use crate::recording::svg::{AnimationRange, animated_svg};
 use crate::recording::timeline::Timeline;
 use crate::screen::Screen;
+use crate::screen::picture::theme::PictureTheme;
 use crate::testing::evidence_cast::evidence_cast;
 
 /// Pauses of an animation are cut to this, in µs, as `hopty play -o` does.
@@ -72,7 +73,9 @@ impl HiddenTimes {
             let at_us = event.at_us.saturating_sub(before(event.at_us));
             if hidden_in.is_some() && inside != hidden_in {
                 let (cols, rows) = screen.size();
-                shown.push(CastEvent { at_us, kind: CastEventKind::Resize { cols, rows } });
+                if (cols, rows) != size {
+                    shown.push(CastEvent { at_us, kind: CastEventKind::Resize { cols, rows } });
+                }
                 shown.push(CastEvent { at_us, kind: CastEventKind::Output(screen.dump().screen) });
             }
             hidden_in = inside;
@@ -89,11 +92,14 @@ impl HiddenTimes {
     }
 }
 
-/// The colours of `Set Theme` where that is JSON.
+/// The colours of `Set Theme` where that is JSON. Players want all 16 of the palette.
 pub(super) fn theme_of_json(json: &str) -> Option<CastTheme> {
     let theme: Value = serde_json::from_str(json).ok()?;
     let color = |name: &str| Some(theme.get(name)?.as_str()?.to_owned());
-    let palette = COLOURS.iter().map(|(name, old)| color(name).or_else(|| color(old)).unwrap_or_default());
+    let usual = PictureTheme::default().palette;
+    let palette = COLOURS.iter().zip(usual).map(|((name, old), [r, g, b])| {
+        color(name).or_else(|| color(old)).unwrap_or_else(|| format!("#{r:02x}{g:02x}{b:02x}"))
+    });
     Some(CastTheme { fg: color("foreground")?, bg: color("background")?, palette: palette.collect() })
 }
 
@@ -131,7 +137,9 @@ impl TapePlayer<'_> {
             theme,
             ..CastHeader::new(named.size.0, named.size.1)
         };
-        let events = self.hidden.without(named.size, named.recording().events());
+        let mut events = self.hidden.without(named.size, named.recording().events());
+        // What is typed may be a password.
+        events.retain(|event| !matches!(event.kind, CastEventKind::Input(_)));
         let cast = evidence_cast(header, events, None);
         for path in paths {
             let made = match path.rsplit('.').next() {
@@ -171,7 +179,7 @@ mod tests {
         hidden.hide(Duration::from_millis(30));
         let events = vec![output(5_000, "one"), output(12_000, " two"), output(31_000, " three")];
         let shown = hidden.without((20, 4), events);
-        assert_eq!(shown.len(), 3, "{shown:?}");
+        assert_eq!(shown.len(), 2, "{shown:?}");
         assert!(shown.iter().all(|event| event.at_us == 2_000), "{shown:?}");
         let mut screen = Screen::new(20, 4);
         for event in &shown {
