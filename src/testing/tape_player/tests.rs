@@ -1,5 +1,7 @@
 use super::*;
-use crate::core::tape::{ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapeSetting};
+use crate::core::tape::{
+    ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapeSetting, WaitScope,
+};
 
 fn options(evidence: &Path) -> PlayOptions {
     PlayOptions {
@@ -105,6 +107,15 @@ fn a_wait_that_the_deadline_ends_says_so() {
     let limit = TapeCommand::Set(TapeSetting::Deadline(TapeTime::from_millis(300)));
     let failure = failure(play_now(vec![limit, start("sleep 60"), expect("never")]));
     assert!(failure.message.contains("the tape's deadline of 300ms ended the wait"), "{failure:?}");
+}
+
+#[test]
+fn a_wait_for_text_on_another_row_says_where_to_look() {
+    let limit = TapeCommand::Set(TapeSetting::WaitTimeout(TapeTime::from_millis(200)));
+    let pattern = Some(TapePattern::Text(text("item")));
+    let wait = TapeCommand::Wait { scope: WaitScope::Line, limit: None, pattern };
+    let failure = failure(play_now(vec![limit, start("echo item; echo more; sleep 60"), wait]));
+    assert!(failure.hint.is_some_and(|hint| hint.contains("`Wait+Screen`")));
 }
 
 #[test]

@@ -34,9 +34,18 @@ impl TapePlayer<'_> {
         let limit = self.limit(limit, self.settings.wait_timeout);
         let is_strict = self.options.strict || self.settings.wait == WaitRule::Fresh;
         let (named, terminal) = self.terminal()?;
-        let found = terminal
-            .wait_for(&look, &named.mark, limit)
-            .map_err(|failure| noted(failure, &look, pattern.unwrap_or(&usual)))?;
+        let found = match terminal.wait_for(&look, &named.mark, limit) {
+            Ok(found) => found,
+            Err(failure) => {
+                let mut failure = noted(failure, &look, pattern.unwrap_or(&usual));
+                let anywhere = Look { area: ScreenArea::All, ..look };
+                if scope == WaitScope::Line && !terminal.watch().find(&anywhere, &named.mark).all.is_empty() {
+                    let hint = "it stands on another row than the cursor: `Wait+Screen` looks at all of them";
+                    failure.hint.get_or_insert_with(|| hint.to_owned());
+                }
+                return Err(failure);
+            }
+        };
         let Some(age) = found.stale else { return Ok(()) };
         let shown = pattern.unwrap_or(&usual);
         let message = match age {
