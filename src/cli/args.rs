@@ -194,9 +194,7 @@ pub(super) enum Verb {
     /// Supervise any program: hopty run -- vim notes.txt
     Run(RunOptions),
     /// List sessions, those that wait for you first
-    ///
-    /// Fields of a format: name, labels, state, reason, subject, for, context, tasks, model, about, title, prompt, task, cost,
-    /// dir, command, clients, run, restarts, conversation, why.
+    #[command(long_about = super::list::long_about())]
     Ls {
         /// Only these sessions
         sessions: Vec<String>,

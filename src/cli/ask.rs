@@ -14,6 +14,7 @@ use crate::core::claude::last_answer::LastAnswer;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::status::SessionStatus;
+use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, transcript};
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
@@ -28,6 +29,9 @@ const LAG: Duration = Duration::from_secs(5);
 const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often either is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Why a session has neither prompts nor answers.
+const NO_CLAUDE: &str = "it does not run Claude";
 
 /// What `ask` was given.
 #[derive(Debug)]
@@ -59,6 +63,10 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let before = control.status()?;
+    if before.agent.is(Agent::Plain) {
+        let hint = format!("`hopty send {name} TEXT` types into it");
+        return Err(Failed::new(4, NO_CLAUDE).about(&name).hint(hint));
+    }
     control.limit(SUBMIT);
     let sent: SendAnswer = control.ask(&Request::Send(request))?;
     if !send::is_proven(&sent) {
@@ -176,7 +184,12 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let (name, path) = match conversation::meant(&paths, which, Rule::Any)? {
         Meant::Session(name, status) => {
             let over = status.is(SessionState::Ended);
+            let is_plain = status.agent.is(Agent::Plain);
             let transcript = status.transcript.ok_or_else(|| {
+                if is_plain {
+                    let hint = format!("`hopty screen {name}` shows what it shows");
+                    return Failed::new(1, NO_CLAUDE).called(Code::NotFound).about(&name).hint(hint);
+                }
                 if over {
                     return nothing_asked(&name);
                 }

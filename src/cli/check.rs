@@ -185,7 +185,14 @@ fn place(paths: &Paths) -> Finding {
             format!("{} cannot be written", dir.display()),
             "check its permissions, and that its disk is writable",
         ),
-        None => good("sessions", format!("kept in {shown}")),
+        None => match session::damaged(paths).first() {
+            Some(name) => bad(
+                "sessions",
+                format!("the session.json of {name} is damaged"),
+                format!("`hopty rm {name}` removes the session; its conversation stays"),
+            ),
+            None => good("sessions", format!("kept in {shown}")),
+        },
     }
 }
 

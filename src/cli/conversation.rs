@@ -75,6 +75,10 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
             ..found
         }));
     }
+    // Which of them it is, only the person knows.
+    if super::control::nearest(paths, &session::live_names(paths)?).len() > 1 {
+        return Err(failed);
+    }
     let dir = std::env::current_dir().and_then(|dir| dir.canonicalize());
     dir.ok()
         .and_then(|dir| of_dir(paths, &dir))

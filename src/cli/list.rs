@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::libc;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
@@ -58,6 +58,11 @@ pub(super) struct ListOptions {
     pub format: Option<String>,
     /// Only those with this label.
     pub label: Option<String>,
+}
+
+/// What `hopty ls --help` says first.
+pub(super) fn long_about() -> String {
+    format!("List sessions, those that wait for you first\n\nFields of a format: {}.", field_names())
 }
 
 pub(super) fn ls(wish: &ListOptions) -> Result<u8, Failed> {
@@ -114,6 +119,9 @@ fn watch_until_signal(
 
 fn list(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
     let sessions = ask(wish)?;
+    if wish.all && !wish.json {
+        tell_damaged(&paths()?);
+    }
     print(wish, template, sessions)
 }
 
@@ -167,7 +175,7 @@ fn print(
     mut sessions: Vec<SessionStatus>,
 ) -> Result<u8, Failed> {
     if wish.json {
-        say(format_args!("{}", json!(sessions)))?;
+        say(format_args!("{}", Value::from_iter(sessions.iter().map(with_branch))))?;
         return Ok(0);
     }
     // What needs a person comes first; within that, by name.
@@ -208,6 +216,15 @@ fn print(
     table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
     tell_restorable(&paths()?);
     Ok(0)
+}
+
+/// Says of which ended sessions hopty cannot read what they were.
+pub(super) fn tell_damaged(paths: &Paths) {
+    for name in crate::fs::session::damaged(paths) {
+        note(format_args!(
+            "hopty: {name}: its session.json is damaged; `hopty rm {name}` removes the session"
+        ));
+    }
 }
 
 /// Says how many sessions wait for `hopty restore`, in every list: after a restart of the machine it is what
@@ -349,12 +366,15 @@ impl Template {
 }
 
 fn unknown_field(field: &str) -> Failed {
-    let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-    let hint = match nearest_word(field, names.iter().copied(), slips(field)) {
+    let hint = match nearest_word(field, FIELDS.iter().map(|(name, _)| *name), slips(field)) {
         Some(near) => format!("did you mean {{{near}}}?"),
-        None => format!("a format is `tmux`, or a text with fields in braces: {}", names.join(", ")),
+        None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
     Failed::new(2, "unknown field in the format").about(field).hint(hint)
+}
+
+fn field_names() -> String {
+    FIELDS.map(|(name, _)| name).join(", ")
 }
 
 /// The SGR number of a session's state, as on the dashboard: what needs a person stands out.
@@ -401,7 +421,7 @@ const REST: &[(&str, ColumnText)] = &[
     ("DIRECTORY", |session| text(&session.dir)),
 ];
 /// The fields of a template.
-const FIELDS: &[(&str, ColumnText)] = &[
+const FIELDS: [(&str, ColumnText); 23] = [
     ("name", |session| visible(&session.name)),
     ("labels", labels),
     ("state", |session| visible(&session.state.to_string())),
@@ -440,6 +460,13 @@ fn since(session: &SessionStatus) -> String {
 /// How long ago it began.
 fn lasts(session: &SessionStatus) -> String {
     session.started_at.map_or_else(|| "-".to_owned(), |at| elapsed(at.0))
+}
+
+/// The session object with the git branch of its directory, which no host looks at.
+fn with_branch(session: &SessionStatus) -> Value {
+    let mut object = session.json();
+    object["branch"] = json!(crate::git::state::branch(Path::new(&session.dir)));
+    object
 }
 
 /// The git branch of its directory.

@@ -57,6 +57,9 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     readable(&paths)?;
     let wanted = wish.names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
+    if wanted.is_empty() && !wish.as_json {
+        super::list::tell_damaged(&paths);
+    }
     let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
     if found.is_empty() && !wish.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));

@@ -27,7 +27,7 @@ use crate::core::inherited::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
-use crate::fs::session::prepare_with_room;
+use crate::fs::session::{is_alive, is_damaged, prepare_with_room};
 use crate::host::start::{BeginWith, Launch, StartReport};
 use crate::ipc::message::Record;
 use crate::sys::inherited;
@@ -500,6 +500,13 @@ fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
     {
         launch.name = titled;
     }
+    let dir = start.paths.session(&launch.name);
+    if is_damaged(&dir) && !is_alive(&dir) {
+        let text =
+            format!("the session.json of the last session {} is damaged; this one replaces it", launch.name);
+        start.tell(text);
+    }
+    let launch = &mut start.launch;
     launch.signals = inherited::signals();
     launch.errors = inherited::error_output();
     // Held from here on: what is typed until the program has its terminal must not be shown by both.

@@ -40,7 +40,11 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         "help" => "`hopty help` lists all verbs".to_owned(),
         _ => format!("one of {}", offered(asked).join(", ")),
     });
-    let elsewhere = error.get(ContextKind::InvalidArg).and_then(|option| takers(&option.to_string(), asked));
+    let option = error.get(ContextKind::InvalidArg);
+    let elsewhere = match error.kind() {
+        ErrorKind::ArgumentConflict => Some(format!("leave one of them out; {help}")),
+        _ => option.and_then(|option| takers(&option.to_string(), asked)),
+    };
     Failed::new(2, cause)
         .hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).or(elsewhere).unwrap_or(help))
 }

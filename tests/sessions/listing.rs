@@ -39,6 +39,66 @@ fn assert_shape(found: &Value, wanted: &Value, at: &str) {
 }
 
 #[test]
+fn a_damaged_session_is_named_and_the_others_are_listed() {
+    let world = world();
+    for name in ["good", "bad"] {
+        world.run_detached(name, &["true"]);
+        world.ask(&["wait", name, "exit", "--timeout", "30s"]);
+    }
+    let file = world.state_dir().join("sessions/bad/session.json");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let words = "bad: its session.json is damaged";
+    for args in [&["ls", "--all"][..], &["restore"]] {
+        let output = world.hopty(args);
+        let said = text(&output.stderr);
+        assert!(output.status.success() && said.matches(words).count() == 1, "{args:?}: {output:?}");
+        assert!(said.contains("`hopty rm bad` removes the session"), "{said}");
+    }
+    assert!(world.ask(&["ls", "--all"]).contains("good"));
+    let checked: Value = serde_json::from_slice(&world.hopty(&["check", "--json"]).stdout).unwrap();
+    let found = checked.as_array().unwrap().iter().find(|found| found["about"] == "sessions").unwrap();
+    assert!(found["state"] == "bad" && found["fix"].as_str().unwrap().contains("hopty rm bad"), "{found}");
+    let again = world.hopty(&["run", "--detached", "--name", "bad", "--", "true"]);
+    assert!(text(&again.stderr).contains("the last session bad is damaged"), "{again:?}");
+    world.ask(&["wait", "bad", "exit", "--timeout", "30s"]);
+    assert!(!text(&world.hopty(&["ls", "--all"]).stderr).contains("damaged"));
+}
+
+#[test]
+fn of_two_sessions_of_a_directory_none_is_guessed() {
+    let world = world();
+    let project = world.project.canonicalize().unwrap();
+    let folder: String =
+        project.to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = world.claude_dir().join("projects").join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let line = r#"{"type":"assistant","uuid":"a","message":{"role":"assistant","content":[{"type":"text","text":"Old."}],"stop_reason":"end_turn"}}"#;
+    std::fs::write(folder.join("c74cc080-94b9-4841-b82f-a62cfb8efdc0.jsonl"), format!("{line}\n")).unwrap();
+    assert_eq!(world.ask(&["answer"]), "Old.\n", "no session runs here");
+    for name in ["one", "two"] {
+        world.run_detached(name, &["cat"]);
+    }
+    for verb in ["answer", "context", "status"] {
+        assert_fails(&world.hopty(&[verb]), 3, "one, two: which session?");
+    }
+    end_all(&world);
+}
+
+#[test]
+fn options_that_do_not_go_together_are_named() {
+    let world = world();
+    for args in [&["ls", "--watch", "--json"][..], &["ls", "--json", "--format", "tmux"]] {
+        let output = world.hopty(args);
+        assert_fails(&output, 2, "cannot be used with");
+        let said = text(&output.stderr);
+        assert!(said.contains("hint: leave one of them out; `hopty ls --help` shows the usage"), "{said}");
+    }
+    let help = world.ask(&["ls", "--help"]);
+    assert!(help.contains("age, branch, dir"), "{help}");
+}
+
+#[test]
 fn the_session_object_is_that_of_the_contract() {
     let world = world();
     let example = example();
@@ -71,15 +131,21 @@ fn the_session_object_is_that_of_the_contract() {
     assert!(status["clients"][0]["tty"].as_str().unwrap().starts_with("/dev/pts/"));
     assert_eq!(status["command"][0], "claude");
     world.run_detached("other", &["sleep", "100"]);
+    let git = world.project.join(".git");
+    ["objects", "refs"].iter().for_each(|dir| std::fs::create_dir_all(git.join(dir)).unwrap());
+    std::fs::write(git.join("HEAD"), "ref: refs/heads/trunk\n").unwrap();
     let mut all = list(&world);
     assert_eq!(
         all.iter().map(|s| s["name"].as_str().unwrap()).collect::<Vec<_>>(),
         ["other", "proj"],
         "by name"
     );
-    for session in &all {
-        assert_shape(session, &example, "ls");
-    }
+    let has_shape = |session: &mut Value, at: &str| {
+        let branch = session.as_object_mut().unwrap().remove("branch");
+        assert_eq!(branch, Some(json!("trunk")), "only `ls` looks at git");
+        assert_shape(session, &example, at);
+    };
+    all.iter_mut().for_each(|session| has_shape(session, "ls"));
     let other = all.remove(0);
     assert_eq!(
         (&other["state"], &other["clients"], &other["context"]["tokens_from"]),
@@ -89,10 +155,10 @@ fn the_session_object_is_that_of_the_contract() {
     // Ended ones keep their shape.
     end_all(&world);
     term.wait_exit();
-    let ended: Vec<Value> = serde_json::from_str(&world.ask(&["ls", "--all", "--json"])).unwrap();
+    let mut ended: Vec<Value> = serde_json::from_str(&world.ask(&["ls", "--all", "--json"])).unwrap();
     assert_eq!(ended.len(), 2);
-    for session in &ended {
-        assert_shape(session, &example, "ls --all");
+    for session in &mut ended {
+        has_shape(session, "ls --all");
         assert_eq!(
             (&session["state"], &session["phase"], &session["clients"]),
             (&json!("ended"), &json!("closed"), &json!([]))

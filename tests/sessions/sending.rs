@@ -89,6 +89,20 @@ fn keys_have_names_and_the_form_that_the_program_wants() {
 }
 
 #[test]
+fn only_claude_is_asked() {
+    let world = world();
+    world.run_detached("one", &["cat"]);
+    for args in [&["ask", "one", "hi"][..], &["ask", "one", "--stdin"]] {
+        assert_fails(&world.hopty(args), 4, "one: it does not run Claude");
+    }
+    let said = world.hopty(&["answer", "one"]);
+    assert_fails(&said, 1, "one: it does not run Claude");
+    assert!(!text(&said.stderr).contains("hopty ask"), "{said:?}");
+    assert_eq!(world.ask(&["screen", "one"]).trim(), "", "nothing was typed");
+    end_all(&world);
+}
+
+#[test]
 fn what_cannot_be_sent_is_said() {
     let world = world();
     world.run_detached("one", &["sleep", "1000"]);

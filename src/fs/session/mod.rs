@@ -410,6 +410,22 @@ pub fn other_that_runs(
     others.map(|(name, _)| name).find(runs)
 }
 
+/// Whether the session's `session.json` is there and cannot be read.
+#[must_use]
+pub fn is_damaged(dir: &Path) -> bool {
+    match status(dir) {
+        Ok(status) => status.is_none() && dir.join("session.json").exists(),
+        Err(_) => true,
+    }
+}
+
+/// The ended sessions of which that is so.
+#[must_use]
+pub fn damaged(paths: &Paths) -> Vec<SessionName> {
+    let ended = list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
+    ended.filter(|name| is_damaged(&paths.session(name))).collect()
+}
+
 /// What an ended session left on its screen, where nobody saw it: the object that a host answers.
 #[must_use]
 pub fn last_screen(paths: &Paths, name: &SessionName) -> Option<serde_json::Value> {
