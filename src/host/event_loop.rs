@@ -150,7 +150,7 @@ impl Host {
             return;
         }
         if let Some(run) = &mut self.child.run {
-            run.tidied();
+            run.set_tidied();
         }
         memory::give_back();
         memory::give_back_stack();

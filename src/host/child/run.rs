@@ -218,7 +218,7 @@ impl ChildRun {
     }
 
     /// The memory that only its start needed was freed.
-    pub fn tidied(&mut self) {
+    pub fn set_tidied(&mut self) {
         self.tidied = true;
     }
 

@@ -350,7 +350,7 @@ impl Client {
     }
 
     /// Whether its client may be told what to write if the host dies.
-    pub(super) fn is_told_undo(&self) -> bool {
+    pub(super) fn takes_undo_notice(&self) -> bool {
         !self.has_left() && !self.is_suspended()
     }
 

@@ -17,7 +17,7 @@ impl Terminals {
     pub(super) fn tell_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let Some(client) = self.clients.get_mut(&id) else { return };
-        let Some(run) = scene.run.as_mut().filter(|_| client.is_told_undo()) else {
+        let Some(run) = scene.run.as_mut().filter(|_| client.takes_undo_notice()) else {
             return client.undo_notice.rest();
         };
         let (revision, drawn) = match &client.viewport {

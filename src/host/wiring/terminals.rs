@@ -274,8 +274,8 @@ impl Host {
     }
 
     /// The keyboard, and the program as what is typed reaches it.
-    pub(in crate::host) fn typing(&mut self) -> (&mut Keyboard, TypedProgram<'_>) {
-        let program = TypedProgram {
+    pub(in crate::host) fn typing(&mut self) -> (&mut Keyboard, ChildInput<'_>) {
+        let program = ChildInput {
             child: &mut self.child,
             cast: &self.cast,
             clock: &self.clock,
@@ -300,7 +300,7 @@ impl Host {
 }
 
 /// The program, its screen, and the recording of what is typed into it.
-pub(in crate::host) struct TypedProgram<'host> {
+pub(in crate::host) struct ChildInput<'host> {
     child: &'host mut Child,
     cast: &'host SessionCast,
     clock: &'host Clock,
@@ -309,7 +309,7 @@ pub(in crate::host) struct TypedProgram<'host> {
     events: &'host mut VecDeque<Event>,
 }
 
-impl ProgramInput for TypedProgram<'_> {
+impl ProgramInput for ChildInput<'_> {
     fn type_persons(&mut self, bytes: &[u8]) {
         self.cast.input(bytes, || self.child.hides_input(), self.clock);
         self.child.type_persons(bytes);
