@@ -85,6 +85,54 @@ fn a_restart_without_a_handoff_says_so_also_after_one_with_a_handoff() {
 }
 
 #[test]
+fn where_nothing_was_said_the_fresh_conversation_gets_no_handoff() {
+    let replies = (0..20).map(|n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
+    let world = World::new(Kind::StandIn, Script::list(replies)).unwrap();
+    let mut term = world.start(&[]);
+    term.wait_box();
+    world.wait_state("idle");
+    let conversation = || world.status()["conversation"].as_str().unwrap().to_owned();
+    let first = conversation();
+    let said = world.ask(&["restart", "proj", "--wait"]);
+    let second = conversation();
+    let requested = "restart of proj requested: waiting for a safe point";
+    assert_eq!(said, format!("{requested}\nstarted fresh without a handoff; conversation {second}\n"));
+    assert_ne!(first, second);
+    let skipped = world.wait_decision("handoff.skipped", 1);
+    assert_eq!(
+        skipped["sentence"],
+        "Nothing has been said in this conversation: Claude starts afresh without a handoff."
+    );
+    world.wait_state("idle");
+    // With a signal, too.
+    std::fs::write(
+        world.claude_dir().join(".restart-session"),
+        format!("{second}:{}\n", world.project.display()),
+    )
+    .unwrap();
+    world.wait_decision("run.spawned", 3);
+    world.wait_state("idle");
+    let said = world.ask(&["restart", "proj", "--wait", "--json"]);
+    let done: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    assert_eq!((&done["handoff"], &done["conversation"]), (&Value::Null, &conversation().into()), "{said}");
+    world.wait_state("idle");
+    assert_eq!(world.wait_decision("handoff.skipped", 3)["run"], 3);
+    assert!(!world.decisions().iter().any(|d| d["kind"] == "handoff.saved"), "{}", world.story());
+    assert_eq!(world.api.main_requests().len(), 0, "nothing was submitted");
+    // The first word makes it worth a handoff.
+    term.submit("a question");
+    term.wait_text("Answer 0.");
+    world.wait_state("idle");
+    let said = world.ask(&["restart", "proj", "--wait"]);
+    assert!(said.contains("handed over as HO-"), "{said}");
+    world.wait_state("idle");
+    end_all(&world);
+    term.wait_exit();
+    term.assert_whole();
+    world.assert_replays();
+}
+
+#[test]
 fn wait_fails_when_the_session_ends_first() {
     // The turn never ends, so the restart waits.
     let replies = [ScriptedReply::text("Slowly.").filling(1000).after_ms(600_000)];

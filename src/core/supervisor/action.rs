@@ -286,6 +286,9 @@ pub enum DecisionKind {
     /// A handoff is on disk.
     #[serde(rename = "handoff.saved")]
     HandoffSaved,
+    /// Nothing was said, so the next conversation begins without one.
+    #[serde(rename = "handoff.skipped")]
+    HandoffSkipped,
     /// The new conversation has claimed it.
     #[serde(rename = "handoff.claimed")]
     HandoffClaimed,

@@ -71,6 +71,11 @@ impl ConversationState {
         }
     }
 
+    /// Whether there is something to hand over: a prompt, or the content that it was resumed with.
+    pub(super) fn has_content(&self) -> bool {
+        self.spoken || self.usage.fill.tokens > 0 || self.usage.fill.bytes > 0
+    }
+
     /// Whether this is the conversation.
     pub(super) fn is(&self, id: &ConversationId) -> bool {
         self.id.as_ref() == Some(id)

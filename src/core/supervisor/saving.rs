@@ -19,6 +19,11 @@ const SETTLE_MS: u64 = 500;
 const SETTINGS_MS: u64 = 5000;
 /// How long the worker may take to save a handoff, in ms: meanwhile keys are held and Claude waits.
 const SAVE_MS: u64 = 20_000;
+/// The first version of the rules that saves no handoff of a conversation in which nothing was said.
+const SKIPS_SINCE: u32 = 5;
+/// What that decision says.
+const NOTHING_SAID: &str =
+    "Nothing has been said in this conversation: Claude starts afresh without a handoff.";
 
 /// The state of the one job that saves a handoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,11 +151,22 @@ impl Supervisor {
         self.enter_step(step.now, SaveStep::Writing);
         match &self.phase {
             Phase::Saving { request, .. } if !request.handoff => self.stop_for_restart(step, None),
+            Phase::Saving { request, .. } if self.has_nothing_to_hand_over() => {
+                let (by, line) = (request.by, request.seq);
+                step.decide(DecisionKind::HandoffSkipped, NOTHING_SAID).also(line).by(by);
+                self.stop_for_restart(step, None);
+            }
             _ => match self.handoffs.job {
                 SaveJob::None => self.ask_save(step),
                 SaveJob::Asked | SaveJob::Abandoned => self.handoffs.job = SaveJob::Abandoned,
             },
         }
+    }
+
+    /// Nothing was said in the conversation. One that was to go on from a handoff and has not answered yet
+    /// still has that to hand over.
+    fn has_nothing_to_hand_over(&self) -> bool {
+        self.policy.rules >= SKIPS_SINCE && !self.conversation.has_content() && self.handoffs.active.is_none()
     }
 
     fn ask_save(&mut self, step: &mut EventStep<'_>) {

@@ -189,6 +189,79 @@ fn without_a_handoff_nothing_is_saved_or_delivered() {
 }
 
 #[test]
+fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
+    let stops = "handoff.skipped, collect, SIGTERM Child, stop.sent";
+    for how in ["command", "at once", "signal", "tool"] {
+        let mut s = Session::silent(claude());
+        let words = match how {
+            "command" => s.restart(Asker::Person),
+            "at once" => s.restart_now(Asker::Person),
+            "signal" => [s.signal_file(named(1), 1), s.settings()].join(", "),
+            _ => [s.restart(Asker::Descendant), s.settings()].join(", "),
+        };
+        assert!(words.ends_with(stops) && s.count("save") == 0, "{how}: {words}");
+        assert!(
+            s.sentences().contains(
+                "Nothing has been said in this conversation: Claude starts afresh without a handoff."
+            ),
+            "{how}: {}",
+            s.sentences()
+        );
+        assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 2 Fresh");
+        assert_eq!(s.exec(), "run.spawned, follow, release keys draft");
+        assert_eq!((s.phase(), s.sup.restarts()), ("running", 1), "{how}");
+        // The next one is as silent; `/clear` makes one silent.
+        s.boot(StartSource::Startup);
+        assert!(s.restart(Asker::Person).ends_with(stops), "{how}");
+    }
+    let mut cleared = Session::busy(claude());
+    cleared.call(HookEvent::Stop);
+    cleared.session_start(StartSource::Clear, Some(conversation(7)));
+    cleared.status(AgentStatus::Idle);
+    cleared.after(20_000);
+    assert!(cleared.restart(Asker::Person).ends_with(stops), "{:?}", cleared.sup.phase());
+}
+
+#[test]
+fn whatever_was_said_is_handed_over() {
+    let mut resumed = Session::started(claude());
+    resumed.boot(StartSource::Resume);
+    let mut asked = Session::silent(claude());
+    asked.prompt(PromptOf::Person);
+    asked.call(HookEvent::Stop);
+    let mut measured = Session::silent(claude());
+    measured.usage(1);
+    // Its handoff has not reached the conversation.
+    let mut unread = Session::delivering(claude());
+    unread.boot(StartSource::Startup);
+    unread.ctrl_c();
+    // hopty saved one of an empty conversation then.
+    let before = Session::silent(Policy { rules: 4, ..claude() });
+    for (how, mut s) in [
+        ("resumed", resumed),
+        ("asked", asked),
+        ("measured", measured),
+        ("unread", unread),
+        ("before", before),
+    ] {
+        s.after(60_000);
+        let words = s.restart(Asker::Person);
+        assert!(words.ends_with("hold keys, save"), "{how}: {words}");
+    }
+}
+
+#[test]
+fn a_prompt_before_the_safe_point_is_handed_over() {
+    let mut s = Session::silent(claude());
+    s.feed(Event::Restart { id: 1, by: Asker::Descendant, now: false, handoff: true });
+    assert_eq!(s.phase(), "saving");
+    s.prompt(PromptOf::Person);
+    assert_eq!(s.phase(), "waiting");
+    s.call(HookEvent::Stop);
+    assert!(s.settings().ends_with("save"), "{:?}", s.sup.phase());
+}
+
+#[test]
 fn without_a_handoff_at_a_tool_boundary_the_turn_is_ended() {
     let mut s = Session::busy(claude());
     s.feed(Event::Restart { id: 1, by: Asker::Descendant, now: true, handoff: false });

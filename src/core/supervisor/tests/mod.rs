@@ -183,11 +183,24 @@ impl Session {
     }
 
     /// Claude at its empty prompt, as its hooks, its sessions file and the screen tell.
-    pub fn idle(policy: Policy) -> Self {
+    pub fn silent(policy: Policy) -> Self {
         let mut s = Session::started(policy);
         s.boot(StartSource::Startup);
         s.after(20_000);
         s
+    }
+
+    /// The same in a conversation that has a transcript.
+    pub fn idle(policy: Policy) -> Self {
+        let mut s = Session::silent(policy);
+        s.transcript();
+        s
+    }
+
+    /// Something was said, how much is not known.
+    fn transcript(&mut self) {
+        let conversation = self.current();
+        self.feed(Event::Usage { conversation, tokens: 0, window: WINDOW, bytes: 1 });
     }
 
     /// Claude in the middle of a turn.
@@ -382,6 +395,7 @@ impl Session {
     pub fn delivering_without_hooks(policy: Policy) -> Self {
         let mut s = Session::started(policy);
         s.status(AgentStatus::Idle);
+        s.transcript();
         s.restart(Asker::Person);
         s.saved(1);
         s.end(TERM_CODE);

@@ -294,7 +294,8 @@ fn clear_does_not_drop_what_a_person_asked_for() {
     s.restart(Asker::Person);
     let words = s.session_start(StartSource::Clear, Some(conversation(7)));
     assert_eq!(words, "conversation.changed, follow, let 3 go");
-    assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys, save");
+    let words = s.status(AgentStatus::Idle);
+    assert!(words.starts_with("safe_point.reached, hold keys, handoff.skipped, collect"), "{words}");
 }
 
 #[test]
