@@ -37,6 +37,21 @@ fn cut(world: &World, name: &str) {
     wait_for("the end of the host", || (world.status_of(name)["state"] == "ended").then_some(()));
 }
 
+#[test]
+fn a_session_whose_host_was_killed_is_offered_in_every_list() {
+    let Some(world) = world(Kind::StandIn) else { return };
+    start(&world, "lost");
+    cut(&world, "lost");
+    for args in [&["ls"][..], &["ls", "--all"], &["restore"]] {
+        let said = String::from_utf8(world.hopty(args).stderr).unwrap();
+        let hint = "hint: the host of lost was killed: `hopty restore lost` resumes it";
+        assert_eq!(said.matches(hint).count(), 1, "{args:?}: {said}");
+    }
+    world.ask(&["restore", "lost"]);
+    assert!(!String::from_utf8(world.hopty(&["ls"]).stderr).unwrap().contains("was killed"));
+    world.ask(&["stop", "--all", "--yes"]);
+}
+
 /// The machine has been started again since.
 fn reboot(world: &World) {
     for file in std::fs::read_dir(world.state_dir().join("run")).into_iter().flatten().flatten() {

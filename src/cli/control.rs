@@ -176,7 +176,8 @@ pub(super) fn readable(paths: &Paths) -> Result<(), Failed> {
     })
 }
 
-fn unknown(paths: &Paths, name: &SessionName) -> Failed {
+/// That there is no session of this name, and which one may be meant.
+pub(super) fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     if let Err(failed) = readable(paths) {
         return failed;
     }
@@ -193,8 +194,8 @@ fn unknown(paths: &Paths, name: &SessionName) -> Failed {
         (if begins { edits.min(SLIP) } else { edits }, !alive, known)
     });
     match near.min().filter(|(edits, ..)| *edits <= SLIP) {
-        Some((.., near)) => failed.hint(format!("did you mean {near}? `hopty ls` lists sessions")),
-        None => failed.hint("`hopty ls` lists sessions"),
+        Some((.., near)) => failed.hint(format!("did you mean {near}? `hopty ls --all` lists sessions")),
+        None => failed.hint("`hopty ls --all` lists sessions"),
     }
 }
 

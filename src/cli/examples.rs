@@ -264,6 +264,44 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         ],
     ),
     (
+        "detach",
+        &[
+            ("hopty detach rocket", "Detach all terminals; the session keeps running."),
+            ("hopty detach --all", "Detach the terminals of every session."),
+        ],
+    ),
+    ("mark", &[("hopty mark rocket \"tests pass\"", "Put a marker into the recording of a session.")]),
+    (
+        "replay",
+        &[("hopty replay journal.jsonl", "Check that the events of a journal lead to its decisions.")],
+    ),
+    (
+        "screen-dump",
+        &[("cat typescript | hopty screen-dump --ansi", "Show what a terminal has after these bytes.")],
+    ),
+    (
+        "status",
+        &[
+            ("hopty status rocket", "Show a session in full."),
+            ("hopty status rocket --json | jq .context", "Its context usage, for a script."),
+        ],
+    ),
+    ("log", &[("hopty log rocket --follow", "Watch what hopty decides in a session.")]),
+    ("why", &[("hopty why rocket", "Explain what a session waits for.")]),
+    (
+        "context",
+        &[
+            ("hopty context rocket --explain", "Show where each number comes from."),
+            ("hopty context --status", "Print one word for this conversation, for a script."),
+        ],
+    ),
+    ("channel", &[("hopty channel", "Show the channel of this directory's handoffs.")]),
+    ("check", &[("hopty check", "Find what is missing; exit code 1 if something is.")]),
+    ("man", &[("hopty man --roff > hopty.1", "Write the manual page for your man path.")]),
+    ("unsetup", &[("hopty unsetup", "Restore no sessions at login any more.")]),
+    ("version", &[("hopty version", "Print both versions, for a bug report.")]),
+    ("demo", &[("hopty demo", "See a hand-over without an account.")]),
+    (
         "completions",
         &[("source <(hopty completions bash)", "Complete verbs and session names in this shell.")],
     ),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::rename::bad_label;
-use super::restore::{about, restorable};
+use super::restore::{about, restorable, tell_killed};
 use super::session;
 use super::table::{self, TableStyle};
 use crate::core::column_fit::ColumnRank;
@@ -235,6 +235,7 @@ fn tell_restorable(paths: &Paths) {
         1 => note(format_args!("1 session died with the machine: `hopty restore` resumes it")),
         n => note(format_args!("{n} sessions died with the machine: `hopty restore` resumes them")),
     }
+    tell_killed(paths);
 }
 
 /// The table, for a terminal of so many columns or for a program.
@@ -351,7 +352,8 @@ impl Template {
             rest = behind;
         }
         if parts.is_empty() {
-            return Err(unknown_field(&text));
+            let hint = format!("a format is `tmux`, or a text with fields in braces: {}", field_names());
+            return Err(Failed::new(2, "the format has no field").about(&text).hint(hint));
         }
         parts.push((rest.to_owned(), None));
         Ok(Template(parts))

@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-use super::args::{Cli, NOTES};
+use super::args::{Cli, NOTES, verbs};
 use super::error::{Failed, stdout};
 use super::examples::EXAMPLES;
+use crate::core::nearest_word::{nearest_word, slips};
 
 /// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
 pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
@@ -42,8 +43,13 @@ fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
         .disable_help_flag(true)
         .about("run it in place of claude, and Claude Code never runs out of context");
     tree.build();
-    let unknown =
-        || Failed::new(2, "unknown verb").about(verb.join(" ")).hint("`hopty help` lists all verbs");
+    let unknown = || {
+        let near = verb.first().and_then(|word| nearest_word(word, verbs(), slips(word)));
+        let near = near.filter(|near| verb.first().is_none_or(|word| word != near));
+        let near = near.map_or_else(String::new, |near| format!("did you mean `hopty man {near}`? "));
+        let failed = Failed::new(2, "unknown verb").about(verb.join(" "));
+        failed.hint(format!("{near}`hopty help` lists all verbs"))
+    };
     let of = verb.iter().try_fold(&tree, |at, word| at.find_subcommand(word)).ok_or_else(unknown)?.clone();
     let of = if of.find_subcommand("help").is_some() {
         of.mut_subcommand("help", |help| help.hide(true))

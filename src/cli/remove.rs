@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::control::{named, not_renamed, paths, readable};
+use super::control::{named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, note, say};
 use super::restore::died_with_machine;
 use super::session::ended;
@@ -18,9 +18,7 @@ pub(super) fn remove(names: &[String]) -> Result<u8, Failed> {
     for name in &names {
         not_renamed(&paths, name)?;
         if !paths.session(name).is_dir() {
-            return Err(Failed::new(3, "there is no such session")
-                .about(name)
-                .hint("`hopty ls --all` lists ended sessions"));
+            return Err(unknown(&paths, name));
         }
         if session::is_alive(&paths.session(name)) {
             return Err(Failed::new(4, "the session is running")

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::control::{HostControl, named, not_renamed, paths, readable};
+use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, note, say, say_wrapped, visible};
 use super::session::ended;
 use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
@@ -63,9 +63,7 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
     if found.is_empty() && !wish.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));
-        for name in killed(&paths) {
-            note(format_args!("hint: the host of {name} was killed: `hopty restore {name}` resumes it"));
-        }
+        tell_killed(&paths);
         return Ok(0);
     }
     let (mut results, mut started, mut failed) = (Vec::new(), 0, false);
@@ -126,9 +124,11 @@ pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
     session::is_of_another_boot(status) && status.agent.is(Agent::Claude) && died
 }
 
-/// Sessions whose host was killed since the machine was started.
-fn killed(paths: &Paths) -> Vec<SessionName> {
-    ended_ones(paths, session::waits_for_restore).into_iter().map(|(name, _)| name).collect()
+/// Tells of sessions whose host was killed since the machine was started.
+pub(super) fn tell_killed(paths: &Paths) {
+    for (name, _) in ended_ones(paths, |last| session::waits_for_restore(last) && !died_with_machine(last)) {
+        note(format_args!("hint: the host of {name} was killed: `hopty restore {name}` resumes it"));
+    }
 }
 
 /// How many sessions died with the machine and can be resumed.
@@ -181,10 +181,11 @@ fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, Fa
                 .about(name)
                 .hint(format!("`hopty attach {name}` attaches to it")));
         }
-        let status = ended(paths, name).ok_or_else(|| {
-            Failed::new(3, "there is no such session")
+        let status = ended(paths, name).ok_or_else(|| match session::is_damaged(&paths.session(name)) {
+            true => Failed::new(1, "its session.json is damaged")
                 .about(name)
-                .hint("`hopty ls --all` lists ended sessions")
+                .hint(format!("`hopty rm {name}` removes the session; its conversation stays")),
+            false => unknown(paths, name),
         })?;
         found.push((name.clone(), status));
     }

@@ -18,6 +18,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("jobs", "ls"),
     (KILL, "stop"),
     ("quit", "stop"),
+    ("end", "stop"),
     ("exit", "stop"),
     ("kill-session", "stop"),
     ("attach-session", "attach"),

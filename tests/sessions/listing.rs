@@ -66,6 +66,26 @@ fn a_damaged_session_is_named_and_the_others_are_listed() {
 }
 
 #[test]
+fn the_nearest_name_is_offered_for_ended_sessions_and_verbs_too() {
+    let world = world();
+    world.run_detached("rocket", &["true"]);
+    world.ask(&["wait", "rocket", "exit", "--timeout", "30s"]);
+    for (args, code, hint) in [
+        (&["rm", "rockt"][..], 3, "did you mean rocket?"),
+        (&["restore", "rocke"], 3, "did you mean rocket?"),
+        (&["man", "wiat"], 2, "did you mean `hopty man wait`?"),
+        (&["end"], 2, "did you mean `hopty stop`?"),
+        (&["ls", "--format", "yaml"], 2, "a text with fields in braces"),
+    ] {
+        let output = world.hopty(args);
+        assert!(
+            output.status.code() == Some(code) && text(&output.stderr).contains(hint),
+            "{args:?}: {output:?}"
+        );
+    }
+}
+
+#[test]
 fn of_two_sessions_of_a_directory_none_is_guessed() {
     let world = world();
     let project = world.project.canonicalize().unwrap();
