@@ -194,3 +194,61 @@ impl Control {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// A call with the number 5.
+    fn calls(event: &str, payload: &Value, saves: Option<Stamp>) -> HookCalls {
+        let call = hooks::read(event, payload, None);
+        let open = OpenHookCall { connection: 1, request: 1, call, awaits: None, saves };
+        HookCalls { calls: BTreeMap::from([(5, open)]) }
+    }
+
+    #[test]
+    fn lines_are_reported_once_when_they_are_there_or_late() {
+        let mut hooks = calls("Stop", &json!({"last_assistant_message": "done"}), None);
+        let (mut facts, mut events) = (TranscriptFacts::new(), VecDeque::new());
+        assert!(!hooks.await_line(6, Want::Assistant, Stamp(10)), "there is no such call");
+        assert!(hooks.await_line(5, Want::Assistant, Stamp(10)));
+        assert!(!hooks.report_lines(&facts, &mut events));
+        hooks.report_late_lines(Stamp(9), Some(&facts), &mut events);
+        assert!(events.is_empty() && hooks.await_lines());
+        let content = json!([{"type": "text", "text": "done"}]);
+        let line =
+            json!({"type": "assistant", "uuid": "u", "message": {"role": "assistant", "content": content}});
+        facts.feed(line.to_string().as_bytes());
+        assert!(hooks.report_lines(&facts, &mut events), "Claude's own line");
+        assert!(!hooks.report_lines(&facts, &mut events) && !hooks.await_lines());
+        assert!(matches!(events.pop_front(), Some(Event::Lines { id: 5, found: true, .. })));
+        hooks.await_line(5, Want::Prompt, Stamp(20));
+        hooks.report_late_lines(Stamp(20), None, &mut events);
+        assert_eq!(events, [Event::Lines { id: 5, found: false, cut: Cut::Free }]);
+        assert_eq!(hooks.lines_deadline(), None);
+    }
+
+    #[test]
+    fn a_record_settles_its_call_once_and_tells_what_forbids_a_compaction() {
+        let settle = |payload: &Value, saved: Result<HandoffId, String>, changed: &[&str]| {
+            let mut hooks = calls("PreCompact", payload, Some(Stamp(10)));
+            assert_eq!((hooks.record_deadline(), hooks.late_records(Stamp(10))), (Some(Stamp(10)), vec![5]));
+            let changes = || changed.iter().map(|change| (*change).to_owned()).collect();
+            let Some(Event::Hook { id: 5, hook }) = hooks.settle_record(5, saved, changes) else {
+                panic!("it is not settled")
+            };
+            assert_eq!(hooks.settle_record(5, Err(String::new()), Vec::new), None);
+            hook.compaction.unwrap()
+        };
+        let id: HandoffId = "HO-20261126-101112-0123abcd".parse().unwrap();
+        let (auto, manual) = (json!({"trigger": "auto"}), json!({"trigger": "manual"}));
+        let fine = Compaction { record: Some(id.clone()), unable: None };
+        assert_eq!(settle(&auto, Ok(id.clone()), &[]), fine);
+        assert_eq!(settle(&manual, Ok(id.clone()), &["hooks changed"]), fine, "a person asked for it");
+        let changed = settle(&auto, Ok(id), &["hooks changed"]);
+        assert!(changed.unable.unwrap().contains("hooks changed"));
+        let failed = settle(&auto, Err("no space left".to_owned()), &[]);
+        assert!(failed.record.is_none() && failed.unable.unwrap().contains("no space left"));
+    }
+}

@@ -200,3 +200,79 @@ impl SessionIdentity {
         text + &wrap_words(end, 0, cols)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::config::Config;
+    use crate::fs::session;
+    use crate::host::observer::OwnFiles;
+
+    /// A session that is called `rocket`, below this home.
+    fn rocket(home: &Path) -> SessionIdentity {
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.into())).unwrap();
+        session::prepare(&paths).unwrap();
+        let launch = Launch::of_test("rocket", Agent::Claude, Config::default());
+        SessionIdentity {
+            args: vec!["--api-key".into(), "sk-ant-api03-secretsecretsecretsecret".into()],
+            own: OwnArgs::default(),
+            dir: home.join("project"),
+            channel: Channel::global(),
+            claim: session::claim(&paths, &launch.name, false).unwrap(),
+            paths,
+            private: None,
+            began: WallTime(1000),
+            launch,
+        }
+    }
+
+    #[test]
+    fn labels_are_changed_all_or_none() {
+        let home = tempfile::tempdir().unwrap();
+        let mut session = rocket(home.path());
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(session.change_labels(&words(&["a", "b"]), &[]), Ok(true));
+        assert_eq!(session.change_labels(&words(&["a"]), &[]), Ok(false), "it has it");
+        let failed = session.change_labels(&words(&["c", "no label"]), &words(&["a"]));
+        assert_eq!(failed.unwrap_err().code, Code::BadRequest);
+        assert_eq!(session.launch.labels.len(), 2);
+        assert_eq!(session.change_labels(&[], &words(&["a", "b"])), Ok(true));
+    }
+
+    #[test]
+    fn the_command_of_a_recording_tells_no_secret() {
+        let home = tempfile::tempdir().unwrap();
+        let subject = rocket(home.path()).cast_subject();
+        assert!(subject.command.starts_with("claude --api-key "), "{}", subject.command);
+        assert!(!subject.command.contains("secretsecret") && subject.outlives, "{}", subject.command);
+    }
+
+    #[test]
+    fn a_conversation_keeps_its_name_until_there_is_another() {
+        let home = tempfile::tempdir().unwrap();
+        let mut session = rocket(home.path());
+        session.rename_conversation(Some("parser\x1b[2J"));
+        session.rename_conversation(None);
+        assert!(session.launch.title.as_ref().is_some_and(|title| title.starts_with("parser")));
+        assert!(!session.launch.title.unwrap().contains('\x1b'));
+    }
+
+    #[test]
+    fn what_is_missing_is_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let session = rocket(home.path());
+        let lock = session.claim.lock_id();
+        let whole = OwnFiles { socket: true, lock, journal: Some((1, 2)) };
+        assert!(lock.is_some() && !session.misses(&whole, Some((1, 2))) && !session.misses(&whole, None));
+        assert!(session.misses(&OwnFiles { socket: false, ..whole }, None));
+        assert!(session.misses(&OwnFiles { lock: None, ..whole }, None));
+        assert!(session.misses(&OwnFiles { lock: Some((0, 0)), ..whole }, None), "another one's");
+        assert!(session.misses(&OwnFiles { journal: Some((1, 3)), ..whole }, Some((1, 2))));
+    }
+
+    #[test]
+    fn a_stamp_of_the_session_has_its_time_of_day() {
+        let home = tempfile::tempdir().unwrap();
+        assert_eq!(rocket(home.path()).wall(Stamp(500)), WallTime(1500));
+    }
+}

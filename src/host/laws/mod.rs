@@ -34,7 +34,6 @@ use serde_json::json;
 
 use super::start::{Launch, Lent};
 use super::{Host, control::Connection};
-use crate::core::claude::version_features::{ClaudeFeatures, HookSet};
 use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Asker;
@@ -94,29 +93,8 @@ impl World {
         std::fs::write(home.join(".claude.json"), trusted.to_string()).unwrap();
         let paths = Paths::from_env(|name| (name == "HOME").then(|| home.clone().into())).unwrap();
         session::prepare(&paths).unwrap();
-        let launch = Launch {
-            name: "laws".parse().unwrap(),
-            numbered: false,
-            agent: if plain { Agent::Plain } else { Agent::Claude },
-            program: "/bin/claude".into(),
-            called: "claude".to_owned(),
-            version: None,
-            title: None,
-            labels: std::collections::BTreeSet::new(),
-            offers: ClaudeFeatures { hooks: HookSet::Full, ..ClaudeFeatures::default() },
-            config,
-            size: Size::cells(120, 40),
-            termios: None,
-            ahead: crate::core::terminal::Ahead::default(),
-            handoff: super::start::BeginWith::Fresh,
-            detached: true,
-            restored: false,
-            signals: crate::core::inherited::SignalState::default(),
-            errors: crate::core::inherited::ErrorOutput::Terminal,
-            record: None,
-            unplaced: None,
-            messages: Vec::new(),
-        };
+        let agent = if plain { Agent::Plain } else { Agent::Claude };
+        let launch = Launch::of_test("laws", agent, config);
         let place = super::start::session_dir::find(&paths, &launch).unwrap();
         let lent = Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
         let mut host = Host::new(launch, Vec::new(), lent, place).unwrap();

@@ -103,6 +103,37 @@ pub struct Launch {
     pub messages: Vec<String>,
 }
 
+#[cfg(test)]
+impl Launch {
+    /// A detached session of this name with all hooks.
+    pub fn of_test(name: &str, agent: Agent, config: Config) -> Self {
+        use crate::core::claude::version_features::HookSet;
+        Launch {
+            name: name.parse().unwrap(),
+            numbered: false,
+            agent,
+            program: "/bin/claude".into(),
+            called: "claude".to_owned(),
+            version: None,
+            title: None,
+            labels: BTreeSet::new(),
+            offers: ClaudeFeatures { hooks: HookSet::Full, ..ClaudeFeatures::default() },
+            config,
+            size: Size::cells(120, 40),
+            termios: None,
+            ahead: Ahead::default(),
+            handoff: BeginWith::Fresh,
+            detached: true,
+            restored: false,
+            signals: SignalState::default(),
+            errors: ErrorOutput::Terminal,
+            record: None,
+            unplaced: None,
+            messages: Vec::new(),
+        }
+    }
+}
+
 /// Descriptors that every run inherits and the host only borrows. Kept only for a session with a terminal:
 /// whoever started one without may wait for the end of a pipe that it left open.
 #[derive(Debug)]
