@@ -1,6 +1,6 @@
 //! `hopty ls`.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::rename::bad_label;
-use super::restore::{about, restorable, tell_killed};
+use super::restore::{about, killed, restorable};
 use super::session;
 use super::table::{self, TableStyle};
 use crate::core::column_fit::ColumnRank;
 use crate::core::context::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
+use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::process::Signal;
 use crate::core::shell_word::shell_line;
@@ -26,9 +27,10 @@ use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
-use crate::sys::poll::{Interest, wait_for};
-use crate::sys::signals::{Signals, stop_group};
-use crate::tty::full_screen;
+use crate::sys::fd::read_some;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::Signals;
+use crate::tty::full_screen::{self, FullScreen};
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
@@ -70,7 +72,7 @@ pub(super) fn ls(wish: &ListOptions) -> Result<u8, Failed> {
     if !wish.watch {
         return list(wish, template.as_ref());
     }
-    if !std::io::stdout().is_terminal() {
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err(Failed::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts"));
     }
     watch(wish, template.as_ref())
@@ -82,36 +84,42 @@ const WATCH_END: &[u8] = b"\x1b[?25h\x1b[?1049l";
 
 /// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
 fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
-    let caught = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGWINCH, libc::SIGTSTP];
-    let mut signals = Signals::catch(&caught)?;
-    full_screen::write(WATCH_BEGIN)?;
-    let end = watch_until_signal(wish, template, &mut signals);
-    full_screen::write(WATCH_END)?;
-    Ok(u8::try_from(128 + end?).unwrap_or(1))
-}
-
-/// The signal that ends the watch.
-fn watch_until_signal(
-    wish: &ListOptions,
-    template: Option<&Template>,
-    signals: &mut Signals,
-) -> Result<i32, Failed> {
+    let mut signals = Signals::catch(&full_screen::SIGNALS)?;
+    let mut terminal = FullScreen::enter(WATCH_BEGIN, WATCH_END)?;
+    let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
     loop {
         // The sessions first, so that the old list stays until the new one is there.
-        let sessions = ask(wish)?;
-        full_screen::write(b"\x1b[H\x1b[2J")?;
-        print(wish, template, sessions)?;
-        wait_for(&signals.as_fd(), Interest::Read, WATCH_MS)?;
+        let listing = Listing::of(wish, template, ask(wish)?)?;
+        full_screen::write(listing.picture(full_screen::size()).as_bytes())?;
+        let mut set = PollSet::default();
+        set.add(true, stdin.as_fd(), Interest::Read);
+        set.add(false, signals.as_fd(), Interest::Read);
+        let ready = set.wait(Some(if keys.waits() { ESCAPE_MS } else { WATCH_MS }))?;
         for signal in signals.take() {
             match signal {
                 libc::SIGWINCH => {}
-                // Ctrl+Z: the shell has the terminal as it was, until `fg`.
-                libc::SIGTSTP => {
-                    full_screen::write(WATCH_END)?;
-                    stop_group();
-                    full_screen::write(WATCH_BEGIN)?;
+                libc::SIGCONT => terminal.resume()?,
+                ends => return Ok(u8::try_from(128 + ends).unwrap_or(1)),
+            }
+        }
+        let pressed: Vec<PlainKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
+            let mut bytes = [0; 256];
+            match read_some(&stdin, &mut bytes)? {
+                Some(0) => return Ok(1),
+                count => keys.feed(&bytes[..count.unwrap_or(0)]),
+            }
+        } else {
+            keys.settle().into_iter().collect()
+        };
+        for key in pressed {
+            match key {
+                PlainKey::Char('q') => return Ok(0),
+                PlainKey::Cancel => return Ok(u8::try_from(128 + libc::SIGINT).unwrap_or(1)),
+                PlainKey::Suspend => {
+                    terminal.stop()?;
+                    terminal.resume()?;
                 }
-                ends => return Ok(ends),
+                _ => {}
             }
         }
     }
@@ -172,50 +180,82 @@ pub(super) fn statuses(paths: &Paths, sessions: Vec<(SessionName, bool)>) -> Vec
 fn print(
     wish: &ListOptions,
     template: Option<&Template>,
-    mut sessions: Vec<SessionStatus>,
+    sessions: Vec<SessionStatus>,
 ) -> Result<u8, Failed> {
     if wish.json {
         say(format_args!("{}", Value::from_iter(sessions.iter().map(with_branch))))?;
         return Ok(0);
     }
-    // What needs a person comes first; within that, by name.
-    sessions.sort_by_key(|session| !needs_person(session));
-    if let Some(template) = template {
-        sessions.iter().try_for_each(|session| say(format_args!("{}", template.line(session))))?;
-        return Ok(0);
-    }
-    if wish.format.is_some() {
-        let words: Vec<String> = sessions.iter().map(for_tmux).collect();
-        say(format_args!("{}", words.join("   ")))?;
-        return Ok(0);
-    }
-    if let (true, Some(label)) = (sessions.is_empty(), &wish.label) {
-        note(format_args!("no session has label {}; `hopty label NAME LABEL` adds one", visible(label)));
-        return Ok(0);
-    }
-    if sessions.is_empty() {
-        let ended = !wish.all && !crate::fs::session::list(&paths()?).is_empty();
-        note(format_args!("no session is running; {}", none_runs(ended)));
-        tell_restorable(&paths()?);
-        return Ok(0);
-    }
-    let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
-    let look = TableStyle::of_output();
-    let rows = table_of(&sessions, wish.all || any_ended, look.cols);
-    let color = |row: usize, column: usize| {
-        let session = row.checked_sub(1).filter(|_| look.colors).map(|at| &sessions[at])?;
-        match rows[0][column].as_str() {
-            _ if column == STATE => state_color(session),
-            "CONTEXT" => {
-                session.context.known_percent()?;
-                session.context.level.known().map(Level::color)
-            }
-            _ => None,
-        }
-    };
-    table::lines(&rows, color).iter().try_for_each(|line| say(format_args!("{line}")))?;
-    tell_restorable(&paths()?);
+    let listing = Listing::of(wish, template, sessions)?;
+    listing.lines.iter().try_for_each(|line| say(format_args!("{line}")))?;
+    listing.notes.iter().for_each(|line| note(format_args!("{line}")));
     Ok(0)
+}
+
+/// What the verb prints, and what it says besides.
+#[derive(Default)]
+struct Listing {
+    lines: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Listing {
+    fn of(
+        wish: &ListOptions,
+        template: Option<&Template>,
+        mut sessions: Vec<SessionStatus>,
+    ) -> Result<Listing, Failed> {
+        // What needs a person comes first; within that, by name.
+        sessions.sort_by_key(|session| !needs_person(session));
+        if let Some(template) = template {
+            let lines = sessions.iter().map(|session| template.line(session)).collect();
+            return Ok(Listing { lines, ..Listing::default() });
+        }
+        if wish.format.is_some() {
+            let words: Vec<String> = sessions.iter().map(for_tmux).collect();
+            return Ok(Listing { lines: vec![words.join("   ")], ..Listing::default() });
+        }
+        let paths = paths()?;
+        if sessions.is_empty() {
+            let notes = match &wish.label {
+                Some(label) => vec![format!(
+                    "no session has label {}; `hopty label NAME LABEL` adds one",
+                    visible(label)
+                )],
+                None => {
+                    let ended = !wish.all && !crate::fs::session::list(&paths).is_empty();
+                    let none = format!("no session is running; {}", none_runs(ended));
+                    [vec![none], to_restore(&paths)].concat()
+                }
+            };
+            return Ok(Listing { notes, ..Listing::default() });
+        }
+        let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
+        let look = TableStyle::of_output();
+        let rows = table_of(&sessions, wish.all || any_ended, look.cols);
+        let color = |row: usize, column: usize| {
+            let session = row.checked_sub(1).filter(|_| look.colors).map(|at| &sessions[at])?;
+            match rows[0][column].as_str() {
+                _ if column == STATE => state_color(session),
+                "CONTEXT" => {
+                    session.context.known_percent()?;
+                    session.context.level.known().map(Level::color)
+                }
+                _ => None,
+            }
+        };
+        Ok(Listing { lines: table::lines(&rows, color), notes: to_restore(&paths) })
+    }
+
+    /// The whole screen, with how to end it in the last row. No line is broken by the terminal.
+    fn picture(&self, (cols, rows): (u16, u16)) -> String {
+        let notes = self.notes.iter().map(|line| begin_of(line, cols.into()));
+        let lines = self.lines.iter().cloned().chain(notes).take(usize::from(rows).saturating_sub(1));
+        let lines: String = lines.map(|line| format!("\x1b[m\x1b[2K{line}\r\n")).collect();
+        format!(
+            "\x1b[?2026h\x1b[?7l\x1b[H{lines}\x1b[m\x1b[J\x1b[{rows};1Hq ends this list\x1b[?7h\x1b[?2026l"
+        )
+    }
 }
 
 /// Says of which ended sessions hopty cannot read what they were.
@@ -227,15 +267,15 @@ pub(super) fn tell_damaged(paths: &Paths) {
     }
 }
 
-/// Says how many sessions wait for `hopty restore`, in every list: after a restart of the machine it is what
-/// a person looks for.
-fn tell_restorable(paths: &Paths) {
-    match restorable(paths) {
-        0 => {}
-        1 => note(format_args!("1 session died with the machine: `hopty restore` resumes it")),
-        n => note(format_args!("{n} sessions died with the machine: `hopty restore` resumes them")),
-    }
-    tell_killed(paths);
+/// Which sessions wait for `hopty restore`, in every list: after a restart of the machine it is what a person
+/// looks for.
+fn to_restore(paths: &Paths) -> Vec<String> {
+    let died = match restorable(paths) {
+        0 => None,
+        1 => Some("1 session died with the machine: `hopty restore` resumes it".to_owned()),
+        n => Some(format!("{n} sessions died with the machine: `hopty restore` resumes them")),
+    };
+    died.into_iter().chain(killed(paths)).collect()
 }
 
 /// The table, for a terminal of so many columns or for a program.

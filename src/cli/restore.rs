@@ -63,7 +63,7 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
     if found.is_empty() && !wish.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));
-        tell_killed(&paths);
+        killed(&paths).iter().for_each(|line| note(format_args!("{line}")));
         return Ok(0);
     }
     let (mut results, mut started, mut failed) = (Vec::new(), 0, false);
@@ -124,11 +124,11 @@ pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
     session::is_of_another_boot(status) && status.agent.is(Agent::Claude) && died
 }
 
-/// Tells of sessions whose host was killed since the machine was started.
-pub(super) fn tell_killed(paths: &Paths) {
-    for (name, _) in ended_ones(paths, |last| session::waits_for_restore(last) && !died_with_machine(last)) {
-        note(format_args!("hint: the host of {name} was killed: `hopty restore {name}` resumes it"));
-    }
+/// A hint for each session whose host was killed since the machine was started.
+pub(super) fn killed(paths: &Paths) -> Vec<String> {
+    let found = ended_ones(paths, |last| session::waits_for_restore(last) && !died_with_machine(last));
+    let hint = |name| format!("hint: the host of {name} was killed: `hopty restore {name}` resumes it");
+    found.iter().map(|(name, _)| hint(name)).collect()
 }
 
 /// How many sessions died with the machine and can be resumed.

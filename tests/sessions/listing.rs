@@ -260,11 +260,19 @@ fn a_list_is_narrowed_down_and_formatted() {
     watch.wait_text("two ");
     world.run_detached("three", &["sleep", "100"]);
     watch.wait_text("three ");
-    watch.send("\x03");
-    assert_eq!(watch.wait_exit(), 130);
-    watch.wait_for("what stood there before", |screen| {
-        !screen.lines().iter().any(|line| line.contains("three "))
-    });
+    watch.wait_text("q ends this list");
+    for (key, code) in [("\x03", 130), ("xq", 0)] {
+        watch.send(key);
+        assert_eq!(watch.wait_exit(), code);
+        watch.assert_whole();
+        watch.wait_for("what stood there before", |screen| {
+            !screen.lines().iter().any(|line| line.contains("three ") || line.contains('x'))
+        });
+        if code == 130 {
+            watch = world.terminal(&["ls", "--watch"]);
+            watch.wait_text("three ");
+        }
+    }
     end_all(&world);
 }
 
