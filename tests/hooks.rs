@@ -219,7 +219,7 @@ fn a_person_is_told_why_a_hand_over_is_held(kind: Kind) {
     world.wait_decision("restart.cancelled", 1);
     term.wait_text("hopty restart");
     term.wait_text("Done with it.");
-    let told = world.api.main_requests().iter().any(|request| request.contains("Cancelled the hand-over"));
+    let told = world.api.main_requests().iter().any(|request| request.contains("Held the hand-over"));
     assert!(!told, "the word is for the person, not for the model");
     world.leave(term);
 }

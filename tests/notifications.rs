@@ -201,7 +201,7 @@ fn a_hand_over_that_is_held_is_told(kind: Kind) {
 }
 
 /// Claude changes settings, so a level may not hand over.
-fn a_hand_over_that_fails_is_told(kind: Kind) {
+fn a_hand_over_that_changed_settings_stop_is_told_as_held(kind: Kind) {
     let plant = "mkdir -p .claude; echo '{\"env\":{\"PLANTED\":\"1\"}}' > .claude/settings.json";
     let script = Script::each(move |request, _| match request.assistant_messages() {
         0 => ScriptedReply::bash(plant).filling(100_000),
@@ -213,13 +213,39 @@ fn a_hand_over_that_fails_is_told(kind: Kind) {
     world.set("HOPTY_NOTIFY_EVENTS", "blocked,handover_held,handover_failed,idle");
     start_detached(&world);
     world.ask(&["send", "proj", "Plant a variable.", "--submit"]);
-    let failed = wait_told(&world, 1);
-    assert_eq!(failed["event"], "handover_failed", "{failed}");
-    let text = failed["text"].as_str().unwrap();
-    assert!(text.contains("Cancelled the hand-over") && text.contains("settings.json: env added"), "{text}");
+    let held = wait_told(&world, 1);
+    assert_eq!(held["event"], "handover_held", "{held}");
+    let text = held["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("Held the hand-over requested by a context level: ")
+            && text.contains("settings.json: env added")
+            && text.contains("`hopty restart` in another terminal"),
+        "{text}"
+    );
     assert_eq!(wait_told(&world, 2)["event"], "idle");
     world.ask(&["stop", "proj"]);
     assert_eq!(told(&world).len(), 2, "{:?}", told(&world));
+    world.assert_nothing_left();
+}
+
+/// The store cannot be used, so there is nothing to hand over with.
+fn a_hand_over_that_fails_is_told(kind: Kind) {
+    let script = Script::each(|_, _| ScriptedReply::text("Hello.").filling(3000));
+    let Some(mut world) = World::new(kind, script) else { return };
+    tell_file(&mut world, "0s");
+    world.set("HOPTY_NOTIFY_EVENTS", "blocked,handover_held,handover_failed");
+    std::fs::write(world.claude_dir().join("handoff"), "a file").unwrap();
+    start_detached(&world);
+    world.ask(&["send", "proj", "Hello?", "--submit"]);
+    world.ask(&["wait", "proj", "text=Hello\\."]);
+    world.ask(&["wait", "proj", "idle"]);
+    world.ask(&["restart", "proj"]);
+    let failed = wait_told(&world, 1);
+    assert_eq!(failed["event"], "handover_failed", "{failed}");
+    let text = failed["text"].as_str().unwrap();
+    assert!(text.starts_with("Cancelled the hand-over requested by `hopty restart`: "), "{text}");
+    world.ask(&["stop", "proj"]);
+    assert_eq!(told(&world).len(), 1, "{:?}", told(&world));
     world.assert_nothing_left();
 }
 
@@ -228,6 +254,7 @@ support::both! {
     a_crash_is_told_and_an_end_that_nobody_asked_for,
     a_usage_limit_and_its_end_are_told,
     a_hand_over_that_is_held_is_told,
+    a_hand_over_that_changed_settings_stop_is_told_as_held,
     a_hand_over_that_fails_is_told,
 }
 

@@ -158,7 +158,7 @@ impl NotificationQueue {
                 let alone = self.limit_since.is_some_and(|since| self.typed < Some(since));
                 self.limit_since.take_if(|_| alone).map(|_| NotifyEvent::LimitOver)
             }
-            DecisionKind::RunHeld => Some(NotifyEvent::HandoverHeld),
+            _ if decision.is_held() => Some(NotifyEvent::HandoverHeld),
             DecisionKind::RestartCancelled | DecisionKind::DeliveryFailed => {
                 Some(NotifyEvent::HandoverFailed)
             }
@@ -256,6 +256,7 @@ impl QuietHours {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::supervisor::action::SETTINGS_CHANGED;
     use crate::core::supervisor::state::StateSource;
 
     const AFTER: u64 = 30_000;
@@ -456,6 +457,13 @@ mod tests {
         queue.decided(Stamp(3), &decision(DecisionKind::RunEnded), false);
         let told = events(&mut queue, AFTER + 3);
         assert_eq!(told, [NotifyEvent::HandoverHeld, NotifyEvent::HandoverFailed, NotifyEvent::Crashed]);
+        let stopped = format!("Held the hand-over requested by a context level: {SETTINGS_CHANGED} (hooks).");
+        let stopped = Decision { sentence: stopped, ..decision(DecisionKind::RestartCancelled) };
+        queue.decided(Stamp(0), &stopped, false);
+        queue.decided(Stamp(1), &decision(DecisionKind::RestartCancelled), false);
+        let told = events(&mut queue, AFTER + 3);
+        assert_eq!(told, [NotifyEvent::HandoverHeld, NotifyEvent::HandoverFailed]);
+        queue.decided(Stamp(0), &stopped, false);
         queue.decided(Stamp(0), &decision(DecisionKind::RunHeld), true);
         queue.decided(Stamp(1), &decision(DecisionKind::RunSpawned), false);
         assert!(events(&mut queue, 2 * AFTER).is_empty(), "somebody agreed");

@@ -235,6 +235,9 @@ pub enum Action {
     },
 }
 
+/// Why a hand-over or a run is held: the words of its decision.
+pub const SETTINGS_CHANGED: &str = "settings that run code have changed since launch";
+
 /// What requested a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -385,4 +388,17 @@ pub struct Decision {
     pub sentence: String,
     /// The numbers of the journal lines that it is based on.
     pub because: Vec<u64>,
+}
+
+impl Decision {
+    /// Whether a hand-over or a run waits until a person agrees to changed settings. The request of such a
+    /// hand-over is cancelled, so only its words differ.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        match self.kind {
+            DecisionKind::RunHeld => true,
+            DecisionKind::RestartCancelled => self.sentence.contains(SETTINGS_CHANGED),
+            _ => false,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Requests for a restart: who may make them, in which phases, and how they are cancelled.
 
-use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy};
+use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS_CHANGED};
 use super::event::Asker;
 use super::phase::{Phase, RestartRequest, RunPlan, StartKind, StopFor};
 use super::state::SessionState;
@@ -8,6 +8,9 @@ use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
+
+/// The first version of the rules that calls a hand-over held which changed settings stop.
+const HELD_SINCE: u32 = 5;
 
 /// A signal file, with what was found out about it.
 pub(super) struct SignalSeen<'a> {
@@ -236,9 +239,15 @@ impl Supervisor {
 
     /// Cancels the restart that waits or is being saved; Claude goes on.
     pub(super) fn cancel_request(&mut self, step: &mut EventStep<'_>, why: &str) {
+        let reported = self.drop_request(step, why);
+        self.claude_goes_on(step, reported);
+    }
+
+    /// Claude goes on after this report about the restart that waits or is being saved.
+    fn claude_goes_on(&mut self, step: &mut EventStep<'_>, reported: Option<String>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
         let taken = self.phase.has_taken_prompt();
-        let Some(text) = self.drop_request(step, why) else { return };
+        let Some(text) = reported else { return };
         self.enter(step, Phase::Running);
         if let Some(held) = self.run.hooks.held.take() {
             step.answer(held.id, HookAnswer::Message { text: format!("hopty: {text}") });
@@ -248,17 +257,41 @@ impl Supervisor {
         }
     }
 
+    /// Changed settings that run code stop the restart that is being saved: a person has to request it anew.
+    pub(super) fn hold_request(&mut self, step: &mut EventStep<'_>, changed: &str) {
+        let why = format!("{SETTINGS_CHANGED} ({changed})");
+        if self.policy.rules < HELD_SINCE {
+            return self.cancel_request(step, &format!("{why}; accept them with `hopty restart`"));
+        }
+        let asker = match self.phase.request().map(|request| request.by) {
+            Some(RestartBy::Level) => "by a context level",
+            Some(RestartBy::Signal) => "by a restart signal",
+            // A person's own restart accepts the settings.
+            Some(RestartBy::Command) => "inside the session",
+            None => return,
+        };
+        let text = format!(
+            "Held the hand-over requested {asker}: {why}; accept them with `hopty restart` in another \
+             terminal."
+        );
+        let reported = self.report_dropped(step, text);
+        self.claude_goes_on(step, reported);
+    }
+
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
     /// if there is none.
     pub(super) fn drop_request(&self, step: &mut EventStep<'_>, why: &str) -> Option<String> {
-        let request = self.phase.request()?;
-        let (by, level) = (request.by, request.level);
-        let asker = match by {
+        let asker = match self.phase.request()?.by {
             RestartBy::Level => "a context level",
             RestartBy::Signal => "a restart signal",
             RestartBy::Command => "`hopty restart`",
         };
-        let text = format!("Cancelled the hand-over requested by {asker}: {why}.");
+        self.report_dropped(step, format!("Cancelled the hand-over requested by {asker}: {why}."))
+    }
+
+    fn report_dropped(&self, step: &mut EventStep<'_>, text: String) -> Option<String> {
+        let request = self.phase.request()?;
+        let (by, level) = (request.by, request.level);
         step.tell(DecisionKind::RestartCancelled, text.clone()).also(request.seq).by(by).level(level);
         if self.phase.has_taken_prompt() {
             let interrupted = self.session.interrupted_at(step.line);

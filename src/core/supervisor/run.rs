@@ -1,6 +1,6 @@
 //! One life of the child: spawn, start, job control, and what a person or a client does to it from outside.
 
-use super::action::{Action, DecisionKind, SignalTarget, Typing};
+use super::action::{Action, DecisionKind, SETTINGS_CHANGED, SignalTarget, Typing};
 use super::conversation_chain::PastConversation;
 use super::event::KeyClass;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, meaning};
@@ -176,8 +176,7 @@ impl Supervisor {
             return;
         }
         let text = format!(
-            "Run {run} is held: settings that run code have changed since launch ({}); accept them with \
-             `hopty restart`.",
+            "Run {run} is held: {SETTINGS_CHANGED} ({}); accept them with `hopty restart`.",
             changed.join(", ")
         );
         step.decide(DecisionKind::RunHeld, text);

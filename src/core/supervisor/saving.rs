@@ -118,11 +118,7 @@ impl Supervisor {
         if let Phase::Saving { request, .. } = &self.phase {
             self.conversation.held_dir.clone_from(&request.dir);
         }
-        let changed = changed.join(", ");
-        let why = format!(
-            "settings that run code have changed since launch ({changed}); accept them with `hopty restart`"
-        );
-        self.cancel_request(step, &why);
+        self.hold_request(step, &changed.join(", "));
     }
 
     fn await_results(&mut self, step: &mut EventStep<'_>) {

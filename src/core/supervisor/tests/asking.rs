@@ -141,9 +141,33 @@ fn what_runs_code_is_compared_unless_a_person_asks() {
     );
     let words = s.feed(Event::Settings { changed: vec!["hooks".to_owned()] });
     assert_eq!(words, "restart.cancelled, notice, release keys");
-    assert!(s.sentences().contains("hooks"), "{}", s.sentences());
+    assert_eq!(
+        s.sentences(),
+        "Held the hand-over requested inside the session: settings that run code have changed since launch \
+         (hooks); accept them with `hopty restart` in another terminal."
+    );
     assert_eq!(s.phase(), "running");
     assert!(s.restart(Asker::Person).ends_with("hold keys, save"));
+}
+
+#[test]
+fn changed_settings_hold_what_a_level_or_a_signal_asks_for() {
+    let held = |rules: u32, asks: &dyn Fn(&mut Session)| {
+        let mut s = Session::idle(Policy { rules, ..claude() });
+        asks(&mut s);
+        s.feed(Event::Settings { changed: vec!["hooks".to_owned()] });
+        s.sentences()
+    };
+    let level = |s: &mut Session| drop(s.usage(85));
+    let signal = |s: &mut Session| drop(s.signal_file(named(1), 1));
+    assert!(held(RULES, &level).starts_with("Held the hand-over requested by a context level: settings"));
+    assert!(held(RULES, &signal).starts_with("Held the hand-over requested by a restart signal: settings"));
+    // Journals of earlier rules have these words.
+    assert_eq!(
+        held(4, &|s| drop(s.restart(Asker::Descendant))),
+        "Cancelled the hand-over requested by `hopty restart`: settings that run code have changed since \
+         launch (hooks); accept them with `hopty restart`."
+    );
 }
 
 #[test]
