@@ -218,10 +218,7 @@ impl Listing {
         let paths = paths()?;
         if sessions.is_empty() {
             let notes = match &wish.label {
-                Some(label) => vec![format!(
-                    "no session has label {}; `hopty label NAME LABEL` adds one",
-                    visible(label)
-                )],
+                Some(label) => vec![none_with(label, &paths)],
                 None => {
                     let ended = !wish.all && !crate::fs::session::list(&paths).is_empty();
                     let none = format!("no session is running; {}", none_runs(ended));
@@ -256,6 +253,18 @@ impl Listing {
             "\x1b[?2026h\x1b[?7l\x1b[H{lines}\x1b[m\x1b[J\x1b[{rows};1Hq ends this list\x1b[?7h\x1b[?2026l"
         )
     }
+}
+
+/// That no session has a label, and which one may be meant.
+fn none_with(label: &str, paths: &Paths) -> String {
+    let read = |(name, _): (SessionName, bool)| crate::fs::session::status(&paths.session(&name)).ok()?;
+    let known = crate::fs::session::list(paths).into_iter().filter_map(read);
+    let known: Vec<String> = known.flat_map(|status| status.labels).collect();
+    let hint = match nearest_word(label, known.iter().map(String::as_str), slips(label)) {
+        Some(near) if near != label => format!("did you mean {}?", visible(near)),
+        _ => "`hopty label NAME LABEL` adds one".to_owned(),
+    };
+    format!("no session has label {}; {hint}", visible(label))
 }
 
 /// Says of which ended sessions hopty cannot read what they were.

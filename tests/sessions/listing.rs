@@ -70,11 +70,14 @@ fn the_nearest_name_is_offered_for_ended_sessions_and_verbs_too() {
     let world = world();
     world.run_detached("rocket", &["true"]);
     world.ask(&["wait", "rocket", "exit", "--timeout", "30s"]);
+    world.ask(&["label", "rocket", "work"]);
     for (args, code, hint) in [
         (&["rm", "rockt"][..], 3, "did you mean rocket?"),
         (&["restore", "rocke"], 3, "did you mean rocket?"),
         (&["man", "wiat"], 2, "did you mean `hopty man wait`?"),
         (&["end"], 2, "did you mean `hopty stop`?"),
+        (&["ls", "--label", "wrok"], 0, "no session has label wrok; did you mean work?"),
+        (&["ls", "--label", "other"], 0, "`hopty label NAME LABEL` adds one"),
         (&["ls", "--format", "yaml"], 2, "a text with fields in braces"),
     ] {
         let output = world.hopty(args);
