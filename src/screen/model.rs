@@ -5,7 +5,7 @@ use std::fmt;
 use crate::screen::SIDE_MAX;
 use crate::screen::cursor::{Cursor, CursorState};
 use crate::screen::modes::TerminalMode;
-use crate::screen::parser::{InputReader, Unfinished, UnfinishedBytes};
+use crate::screen::parser::{StreamParser, Unfinished, UnfinishedBytes};
 use crate::screen::reply::Query;
 use crate::screen::restore::{AnswerReader, TerminalBefore, UndoState, mode_names, undo};
 use crate::screen::terminal_state::TerminalState;
@@ -14,7 +14,7 @@ use crate::screen::window::ColorId;
 /// A terminal without a window.
 pub struct Screen {
     pub(super) terminal: TerminalState,
-    pub(super) input: InputReader,
+    pub(super) input: StreamParser,
     pub(super) unfinished: Unfinished,
     pub(super) unfinished_bytes: UnfinishedBytes,
     answers: AnswerReader,
@@ -52,7 +52,7 @@ impl Screen {
         Self {
             undo_state: UndoState::of(&terminal),
             terminal,
-            input: InputReader::default(),
+            input: StreamParser::default(),
             unfinished: Unfinished::default(),
             unfinished_bytes: UnfinishedBytes::default(),
             answers: AnswerReader::default(),
@@ -104,7 +104,7 @@ impl Screen {
 
     /// Nothing is unfinished any more.
     fn forget_unfinished(&mut self) {
-        self.input = InputReader::default();
+        self.input = StreamParser::default();
         self.unfinished = Unfinished::default();
         self.unfinished_bytes = UnfinishedBytes::default();
     }

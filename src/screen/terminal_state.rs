@@ -7,7 +7,7 @@ use crate::screen::display::DisplayState;
 use crate::screen::modes::{
     AlternateScreen, KeyOptionFamily, KeyOptions, ModeSpace, TerminalEncoding, TerminalMode,
 };
-use crate::screen::parser::ParserState;
+use crate::screen::parser::CallbackState;
 use crate::screen::reply::{ModeState, Query, QueryQueue};
 use crate::screen::restore::{QuestionTopic, TerminalBefore};
 use crate::screen::window::WindowState;
@@ -28,7 +28,7 @@ pub struct TerminalState {
     /// The child's pending queries.
     pub queries: QueryQueue,
     /// The state of the parser.
-    pub parser: ParserState,
+    pub parser: CallbackState,
     /// Something that the undo needs and [`UndoState`](super::restore::UndoState) does not hold may have
     /// changed since this was cleared.
     pub undo_outdated: bool,
@@ -44,7 +44,7 @@ impl TerminalState {
             window: WindowState::default(),
             before: TerminalBefore::default(),
             queries: QueryQueue::default(),
-            parser: ParserState::default(),
+            parser: CallbackState::default(),
             undo_outdated: false,
         }
     }

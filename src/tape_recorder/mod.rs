@@ -25,9 +25,9 @@ use crate::core::tape::{ClickCommand, TapeCommand, TapePlace, TapeText, TypedKey
 use crate::screen::{Screen, ShellMark};
 use crate::sys::fd::read_some;
 use crate::sys::signals::Signals;
+use crate::testing::fresh_text_watch::TestMark;
 use crate::testing::input::{self, MouseEvent};
 use crate::testing::isolation::{EnvironmentRules, TestDirs};
-use crate::testing::screen_watch::TestMark;
 use crate::testing::shells;
 use crate::testing::tape_player::copy_tree;
 use crate::testing::terminal::{ProgramUnderTest, PumpEnd, TestStartError, TestTerminal};

@@ -1,8 +1,8 @@
 //! Which of the text that has come onto a screen a tape should wait for: words that come again in the next
 //! run.
 
+use crate::testing::fresh_text_watch::{FreshTextWatch, TestMark};
 use crate::testing::look::{Look, TextPattern};
-use crate::testing::screen_watch::{ScreenWatch, TestMark};
 
 use crate::screen::ScreenPlace;
 
@@ -17,7 +17,7 @@ const DATE_WORDS: [&str; 19] = [
 /// A text that came after the mark, in one of these places. Preferred: words that stand there once, without
 /// digits, and the longest of them. `avoid`: what is different in every run.
 pub(super) fn lasting_text(
-    watch: &ScreenWatch,
+    watch: &FreshTextWatch,
     mark: &TestMark,
     places: &[ScreenPlace],
     avoid: &[String],
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn text(bytes: &str, avoid: &[&str]) -> Option<String> {
-        let mut watch = ScreenWatch::new((60, 6), 10);
+        let mut watch = FreshTextWatch::new((60, 6), 10);
         watch.feed(b"apple  3/3  done");
         let mark = watch.take_mark(1);
         watch.feed(bytes.as_bytes());

@@ -10,8 +10,8 @@ use crate::core::tape::{
     TapeText,
 };
 use crate::screen::ScreenPlace;
+use crate::testing::fresh_text_watch::{FreshTextWatch, TestMark};
 use crate::testing::processes::end_words;
-use crate::testing::screen_watch::{ScreenWatch, TestMark};
 
 /// Inputs with a longer pause between them are two, so that a check can stand between them.
 const PAUSE: Duration = Duration::from_millis(700);
@@ -124,7 +124,7 @@ impl TapeDraft {
     }
 
     /// Checks for what came since the mark of the last input.
-    pub fn check(&mut self, watch: &ScreenWatch, mark: &TestMark, shell: ShellAnswer, is_over: bool) {
+    pub fn check(&mut self, watch: &FreshTextWatch, mark: &TestMark, shell: ShellAnswer, is_over: bool) {
         let last = if self.is_open { self.commands.last() } else { None };
         let is_typed = matches!(last, Some(TapeCommand::Type { .. }));
         let echo = match last {
@@ -189,7 +189,7 @@ impl TapeDraft {
 }
 
 /// What came since the mark, without a text that was typed and stands before the cursor.
-fn without_echo(watch: &ScreenWatch, mark: &TestMark, echo: &str) -> Vec<ScreenPlace> {
+fn without_echo(watch: &FreshTextWatch, mark: &TestMark, echo: &str) -> Vec<ScreenPlace> {
     let mut places = watch.new_places(mark);
     if echo.is_empty() {
         return places;
@@ -220,7 +220,7 @@ mod tests {
 
     /// A tape of inputs, each with what the program writes in answer.
     fn tape(steps: &[(u64, &str, &str)]) -> String {
-        let mut watch = ScreenWatch::new((40, 6), 10);
+        let mut watch = FreshTextWatch::new((40, 6), 10);
         let mut draft = TapeDraft::new(Vec::new());
         let mut mark = watch.take_mark(1);
         let mut keys = TypedKeys::new();

@@ -9,8 +9,8 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use super::echo::tests::cooked;
+use super::fresh_text_watch::{FreshTextWatch, TestMark};
 use super::look::{Look, TextPattern};
-use super::screen_watch::{ScreenWatch, TestMark};
 use super::terminal::{ProgramUnderTest, TestTerminal};
 use super::wait::SettleRules;
 
@@ -205,7 +205,7 @@ fn put(row: usize, slot: usize, (word, bold): (&str, bool)) -> String {
 }
 
 /// Feeds bytes in pieces of any size.
-fn feed(watch: &mut ScreenWatch, bytes: &str, dice: &mut Dice) {
+fn feed(watch: &mut FreshTextWatch, bytes: &str, dice: &mut Dice) {
     let mut rest = bytes.as_bytes();
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at((1 + dice.roll(400)).min(rest.len()));
@@ -215,7 +215,7 @@ fn feed(watch: &mut ScreenWatch, bytes: &str, dice: &mut Dice) {
 }
 
 /// One frame of the program.
-fn draw_frame(watch: &mut ScreenWatch, oracle: &mut Oracle, dice: &mut Dice) {
+fn draw_frame(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
     match dice.roll(20) {
         0 => {
             let bytes = oracle.switch_screens();
@@ -267,7 +267,7 @@ fn nothing_old_is_taken_for_new_and_nothing_new_is_missed() {
     let (mut looks, mut answers) = (0, 0);
     for seed in 0..histories {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let mut watch = ScreenWatch::new(((SLOTS * WIDTH) as u16, 8), 50);
+        let mut watch = FreshTextWatch::new(((SLOTS * WIDTH) as u16, 8), 50);
         let mut oracle = Oracle::new();
         let mut marks: Vec<(TestMark, u64)> = vec![(watch.take_mark(1), 0)];
         for frame in 0..20 {

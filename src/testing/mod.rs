@@ -21,13 +21,14 @@
 //! | [`snapshot`] | screens as text files beside the tapes |
 //! | [`library`] | tests in Rust: [`Terminal`] |
 //! | [`processes`] | the processes of a program: what they do, what is left |
-//! | [`screen_watch`] | a program's screen, and what has become new on it since a mark |
+//! | [`fresh_text_watch`] | a program's screen, and what has become new on it since a mark |
 //! | [`terminal`] | a program in a pseudo-terminal of its own |
 //! | [`wait`] | waiting for text, quiet, a prompt, the end |
 
 pub mod discovery;
 pub mod echo;
 mod evidence_cast;
+pub mod fresh_text_watch;
 pub mod hook_probe;
 pub mod input;
 pub mod isolation;
@@ -41,7 +42,6 @@ pub mod processes;
 pub mod redaction;
 pub mod report;
 pub mod runner;
-pub mod screen_watch;
 pub mod shells;
 pub mod snapshot;
 pub mod stress;

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use thiserror::Error;
 
+use super::fresh_text_watch::{FrameEnd, FreshTextWatch, TestMark};
 use super::processes::{LeftProcess, ProcessLook, TestProcesses};
-use super::screen_watch::{FrameEnd, ScreenWatch, TestMark};
 use crate::core::process::{ProcessEnd, Signal};
 use crate::core::terminal::{Modes, Size};
 use crate::pty::child;
@@ -194,7 +194,7 @@ pub struct TestTerminal {
     pty: Pty,
     /// Kept open, so that the terminal's modes can be read and its output after the end is not lost.
     slave: File,
-    watch: ScreenWatch,
+    watch: FreshTextWatch,
     pid: i32,
     process: Option<Process>,
     end: Option<ProcessEnd>,
@@ -259,7 +259,7 @@ impl TestTerminal {
         })?;
         drop(turn);
         let pid = i32::try_from(child.id()).unwrap_or(0);
-        let mut watch = ScreenWatch::new(size.drawn(), program.history);
+        let mut watch = FreshTextWatch::new(size.drawn(), program.history);
         watch.screen_mut().set_takes_names(program.takes_names());
         let now = Instant::now();
         Ok(TestTerminal {
@@ -336,7 +336,7 @@ impl TestTerminal {
 
     /// The screen with what is new on it.
     #[must_use]
-    pub fn watch(&self) -> &ScreenWatch {
+    pub fn watch(&self) -> &FreshTextWatch {
         &self.watch
     }
 

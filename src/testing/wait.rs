@@ -6,9 +6,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use super::fresh_text_watch::{FrameEnd, TestMark, TextAge};
 use super::look::{CellRegion, FoundPlace, Look, ScreenArea, short};
 use super::processes::{ProcessLook, end_words};
-use super::screen_watch::{FrameEnd, TestMark, TextAge};
 use super::terminal::{PumpEnd, TestTerminal};
 use crate::core::process::ProcessEnd;
 use crate::screen::{ScreenPlace, ShellMark};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::core::claude::transcript::TranscriptLine;
+use crate::core::claude::transcript_line::TranscriptLine;
 use crate::core::handoff::entry::{Claim, IndexEntry};
 use crate::core::ids::Channel;
 use crate::core::time::WallTime;

@@ -2,7 +2,7 @@
 //! after a torn one.
 
 use super::record::RawRecord;
-use super::transcript::{RecordCount, TranscriptLine, trim};
+use super::transcript_line::{RecordCount, TranscriptLine, trim};
 
 /// Starts of a record, as Claude writes them: where reading is taken up again after a torn one.
 pub(super) const STARTS: [&[u8]; 3] = [b"{\"parentUuid\":", b"{\"type\":\"", b"{\"isSidechain\":"];

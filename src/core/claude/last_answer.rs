@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::transcript::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
+use super::transcript_line::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
 use crate::core::handoff::continuation::unwrap_pasted;
 
 /// How many tool calls of a turn are listed.

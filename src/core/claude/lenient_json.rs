@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::transcript::GAP;
+use super::transcript_line::GAP;
 use crate::core::handoff::text::{cut_bytes, cut_words};
 
 /// The visitor methods for the kinds that are read over and dropped.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::lenient_json::Number;
-use super::transcript::TokenUsage;
+use super::transcript_line::TokenUsage;
 
 /// The object `message.usage` as Claude writes it; hopty uses these fields of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

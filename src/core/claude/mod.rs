@@ -35,9 +35,9 @@ pub mod statusline;
 pub mod tasks;
 pub mod tool_outcomes;
 pub mod tool_steps;
-pub mod transcript;
 pub mod transcript_facts;
-mod transcript_reducer;
+pub mod transcript_line;
+mod transcript_line_effects;
 pub mod trust;
 pub mod version_features;
 

@@ -199,7 +199,7 @@ pub(crate) fn mark_pastes(prompt: &str) -> String {
         }
     }
     out.push_str(rest);
-    cut_words(out.trim(), super::transcript::TEXT_CAP).to_owned()
+    cut_words(out.trim(), super::transcript_line::TEXT_CAP).to_owned()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::lenient_json::{Flag, List, LooseContent, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
-use super::transcript::{
+use super::transcript_line::{
     ApiFailure, Assistant, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow,
     ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
 };

@@ -3,7 +3,7 @@
 //! Two families write it: TaskCreate, TaskUpdate and TaskList (2.1), and TodoWrite (before), which replaces
 //! the whole list. The list is bounded; what is finished goes first.
 
-use super::transcript::{ResultDetail, TASK_CAP, TaskRow, ToolInput, ToolResult};
+use super::transcript_line::{ResultDetail, TASK_CAP, TaskRow, ToolInput, ToolResult};
 use crate::core::handoff::text::cut_words;
 
 /// One thing to be done.

@@ -6,7 +6,7 @@
 
 use super::checks::{Verdict, judge};
 use super::memory::LastItems;
-use super::transcript::{ResultDetail, ToolResult, ToolUse};
+use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
 use crate::core::handoff::text::cut_words;
 
 pub use super::checks::is_check;
@@ -157,7 +157,7 @@ fn output_of(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::checks::CheckOutcome::{Failed, Passed, Unknown};
-    use super::super::transcript::ToolInput;
+    use super::super::transcript_line::ToolInput;
     use super::*;
 
     fn bash(work: &mut Work, command: &str, text: &str, is_error: bool) {

@@ -2,7 +2,7 @@
 //! where the work stopped, and not only what was said about it.
 
 use super::tool_outcomes::ToolOutcome;
-use super::transcript::{ToolResult, ToolUse};
+use super::transcript_line::{ToolResult, ToolUse};
 use crate::core::handoff::text::cut_words;
 
 /// How many tool calls are kept.

@@ -13,8 +13,8 @@ use super::prompts::Prompts;
 use super::tasks::Tasks;
 use super::tool_outcomes::Work;
 use super::tool_steps::{STEP_CAP, ToolStep};
-use super::transcript::{ApiFailure, ToolUse};
-use super::transcript_reducer::is_typed;
+use super::transcript_line::{ApiFailure, ToolUse};
+use super::transcript_line_effects::is_typed;
 use crate::core::ids::HandoffId;
 
 /// How many prompts and answers are kept.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::message_usage::RawUsage;
-use crate::core::claude::transcript::{TranscriptLine, UserKind};
+use crate::core::claude::transcript_line::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, cut_words};

@@ -15,10 +15,10 @@ use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{Check, RunningWork};
 use crate::core::claude::tool_steps::ToolStep;
-use crate::core::claude::transcript::ToolUse;
 use crate::core::claude::transcript_facts::{
     AnswerText, AnsweredQuestion, Exchange, ToolError, TranscriptFacts,
 };
+use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;

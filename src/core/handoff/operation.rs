@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::text::{cut_words, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::tool_outcomes::{RunningWork, is_check};
-use crate::core::claude::transcript::ToolUse;
 use crate::core::claude::transcript_facts::TranscriptFacts;
+use crate::core::claude::transcript_line::ToolUse;
 
 /// What was going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::claude::transcript::TokenUsage;
+use crate::core::claude::transcript_line::TokenUsage;
 
 /// Tokens of several messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::token_totals::TokenTotals;
 use super::usage_figures::account_of;
 use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::message_usage::{Dollars, RawUsage};
-use crate::core::claude::transcript::{TranscriptLine, UserKind};
+use crate::core::claude::transcript_line::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation::handoff_of;
 use crate::core::time::WallTime;
 

@@ -11,7 +11,7 @@
 //! | `note` | Claude's own words for the next handoff |
 //! | `drift` | whether the work tree is still the one that a handoff was made in |
 //! | `code_approval` | what runs code when Claude starts, and whether a person accepted it |
-//! | `journal_writer`, `disk_writer` | the journal; the thread that writes it, the session's file and `host.log` |
+//! | `journal_queue`, `disk_thread` | the journal; the thread that writes it, the session's file and `host.log` |
 //! | `compat_work` | the source documents' own forms |
 //! | `ask_answer` | the person's answer in mode `ask` |
 //! | `conversation_page` | the end of the conversation before a hand-over |
@@ -23,10 +23,10 @@ mod ask_answer;
 pub(super) mod code_approval;
 mod compat_work;
 mod conversation_page;
-mod disk_writer;
+mod disk_thread;
 pub mod drift;
 mod handoffs;
-mod journal_writer;
+mod journal_queue;
 mod lineage;
 pub(super) mod log;
 mod note;
@@ -56,7 +56,7 @@ use crate::sys::clock::Clock;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
 use code_approval::CodeApproval;
-use journal_writer::Journal;
+use journal_queue::Journal;
 use lineage::Lineage;
 use session_file::SessionFile;
 
@@ -64,7 +64,7 @@ pub(super) use ask_answer::recalled_ask_answer;
 pub(super) use code_approval::CodeFound;
 pub(super) use conversation_page::no_conversation_page;
 pub(super) use handoffs::{Brief, RestartReason};
-pub(super) use journal_writer::JournalEvent;
+pub(super) use journal_queue::JournalEvent;
 pub(super) use note::NoteState;
 
 /// The version that journals name.

@@ -11,7 +11,7 @@
 //! | `file_reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
 //! | `signal_files` | files by which scripts ask for a restart |
 //! | `scan_queue` | when there is a scan, what for, and who waits for it |
-//! | `transcript` | what is known of the conversation, and what the supervisor was told |
+//! | `observed_transcript` | what is known of the conversation, and what the supervisor was told |
 //! | `turns` | when a turn begins and ends, where no hook tells |
 //! | `status_line` | Claude's status line: the window that it reports |
 //! | `context_usage`, `usage_limits` | how full the window is; which limit is reached |
@@ -20,11 +20,11 @@
 
 mod context_usage;
 mod file_reader;
+mod observed_transcript;
 mod scan_queue;
 mod session_topic;
 mod signal_files;
 pub(super) mod status_line;
-mod transcript;
 mod transcript_growth;
 mod turns;
 mod usage_limits;
@@ -38,9 +38,9 @@ use serde_json::Value;
 pub(super) use file_reader::{
     DeviceInode, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id,
 };
+pub(super) use observed_transcript::ObservedTranscript;
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
 pub(super) use session_topic::topic_line;
-pub(super) use transcript::ObservedTranscript;
 pub(super) use usage_limits::limit_anew;
 
 use crate::core::claude::args::OwnArgs;

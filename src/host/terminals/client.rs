@@ -4,11 +4,11 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use super::capabilities::{Capabilities, Rendering};
 use super::client_terminal::{AfterFlush, ClientTerminal, Suspension, Transport};
+use super::client_view::{ClientView, StaleUntil};
 use super::flow::TerminalFlow;
 use super::scene::Scene;
 use super::scrollback::TerminalId;
 use super::undo_notice::UndoNotice;
-use super::viewport::{StaleUntil, Viewport};
 use crate::core::input::InputClass;
 use crate::core::status::ClientStatus;
 use crate::core::supervisor::event::{AttachKind, Event, KeyClass};
@@ -64,7 +64,7 @@ pub(in crate::host) struct Client {
     found: Option<Modes>,
     raw: Option<Modes>,
     state: ClientTerminal,
-    pub(super) viewport: Viewport,
+    pub(super) view: ClientView,
     /// When its person last typed.
     pub(super) typed: Stamp,
     out: OutBuf,
@@ -102,7 +102,7 @@ impl Client {
             found: attach.termios.clone(),
             raw: attach.raw.clone(),
             state: ClientTerminal::Attached(Transport::Pending(None)),
-            viewport: Viewport::Direct,
+            view: ClientView::Direct,
             typed: Stamp(0),
             out: OutBuf::default(),
             flow: TerminalFlow::new(now),
@@ -150,7 +150,7 @@ impl Client {
 
     /// Whether it gets the child's bytes.
     pub fn gets_bytes(&self) -> bool {
-        matches!(self.viewport, Viewport::Direct)
+        matches!(self.view, ClientView::Direct)
     }
 
     /// Whether its terminal is in use.
@@ -160,7 +160,7 @@ impl Client {
 
     /// Whether its terminal shows a page of hopty's own.
     pub fn shows_page(&self) -> bool {
-        matches!(&self.viewport, Viewport::Stale { until: StaleUntil::Key, .. })
+        matches!(&self.view, ClientView::Stale { until: StaleUntil::Key, .. })
     }
 
     /// Its person types, or its terminal reports something: what the supervisor is told of it, for the child's
@@ -296,10 +296,10 @@ impl Client {
 
     /// The sequences that undo everything on its terminal.
     pub(super) fn undo(&mut self, scene: &mut Scene<'_>) -> Vec<u8> {
-        match &mut self.viewport {
-            Viewport::Mirror(painter) => painter.undo(),
-            Viewport::Stale { undo, .. } => undo.clone(),
-            Viewport::Direct => scene.undo(),
+        match &mut self.view {
+            ClientView::Mirror(painter) => painter.undo(),
+            ClientView::Stale { undo, .. } => undo.clone(),
+            ClientView::Direct => scene.undo(),
         }
     }
 

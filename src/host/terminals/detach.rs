@@ -6,9 +6,9 @@
 
 use super::client::{Client, STUCK_END_MS, STUCK_LEAVE_MS, STUCK_STOP_MS, send_output};
 use super::client_terminal::{AfterFlush, Suspension};
+use super::client_view::ClientView;
 use super::repaint;
 use super::scene::Scene;
-use super::viewport::Viewport;
 use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::phase::EndCause;
 use crate::host::session_exit::HostExit;
@@ -27,7 +27,7 @@ impl Terminals {
         let redo = scene.run.as_mut().filter(|_| bytes).and_then(|run| repaint::redo(run, &undo));
         let now = scene.now();
         let Some(client) = self.client_mut(id) else { return };
-        client.viewport = Viewport::Direct;
+        client.view = ClientView::Direct;
         client.begin_flush(AfterFlush::Suspend(Suspension { redo }), now);
         self.finish_flush(id, scene);
     }

@@ -5,8 +5,8 @@
 
 use super::capabilities::Rendering;
 use super::client::Client;
+use super::client_view::ClientView;
 use super::scene::Scene;
-use super::viewport::Viewport;
 use super::{TerminalEvent, Terminals};
 use crate::core::config::SizePolicy;
 use crate::core::terminal::Size;
@@ -103,10 +103,10 @@ impl Terminals {
     fn adjust(&mut self, id: u64, scene: &mut Scene<'_>) {
         let bytes = self.may_have_bytes(id, scene);
         let Some(client) = self.client(id) else { return };
-        let right = match &client.viewport {
-            Viewport::Direct => bytes,
-            Viewport::Mirror(painter) => !bytes && painter.fits(client.size),
-            Viewport::Stale { .. } => true,
+        let right = match &client.view {
+            ClientView::Direct => bytes,
+            ClientView::Mirror(painter) => !bytes && painter.fits(client.size),
+            ClientView::Stale { .. } => true,
         };
         if !right {
             self.redraw(id, scene);

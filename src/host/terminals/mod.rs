@@ -16,8 +16,8 @@
 //! | `detach` | it is given back whole: for a while, or because its client leaves |
 //! | `leader` | who leads, and how large the session is |
 //! | `output` | what the program writes and asks: to whom it goes, what is kept, who is too slow |
-//! | `viewport` | what a terminal shows: the program's bytes, a mirror, or nothing until it is drawn anew |
-//! | `diff_painter` | a mirror: pictures of the session, drawn by difference |
+//! | `client_view` | what a terminal shows: the program's bytes, a mirror, or nothing until it is drawn anew |
+//! | `mirror_painter` | a mirror: pictures of the session, drawn by difference |
 //! | `repaint` | the whole picture, for a terminal that comes late |
 //! | `repair` | what makes a terminal whole whose host or client dies |
 //! | `capabilities` | what a terminal cannot do |
@@ -30,10 +30,11 @@ mod attach;
 mod capabilities;
 mod client;
 mod client_terminal;
+mod client_view;
 mod detach;
-mod diff_painter;
 mod flow;
 mod leader;
+mod mirror_painter;
 mod notices;
 mod output;
 pub(super) mod repaint;
@@ -43,7 +44,6 @@ mod scene;
 mod scrollback;
 mod undelivered;
 mod undo_notice;
-mod viewport;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, TerminalInput};

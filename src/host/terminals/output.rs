@@ -6,8 +6,8 @@
 //! takes nothing at all: nobody may check a hanging connection for hours.
 
 use super::client::{Client, OUT_HIGH};
+use super::client_view::{ClientView, StaleUntil};
 use super::scene::{ClientLinks, Scene};
-use super::viewport::{StaleUntil, Viewport};
 use super::{TerminalEvent, Terminals};
 use crate::screen::{Screen, TerminalIdentity};
 
@@ -147,6 +147,6 @@ impl Terminals {
         if let Some(total) = run.model.look(Screen::history_total) {
             self.scrollback.saw(client.terminal_id.as_ref(), total);
         }
-        client.viewport = Viewport::Stale { undo, until: StaleUntil::CaughtUp };
+        client.view = ClientView::Stale { undo, until: StaleUntil::CaughtUp };
     }
 }

@@ -3,9 +3,9 @@
 
 use super::Terminals;
 use super::client::Client;
+use super::client_view::ClientView;
 use super::repaint;
 use super::scene::Scene;
-use super::viewport::Viewport;
 use crate::ipc::frame::tag;
 
 /// How long restoring the terminal of a dead client may take, in ms.
@@ -20,23 +20,23 @@ impl Terminals {
         let Some(run) = scene.run.as_mut().filter(|_| client.takes_undo_notice()) else {
             return client.undo_notice.rest();
         };
-        let (revision, drawn) = match &client.viewport {
-            Viewport::Direct => {
+        let (revision, drawn) = match &client.view {
+            ClientView::Direct => {
                 ((run.number, run.model.undo_revision(), run.muted.is_some()), run.model.revision())
             }
-            Viewport::Mirror(painter) => ((u32::MAX, painter.undo_revision(), false), 0),
-            Viewport::Stale { .. } => ((u32::MAX, u64::MAX, true), 0),
+            ClientView::Mirror(painter) => ((u32::MAX, painter.undo_revision(), false), 0),
+            ClientView::Stale { .. } => ((u32::MAX, u64::MAX, true), 0),
         };
         if !client.undo_notice.is_due(revision, drawn, now) {
             return;
         }
-        let undo = match &mut client.viewport {
-            Viewport::Direct => run.muted.clone().unwrap_or_else(|| {
+        let undo = match &mut client.view {
+            ClientView::Direct => run.muted.clone().unwrap_or_else(|| {
                 let step = run.model.look_so_far(repaint::step_below).unwrap_or_default();
                 [run.model.undo_so_far(), step].concat()
             }),
-            Viewport::Mirror(painter) => painter.undo(),
-            Viewport::Stale { undo, .. } => undo.clone(),
+            ClientView::Mirror(painter) => painter.undo(),
+            ClientView::Stale { undo, .. } => undo.clone(),
         };
         if client.undo_notice.is_new(&undo) {
             scene.links.frame(id, tag::UNDO, &undo);

@@ -1,8 +1,8 @@
 //! Sequences of hopty's own for attached terminals: notifications and bells.
 
 use super::Terminals;
+use super::client_view::ClientView;
 use super::scene::Scene;
-use super::viewport::Viewport;
 
 impl Terminals {
     /// Writes sequences that draw nothing to every attached terminal that can take them. False if the program
@@ -15,7 +15,7 @@ impl Terminals {
             return false;
         }
         for (id, client) in &mut self.clients {
-            if client.watches() && !matches!(client.viewport, Viewport::Stale { .. }) {
+            if client.watches() && !matches!(client.view, ClientView::Stale { .. }) {
                 client.put_picture(*id, bytes, scene);
             }
         }

@@ -1,20 +1,33 @@
 //! From bytes to what they ask for: UTF-8, control sequences, operating system commands.
+//!
+//! The state machine of escape sequences is `vte`'s; text and the usual sequences do not go through it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `stream_parser` | where bytes come in: the short way, and what `vte` gets |
+//! | `control_sequence` | the usual control sequences, read in one go |
+//! | `utf8` | characters, and what is broken or cut |
+//! | `perform` | what `vte` calls: text, control characters, short escape sequences |
+//! | `csi`, `params`, `sgr` | what a control sequence means; its numbers; the pen |
+//! | `osc` | titles, colours, links, the clipboard |
+//! | `callback_state` | what is remembered between two calls of `vte` |
+//! | `unfinished`, `unfinished_bytes` | whether output ends in the middle of something, and with what |
 
+mod callback_state;
 mod control_sequence;
 mod csi;
 mod osc;
 mod params;
-mod parser_state;
 mod perform;
-mod reader;
 mod sgr;
+mod stream_parser;
 mod unfinished;
 mod unfinished_bytes;
 mod utf8;
 
+pub use callback_state::CallbackState;
 pub use params::Params;
-pub use parser_state::ParserState;
-pub use reader::InputReader;
+pub use stream_parser::StreamParser;
 pub use unfinished::Unfinished;
 pub use unfinished_bytes::UnfinishedBytes;
 pub use utf8::{Decoded, decode};

@@ -1,7 +1,7 @@
 //! Operating system commands: titles, colours, links, the working directory, and whether a progress is left
 //! open. The clipboard and marks of shells are kept where somebody reads them. The rest is not kept.
 
-use super::reader::STRING_MAX;
+use super::stream_parser::STRING_MAX;
 use crate::screen::grid::{PARTS_MAX, printable};
 use crate::screen::reply::{DynamicColor, Query, StringEnd};
 use crate::screen::restore::QuestionTopic;

@@ -29,13 +29,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::fresh_text_watch::TestMark;
 use super::input;
 use super::isolation::TestDirs;
 use super::look::{Look, ScreenArea, TextPattern};
 use super::outcome::{FailureKind, ScreenCopy, TapeFailure, TestTimes};
 use super::processes::end_words;
 use super::redaction::TapeRedactions;
-use super::screen_watch::TestMark;
 use super::snapshot::snapshot_store::{SnapshotMode, SnapshotStore};
 use super::snapshot::{PendingSnapshot, ScreenSnapshot, SnapshotParts};
 use super::terminal::TestTerminal;

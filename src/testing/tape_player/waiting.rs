@@ -7,10 +7,10 @@ use crate::core::tape::{
     ExpectArea, ExpectCommand, ProgramEnd, RegionShape, ScreenRect, ScreenRegion, TapePattern, TapeTime,
     WaitRule, WaitScope,
 };
+use crate::testing::fresh_text_watch::TextAge;
 use crate::testing::look::{CellRegion, Look, ScreenArea, frame_around};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
-use crate::testing::screen_watch::TextAge;
 use crate::testing::wait::{SettleRules, WaitFailure};
 
 impl TapePlayer<'_> {

@@ -134,7 +134,7 @@ pub(super) fn is_gap(line: &str) -> bool {
     line.contains("lines truncated]")
         || line.contains("characters truncated]")
         || line.starts_with("<persisted-output>")
-        || line == crate::core::claude::transcript::GAP
+        || line == crate::core::claude::transcript_line::GAP
 }
 
 /// Keeps the first lines that speak of an error, for a runner whose lines are not known.

@@ -1,6 +1,6 @@
 //! Shares the budget of a brief out among its parts.
 
-use super::passages::Passage;
+use super::truncation::Passage;
 use crate::core::handoff::text::units;
 
 /// A section of the brief.

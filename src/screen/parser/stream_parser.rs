@@ -28,7 +28,7 @@ const CHUNK: usize = 4096;
 
 /// The parser and what waits before it.
 #[derive(Default)]
-pub struct InputReader {
+pub struct StreamParser {
     parser: Parser,
     /// Room for the numbers of the sequence at hand.
     params: Params,
@@ -45,14 +45,14 @@ pub struct InputReader {
     skipping: bool,
 }
 
-impl PartialEq for InputReader {
+impl PartialEq for StreamParser {
     /// The parser cannot be compared, and `silent` depends on how the input was cut.
     fn eq(&self, other: &Self) -> bool {
         self.waiting() == other.waiting() && self.skipping == other.skipping
     }
 }
 
-impl InputReader {
+impl StreamParser {
     /// Reads `bytes` and has the terminal carry them out.
     pub fn feed(&mut self, terminal: &mut TerminalState, mut bytes: &[u8]) {
         while !bytes.is_empty() {

@@ -2,8 +2,8 @@
 //! newest first.
 
 use super::fill::BriefPart;
-use super::passages::{Passage, Quote};
 use super::places::BriefFiles;
+use super::truncation::{Passage, Quote};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::requests::{asks, is_standing, sets_work};
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, labels, shorten};

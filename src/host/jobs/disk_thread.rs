@@ -195,11 +195,11 @@ impl WriterShared {
 
 /// The thread and its queue.
 #[derive(Debug, Default)]
-pub(in crate::host) struct DiskWriter {
+pub(in crate::host) struct DiskThread {
     shared: Arc<WriterShared>,
 }
 
-impl DiskWriter {
+impl DiskThread {
     /// The journal that lines go to.
     pub fn begin(&mut self, journal: JournalLog) {
         let mut state = self.shared.lock();
@@ -295,7 +295,7 @@ mod tests {
     fn lines_come_in_order_and_files_after_the_lines_before_them() {
         let dir = tempfile::tempdir().unwrap();
         let (path, file) = (dir.path().join("j"), dir.path().join("f"));
-        let mut writer = DiskWriter::default();
+        let mut writer = DiskThread::default();
         writer.begin(JournalLog::begin(&path, 1 << 20, 3).unwrap());
         for n in 0..100 {
             writer.put(WriteJob::Lines(format!("{n}\n")));
@@ -317,7 +317,7 @@ mod tests {
         let path = dir.path().join("j");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let reader = std::fs::File::options().read(true).write(true).open(&path).unwrap();
-        let mut writer = DiskWriter::default();
+        let mut writer = DiskThread::default();
         writer.begin(JournalLog::at(&path).unwrap());
         let began = Instant::now();
         let line = format!("{}\n", "x".repeat(9999));
@@ -344,7 +344,7 @@ mod tests {
     fn a_journal_that_fails_drops_lines_until_it_is_resumed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("j");
-        let mut writer = DiskWriter::default();
+        let mut writer = DiskThread::default();
         writer.begin(JournalLog::at("/dev/full".as_ref()).unwrap());
         writer.put(WriteJob::Lines("a\nb\n".to_owned()));
         writer.put(WriteJob::Lines("c\n".to_owned()));
@@ -359,7 +359,7 @@ mod tests {
         assert!(writer.flush(LONG) && writer.take_failure().is_none());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "open\ne\n");
         // Without a journal it is opened, and the old one is kept.
-        let mut writer = DiskWriter::default();
+        let mut writer = DiskThread::default();
         writer.put(WriteJob::Open(place, "again\n".to_owned()));
         assert!(writer.flush(LONG) && writer.take_failure().is_none());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "again\n");

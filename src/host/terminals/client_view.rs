@@ -1,4 +1,4 @@
-//! The viewport: what each terminal shows of the session.
+//! What each terminal shows of the session.
 //!
 //! The leader's terminal gets the program's bytes. All other clients get a mirror, pictures drawn from the
 //! model; so does a leader whose terminal has another size than the session (`terminal.size`) or fewer
@@ -7,7 +7,7 @@
 use super::TerminalEvent;
 use super::Terminals;
 use super::capabilities::Capabilities;
-use super::diff_painter::DiffPainter;
+use super::mirror_painter::MirrorPainter;
 use super::repaint;
 use super::scene::{ClientLinks, Scene};
 use crate::core::time::Stamp;
@@ -19,11 +19,11 @@ const NOT_KNOWN: &str = "hopty: the screen model has failed and is switched off.
 
 /// What a client's terminal shows.
 #[derive(Debug)]
-pub(in crate::host) enum Viewport {
+pub(in crate::host) enum ClientView {
     /// The program's bytes.
     Direct,
     /// A picture drawn from the model.
-    Mirror(Box<DiffPainter>),
+    Mirror(Box<MirrorPainter>),
     /// Nothing of the program's output, until it is repainted.
     Stale {
         /// The sequences that undo what is set.
@@ -97,7 +97,7 @@ impl Terminals {
             *run.muted = Some(run.model.undo_so_far());
         }
         if let Some(client) = self.clients.get_mut(&id) {
-            client.viewport = Viewport::Direct;
+            client.view = ClientView::Direct;
             client.put_picture(id, &picture, scene);
         }
         // The person sees the current picture before the program is asked for more.
@@ -107,8 +107,8 @@ impl Terminals {
     /// Turns a terminal into a mirror, and draws the first picture.
     pub(super) fn draw_mirror(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
-        let (painter, start) = DiffPainter::new(client.size);
-        client.viewport = Viewport::Mirror(Box::new(painter));
+        let (painter, start) = MirrorPainter::new(client.size);
+        client.view = ClientView::Mirror(Box::new(painter));
         client.put_picture(id, &start, scene);
         self.draw(id, scene);
     }
@@ -122,9 +122,9 @@ impl Terminals {
         if waits {
             return;
         }
-        match &mut client.viewport {
-            Viewport::Stale { until: StaleUntil::CaughtUp, .. } => self.redraw(id, scene),
-            Viewport::Mirror(painter) => {
+        match &mut client.view {
+            ClientView::Stale { until: StaleUntil::CaughtUp, .. } => self.redraw(id, scene),
+            ClientView::Mirror(painter) => {
                 let due = painter.due(run.revision());
                 if due.is_some_and(|at| at <= now) && run.muted.is_none() {
                     let picture =
@@ -137,7 +137,7 @@ impl Terminals {
                     client.put_picture(id, &picture, scene);
                 }
             }
-            Viewport::Direct | Viewport::Stale { .. } => {}
+            ClientView::Direct | ClientView::Stale { .. } => {}
         }
     }
 
@@ -146,9 +146,9 @@ impl Terminals {
         let ready =
             self.clients.iter().filter(|(id, client)| client.takes_pictures() && links.waiting(**id) == 0);
         let ready = ready.map(|(_, client)| client);
-        let due = ready.filter_map(|client| match &client.viewport {
-            Viewport::Mirror(painter) => painter.due(shown),
-            Viewport::Stale { until: StaleUntil::CaughtUp, .. } => Some(Stamp(0)),
+        let due = ready.filter_map(|client| match &client.view {
+            ClientView::Mirror(painter) => painter.due(shown),
+            ClientView::Stale { until: StaleUntil::CaughtUp, .. } => Some(Stamp(0)),
             _ => None,
         });
         due.min()
@@ -160,7 +160,7 @@ impl Terminals {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let text = text.replace('\n', "\r\n");
         client.put(id, format!("\x1b[?1049h\x1b[m\x1b[H\x1b[2J{text}").as_bytes(), scene);
-        client.viewport = Viewport::Stale { undo: b"\x1b[?1049l".to_vec(), until: StaleUntil::Key };
+        client.view = ClientView::Stale { undo: b"\x1b[?1049l".to_vec(), until: StaleUntil::Key };
     }
 
     /// At the session's end, for a terminal that did not get the program's last bytes: the content of the
@@ -171,6 +171,6 @@ impl Terminals {
         let lines =
             scene.run.as_mut().and_then(|run| run.model.look(repaint::last_lines)).unwrap_or_default();
         client.put_picture(id, &[undo, lines].concat(), scene);
-        client.viewport = Viewport::Direct;
+        client.view = ClientView::Direct;
     }
 }

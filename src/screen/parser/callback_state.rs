@@ -5,7 +5,7 @@ const REQUEST_MAX: usize = 3;
 
 /// Where the parser is, as far as its calls tell.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ParserState {
+pub struct CallbackState {
     /// The setting that the child is asking for (DECRQSS).
     pub setting_request: Option<Vec<u8>>,
     /// It is in a device control string.
@@ -20,7 +20,7 @@ pub struct ParserState {
     pub in_ground: bool,
 }
 
-impl ParserState {
+impl CallbackState {
     /// One more byte of a request for a setting.
     pub fn request_byte(&mut self, byte: u8) {
         if let Some(request) = self.setting_request.as_mut().filter(|request| request.len() < REQUEST_MAX) {

@@ -8,12 +8,12 @@ use super::memory::FileChange;
 use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tool_steps::{ToolStep, about, error_line};
-use super::transcript::{
-    Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolResult, ToolUse, TranscriptLine, User, UserKind,
-};
 use super::transcript_facts::{
     AnswerText, AnsweredQuestion, EXCHANGE_CAP, Exchange, MessageUsage, ToolError, TranscriptFacts,
     TranscriptSpeaker,
+};
+use super::transcript_line::{
+    Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolResult, ToolUse, TranscriptLine, User, UserKind,
 };
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;

@@ -24,7 +24,7 @@ const FRAME_MS: u64 = 16;
 
 /// Draws a mirror: sends a terminal only the rows that differ from what it shows.
 #[derive(Debug)]
-pub(in crate::host) struct DiffPainter {
+pub(in crate::host) struct MirrorPainter {
     shadow: GuardedScreen,
     /// The visible part of the session's screen: its first column and row.
     origin: (u16, u16),
@@ -33,13 +33,13 @@ pub(in crate::host) struct DiffPainter {
     at: Stamp,
 }
 
-impl DiffPainter {
+impl MirrorPainter {
     /// For a terminal of this size without any of the program's modes, and the bytes to send first.
     pub fn new(size: Size) -> (Self, Vec<u8>) {
         let start = b"\x1b[?1049h\x1b[m\x1b[H\x1b[2J".to_vec();
         let mut shadow = GuardedScreen::new(size.drawn());
         shadow.change(|shadow| shadow.feed(&start));
-        (DiffPainter { shadow, origin: (0, 0), drawn: None, at: Stamp(0) }, start)
+        (MirrorPainter { shadow, origin: (0, 0), drawn: None, at: Stamp(0) }, start)
     }
 
     /// Whether it was made for this size.
@@ -158,9 +158,9 @@ fn part(before: u16, room: u16, whole: u16, cursor: u16) -> u16 {
 mod tests {
     use super::*;
 
-    fn shows(bytes: &str, size: (u16, u16)) -> (Screen, Screen, DiffPainter) {
+    fn shows(bytes: &str, size: (u16, u16)) -> (Screen, Screen, MirrorPainter) {
         let mut screen = Screen::new(20, 6);
-        let (mut painter, start) = DiffPainter::new(Size::cells(size.0, size.1));
+        let (mut painter, start) = MirrorPainter::new(Size::cells(size.0, size.1));
         let mut terminal = Screen::new(size.0, size.1);
         terminal.feed(&start);
         for part in bytes.as_bytes().chunks(5) {

@@ -72,7 +72,7 @@ pub enum TextAge {
 
 /// A screen and what is new on it.
 #[derive(Debug)]
-pub struct ScreenWatch {
+pub struct FreshTextWatch {
     screen: Screen,
     changes: FrameChanges,
     echo: EchoFilter,
@@ -105,14 +105,14 @@ struct ScrolledView {
     screen: Screen,
 }
 
-impl ScreenWatch {
+impl FreshTextWatch {
     /// A blank screen of this many columns and rows that keeps so many lines of history.
     #[must_use]
     pub fn new((cols, rows): (u16, u16), history: usize) -> Self {
         let mut screen = Screen::with_history(cols, rows, history);
         screen.keep_reports();
         let changes = FrameChanges::new(&mut screen);
-        ScreenWatch {
+        FreshTextWatch {
             screen,
             changes,
             echo: EchoFilter::default(),
@@ -461,13 +461,13 @@ mod tests {
         Look::on_screen(TextPattern::Text(text.to_owned()))
     }
 
-    fn watch(bytes: &str) -> ScreenWatch {
-        let mut watch = ScreenWatch::new((20, 4), 100);
+    fn watch(bytes: &str) -> FreshTextWatch {
+        let mut watch = FreshTextWatch::new((20, 4), 100);
         watch.feed(bytes.as_bytes());
         watch
     }
 
-    fn frame(watch: &mut ScreenWatch, bytes: &str) -> FrameEnd {
+    fn frame(watch: &mut FreshTextWatch, bytes: &str) -> FrameEnd {
         watch.feed(bytes.as_bytes());
         watch.end_frame()
     }
@@ -524,7 +524,7 @@ mod tests {
         let mut watch = watch("\x1b]0;one\x07\x1b]52;c;aGk=\x07");
         let mark = watch.take_mark(1);
         let new =
-            |watch: &ScreenWatch, area, what: &str| watch.find(&text(what).within(area), &mark).new.len();
+            |watch: &FreshTextWatch, area, what: &str| watch.find(&text(what).within(area), &mark).new.len();
         assert!(!frame(&mut watch, "\x1b]0;one\x07").is_visible);
         assert_eq!(new(&watch, ScreenArea::Title, "one"), 0, "the same title");
         assert!(frame(&mut watch, "\x1b]0;two\x07").is_visible);

@@ -10,7 +10,7 @@ use crate::core::config;
 use crate::core::journal::JournalGap;
 use crate::core::time::Stamp;
 use crate::fs::journal_file::JournalLog as JournalFile;
-use crate::host::jobs::disk_writer::{DiskWriter, JournalPlace, WriteJob, count};
+use crate::host::jobs::disk_thread::{DiskThread, JournalPlace, WriteJob, count};
 use crate::host::jobs::log;
 
 /// How long after a failure to retry the journal, in ms; the pause doubles each time.
@@ -47,7 +47,7 @@ enum JournalState {
 #[derive(Debug)]
 pub(in crate::host) struct Journal {
     config: config::Journal,
-    writer: DiskWriter,
+    writer: DiskThread,
     /// The session's directory.
     dir: PathBuf,
     state: JournalState,
@@ -65,7 +65,7 @@ impl Journal {
     pub fn new(config: config::Journal, dir: &Path) -> Self {
         Journal {
             config,
-            writer: DiskWriter::default(),
+            writer: DiskThread::default(),
             dir: dir.to_owned(),
             state: JournalState::Off,
             bytes: 0,

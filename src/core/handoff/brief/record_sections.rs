@@ -2,8 +2,8 @@
 //! tree.
 
 use super::fill::BriefPart;
-use super::passages::Passage;
 use super::places::BriefFiles;
+use super::truncation::Passage;
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::tasks::{Task, TaskStatus};
