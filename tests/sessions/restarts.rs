@@ -7,6 +7,7 @@ use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 
 use super::support::claude::Kind;
+use super::support::wait_for;
 use super::support::world::World;
 use super::{assert_fails, end_all};
 
@@ -91,6 +92,7 @@ fn where_nothing_was_said_the_fresh_conversation_gets_no_handoff() {
     let mut term = world.start(&[]);
     term.wait_box();
     world.wait_state("idle");
+    wait_for("the hook of the start", || world.journal().contains("\"SessionStart\"").then_some(()));
     let conversation = || world.status()["conversation"].as_str().unwrap().to_owned();
     let first = conversation();
     let said = world.ask(&["restart", "proj", "--wait"]);

@@ -147,6 +147,9 @@ impl Supervisor {
             || hook.source == Some(StartSource::Resume) && self.run.turn.state != Turn::Unknown;
         self.change_conversation(step, named, hook.transcript.clone(), why, other && by_person);
         self.conversation.spoken |= hook.source == Some(StartSource::Resume);
+        if matches!(hook.source, Some(StartSource::Startup | StartSource::Clear)) {
+            self.conversation.begin_empty(&self.policy);
+        }
         if self.run.turn.state == Turn::Unknown || other {
             self.run.set_turn(step.now, Turn::Idle);
         }

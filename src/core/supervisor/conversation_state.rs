@@ -14,6 +14,9 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
+/// The first version of the rules that saves no handoff of a conversation in which nothing was said.
+const SKIPS_SINCE: u32 = 5;
+
 /// State that lives as long as a conversation. It is replaced as a whole when another one begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -22,6 +25,9 @@ pub(super) struct ConversationState {
     pub(super) id: Option<ConversationId>,
     /// A prompt was submitted in it, so it can be resumed.
     pub(super) spoken: bool,
+    /// It began without content: hopty began it, or SessionStart says so. Until that hook, a conversation may
+    /// be one that is resumed. Not known under rules before [`SKIPS_SINCE`].
+    pub(super) began_empty: bool,
     #[serde(flatten)]
     pub(super) usage: LevelWatch,
     /// How often Claude was kept from compacting.
@@ -71,9 +77,14 @@ impl ConversationState {
         }
     }
 
-    /// Whether there is something to hand over: a prompt, or the content that it was resumed with.
-    pub(super) fn has_content(&self) -> bool {
-        self.spoken || self.usage.fill.tokens > 0 || self.usage.fill.bytes > 0
+    /// Whether nothing was said in it: neither a prompt nor what it was resumed with.
+    pub(super) fn is_empty(&self) -> bool {
+        self.began_empty && !self.spoken && self.usage.fill.tokens == 0 && self.usage.fill.bytes == 0
+    }
+
+    /// It began without content.
+    pub(super) fn begin_empty(&mut self, policy: &Policy) {
+        self.began_empty |= policy.rules >= SKIPS_SINCE;
     }
 
     /// Whether this is the conversation.

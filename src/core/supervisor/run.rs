@@ -45,6 +45,9 @@ impl Supervisor {
         self.run = RunState::default();
         self.chain_goes_on(step, &plan);
         self.conversation = self.conversation.in_next_run(plan.start);
+        if plan.start == StartKind::Fresh {
+            self.conversation.begin_empty(&self.policy);
+        }
         if plan.dir.is_some() {
             // Kept for later runs, too: a conversation can only be resumed in its own directory.
             self.session.dir.clone_from(&plan.dir);

@@ -19,9 +19,7 @@ const SETTLE_MS: u64 = 500;
 const SETTINGS_MS: u64 = 5000;
 /// How long the worker may take to save a handoff, in ms: meanwhile keys are held and Claude waits.
 const SAVE_MS: u64 = 20_000;
-/// The first version of the rules that saves no handoff of a conversation in which nothing was said.
-const SKIPS_SINCE: u32 = 5;
-/// What that decision says.
+/// What the decision about a conversation says in which nothing was said.
 const NOTHING_SAID: &str =
     "Nothing has been said in this conversation: Claude starts afresh without a handoff.";
 
@@ -162,7 +160,7 @@ impl Supervisor {
     /// Nothing was said in the conversation. One that was to go on from a handoff and has not answered yet
     /// still has that to hand over.
     fn has_nothing_to_hand_over(&self) -> bool {
-        self.policy.rules >= SKIPS_SINCE && !self.conversation.has_content() && self.handoffs.active.is_none()
+        self.conversation.is_empty() && self.handoffs.active.is_none()
     }
 
     fn ask_save(&mut self, step: &mut EventStep<'_>) {

@@ -250,6 +250,10 @@ fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
 fn whatever_was_said_is_handed_over() {
     let mut resumed = Session::started(claude());
     resumed.boot(StartSource::Resume);
+    // The sessions file is earlier than the hook that says that it is resumed.
+    let mut early = Session::started(claude());
+    early.status(AgentStatus::Idle);
+    early.screen(PromptBox::Empty);
     let mut asked = Session::silent(claude());
     asked.prompt(PromptOf::Person);
     asked.call(HookEvent::Stop);
@@ -263,6 +267,7 @@ fn whatever_was_said_is_handed_over() {
     let before = Session::silent(Policy { rules: 4, ..claude() });
     for (how, mut s) in [
         ("resumed", resumed),
+        ("early", early),
         ("asked", asked),
         ("measured", measured),
         ("unread", unread),
