@@ -99,8 +99,7 @@ fn can_draw() -> bool {
 
 /// Lists the sessions where nobody can pick one, and asks for a name.
 fn which(sessions: &[SessionStatus]) -> Result<Failed, Failed> {
-    let cols =
-        std::io::stderr().is_terminal().then(|| usize::from(raw::size().cols)).filter(|cols| *cols > 0);
+    let cols = raw::columns(std::io::stderr());
     for line in table::lines(&list::to_pick(sessions, cols), |_, _| None) {
         writeln!(std::io::stderr(), "{line}")?;
     }

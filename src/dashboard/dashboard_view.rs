@@ -149,6 +149,8 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
     let least = if width < WITH_REASON { widest(|row| &row.state, "STATE", 12) } else { STATE_LEAST };
     let state = widest(|row| &row.state_words, "STATE", 60);
     let since = widest(|row| &row.since, "FOR", 6);
+    let age = widest(|row| &row.age, "AGE", 6);
+    let claude_model = widest(|row| &row.model, "MODEL", 16);
     let bar = if width < WIDE { 9 } else { 14 };
     let labels = widest(|row| &row.labels, "LABELS", 16);
     let text = |most, rank| ColumnNeed::text(most, ENOUGH, LEAST, rank);
@@ -159,7 +161,9 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         column("SESSION", ColumnNeed::fixed(name, Stays), |row, _| raw(row.name.as_str())),
         column("STATE", ColumnNeed::text(state, STATE_ENOUGH, least, Stays), state_cell),
         column("FOR", ColumnNeed::fixed(since, Major(1)), |row, _| raw(&row.since)),
+        column("AGE", ColumnNeed::fixed(age, Minor(4)), |row, _| raw(&row.age)),
         column("CONTEXT", ColumnNeed::text(bar, 9, 7, Major(2)), meter),
+        column("MODEL", ColumnNeed::fixed(claude_model, Minor(3)), |row, _| raw(&row.model)),
         column("LABELS", ColumnNeed::fixed(labels, Major(4)), |row, _| raw(&row.labels)),
         column("RESTARTS", ColumnNeed::fixed(8, Minor(2)), |row, _| raw(&row.restarts.to_string())),
         column("CLIENTS", ColumnNeed::fixed(7, Minor(1)), |row, _| raw(&row.clients.to_string())),
@@ -175,8 +179,8 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         };
         column.need.is_blank = !shown.iter().any(tells);
     }
-    // Labels and topics that nobody has need no heading.
-    all.retain(|column| !column.need.is_blank || !matches!(column.heading, "LABELS" | "ABOUT"));
+    // Labels, topics and models that nobody has need no heading.
+    all.retain(|column| !column.need.is_blank || !matches!(column.heading, "LABELS" | "ABOUT" | "MODEL"));
     let needs: Vec<ColumnNeed> = all.iter().map(|column| column.need).collect();
     // The mark of the selected row stands before them.
     let mut widths = fit_columns(&needs, usize::from(width.saturating_sub(1)));

@@ -26,6 +26,10 @@ pub struct SessionRow {
     pub dialog: String,
     /// How long it has been in its state, `5 min`; empty while that is not known.
     pub since: String,
+    /// How long ago it was started; empty while that is not known.
+    pub age: String,
+    /// Claude's model; empty while that is not known.
+    pub model: String,
     /// How full the context is, 0 to 100; `None` while it is not known.
     pub percent: Option<u8>,
     /// The level that was reached; `None` for one of another version.
@@ -65,6 +69,8 @@ impl SessionRow {
             state_words: clean(&status.state_words(moment)),
             dialog: status.waiting_for.clone().unwrap_or_default(),
             since: since.map(|at| age(at.0)).unwrap_or_default(),
+            age: status.started_at.map(|at| age(at.0)).unwrap_or_default(),
+            model: clean(status.work.model.as_deref().unwrap_or_default().trim_start_matches("claude-")),
             percent: status.context.known_percent(),
             level: status.context.level.known(),
             restarts: status.restarts,
