@@ -36,6 +36,11 @@ const DIALOG: &str = "limit";
 const DIALOG_STANDS_MS: u64 = 1500;
 /// The first version of the rules that leaves the dialog to a person who is present.
 const PRESENT_SINCE: u32 = 3;
+/// Since these rules the limit's dialog gets another key where it stands on: how many at most, and how long after
+/// the one before, in ms.
+const AGAIN_SINCE: u32 = 5;
+const ANSWERS_MAX: u8 = 4;
+const ANSWER_AGAIN_MS: u64 = 5000;
 
 /// Which limit was reached, in Claude's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,11 +156,35 @@ pub(super) struct LimitWait {
     due: Option<Stamp>,
     /// The limit's own dialog was answered, as configured.
     answered: bool,
+    /// How often, and when last.
+    #[serde(default)]
+    answers: u8,
+    #[serde(default)]
+    answered_at: Stamp,
 }
 
 impl LimitWait {
     fn new(step: &EventStep<'_>, cause: WaitCause, due: Option<Stamp>) -> Self {
-        LimitWait { cause, since: step.now, seq: step.line, due, answered: false }
+        LimitWait {
+            cause,
+            since: step.now,
+            seq: step.line,
+            due,
+            answered: false,
+            answers: 0,
+            answered_at: Stamp(0),
+        }
+    }
+
+    /// When the limit's dialog may get its next key; `None`: it has got enough.
+    fn next_answer(&self, policy: &Policy) -> Option<Stamp> {
+        match self.answered {
+            false => Some(Stamp(0)),
+            true if policy.rules >= AGAIN_SINCE && self.answers < ANSWERS_MAX => {
+                Some(self.answered_at.after(ANSWER_AGAIN_MS))
+            }
+            true => None,
+        }
     }
 
     pub(super) fn limit(&self) -> Option<UsageLimitWait> {
@@ -401,7 +430,8 @@ impl LimitHistory {
         }
     }
 
-    /// Answers the limit's own dialog once, if the configuration allows it and no person is present.
+    /// Answers the limit's own dialog, if the configuration allows it and no person is present. One that stands
+    /// on has not taken the key, or has been moved nearer to the answer by it, and gets another one.
     pub(super) fn answer_dialog(
         &self,
         step: &mut EventStep<'_>,
@@ -411,12 +441,14 @@ impl LimitHistory {
     ) {
         let may = policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG)
             && wait.limit().is_some()
-            && !wait.answered;
+            && wait.next_answer(policy).is_some_and(|at| step.now >= at);
         let left_until = self.dialog_is_left_until(wait, policy);
         let is_left = left_until.is_some_and(|until| until.is_none_or(|until| step.now < until));
         let stands = dialog_stands_at(screen).is_some_and(|at| step.now >= at);
         if may && stands && !is_left {
             wait.answered = true;
+            wait.answers += 1;
+            wait.answered_at = step.now;
             step.type_in(Typing::DialogKey { dialog: DIALOG.to_owned() });
         }
     }
@@ -444,6 +476,7 @@ impl LimitHistory {
                 if let Some(at) = dialog_stands_at(screen) {
                     due.push(at);
                     due.extend(self.dialog_is_left_until(wait, policy).flatten());
+                    due.extend(wait.next_answer(policy).filter(|_| wait.answered));
                 }
             }
             WaitCause::Error { .. } | WaitCause::Person => {}
@@ -516,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dialog_of_a_limit_is_answered_once_unless_a_person_may_want_to() {
+    fn the_dialog_of_a_limit_is_answered_until_it_goes_unless_a_person_may_want_to() {
         let policy = claude();
         let (mut history, mut wait) = (LimitHistory::default(), None);
         at(0, |step| {
@@ -541,5 +574,13 @@ mod tests {
         );
         assert_eq!(answers(&history, left), "key for limit");
         assert_eq!(answers(&history, left), "");
+        let again = |n: u64| left + n * ANSWER_AGAIN_MS;
+        assert_eq!(answers(&history, again(1) - 1), "");
+        let keys: Vec<String> = (1..6).map(|n| answers(&history, again(n))).collect();
+        assert_eq!(
+            keys,
+            ["key for limit", "key for limit", "key for limit", "", ""],
+            "it does not take them"
+        );
     }
 }

@@ -10,8 +10,8 @@ use crate::core::config::{Config, Levels};
 /// person who is present, Claude is asked for its own words in a tool loop as soon as the level is reached,
 /// and a hand-over that is broken off names the old conversation. Since 3, the dialog of a usage limit is
 /// left to a person who is present. Since 4, a prompt that was sent begins a turn even if no hook reports it.
-/// Since 5, a conversation in which nothing was said is restarted without a handoff, and a hand-over that
-/// changed settings stop is called held.
+/// Since 5, a conversation in which nothing was said is restarted without a handoff, a hand-over that changed
+/// settings stop is called held, and the dialog of a usage limit gets another key while it stands.
 pub const RULES: u32 = 5;
 
 /// Which program runs.
