@@ -29,6 +29,8 @@ const LAG: Duration = Duration::from_secs(5);
 const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often either is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long a transcript that is to be begun is waited for.
+const WRITTEN: Duration = Duration::from_secs(2);
 
 /// Why a session has neither prompts nor answers.
 const NO_CLAUDE: &str = "it does not run Claude";
@@ -193,8 +195,7 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
                 if over {
                     return nothing_asked(&name);
                 }
-                let hint = format!("`hopty ask {name} TEXT` submits a prompt and waits for the answer");
-                Failed::new(1, "Claude has no transcript yet").about(&name).hint(hint)
+                no_transcript(&name)
             })?;
             (Some(name), transcript.into())
         }
@@ -203,6 +204,9 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let over = name.as_ref().filter(|name| !session::is_alive(&paths.session(name)));
     if let Some(name) = over.filter(|_| !path.exists()) {
         return Err(nothing_asked(name));
+    }
+    if let Some(name) = name.as_ref().filter(|_| !is_written(&path)) {
+        return Err(no_transcript(name));
     }
     let answer = read(&path)?;
     if as_json {
@@ -235,6 +239,25 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         note(format_args!("hopty: {whose}: Claude is still working on this answer"));
     }
     Ok(0)
+}
+
+/// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the end of
+/// the turn.
+fn is_written(transcript: &Path) -> bool {
+    let until = Instant::now() + WRITTEN;
+    while !transcript.exists() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
+    true
+}
+
+fn no_transcript(of: &SessionName) -> Failed {
+    Failed::new(1, "Claude has no transcript yet")
+        .about(of)
+        .hint(format!("`hopty ask {of} TEXT` submits a prompt and waits for the answer"))
 }
 
 fn nothing_asked(ended: &SessionName) -> Failed {

@@ -21,6 +21,8 @@ pub struct Explanation {
     by: Option<RestartBy>,
     /// Context usage at the safe point, and who wanted the hand-over: `at 90 %, as requested`.
     occasion: Option<String>,
+    /// Why the next run gets no handoff, until the one before it has ended.
+    skipped: Option<String>,
     /// It says no more than that the session started.
     begins: bool,
     /// A turn has begun since.
@@ -37,6 +39,7 @@ impl Explanation {
         match decision.kind {
             DecisionKind::RestartRequested => self.by = decision.by,
             DecisionKind::SafePointReached => self.occasion = Some(occasion(fill, self.by)),
+            DecisionKind::HandoffSkipped => self.skipped = Some(decision.sentence.clone()),
             _ => {}
         }
         if !decision.kind.explains() {
@@ -54,6 +57,8 @@ impl Explanation {
             (DecisionKind::HandoffConsumed, None, Some(handoff)) => {
                 format!("The conversation continued from handoff {handoff} and has answered.")
             }
+            // That hopty ended the run says less than why the next one begins as it does.
+            (DecisionKind::RunEnded, ..) => self.skipped.take().unwrap_or_else(|| decision.sentence.clone()),
             _ => decision.sentence.clone(),
         };
     }
@@ -201,6 +206,10 @@ mod tests {
             saved.words(Some(&HandoverStep::Unanswered)),
             "Handed over at 90 %; the fresh conversation has its prompt and has not answered yet."
         );
+        let fresh = [(K::RestartRequested, None), (K::HandoffSkipped, None), (K::RunEnded, None)];
+        assert_eq!(after(&fresh, HALF).words(None), "Decided HandoffSkipped.");
+        let again = [&fresh[..], &[(K::RunEnded, None)]].concat();
+        assert_eq!(after(&again, HALF).words(None), "Decided RunEnded.");
         let steps = [(K::RestartRequested, level), (K::SafePointReached, level), (K::HandoffConsumed, None)];
         assert_eq!(
             after(&steps, HALF).words(None),
