@@ -410,11 +410,12 @@ pub fn other_that_runs(
     others.map(|(name, _)| name).find(runs)
 }
 
-/// Whether the session's `session.json` is there and cannot be read.
+/// Whether the session's `session.json` is there and is none. Where nothing can be seen, nothing is damaged.
 #[must_use]
 pub fn is_damaged(dir: &Path) -> bool {
     match status(dir) {
         Ok(status) => status.is_none() && dir.join("session.json").exists(),
+        Err(SafeFileError::Io { .. }) => false,
         Err(_) => true,
     }
 }
