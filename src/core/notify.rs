@@ -110,8 +110,10 @@ impl NotificationQueue {
             SessionState::Blocked if !is_no_dialog => {
                 self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
                 let on = known.waiting_for.clone();
-                let last = self.last_dialog.take();
-                if let Some(last) = last.filter(|last| !self.answered && last.is_still(on.as_deref(), now)) {
+                let last = self.last_dialog.take().filter(|last| last.is_still(on.as_deref(), now));
+                // Keys have answered it: it is another one, or the screen has not been drawn anew yet.
+                let may_be_gone = last.is_some();
+                if let Some(last) = last.filter(|_| !self.answered) {
                     self.waiting.extend(last.untold);
                     return;
                 }
@@ -119,6 +121,13 @@ impl NotificationQueue {
                 let dialog = on.as_deref().filter(|on| *on != "unknown").unwrap_or("a dialog");
                 let text = format!("Claude waits for your answer ({dialog})");
                 self.put(now, NotifyEvent::Blocked, text, on);
+                if let Some((due, _)) = self
+                    .waiting
+                    .iter_mut()
+                    .find(|(_, waiting)| may_be_gone && waiting.event == NotifyEvent::Blocked)
+                {
+                    *due = (*due).max(now.after(FLICKER_MS));
+                }
             }
             SessionState::Busy => {
                 self.busy_since.get_or_insert(now);
@@ -342,6 +351,22 @@ mod tests {
         assert!(events(&mut queue, AFTER + 5).is_empty());
         queue.state(Stamp(AFTER + 10), &blocked("permission"));
         assert_eq!(events(&mut queue, AFTER + 10), [NotifyEvent::Blocked]);
+    }
+
+    /// The screen may show for a moment what `hopty send` has answered.
+    #[test]
+    fn an_answered_dialog_that_is_seen_once_more_is_not_told_at_once() {
+        let mut queue = NotificationQueue::new(DurationMs::from_ms(0), &NotifyEvent::ALL);
+        queue.state(Stamp(0), &blocked("permission"));
+        assert_eq!(events(&mut queue, 0), [NotifyEvent::Blocked]);
+        queue.sent();
+        queue.state(Stamp(100), &is(SessionState::Busy));
+        queue.state(Stamp(150), &blocked("permission"));
+        assert_eq!(queue.deadline(), Some(Stamp(150 + FLICKER_MS)));
+        queue.state(Stamp(200), &is(SessionState::Busy));
+        assert_eq!(queue.deadline(), None);
+        queue.state(Stamp(300), &is(SessionState::Idle));
+        assert_eq!(events(&mut queue, 300), [NotifyEvent::Idle]);
     }
 
     #[test]
