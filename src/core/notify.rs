@@ -57,6 +57,8 @@ pub struct NotificationQueue {
 struct GoneDialog {
     reason: Option<String>,
     at: Stamp,
+    /// The turn has ended since.
+    was_idle: bool,
     /// Its notification, with the time when that is due, if nobody was told yet.
     untold: Option<(Stamp, Notification)>,
 }
@@ -100,7 +102,7 @@ impl NotificationQueue {
         if before.0 == SessionState::Blocked {
             let is_its = |(_, waiting): &(Stamp, Notification)| waiting.event == NotifyEvent::Blocked;
             let untold = self.waiting.iter().find(|waiting| is_its(waiting)).cloned();
-            self.last_dialog = Some(GoneDialog { reason: before.1, at: now, untold });
+            self.last_dialog = Some(GoneDialog { reason: before.1, at: now, was_idle: false, untold });
         }
         let is_no_dialog = known
             .waiting_for
@@ -111,8 +113,9 @@ impl NotificationQueue {
                 self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
                 let on = known.waiting_for.clone();
                 let last = self.last_dialog.take().filter(|last| last.is_still(on.as_deref(), now));
-                // Keys have answered it: it is another one, or the screen has not been drawn anew yet.
-                let may_be_gone = last.is_some();
+                // Keys have answered it, and the turn goes on: it is another one, or the screen has not been drawn
+                // anew yet.
+                let may_be_gone = last.as_ref().is_some_and(|last| !last.was_idle);
                 if let Some(last) = last.filter(|_| !self.answered) {
                     self.waiting.extend(last.untold);
                     return;
@@ -135,6 +138,9 @@ impl NotificationQueue {
             }
             SessionState::Idle => {
                 self.forget(&[NotifyEvent::Blocked]);
+                if let Some(last) = &mut self.last_dialog {
+                    last.was_idle = true;
+                }
                 if let Some(since) = self.busy_since.take() {
                     let text = format!("Claude has finished, after {}", time_of(now.since(since)));
                     self.put(now, NotifyEvent::Idle, text, None);
@@ -367,6 +373,10 @@ mod tests {
         assert_eq!(queue.deadline(), None);
         queue.state(Stamp(300), &is(SessionState::Idle));
         assert_eq!(events(&mut queue, 300), [NotifyEvent::Idle]);
+        queue.sent();
+        queue.state(Stamp(400), &is(SessionState::Busy));
+        queue.state(Stamp(450), &blocked("permission"));
+        assert_eq!(events(&mut queue, 450), [NotifyEvent::Blocked], "of the next turn");
     }
 
     #[test]
