@@ -29,7 +29,7 @@ const LAG: Duration = Duration::from_secs(5);
 const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often either is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a transcript that is to be begun is waited for.
+/// How long a transcript that is to be begun is waited for, and an answer that it is to have.
 const WRITTEN: Duration = Duration::from_secs(2);
 
 /// Why a session has neither prompts nor answers.
@@ -183,8 +183,11 @@ fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &Sessi
 /// Prints the last answer of a session or a transcript.
 pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
+    // The turn is over; its end may be known before the transcript has it.
+    let mut is_idle = false;
     let (name, path) = match conversation::meant(&paths, which, Rule::Any)? {
         Meant::Session(name, status) => {
+            is_idle = status.is(SessionState::Idle);
             let over = status.is(SessionState::Ended);
             let is_plain = status.agent.is(Agent::Plain);
             let transcript = status.transcript.ok_or_else(|| {
@@ -208,7 +211,12 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if let Some(name) = name.as_ref().filter(|_| !is_written(&path)) {
         return Err(no_transcript(name));
     }
-    let answer = read(&path)?;
+    let until = Instant::now() + WRITTEN;
+    let mut answer = read(&path)?;
+    while is_idle && !answer.has_text() && Instant::now() < until {
+        std::thread::sleep(LOOK);
+        answer = read(&path)?;
+    }
     if as_json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
