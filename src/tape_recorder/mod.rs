@@ -328,7 +328,7 @@ impl TapeRecorder {
         if let Some(text) = self.draft.typed_text() {
             let _ = self.terminal.typed(text, &self.mark, ANSWER_MAX);
         } else if age < QUIET || self.terminal.quiet_for() < QUIET {
-            let rules = SettleRules { quiet: QUIET, except: Vec::new() };
+            let rules = SettleRules { quiet: QUIET, ..SettleRules::default() };
             let _ = self.terminal.settle(&rules, ANSWER_MAX);
         }
         self.terminal.stop_on(Arc::clone(&self.wake));

@@ -1,6 +1,6 @@
 //! Which tapes are meant by the paths of the command line, and under which name each is known.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -67,39 +67,31 @@ fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// Gives each tape the shortest name that no other has: `vim`, else `editors-vim`.
+/// Gives each tape the name under which its evidence is kept, whatever else is played with it: its path in the
+/// working directory, without the directory of all tapes: `vim` for `tests/vim.tape`, `editors-vim`. Outside of the
+/// working directory the name of its file.
 fn named(paths: Vec<PathBuf>) -> Vec<TapeFile> {
-    let mut names: Vec<Vec<String>> = paths.iter().map(|path| name_parts(path)).collect();
-    let longest = names.iter().map(Vec::len).max().unwrap_or(0);
-    let mut taken: BTreeMap<usize, String> = BTreeMap::new();
-    for length in 1..=longest {
-        let mut users: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (index, parts) in names.iter().enumerate().filter(|(index, _)| !taken.contains_key(index)) {
-            users.entry(joined(parts, length)).or_default().push(index);
+    let here = std::env::current_dir().unwrap_or_default();
+    let mut taken = BTreeSet::new();
+    let name_of = |path: PathBuf| {
+        let inside = if path.is_absolute() { path.strip_prefix(&here).ok() } else { Some(path.as_path()) };
+        let parts = name_parts(inside.unwrap_or(&path));
+        let is_usual = parts.len() > 1 && DEFAULT_DIRS.contains(&parts[0].as_str());
+        let first = if inside.is_none() { parts.len() - 1 } else { usize::from(is_usual) };
+        let mut name = parts[first..].join("-");
+        // `tests/a.tape` beside `tapes/a.tape`, and `a-b.tape` beside `a/b.tape`.
+        if taken.contains(&name) {
+            name = parts.join("-");
         }
-        for (name, indexes) in users {
-            if let [index] = indexes[..]
-                && !taken.values().any(|other| *other == name)
-            {
-                taken.insert(index, name);
-            }
+        let first = name.clone();
+        let mut number = 2;
+        while !taken.insert(name.clone()) {
+            name = format!("{first}-{number}");
+            number += 1;
         }
-    }
-    paths
-        .into_iter()
-        .enumerate()
-        .map(|(index, path)| {
-            let whole = std::mem::take(&mut names[index]);
-            // The same name twice even with all directories: `a-b.tape` beside `a/b.tape`.
-            let name =
-                taken.remove(&index).unwrap_or_else(|| format!("{}-{index}", joined(&whole, whole.len())));
-            TapeFile { path, name }
-        })
-        .collect()
-}
-
-fn joined(parts: &[String], length: usize) -> String {
-    parts[parts.len().saturating_sub(length)..].join("-")
+        TapeFile { path, name }
+    };
+    paths.into_iter().map(name_of).collect()
 }
 
 /// The directories and the file's name without `.tape`, as words that are safe in a path.
@@ -124,10 +116,15 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_as_short_as_it_can_be() {
+    fn a_name_is_the_same_whatever_else_is_played() {
         assert_eq!(names(&["tests/vim.tape", "tests/a b.tape"]), ["vim", "a_b"]);
-        assert_eq!(names(&["x/vim.tape", "y/vim.tape", "y/mc.tape"]), ["x-vim", "y-vim", "mc"]);
-        assert_eq!(names(&["a/b.tape", "a-b.tape", "c/b.tape"]), ["a-b-0", "a-b", "c-b"]);
+        assert_eq!(
+            names(&["tests/x/vim.tape", "tests/y/vim.tape", "tests/y/mc.tape"]),
+            ["x-vim", "y-vim", "y-mc"]
+        );
+        assert_eq!(names(&["tests/y/vim.tape"]), ["y-vim"]);
+        assert_eq!(names(&["tests/a.tape", "tapes/a.tape"]), ["a", "tapes-a"]);
+        assert_eq!(names(&["a/b.tape", "a-b.tape", "c/b.tape"]), ["a-b", "a-b-2", "c-b"]);
         assert_eq!(names(&["/"]), ["tape"]);
     }
 

@@ -35,6 +35,11 @@ const PREFIX: &str = "hopty-";
 const LETTERS: usize = 6;
 /// The directories in each.
 const PARTS: [&str; 5] = ["dir", "home", "bin", "tmp", "run"];
+/// What each home has.
+const CONFIG_HOME: &str = ".config";
+const DATA_HOME: &str = ".local/share";
+const CACHE_HOME: &str = ".cache";
+const STATE_HOME: &str = ".local/state";
 /// How the names of those that are to stay begin.
 const KEPT_PREFIX: &str = "hopty-kept-";
 /// How old a directory without a lock must be: one that is just made has none yet.
@@ -101,6 +106,10 @@ impl TestDirs {
             fs::create_dir(base.join(name))?;
         }
         fs::set_permissions(base.join("run"), fs::Permissions::from_mode(0o700))?;
+        // Programs that expect one of them (nnn) find it in every person's home.
+        for name in [CONFIG_HOME, DATA_HOME, CACHE_HOME, STATE_HOME] {
+            fs::create_dir_all(base.join("home").join(name))?;
+        }
         Ok(TestDirs { root, dir: base.join("dir"), _lock: lock })
     }
 
@@ -182,11 +191,12 @@ impl TestDirs {
         ] {
             env.set(name, value);
         }
+        env.set("PWD", self.dir());
         env.set("HOME", &home);
-        env.set("XDG_CONFIG_HOME", home.join(".config"));
-        env.set("XDG_DATA_HOME", home.join(".local/share"));
-        env.set("XDG_CACHE_HOME", home.join(".cache"));
-        env.set("XDG_STATE_HOME", home.join(".local/state"));
+        env.set("XDG_CONFIG_HOME", home.join(CONFIG_HOME));
+        env.set("XDG_DATA_HOME", home.join(DATA_HOME));
+        env.set("XDG_CACHE_HOME", home.join(CACHE_HOME));
+        env.set("XDG_STATE_HOME", home.join(STATE_HOME));
         env.set("XDG_RUNTIME_DIR", self.base().join("run"));
         env.set("TMPDIR", self.base().join("tmp"));
         if rules.home == TestHome::Keep {
@@ -260,7 +270,7 @@ mod tests {
             let name = name.to_str().unwrap();
             let own = value(&env, name).unwrap();
             let inside = own.starts_with(place.base().to_str().unwrap());
-            let is_place = name.starts_with("XDG_") || ["HOME", "TMPDIR", "PATH"].contains(&name);
+            let is_place = name.starts_with("XDG_") || ["HOME", "TMPDIR", "PATH", "PWD"].contains(&name);
             assert_eq!(inside, is_place, "{name}={own}");
         }
         assert!(value(&env, "PATH").unwrap().ends_with(":/outer/bin"));

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::wait::WaitClock;
 use crate::core::process::{ProcessEnd, Signal};
 use crate::pty::child;
 use crate::sys::process::{self, Process};
@@ -165,17 +166,20 @@ impl TestProcesses {
         }
     }
 
-    /// Waits until none lives, at most so long, and collects those that this process adopted.
+    /// Waits until none lives, at most so long while they get a CPU, and collects those that this process
+    /// adopted.
     pub fn wait_for_none(&mut self, limit: Duration) -> bool {
-        let until = Instant::now() + limit;
+        let mut clock = WaitClock::start(limit, &self.look());
         loop {
             let pids: Vec<i32> = self.known.keys().copied().collect();
-            let none = self.look().all.is_empty();
+            let look = self.look();
+            clock.take(&look);
+            let none = look.all.is_empty();
             for pid in pids.into_iter().filter(|pid| *pid != self.root) {
                 // None of this process's children, unless it was adopted.
                 let _ = child::collect(pid);
             }
-            if none || Instant::now() >= until {
+            if none || Instant::now() >= clock.deadline() {
                 return none;
             }
             std::thread::sleep(LOOK);

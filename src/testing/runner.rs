@@ -178,7 +178,8 @@ pub fn run(
             jobs.play(tapes, count, |outcome| tell(outcome, &mut summary))?;
         }
     }
-    write_failed(&options.play.evidence, &jobs.failed);
+    let played: Vec<&Path> = taken.iter().map(|taken| taken.tape.as_path()).collect();
+    write_failed(&options.play.evidence, &played, &jobs.failed);
     summary.interrupted |= interrupted.load(Ordering::Relaxed);
     // A directory that cannot be read has failed its tapes already.
     summary.unused_snapshots = unused(&taken).unwrap_or_default();
@@ -397,9 +398,14 @@ fn take_facts(outcome: &mut TapeOutcome, tape: &Tape, played: PlayedTape) -> Pla
     played.end
 }
 
-/// For `--rerun-failed`. That it cannot be written is no failure of a test.
-fn write_failed(evidence: &Path, failed: &[String]) {
+/// For `--rerun-failed`: those that failed now, and those that failed before and were not played now.
+/// That it cannot be written is no failure of a test.
+fn write_failed(evidence: &Path, played: &[&Path], failed: &[String]) {
     let file = evidence.join(FAILED_FILE);
+    let mut failed = failed.to_vec();
+    let before = failed_last_time(evidence).into_iter().filter(|path| path.exists());
+    let others = before.filter(|path| !played.contains(&path.as_path()));
+    failed.extend(others.map(|path| path.display().to_string()));
     if failed.is_empty() {
         let _ = fs::remove_file(file);
         return;

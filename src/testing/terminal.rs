@@ -53,7 +53,7 @@ const INPUT_MAX: usize = 1 << 20;
 /// How long processes may take to end after SIGHUP and SIGTERM, before they are killed.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long processes of a program that has ended may take to end by themselves.
-const FAREWELL: Duration = Duration::from_millis(100);
+const FAREWELL: Duration = Duration::from_millis(500);
 /// How long killed processes may take to be gone.
 const GONE: Duration = Duration::from_secs(5);
 

@@ -142,6 +142,9 @@ pub struct WaitFound {
     pub stale: Option<TextAge>,
 }
 
+/// How a failure says that rows did not settle.
+pub(super) const KEPT_CHANGING: &str = "kept changing";
+
 /// When a screen counts as settled.
 #[derive(Clone, Debug)]
 pub struct SettleRules {
@@ -149,11 +152,13 @@ pub struct SettleRules {
     pub quiet: Duration,
     /// Where changes do not count.
     pub except: Vec<CellRegion>,
+    /// Where alone they count, if it is not the whole screen.
+    pub only: Option<CellRegion>,
 }
 
 impl Default for SettleRules {
     fn default() -> Self {
-        SettleRules { quiet: Duration::from_millis(50), except: Vec::new() }
+        SettleRules { quiet: Duration::from_millis(50), except: Vec::new(), only: None }
     }
 }
 
@@ -250,6 +255,9 @@ impl TestTerminal {
         limit: Duration,
     ) -> Result<WaitFound, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
+        if what.times == Some(0) && self.watch().find(what, since).all.is_empty() {
+            self.answered(since, limit);
+        }
         loop {
             let found = self.watch().find(what, since);
             let right = what.times.is_none_or(|times| found.all.len() == times);
@@ -293,15 +301,21 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until `what` is nowhere any more.
+    /// Waits until `what` is nowhere any more; if it is nowhere already, until the program has answered what
+    /// it was given at the mark. Returns whether it was there at all.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`].
-    pub fn gone(&mut self, what: &Look, limit: Duration) -> Result<(), Box<WaitFailure>> {
+    pub fn gone(&mut self, what: &Look, since: &TestMark, limit: Duration) -> Result<bool, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
+        let mut was_there = true;
+        if self.watch().subject().find(what).is_empty() {
+            self.answered(since, limit);
+            was_there = !self.watch().subject().find(what).is_empty();
+        }
         loop {
             let found = self.watch().subject().find(what);
-            let Some(place) = found.first() else { return Ok(()) };
+            let Some(place) = found.first() else { return Ok(was_there) };
             let state = format!("{} is still {}", what.pattern, self.with_age(place));
             if let WaitStep::Failed(end) = waiting.step(self, None) {
                 let goal = format!("{} to go", what.pattern);
@@ -337,12 +351,26 @@ impl TestTerminal {
     /// # Errors
     /// As [`TestTerminal::expect`]; the message names the rows that kept changing.
     pub fn settle(&mut self, rules: &SettleRules, limit: Duration) -> Result<(), Box<WaitFailure>> {
+        self.settle_unless(rules, limit, |_| false)
+    }
+
+    /// Waits until the screen has settled, or until something is enough, which is tried at the end of each
+    /// frame.
+    fn settle_unless(
+        &mut self,
+        rules: &SettleRules,
+        limit: Duration,
+        is_enough: impl Fn(&TestTerminal) -> bool,
+    ) -> Result<(), Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
         let mut changes = RowChanges::default();
         let mut changed = Instant::now();
         let mut pause = PROCESS_LOOK.0;
         let mut is_working = false;
         loop {
+            if is_enough(self) {
+                return Ok(());
+            }
             let mut moment = changed + rules.quiet;
             if Instant::now() >= moment {
                 // What was typed reaches the program before it is looked at.
@@ -563,6 +591,32 @@ impl TestTerminal {
         }
     }
 
+    /// Waits until a state holds, as [`TestTerminal::wait_until`]. One that held when the program was given
+    /// its last input, at the mark, counts only after the program's answer ([`TestTerminal::answered`]).
+    ///
+    /// # Errors
+    /// As [`TestTerminal::expect`].
+    pub fn wait_for_state(
+        &mut self,
+        since: &TestMark,
+        limit: Duration,
+        goal: &str,
+        mut holds: impl FnMut(&TestTerminal) -> Result<(), String>,
+    ) -> Result<(), Box<WaitFailure>> {
+        self.pump_now();
+        if holds(self).is_ok() {
+            self.answered(since, limit);
+        }
+        self.wait_until(limit, goal, holds)
+    }
+
+    /// Waits until the program has answered what it was given at the mark: something on the screen is new, or
+    /// the screen has settled. No longer than the limit, after which there will be no answer.
+    pub(super) fn answered(&mut self, since: &TestMark, limit: Duration) {
+        let is_new = |terminal: &TestTerminal| !terminal.watch().new_rows(since).is_empty();
+        let _ = self.settle_unless(&SettleRules::default(), limit, is_new);
+    }
+
     /// Serves the terminal for a time.
     ///
     /// # Errors
@@ -679,7 +733,10 @@ impl RowChanges {
         if !frame.is_visible {
             return;
         }
-        let is_excepted = |row: u16, col: u16| rules.except.iter().any(|region| region.contains(row, col));
+        let is_excepted = |row: u16, col: u16| {
+            rules.except.iter().any(|region| region.contains(row, col))
+                || rules.only.is_some_and(|only| !only.contains(row, col))
+        };
         let mut counts = frame.places.is_empty();
         for place in &frame.places {
             if place.cols.clone().any(|col| !is_excepted(place.row, col)) {
@@ -700,7 +757,7 @@ impl RowChanges {
         rows.sort_unstable();
         let named: Vec<String> =
             rows.iter().map(|(row, times)| format!("row {} ({times} times)", row + 1)).collect();
-        (!named.is_empty()).then(|| format!("{} kept changing", named.join(", ")))
+        (!named.is_empty()).then(|| format!("{} {KEPT_CHANGING}", named.join(", ")))
     }
 }
 

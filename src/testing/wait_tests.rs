@@ -98,11 +98,11 @@ fn what_should_go_and_what_should_not_come() {
     let mut terminal = shell("printf 'busy'; sleep 0.2; printf '\\r\\033[Kidle'; sleep 60");
     let mark = terminal.start_mark(1);
     terminal.expect(&text("busy"), &mark, LONG).unwrap();
-    terminal.gone(&text("busy"), LONG).unwrap();
+    assert!(terminal.gone(&text("busy"), &mark, LONG).unwrap());
     terminal.expect_not(&text("busy"), &SettleRules::default(), LONG).unwrap();
     let failure = terminal.expect_not(&text("idle"), &SettleRules::default(), LONG).unwrap_err();
     assert_eq!(failure.message, "\"idle\" is on row 1 (new since line 1)");
-    let failure = terminal.gone(&text("idle"), Duration::from_millis(50)).unwrap_err();
+    let failure = terminal.gone(&text("idle"), &mark, Duration::from_millis(50)).unwrap_err();
     assert_eq!(failure.message, "\"idle\" is still on row 1 (new since line 1)");
 }
 

@@ -81,12 +81,14 @@ fn form(key: KeyName) -> KeyForm {
 /// which the program does not want to know.
 #[must_use]
 pub fn key_bytes(chord: KeyChord, event: KeyEvent, modes: &KeyboardModes) -> Option<Vec<u8>> {
-    // A capital letter is typed with Shift.
     let KeyChord { key, mut modifiers } = chord;
     let key = match key {
         KeyName::Char(' ') => KeyName::Space,
+        // `Ctrl+C` is how everybody writes the key that is pressed without Shift.
+        KeyName::Char(ch) if modifiers.ctrl => KeyName::Char(lower(ch)),
         key => key,
     };
+    // Any other capital letter is typed with Shift.
     if let KeyName::Char(ch) = key {
         modifiers.shift |= lower(ch) != ch;
     }
@@ -375,6 +377,10 @@ mod tests {
                 ("shift-tab", "\x1b[9;2u"),
                 ("ctrl-i", "\x1b[105;5u"),
                 ("ctrl-shift-o", "\x1b[111;6u"),
+                ("Ctrl+C", "\x1b[99;5u"),
+                ("Ctrl+Shift+C", "\x1b[99;6u"),
+                ("Ctrl+Alt+C", "\x1b[99;7u"),
+                ("Alt+C", "\x1b[99;4u"),
                 ("alt-b", "\x1b[98;3u"),
                 ("super-a", "\x1b[97;9u"),
                 ("ctrl-space", "\x1b[32;5u"),

@@ -302,6 +302,14 @@ impl<'a> TapeArgs<'a> {
             self.skip_blanks();
             self.at
         };
+        let first = self.rest().split_ascii_whitespace().next().unwrap_or_default();
+        if let Some(time) = TapeTime::parse(first) {
+            let message = format!("a \"text\" or a /regex/ was expected, not `{first}`");
+            let error = ArgError::new(start, start + first.len(), message);
+            return Err(
+                error.hint(format!("a limit stands behind the command's name, such as `Expect@{time}`"))
+            );
+        }
         let Some(inside) = self.rest().strip_prefix('/') else {
             let text = self.text("a \"text\" or a /regex/", false)?;
             if text.is_empty() {

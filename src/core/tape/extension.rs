@@ -11,7 +11,7 @@ use super::own_style::style;
 use super::parser::{TapeParser, extension};
 use super::problem::shown;
 use super::settings::{LONGEST_SIDE, TapeSetting};
-use super::text::TapeText;
+use super::text::{TapeText, is_variable_name};
 use super::time::TapeTime;
 
 /// The words with which a command of hopty begins, besides keys (`Home`, `F5`), `Copy+File`, `Paste "…"` and
@@ -371,6 +371,17 @@ fn start(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         let message = format!("`Start` runs no shell, to which `{}` belongs", shown(word.as_str()));
         return Err(word.error(message).hint("write Start+Shell \"…\", or quote it"));
     }
+    if let Some(word) = words.iter().find(|word| !word.quoted && word.as_str().starts_with(['~', '$'])) {
+        let message = format!("`Start` runs no shell, which would replace `{}`", shown(word.as_str()));
+        let hint = "write Start+Shell \"…\", or $\"${HOME}/…\" for a variable of the test";
+        return Err(word.error(message).hint(hint));
+    }
+    if let Some((name, value)) = program.as_str().split_once('=').filter(|_| !program.quoted)
+        && is_variable_name(name)
+    {
+        let message = format!("`Start` runs no shell, which would set `{}`", shown(name));
+        return Err(program.error(message).hint(format!("write a line before it: Env {name} \"{value}\"")));
+    }
     Ok(TapeCommand::Start(words.into_iter().map(|word| word.text).collect()))
 }
 
@@ -403,7 +414,10 @@ fn chord(args: &mut TapeArgs<'_>, action: KeyAction, speed: Option<TapeTime>) ->
     let word = args.need_word("a key")?;
     let chord = word.as_str().parse::<KeyChord>().map_err(|UnknownKey { part, nearest }| {
         let error = word.error(format!("there is no key `{}`", shown(&part)));
-        nearest.map(|near| format!("did you mean `{near}`?")).into_iter().fold(error, ArgError::hint)
+        error.hint(nearest.map_or_else(
+            || "keys are called a, enter, f5, ctrl-c, alt-shift-left".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        ))
     })?;
     let count = args.word_if(|word| word.bytes().all(|b| b.is_ascii_digit()))?;
     let count = count.map(|word| number(&word, "a count", 0, 1_000_000)).transpose()?;
@@ -627,7 +641,11 @@ fn exit(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let end = if word.as_str().starts_with(|c: char| c.is_ascii_digit()) {
         ProgramEnd::Code(number(&word, "an exit status", 0, 255)? as i32)
     } else {
-        ProgramEnd::Signal(need_signal(&word)?)
+        let signal = need_signal(&word).map_err(|error| {
+            let message = format!("`{}` is neither an exit status nor a signal", shown(word.as_str()));
+            ArgError { message, ..error }
+        });
+        ProgramEnd::Signal(signal?)
     };
     Ok(TapeCommand::Exit { limit, end })
 }

@@ -62,6 +62,21 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
+    /// What was meant by the words that people write from habit: a key by another name, a limit without `@`.
+    fn hint_for_slip(&self, token: Token<'_>) -> Option<String> {
+        match token.kind {
+            TokenKind::Bare if token.text.len() > 1 => {
+                let chord: KeyChord = token.text.parse().ok()?;
+                Some(format!("did you mean `{chord}`?"))
+            }
+            TokenKind::Number if self.peek.kind == TokenKind::Unit => {
+                let (number, unit) = (token.text, self.peek.text);
+                Some(format!("a limit stands behind the command's name: `Expect@{number}{unit} \"…\"`"))
+            }
+            _ => None,
+        }
+    }
+
     pub(super) fn unknown_command(&mut self) {
         let token = self.cur;
         if self.is_known(token.start) {
@@ -76,6 +91,10 @@ impl<'a> TapeParser<'a, '_, '_> {
             TokenKind::Bare | TokenKind::Keyword => format!("there is no command `{}`", shown(&word)),
             _ => format!("a command was expected, not `{}`", shown(&word)),
         };
+        if let Some(hint) = self.hint_for_slip(token).filter(|_| !self.is_strict()) {
+            self.error_with_hint(token, message, hint);
+            return;
+        }
         let settings = VHS_KEYWORDS.iter().copied().filter(|name| VHS_SETTINGS.contains(name));
         if token.kind == TokenKind::Keyword && VHS_SETTINGS.contains(&token.text) {
             self.error_with_hint(token, message, format!("write `Set {}`", token.text));

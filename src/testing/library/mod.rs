@@ -124,7 +124,8 @@ impl Terminal {
         self.waited(&words, found.map(drop), Location::caller())
     }
 
-    /// Waits until `what` has gone from the screen.
+    /// Waits until `what` has gone from the screen. Where it is not on the screen, the program's answer to the
+    /// last input is waited for first.
     ///
     /// # Errors
     /// As [`Terminal::expect`].
@@ -132,8 +133,8 @@ impl Terminal {
     pub fn gone(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         let look = Look::on_screen(what.into());
         let words = format!("gone {}", pattern_words(&look.pattern));
-        let gone = self.terminal.gone(&look, self.limit);
-        self.waited(&words, gone, Location::caller())
+        let gone = self.terminal.gone(&look, &self.mark, self.limit);
+        self.waited(&words, gone.map(drop), Location::caller())
     }
 
     /// Waits until nothing on the screen changes and the program does nothing.
@@ -211,13 +212,15 @@ impl Terminal {
         }
     }
 
-    /// The style of the first place on the screen that has this text, to be checked.
+    /// The style of the first place on the screen that has this text, to be checked, after the program has
+    /// answered the last input.
     ///
     /// # Errors
     /// When the text is nowhere.
     #[track_caller]
     pub fn style(&mut self, text: &str) -> TestResult<StyleCheck<'_>> {
         self.wait_for(text)?;
+        self.terminal.answered(&self.mark, self.limit);
         match StyleCheck::find(self.terminal.screen(), text) {
             Some((row, cols, styles)) => {
                 Ok(StyleCheck::new(self, text.to_owned(), (row, cols), styles, Location::caller()))

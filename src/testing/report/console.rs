@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::failure_text::{INDENT, details, headline};
+use super::failure_text::{INDENT, details, headline, one_line};
 use super::ink::{Ink, InkLine, without_commands};
 use super::{ReportOptions, TestReport, seconds};
 use crate::testing::outcome::{TapeOutcome, TapeVerdict, TestSummary};
@@ -38,7 +38,7 @@ impl<W: Write> ConsoleReport<W> {
         let Some(failure) = outcome.failure() else {
             return self.line(&InkLine::new(ink, word).with(Ink::Plain, &format!(" {}", outcome.tape)));
         };
-        self.failed.push(format!("{word} {}", headline(failure)));
+        self.failed.push(format!("{word} {}  {}", failure.place, one_line(&failure.message)));
         let head = InkLine::new(ink, word).with(Ink::Plain, " ").with(Ink::Bold, &headline(failure));
         self.line(&head.hanging(INDENT.len()))?;
         if outcome.attempts > 1 {
@@ -65,7 +65,12 @@ impl<W: Write> TestReport for ConsoleReport<W> {
         match &outcome.verdict {
             TapeVerdict::Passed | TapeVerdict::Smoke => {
                 let note = if outcome.verdict == TapeVerdict::Smoke { "  no check on the tape" } else { "" };
-                let line = InkLine::new(Ink::Green, "ok  ").with(Ink::Plain, &format!(" {tape}  {took}"));
+                let times = match outcome.attempts {
+                    0 | 1 => String::new(),
+                    times => format!(" for {times} times"),
+                };
+                let line =
+                    InkLine::new(Ink::Green, "ok  ").with(Ink::Plain, &format!(" {tape}  {took}{times}"));
                 self.line(&line.with(Ink::Yellow, note))?;
             }
             TapeVerdict::Failed(_) => self.failure("FAIL", Ink::Red, outcome)?,

@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::ink::{Ink, InkLine};
 use super::seconds;
 use crate::core::ellipsis::begin_of;
-use crate::testing::outcome::{RowComparison, ScreenComparison, ScreenCopy, TapeFailure};
+use crate::testing::outcome::{EvidenceFile, RowComparison, ScreenComparison, ScreenCopy, TapeFailure};
 
 /// How far everything behind the first line is indented.
 pub const INDENT: &str = "     ";
@@ -72,10 +72,26 @@ pub fn details(failure: &TapeFailure, cols: Option<usize>) -> Vec<InkLine> {
     };
     let program = failure.program.iter().map(|line| labelled("program", line));
     lines.extend(program.map(|line| line.hanging(INDENT.len() + LABEL)));
-    for file in &failure.evidence {
-        lines.push(labelled(&file.kind, &file.path.display().to_string()));
-    }
+    lines.extend(evidence_lines(&failure.evidence));
     lines.extend(failure.again.iter().map(|again| labelled("again", again)));
+    lines
+}
+
+/// The files that tell more: the first with its path, those beside it by their names.
+fn evidence_lines(evidence: &[EvidenceFile]) -> Vec<InkLine> {
+    let Some((first, others)) = evidence.split_first() else { return Vec::new() };
+    let labelled = |label: &str, text: &str| {
+        InkLine::new(Ink::Dim, &format!("{INDENT}{label:<LABEL$}")).with(Ink::Plain, text)
+    };
+    let mut lines = vec![labelled(&first.kind, &first.path.display().to_string())];
+    let (beside, elsewhere): (Vec<_>, Vec<_>) =
+        others.iter().partition(|file| file.path.parent() == first.path.parent());
+    let names: Vec<_> = beside.iter().filter_map(|file| file.path.file_name()?.to_str()).collect();
+    if !names.is_empty() {
+        let line = labelled("beside", &names.join(" "));
+        lines.push(line.hanging(INDENT.len() + LABEL));
+    }
+    lines.extend(elsewhere.iter().map(|file| labelled(&file.kind, &file.path.display().to_string())));
     lines
 }
 
@@ -108,14 +124,15 @@ pub fn screen_lines(screen: &ScreenCopy, notes: &[(u16, String)], cols: Option<u
         }
         left -= 1;
         let mark = if is_changed { ">" } else { " " };
-        let room = cols.map(|cols| cols.saturating_sub(INDENT.len() + 7).max(20));
-        let text = begin_of(text, room.unwrap_or(LINE_MAX));
+        let room = cols.map_or(LINE_MAX, |cols| cols.saturating_sub(INDENT.len() + 7).max(20));
         let ink = if is_changed { Ink::Bold } else { Ink::Plain };
-        let mut line = InkLine::new(Ink::Dim, &format!("{INDENT}{mark}{number:>4} │")).with(ink, &text);
-        if let Some(note) = note {
-            line = line.with(Ink::Yellow, &format!("    <- {note}"));
+        for (at, (_, part)) in row_parts(text, room).into_iter().enumerate() {
+            let label = if at == 0 { format!("{mark}{number:>4} │") } else { "      │".to_owned() };
+            lines.push(InkLine::new(Ink::Dim, &format!("{INDENT}{label}")).with(ink, part));
         }
-        lines.push(line);
+        if let (Some(note), Some(line)) = (note, lines.pop()) {
+            lines.push(line.with(Ink::Yellow, &format!("    <- {note}")));
+        }
     }
     lines
 }
@@ -153,20 +170,56 @@ fn row_lines(row: &RowComparison, cols: Option<usize>) -> Vec<InkLine> {
     ];
     for (at, (text, cells, sign, ink, cell_ink)) in sides.into_iter().enumerate() {
         let Some(text) = text else { continue };
-        let label = if at == 0 || row.expected.is_none() { number.as_str() } else { "       " };
-        let mut line = InkLine::new(Ink::Dim, &format!("{INDENT}{label} ")).with(ink, sign);
-        for (piece, differs) in pieces(&begin_of(text, room), cells) {
-            line = line.with(if differs { cell_ink } else { ink }, &piece);
-        }
-        lines.push(line);
-        let end = cells.iter().map(|cells| usize::from(cells.end)).max().unwrap_or(0).min(room);
+        let end = cells.iter().map(|cells| usize::from(cells.end)).max().unwrap_or(0);
         let is_below = |col: usize| cells.iter().any(|cells| cells.contains(&(col as u16)));
-        let carets: String = (0..end).map(|col| if is_below(col) { '^' } else { ' ' }).collect();
-        if !carets.trim().is_empty() {
-            lines.push(InkLine::new(Ink::Dim, &format!("{INDENT}         ")).with(Ink::Dim, &carets));
+        let parts = row_parts(text, room);
+        let last = parts.len() - 1;
+        for (part_at, (begin, part)) in parts.into_iter().enumerate() {
+            let is_first = part_at == 0;
+            let label =
+                if is_first && (at == 0 || row.expected.is_none()) { number.as_str() } else { "       " };
+            let sign = if is_first { sign } else { " " };
+            let mut line = InkLine::new(Ink::Dim, &format!("{INDENT}{label} ")).with(ink, sign);
+            let shifted: Vec<Range<u16>> = cells
+                .iter()
+                .map(|cells| cells.start.saturating_sub(begin)..cells.end.saturating_sub(begin))
+                .collect();
+            for (piece, differs) in pieces(part, &shifted) {
+                line = line.with(if differs { cell_ink } else { ink }, &piece);
+            }
+            lines.push(line);
+            // Cells behind the row's end differ, too.
+            let to = if part_at == last {
+                end.min(usize::from(begin) + room)
+            } else {
+                usize::from(begin) + part.width()
+            };
+            let carets: String =
+                (usize::from(begin)..to).map(|col| if is_below(col) { '^' } else { ' ' }).collect();
+            if !carets.trim().is_empty() {
+                let carets = carets.trim_end();
+                lines.push(InkLine::new(Ink::Dim, &format!("{INDENT}         ")).with(Ink::Dim, carets));
+            }
         }
     }
     lines
+}
+
+/// A row in parts of at most `room` columns, each with the column at which it begins. No part is longer than
+/// that but for a character that is.
+fn row_parts(text: &str, room: usize) -> Vec<(u16, &str)> {
+    let mut parts = Vec::new();
+    let (mut begin, mut begin_col, mut col) = (0, 0, 0);
+    for (at, ch) in text.char_indices() {
+        let width = ch.width().unwrap_or(0);
+        if col + width - begin_col > room && at > begin {
+            parts.push((u16::try_from(begin_col).unwrap_or(u16::MAX), &text[begin..at]));
+            (begin, begin_col) = (at, col);
+        }
+        col += width;
+    }
+    parts.push((u16::try_from(begin_col).unwrap_or(u16::MAX), &text[begin..]));
+    parts
 }
 
 /// A row cut where its cells begin and cease to differ.
@@ -200,6 +253,34 @@ pub fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_is_broken_by_columns_and_nothing_of_it_is_lost() {
+        assert_eq!(row_parts("abcd", 4), [(0, "abcd")]);
+        assert_eq!(row_parts("abcde", 4), [(0, "abcd"), (4, "e")]);
+        assert_eq!(row_parts("漢字漢", 4), [(0, "漢字"), (4, "漢")]);
+        assert_eq!(row_parts("a漢字", 4), [(0, "a漢"), (3, "字")]);
+        assert_eq!(row_parts("", 4), [(0, "")]);
+    }
+
+    #[test]
+    fn the_end_of_a_long_row_is_compared_too() {
+        let row = RowComparison {
+            row: 1,
+            expected: Some("0123456789012345678901234x".to_owned()),
+            actual: Some("0123456789012345678901234y".to_owned()),
+            expected_cells: std::iter::once(25..26).collect(),
+            actual_cells: std::iter::once(25..26).collect(),
+        };
+        let lines: Vec<String> =
+            row_lines(&row, Some(34)).iter().map(|line| line.written(false, Some(34))).collect();
+        let ends: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
+        assert_eq!(
+            ends,
+            ["row   1 -01234567890123456789", "01234x", "^", "+01234567890123456789", "01234y", "^"],
+            "{lines:#?}"
+        );
+    }
 
     #[test]
     fn rows_are_cut_by_columns() {

@@ -42,10 +42,10 @@ impl TapePlayer<'_> {
             }
             StyleTarget::Region(region) => Err(self.region(region)?),
         };
-        let (_, terminal) = self.terminal()?;
+        let (named, terminal) = self.terminal()?;
         let goal = "the style";
         let all = style.all;
-        terminal.wait_until(limit, goal, |terminal| {
+        terminal.wait_for_state(&named.mark, limit, goal, |terminal| {
             let places: Vec<Vec<ScreenPlace>> = match &target {
                 Ok(look) => terminal
                     .watch()
@@ -82,8 +82,8 @@ impl TapePlayer<'_> {
         visible: Option<bool>,
     ) -> StepResult {
         let limit = self.check_limit(limit);
-        let (_, terminal) = self.terminal()?;
-        terminal.wait_until(limit, "the cursor", |terminal| {
+        let (named, terminal) = self.terminal()?;
+        terminal.wait_for_state(&named.mark, limit, "the cursor", |terminal| {
             let cursor = terminal.screen().cursor();
             let mut wrong = Vec::new();
             let found = (cursor.row + 1, cursor.col + 1);
@@ -104,9 +104,9 @@ impl TapePlayer<'_> {
     pub(super) fn check_title(&mut self, limit: Option<TapeTime>, pattern: &TapePattern) -> StepResult {
         let limit = self.check_limit(limit);
         let look = Look::on_screen(self.pattern(pattern, true)?).within(ScreenArea::Title);
-        let (_, terminal) = self.terminal()?;
+        let (named, terminal) = self.terminal()?;
         let goal = look.pattern.to_string();
-        terminal.wait_until(limit, &goal, |terminal| {
+        terminal.wait_for_state(&named.mark, limit, &goal, |terminal| {
             if terminal.watch().subject().find(&look).is_empty() {
                 return Err(format!("the title is {:?}", terminal.screen().title()));
             }
@@ -119,7 +119,7 @@ impl TapePlayer<'_> {
         let limit = self.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         let mark = named.mark.clone();
-        terminal.wait_until(limit, "the bell", |terminal| {
+        terminal.wait_for_state(&named.mark, limit, "the bell", |terminal| {
             let rang = terminal.watch().bells_since(&mark);
             let times = u64::from(times);
             let noun = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
@@ -143,8 +143,8 @@ impl TapePlayer<'_> {
         if mode.is_none() && !is_alternate {
             return Err(StepFailure::command(format!("hopty knows no mode {name}")));
         }
-        let (_, terminal) = self.terminal()?;
-        terminal.wait_until(limit, &format!("mode {name}"), |terminal| {
+        let (named, terminal) = self.terminal()?;
+        terminal.wait_for_state(&named.mark, limit, &format!("mode {name}"), |terminal| {
             let screen = terminal.screen();
             let is_on = mode.map_or(screen.alternate(), |mode| screen.is_on(mode));
             let word = |on: bool| if on { "on" } else { "off" };
@@ -175,16 +175,16 @@ fn mismatch(screen: &Screen, places: &[ScreenPlace], conditions: &[StyleConditio
     for place in places {
         let mut col = place.cols.start;
         for run in screen.row_part(place.row, place.cols.clone()) {
-            let wrong: Vec<String> =
-                conditions.iter().filter_map(|condition| wrong_with(&run, condition)).collect();
-            if !wrong.is_empty() {
+            let unmet: Vec<String> =
+                conditions.iter().filter_map(|condition| unmet(&run, condition)).collect();
+            if !unmet.is_empty() {
                 let (row, text) = (place.row + 1, run.text.trim_end());
                 let words = style_words(&run.style);
                 let style = if words.is_empty() { "plain".to_owned() } else { words.join(" ") };
                 return Some(format!(
-                    "row {row}, from column {}: {text:?} has {}; it is {style}",
+                    "row {row}, from column {}: {text:?} is {style}, not {}",
                     col + 1,
-                    wrong.join(", ")
+                    unmet.join(" ")
                 ));
             }
             col += u16::try_from(unicode_width::UnicodeWidthStr::width(run.text.as_str())).unwrap_or(0);
@@ -193,15 +193,14 @@ fn mismatch(screen: &Screen, places: &[ScreenPlace], conditions: &[StyleConditio
     None
 }
 
-/// What is wrong with a run of cells, in words.
-fn wrong_with(run: &StyledRun, condition: &StyleCondition) -> Option<String> {
+/// What a run of cells should look like and does not, as a tape says it.
+fn unmet(run: &StyledRun, condition: &StyleCondition) -> Option<String> {
     let style = &run.style;
     let color = |name: &str, found: Color, wanted: &StyleColor| {
-        (!is_color(found, *wanted))
-            .then(|| format!("{name}={}, not {}", color_name(found), style_color_name(*wanted)))
+        (!is_color(found, *wanted)).then(|| format!("{name}={}", style_color_name(*wanted)))
     };
     let switch = |name: &str, found: bool, wanted: bool| {
-        (found != wanted).then(|| if found { name.to_owned() } else { format!("no {name}") })
+        (found != wanted).then(|| if wanted { name.to_owned() } else { format!("!{name}") })
     };
     match &condition.rule {
         StyleRule::Foreground(wanted) => color("fg", style.fg, wanted),
@@ -228,16 +227,11 @@ fn wrong_with(run: &StyledRun, condition: &StyleCondition) -> Option<String> {
                 Underline::Dotted => Some(UnderlineForm::Dotted),
                 Underline::Dashed => Some(UnderlineForm::Dashed),
             };
-            let name = |form: UnderlineForm| format!("{form:?}").to_lowercase();
-            (form != Some(*wanted)).then(|| {
-                let found = form
-                    .map_or_else(|| "no underline".to_owned(), |form| format!("underline={}", name(form)));
-                format!("{found}, not underline={}", name(*wanted))
-            })
+            (form != Some(*wanted)).then(|| format!("underline={}", format!("{wanted:?}").to_lowercase()))
         }
         StyleRule::Link(_) => {
             let found = run.link.as_ref().map_or("", |link| link.uri());
-            (found != condition.link).then(|| format!("link={found:?}, not {:?}", condition.link))
+            (found != condition.link).then(|| format!("link={:?} (it has {found:?})", condition.link))
         }
     }
 }
@@ -251,20 +245,12 @@ fn is_color(found: Color, wanted: StyleColor) -> bool {
     }
 }
 
-fn color_name(color: Color) -> String {
-    match color {
-        Color::Default => "default".to_owned(),
-        Color::Indexed(index) => index_name(index),
-        Color::Rgb(r, g, b) => format!("#{r:02x}{g:02x}{b:02x}"),
-    }
-}
-
 fn style_color_name(color: StyleColor) -> String {
-    color_name(match color {
-        StyleColor::Default => Color::Default,
-        StyleColor::Indexed(index) => Color::Indexed(index),
-        StyleColor::Rgb(r, g, b) => Color::Rgb(r, g, b),
-    })
+    match color {
+        StyleColor::Default => "default".to_owned(),
+        StyleColor::Indexed(index) => index_name(index),
+        StyleColor::Rgb(r, g, b) => format!("#{r:02x}{g:02x}{b:02x}"),
+    }
 }
 
 fn index_name(index: u8) -> String {

@@ -38,17 +38,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use nix::libc;
+
 use self::claude_test::ClaudeTest;
 use self::recorded_output::HiddenTimes;
-use self::session::TestSession;
+use self::session::{FinishedPrograms, TestSession};
 use self::step_failure::{StepFailure, StepResult};
 use super::discovery::TapeFile;
 use super::isolation::{EnvironmentRules, TestDirs, TestHome};
 use super::outcome::{FailureKind, ScreenCopy, SnapshotNote, TapeFailure, TapeWarning, TestPlace, TestTimes};
-use super::processes::end_all_of;
+use super::processes::{end_all_of, end_words};
 use super::snapshot::{ScreenSnapshot, SnapshotStore};
 use super::stress::SeededChoices;
 use super::test_pause::PauseRule;
+use crate::core::process::ProcessEnd;
 use crate::core::shell_word::shell_word;
 use crate::core::tape::{
     RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,
@@ -173,6 +176,10 @@ fn tell(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Signals that end a program which has a fault.
+const CRASH_SIGNALS: [i32; 6] =
+    [libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGSYS];
+
 /// What to do about a tape that takes too long.
 const DEADLINE_HINT: &str = "`Set Deadline 5m` at the top of the tape gives it more time";
 
@@ -193,10 +200,13 @@ struct TapePlayer<'a> {
     choices: Option<SeededChoices>,
     regions: BTreeMap<String, RegionShape>,
     clipboard: String,
+    /// What `Expect` and `Wait` have found.
+    expected: Vec<TapePattern>,
     /// The exit status of the last command that `Ready` waited for.
     status: Option<i32>,
-    /// When Escape was sent last, where nothing was waited for since.
-    escape_sent: Option<Instant>,
+    /// When a key was sent that may be the begin of something, where nothing was sent since, and the pause
+    /// that it needs.
+    chord_sent: Option<(Instant, Duration)>,
     is_hidden: bool,
     /// The text of each `Output`, as far as it is written.
     outputs: BTreeMap<String, String>,
@@ -248,8 +258,9 @@ impl<'a> TapePlayer<'a> {
             choices,
             regions: BTreeMap::new(),
             clipboard: String::new(),
+            expected: Vec::new(),
             status: None,
-            escape_sent: None,
+            chord_sent: None,
             is_hidden: false,
             outputs: BTreeMap::new(),
             recorded_outputs: Vec::new(),
@@ -313,8 +324,13 @@ impl<'a> TapePlayer<'a> {
                 PlayEnd::Passed
             }
         };
-        let mut left = self.session.finish_all();
+        let FinishedPrograms { mut left, ended } = self.session.finish_all();
         left.extend(end_all_of(self.dirs.base()));
+        if matches!(end, PlayEnd::Passed)
+            && let Some(failure) = self.look_at_ends(ended)
+        {
+            end = self.failed(None, failure);
+        }
         if matches!(end, PlayEnd::Passed)
             && !left.is_empty()
             && self.settings.leftovers == TapeLeftovers::Fail
@@ -332,6 +348,28 @@ impl<'a> TapePlayer<'a> {
         self.write_outputs();
         self.write_recorded_outputs();
         end
+    }
+
+    /// Programs that ended before the tape did, and whose end no `Exit` has checked: a crash is a failure, an
+    /// exit code other than 0 a warning.
+    fn look_at_ends(&mut self, ended: Vec<(String, ProcessEnd)>) -> Option<StepFailure> {
+        for (command, end) in ended {
+            let words = end_words(end);
+            match end {
+                ProcessEnd::Signaled(signal) if CRASH_SIGNALS.contains(&signal.0) => {
+                    let name = words.trim_start_matches("SIG");
+                    let message = format!("{command} ended with {words} before the end of the tape");
+                    let hint = format!("`Exit {name}` expects this signal");
+                    return Some(StepFailure::new(FailureKind::ProgramEnd, message).hint(hint));
+                }
+                ProcessEnd::Exited(code) if code != 0 => {
+                    let message = format!("{command} ended with {words}, which no `Exit` checks");
+                    self.warn(message);
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// What the tape needs of this machine.
@@ -551,9 +589,13 @@ impl<'a> TapePlayer<'a> {
     /// A text with the values of its variables.
     fn text(&self, text: &TapeText) -> Result<String, Box<StepFailure>> {
         text.resolve(|name| self.variable(name)).map_err(|name| {
+            let hint = if self.options.env.contains(&name) {
+                format!("`--env {name}` passes yours, and your environment has none")
+            } else {
+                format!("set it with `Env {name} \"…\"`, or pass yours with `--env {name}`")
+            };
             Box::new(
-                StepFailure::new(FailureKind::Command, format!("there is no variable {name}"))
-                    .hint(format!("set it with `Env {name} \"…\"`, or pass yours with `--env {name}`")),
+                StepFailure::new(FailureKind::Command, format!("there is no variable {name}")).hint(hint),
             )
         })
     }

@@ -100,6 +100,17 @@ pub(super) struct NamedTerminal {
     pub recording: Arc<Mutex<TapeRecording>>,
     /// What changed later is new to `Expect`.
     pub mark: TestMark,
+    /// An `Exit` has seen how the program ended.
+    pub is_end_checked: bool,
+}
+
+/// What became of the programs of a test when it was over.
+#[derive(Debug, Default)]
+pub(super) struct FinishedPrograms {
+    /// Processes that were left.
+    pub left: Vec<LeftProcess>,
+    /// Commands that had ended before, unchecked, and how.
+    pub ended: Vec<(String, ProcessEnd)>,
 }
 
 impl NamedTerminal {
@@ -185,6 +196,7 @@ impl TestSession {
             size: (program.cols, program.rows),
             recording,
             mark,
+            is_end_checked: false,
         };
         self.current = Some((named, terminal));
         Ok(())
@@ -279,22 +291,26 @@ impl TestSession {
         self.ended
     }
 
-    /// Ends every program and says what was left of it.
-    pub fn finish_all(&mut self) -> Vec<LeftProcess> {
+    /// Ends every program and says what became of it.
+    pub fn finish_all(&mut self) -> FinishedPrograms {
         let mut terminals = std::mem::take(&mut self.waiting);
         if let Some((named, mut terminal)) = self.current.take() {
             terminals.extend(terminal.take_beside());
             terminals.push(terminal);
             self.beside.push(named);
         }
-        let mut left = Vec::new();
-        for mut terminal in terminals {
+        let mut finished = FinishedPrograms::default();
+        for (named, mut terminal) in self.beside.iter().zip(terminals) {
             let look = terminal.look_at_processes();
             self.ended.program_ran += look.ran;
             self.ended.waited_for_cpu += look.waited;
-            left.extend(terminal.finish().left);
+            let end = terminal.finish();
+            finished.left.extend(end.left);
+            if let Some(how) = end.end.filter(|_| !end.was_running && !named.is_end_checked) {
+                finished.ended.push((named.command.clone(), how));
+            }
         }
-        left
+        finished
     }
 }
 
@@ -327,7 +343,7 @@ impl TapePlayer<'_> {
 
     /// The current terminal for an input: its program must live, and what changes from here on is new.
     pub(super) fn input(&mut self) -> StepResult<(&mut NamedTerminal, &mut TestTerminal)> {
-        self.pass_escape()?;
+        self.pass_chord()?;
         let line = self.span.line;
         let (named, terminal) = self.terminal()?;
         terminal.scroll_to_end();
@@ -341,13 +357,11 @@ impl TapePlayer<'_> {
         Ok((named, terminal))
     }
 
-    /// A program that reads a lone Escape waits whether a sequence follows. In fast mode the next key must
-    /// not come while it does.
-    fn pass_escape(&mut self) -> StepResult {
-        /// What most programs wait at most.
-        const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
-        let Some(sent) = self.escape_sent.take() else { return Ok(()) };
-        let left = ESCAPE_PAUSE.saturating_sub(sent.elapsed());
+    /// The next key of a fast tape must not come while the program still waits whether the last one is the
+    /// begin of something.
+    fn pass_chord(&mut self) -> StepResult {
+        let Some((sent, pause)) = self.chord_sent.take() else { return Ok(()) };
+        let left = pause.saturating_sub(sent.elapsed());
         if !left.is_zero()
             && let Some((_, terminal)) = self.session.current()
             && terminal.end().is_none()
@@ -492,7 +506,7 @@ impl TapePlayer<'_> {
         if !is_fast {
             return self.pass(time);
         }
-        let rules = SettleRules { quiet: quiet.min(time), except: Vec::new() };
+        let rules = SettleRules { quiet: quiet.min(time), ..SettleRules::default() };
         let limit = time.min(self.time_left());
         match self.terminal()?.1.settle(&rules, limit) {
             Err(failure) if failure.end == WaitEnd::Stopped => Err(failure.into()),

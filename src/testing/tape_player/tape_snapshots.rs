@@ -41,7 +41,11 @@ impl TapePlayer<'_> {
             let failure = StepFailure::new(FailureKind::Snapshot, "a region has no scrollback (+History)");
             return Err(Box::new(failure.hint("leave out the region or +History")));
         }
-        let rules = SettleRules { quiet: duration(self.settings.settle), except: Vec::new() };
+        let rules = SettleRules {
+            quiet: duration(self.settings.settle),
+            only: region.map(|region| self.region(region)).transpose()?,
+            ..SettleRules::default()
+        };
         let limit = self.check_limit(None);
         let (_, terminal) = self.terminal()?;
         match terminal.settle(&rules, limit) {

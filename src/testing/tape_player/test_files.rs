@@ -275,7 +275,7 @@ impl TapePlayer<'_> {
     /// Waits until the screen is quiet, but for no failure of its own.
     pub(super) fn settle_for_picture(&mut self) -> StepResult {
         let (rules, limit) = (
-            SettleRules { quiet: duration(self.settings.settle), except: Vec::new() },
+            SettleRules { quiet: duration(self.settings.settle), ..SettleRules::default() },
             self.check_limit(None),
         );
         let (_, terminal) = self.terminal()?;

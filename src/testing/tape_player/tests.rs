@@ -305,9 +305,9 @@ fn a_wrong_style_is_told_with_the_right_one() {
         failure(play_now(commands(&format!("Set ExpectTimeout 200ms\n{start}\nStyle {style}")))).message
     };
     let message = told("'red' bold bg=blue");
-    assert!(message.ends_with("\"red\" has bg=default, not blue; it is bold fg=red"), "{message}");
+    assert!(message.ends_with("\"red\" is bold fg=red, not bg=blue"), "{message}");
     let message = told("'plain' reverse");
-    assert!(message.ends_with("\"plain\" has no reverse; it is plain"), "{message}");
+    assert!(message.ends_with("\"plain\" is plain, not reverse"), "{message}");
 }
 
 #[test]

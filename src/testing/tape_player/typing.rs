@@ -15,6 +15,10 @@ use crate::testing::wait::WaitEnd;
 
 /// How long a program may take to show what was typed.
 const TYPED_LIMIT: Duration = Duration::from_secs(2);
+/// What most programs wait at most whether a sequence follows a lone Escape.
+const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
+/// Three times as long as between two keys that tmux takes for a paste (`assume-paste-time`).
+const PREFIX_PAUSE: Duration = Duration::from_millis(3);
 /// Half of the keys that are kept for the report.
 const KEYS_MAX: usize = 10_000;
 
@@ -40,6 +44,7 @@ impl TapePlayer<'_> {
 
     /// Types a text, and waits until the program shows it, so that it is old for the next input.
     fn type_string(&mut self, text: &str, speed: Option<TapeTime>) -> StepResult {
+        let is_after_chord = self.chord_sent.is_some();
         self.input()?;
         self.keys.extend(text.chars().map(|c| match c {
             ' ' => "Space".to_owned(),
@@ -54,7 +59,14 @@ impl TapePlayer<'_> {
                 self.pass(pause)?;
             }
         } else {
-            self.send(text.replace('\n', "\r").as_bytes())?;
+            // What follows a prefix key is a key, also for a program that takes what comes at once for a paste.
+            let first = text.chars().next().filter(|_| is_after_chord).map_or(0, char::len_utf8);
+            let (first, rest) = text.split_at(first);
+            if !first.is_empty() {
+                self.send(first.replace('\n', "\r").as_bytes())?;
+                self.pass(PREFIX_PAUSE)?;
+            }
+            self.send(rest.replace('\n', "\r").as_bytes())?;
         }
         let limit = self.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
         self.wait_for_echo(text, limit)
@@ -146,8 +158,12 @@ impl TapePlayer<'_> {
                 self.pass(pause)?;
             }
         }
-        let is_escape = press.chords.last() == Some(&KeyChord::plain(KeyName::Escape));
-        self.escape_sent = is_escape.then(Instant::now);
+        self.chord_sent = press.chords.last().and_then(|chord| {
+            let is_prefix = chord.modifiers.ctrl || chord.modifiers.alt;
+            let is_escape = *chord == KeyChord::plain(KeyName::Escape);
+            let pause = if is_escape { Some(ESCAPE_PAUSE) } else { is_prefix.then_some(PREFIX_PAUSE) };
+            pause.map(|pause| (Instant::now(), pause))
+        });
         Ok(())
     }
 

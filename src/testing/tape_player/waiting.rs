@@ -11,7 +11,7 @@ use crate::testing::fresh_text_watch::TextAge;
 use crate::testing::look::{CellRegion, Look, ScreenArea, frame_around};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
-use crate::testing::wait::{SettleRules, WaitFailure};
+use crate::testing::wait::{KEPT_CHANGING, SettleRules, WaitFailure};
 
 impl TapePlayer<'_> {
     /// `Wait` of VHS: until it stands there, whenever it came.
@@ -46,6 +46,7 @@ impl TapePlayer<'_> {
                 return Err(failure);
             }
         };
+        self.expected.extend(pattern.cloned());
         let Some(age) = found.stale else { return Ok(()) };
         let shown = pattern.unwrap_or(&usual);
         let message = match age {
@@ -117,23 +118,46 @@ impl TapePlayer<'_> {
         terminal
             .expect(&look, &named.mark, limit)
             .map_err(|failure| noted(failure, &look, &expect.pattern))?;
+        self.expected.push(expect.pattern.clone());
         Ok(())
     }
 
     pub(super) fn expect_not(&mut self, expect: &ExpectCommand) -> StepResult {
         let look = self.look(expect)?;
         let limit = self.check_limit(expect.limit);
-        let rules = SettleRules { quiet: duration(self.settings.settle), except: Vec::new() };
+        let only = match look.area {
+            ScreenArea::Row(row) => Some(CellRegion { row, col: 0, rows: 1, cols: u16::MAX }),
+            ScreenArea::Region(region) => Some(region),
+            _ => None,
+        };
+        let quiet = duration(self.settings.settle);
+        let rules = SettleRules { quiet, only, ..SettleRules::default() };
         let (_, terminal) = self.terminal()?;
         let done = terminal.expect_not(&look, &rules, limit);
-        done.map_err(|failure| noted(failure, &look, &expect.pattern))
+        done.map_err(|failure| {
+            let mut failure = noted(failure, &look, &expect.pattern);
+            if failure.message.contains(KEPT_CHANGING) {
+                let hint = format!("`Gone {}` does not wait for the whole screen to settle", expect.pattern);
+                failure.hint = Some(hint);
+            }
+            failure
+        })
     }
 
     pub(super) fn gone(&mut self, expect: &ExpectCommand) -> StepResult {
         let look = self.look(expect)?;
         let limit = self.check_limit(expect.limit);
-        let (_, terminal) = self.terminal()?;
-        terminal.gone(&look, limit).map_err(|failure| noted(failure, &look, &expect.pattern))
+        let (named, terminal) = self.terminal()?;
+        let was_there = terminal
+            .gone(&look, &named.mark, limit)
+            .map_err(|failure| noted(failure, &look, &expect.pattern))?;
+        if !was_there && !self.expected.contains(&expect.pattern) {
+            let pattern = &expect.pattern;
+            self.warn(format!(
+                "{pattern} was not there, so it cannot go; `Expect {pattern}` before it makes sure"
+            ));
+        }
+        Ok(())
     }
 
     pub(super) fn settle(
@@ -143,10 +167,19 @@ impl TapePlayer<'_> {
         except: &[ScreenRegion],
     ) -> StepResult {
         let except = except.iter().map(|region| self.region(region)).collect::<StepResult<_>>()?;
-        let rules = SettleRules { quiet: duration(quiet.unwrap_or(self.settings.settle)), except };
+        let rules =
+            SettleRules { quiet: duration(quiet.unwrap_or(self.settings.settle)), except, only: None };
         let limit = self.check_limit(limit);
         let (_, terminal) = self.terminal()?;
-        Ok(terminal.settle(&rules, limit)?)
+        terminal.settle(&rules, limit).map_err(|failure| {
+            let mut failure: Box<StepFailure> = failure.into();
+            if failure.message.contains(KEPT_CHANGING) {
+                let hint =
+                    "`Settle except 3,1 1x80` leaves out the row 3; a `Region` gives such a place a name";
+                failure.hint = Some(hint.to_owned());
+            }
+            failure
+        })
     }
 
     pub(super) fn ready(&mut self, limit: Option<TapeTime>) -> StepResult {
@@ -172,6 +205,7 @@ impl TapePlayer<'_> {
         let limit = self.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         let end = terminal.exit(limit)?;
+        named.is_end_checked = true;
         let (is_right, words) = match (wanted, end) {
             (ProgramEnd::Code(code), ProcessEnd::Exited(found)) => {
                 (i32::from(found) == *code, format!("exit {code}"))
