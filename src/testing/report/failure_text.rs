@@ -130,7 +130,9 @@ pub fn screen_lines(screen: &ScreenCopy, notes: &[(u16, String)], cols: Option<u
             let label = if at == 0 { format!("{mark}{number:>4} │") } else { "      │".to_owned() };
             lines.push(InkLine::new(Ink::Dim, &format!("{INDENT}{label}")).with(ink, part));
         }
-        if let (Some(note), Some(line)) = (note, lines.pop()) {
+        if let Some(note) = note
+            && let Some(line) = lines.pop()
+        {
             lines.push(line.with(Ink::Yellow, &format!("    <- {note}")));
         }
     }

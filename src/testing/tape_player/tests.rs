@@ -36,6 +36,13 @@ fn play_now(commands: Vec<TapeCommand>) -> PlayEnd {
     play(&file, &tape(commands), &options(dir.path()), None).end
 }
 
+fn play_whole(source: &str) -> PlayedTape {
+    crate::sys::process::become_subreaper();
+    let dir = tempfile::tempdir().unwrap();
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    play(&file, &tape(commands(source)), &options(dir.path()), None)
+}
+
 fn text(text: &str) -> TapeText {
     TapeText::plain(text)
 }
@@ -308,6 +315,72 @@ fn a_wrong_style_is_told_with_the_right_one() {
     assert!(message.ends_with("\"red\" is bold fg=red, not bg=blue"), "{message}");
     let message = told("'plain' reverse");
     assert!(message.ends_with("\"plain\" is plain, not reverse"), "{message}");
+}
+
+/// A program that answers each line, after it has computed for a while, by moving its highlight one row down.
+const SLOW_MENU: &str = r#"Start sh -c 'i=1; while :; do printf "\033[H\033[2J"; for n in 1 2 3; do if [ $n = $i ]; then printf "\033[7mitem$n\033[m\r\n"; else printf "item$n\r\n"; fi; done; printf "\033[$i;1H"; read line || exit; k=0; while [ $k -lt 100000 ]; do k=$((k+1)); done; i=$((i+1)); done'
+Expect "item3"
+Enter
+"#;
+
+#[test]
+fn a_state_of_before_the_answer_does_not_count() {
+    let wrong = |check: &str| {
+        let head = "Set ExpectTimeout 500ms\nSet Settle 50ms\n";
+        failure(play_now(commands(&format!("{head}{SLOW_MENU}{check}")))).message
+    };
+    assert!(wrong("Style 'item1' reverse").ends_with("\"item1\" is plain, not reverse"));
+    assert!(wrong("Cursor 1,1").contains("it is at 2,1, not at 1,1"));
+    for right in ["Style 'item2' reverse", "Cursor 2,1", "Expect x0 'item4'"] {
+        let end = play_now(commands(&format!("{SLOW_MENU}{right}")));
+        assert!(matches!(end, PlayEnd::Passed), "{right}: {end:?}");
+    }
+}
+
+#[test]
+fn what_comes_with_the_answer_has_not_gone_before_it() {
+    let program = "Start sh -c 'read line; k=0; while [ $k -lt 100000 ]; do k=$((k+1)); done; printf Loading; sleep 0.3; printf \"\\r\\033[KDone\"; read line'";
+    let played = play_whole(&format!("{program}\nEnter\nGone 'Loading'\nExpect 'Done'\n"));
+    assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
+    assert!(played.warnings.iter().all(|warning| !warning.message.contains("was not there")));
+    let played = play_whole(&format!("{program}\nEnter\nGone 'Laoding'\n"));
+    let messages: Vec<_> = played.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        ["\"Laoding\" was not there, so it cannot go; `Expect \"Laoding\"` before it makes sure"]
+    );
+}
+
+#[test]
+fn a_crash_that_no_exit_checks_is_a_failure_and_a_bad_exit_code_a_warning() {
+    let end = "\nExpect+Not 'nothing'\n";
+    let failure = failure(play_now(commands(&format!("Start sh -c 'echo fine; kill -SEGV $$'{end}"))));
+    assert!(
+        failure.message.ends_with("ended with SIGSEGV before the end of the tape"),
+        "{}",
+        failure.message
+    );
+    assert_eq!(failure.hint.as_deref(), Some("`Exit SEGV` expects this signal"));
+    let played = play_whole(&format!("Start sh -c 'echo fine; exit 3'{end}"));
+    assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
+    assert!(
+        played.warnings.iter().any(|warning| warning.message.ends_with("exit 3, which no `Exit` checks"))
+    );
+    assert!(play_whole("Start sh -c 'exit 3'\nExit 3\n").warnings.is_empty());
+}
+
+#[test]
+fn a_region_is_still_while_the_rest_of_the_screen_is_not() {
+    let spinner = r#"Start sh -c 'printf "\033[Hstill"; i=0; while :; do i=$((i+1)); printf "\033[5;1H%d" $i; sleep 0.01; done'"#;
+    let head = format!("Set ExpectTimeout 2s\n{spinner}\nExpect 'still'\n");
+    let end = play_now(commands(&format!("{head}Expect+Not+Region 1,1 3x80 'panic'\n")));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+    let failure = failure(play_now(commands(&format!("Set ExpectTimeout 300ms\n{spinner}\nSettle\n"))));
+    assert!(
+        failure.hint.is_some_and(|hint| hint.contains("`Settle except 3,1 1x80`")),
+        "{}",
+        failure.message
+    );
 }
 
 #[test]
