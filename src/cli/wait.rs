@@ -126,12 +126,13 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
             let on = on.unwrap_or_default();
             let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
             let moves = if met.is_some() { " and has not settled" } else { "" };
-            let message = format!(
-                "{}: timed out after {}, the session is {}{on}{moves}",
-                wanted.join(", "),
-                wish.timeout,
-                session.state
-            );
+            let state = if session.state.known() == Some(SessionState::Unknown) {
+                "the state of the session is not known".to_owned()
+            } else {
+                format!("the session is {}", session.state)
+            };
+            let message =
+                format!("{}: timed out after {}, {state}{on}{moves}", wanted.join(", "), wish.timeout);
             let hint = if session.waits_in_a_dialog() {
                 format!("`hopty attach {name}` answers it; `--timeout` waits longer")
             } else {

@@ -15,7 +15,7 @@ const DATE_WORDS: [&str; 19] = [
 ];
 
 /// A text that came after the mark, in one of these places. Preferred: words that stand there once, without
-/// digits, and the longest of them. `avoid`: what is different in every run.
+/// digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run.
 pub(super) fn lasting_text(
     watch: &FreshTextWatch,
     mark: &TestMark,
@@ -34,7 +34,9 @@ pub(super) fn lasting_text(
         for part in stable_parts(&text[start..end], avoid) {
             let places = watch.find(&Look::on_screen(TextPattern::Text(part.clone())), mark);
             if !places.new.is_empty() {
-                found.push((Worth::of(&part, places.all.len() == 1), part));
+                // Beside the cursor mostly the prompt stands, which comes whatever the answer is.
+                let is_answer = place.row != watch.screen().cursor().row;
+                found.push((Worth::of(&part, places.all.len() == 1, is_answer), part));
             }
         }
     }
@@ -63,16 +65,18 @@ struct Worth {
     has_word: bool,
     has_no_digit: bool,
     is_single: bool,
+    is_answer: bool,
     letters: usize,
 }
 
 impl Worth {
-    fn of(text: &str, is_single: bool) -> Worth {
+    fn of(text: &str, is_single: bool, is_answer: bool) -> Worth {
         let letters = text.chars().filter(|c| c.is_alphabetic()).count();
         Worth {
             has_word: letters > 1,
             has_no_digit: !text.contains(|c: char| c.is_ascii_digit()),
             is_single,
+            is_answer,
             letters,
         }
     }
@@ -155,6 +159,17 @@ mod tests {
         ] {
             assert_eq!(text(bytes, &["hopty-x1y2z3"]).as_deref(), want, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn an_answer_is_worth_more_than_the_prompt_behind_it() {
+        let mut watch = FreshTextWatch::new((60, 6), 10);
+        watch.feed(b"sqlite> insert into t values ('apple');\r\nsqlite> select * from t;");
+        let mark = watch.take_mark(1);
+        watch.feed(b"\r\napple\r\nsqlite> ");
+        watch.end_frame();
+        let found = lasting_text(&watch, &mark, &watch.new_places(&mark), &[]);
+        assert_eq!(found.as_deref(), Some("apple"));
     }
 
     #[test]

@@ -360,7 +360,9 @@ impl<'a> TapeParser<'a, '_, '_> {
         let bytes = match self.reading.files.read(&path) {
             Ok(bytes) => bytes,
             Err(why) => {
-                self.error(token, format!("{} cannot be read: {}", shown(&path), shown(&why)));
+                let message = format!("{} cannot be read: {}", shown(&path), shown(&why));
+                let hint = "it is looked for in the working directory, then beside this tape";
+                self.error_with_hint(token, message, hint);
                 return;
             }
         };

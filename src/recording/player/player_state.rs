@@ -262,13 +262,18 @@ impl<'a> PlayerState<'a> {
             self.words = None;
         }
         if let Some(search) = &mut self.search {
+            let direction = search.direction();
             match search.turn() {
                 SearchTurn::Working => {}
                 SearchTurn::Found(hit) => self.found(hit),
                 SearchTurn::Nothing => {
                     self.search = None;
                     let text = self.searched.as_ref().map_or("", |(text, _)| text.as_str());
-                    self.say(format!("not found: {text}"), now_us);
+                    let side = match direction {
+                        SearchDirection::Forward => "after",
+                        SearchDirection::Backward => "before",
+                    };
+                    self.say(format!("does not come {side} this: {text}"), now_us);
                 }
             }
             return false;
