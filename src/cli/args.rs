@@ -319,8 +319,8 @@ pub(super) enum Verb {
     /// pageup, pagedown, f1 to f12, ctrl-a to ctrl-z, shift-tab, shift-enter, any single character, and any
     /// of them with ctrl-, alt- or shift- before it, such as alt-enter and ctrl-left.
     #[command(
-        override_usage = "hopty send NAME TEXT [--submit]\n       hopty send [NAME] --keys KEYS\n       \
-                          hopty send [NAME] --stdin [--submit]"
+        override_usage = "hopty send NAME TEXT [--submit] [--mark]\n       hopty send [NAME] --keys KEYS \
+                          [--mark]\n       hopty send [NAME] --stdin [--submit] [--mark]"
     )]
     Send {
         /// The session and the text; only the session with --keys or --stdin
@@ -338,8 +338,10 @@ pub(super) enum Verb {
         /// Print a mark for `hopty wait --since`, taken before the last key
         ///
         /// Before an Enter that ends the text, hopty waits until the program shows what was typed, so that
-        /// this is not taken for its answer.
-        #[arg(long, conflicts_with = "submit")]
+        /// this is not taken for its answer. With --submit, the mark is printed in place of the result;
+        /// exit code 1 still says that there is no proof. Claude repeats a prompt above its answer, so wait
+        /// for words that the prompt does not have.
+        #[arg(long)]
         mark: bool,
         /// Print JSON
         #[arg(long)]

@@ -107,6 +107,11 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
                 "mark=$(hopty send build --mark $'make\r')",
                 "Run a command, and name the moment before its output.",
             ),
+            (
+                "mark=$(hopty send rocket 'Run the tests.' --submit --mark) && hopty wait rocket 'text=[0-9]+ \
+                 passed' --since \"$mark\" --timeout 10m",
+                "Submit a prompt, and wait for words of its answer.",
+            ),
         ],
     ),
     (
@@ -116,7 +121,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ("hopty wait rocket 'text=[0-9]+ passed'", "Wait until the screen shows a text."),
             (
                 "hopty wait build 'text=[0-9]+ passed' --since 118.1.42",
-                "The same for a text that was drawn after a `send --mark`.",
+                "The same for a text that was drawn after the mark of `send --mark`.",
             ),
             (
                 "hopty wait rocket blocked && notify-send 'rocket needs you'",

@@ -7,7 +7,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
 
 use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, say, say_wrapped, visible};
+use super::error::{Failed, note, say, say_wrapped, visible};
 use super::screen_rows::{ScreenRows, keeps_no_marks};
 use super::session::ANSWER;
 use super::settle_wait::SettleWatch;
@@ -74,21 +74,29 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     control.limit(if wish.submit { SUBMIT } else { TYPE });
-    if wish.mark {
+    if wish.mark && !wish.submit {
         return send_with_mark(&mut control, &name, request, wish.as_json);
     }
     let done: SendAnswer = control.ask(&Request::Send(request)).inspect_err(|failed| {
-        if let Some(reason) = failed.refusal().filter(|_| wish.submit && !wish.as_json) {
+        // With --mark, standard output is for the mark alone.
+        let in_words = wish.submit && !wish.as_json && !wish.mark;
+        if let Some(reason) = failed.refusal().filter(|_| in_words) {
             let _ = say_wrapped(format_args!("refused: {}", visible(reason)));
         }
     })?;
+    let proven = is_proven(&done);
     if wish.as_json {
         say(format_args!("{}", json!(done)))?;
+    } else if wish.mark {
+        say(format_args!("{}", mark_in(&done, &name)?))?;
+        if !proven {
+            note(format_args!("{name}: nothing proves that Claude took the prompt"));
+        }
     } else if wish.submit {
         let result = done.result.as_ref().map(ToString::to_string).unwrap_or_default();
         say(format_args!("{}", visible(&result)))?;
     }
-    Ok(u8::from(wish.submit && !is_proven(&done)))
+    Ok(u8::from(wish.submit && !proven))
 }
 
 /// Whether there is proof that Claude took a prompt.

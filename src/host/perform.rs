@@ -114,7 +114,7 @@ impl Host {
                 if !self.keyboard.queue.is_submitting()
                     && let Ok(sent) = SentPrompt::new(after.prompt())
                 {
-                    self.keyboard.queue.submit(0, sent);
+                    self.keyboard.queue.submit(0, sent, false);
                     self.child.look_anew();
                     let (keyboard, mut program) = self.typing();
                     keyboard.paste_sent(&mut program);

@@ -19,6 +19,7 @@ use support::claude::Kind;
 both! {
     idle_after_a_sent_prompt_is_never_early,
     a_prompt_reaches_the_model_as_it_was_sent,
+    a_mark_of_a_prompt_is_older_than_its_answer,
     nothing_is_sent_into_a_permission_dialog,
     nothing_is_sent_behind_a_draft,
     a_busy_claude_queues_what_is_sent,

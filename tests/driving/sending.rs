@@ -1,5 +1,8 @@
 //! `send --submit`: what is answered is what happened, and nothing is typed where it must not be.
 
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
@@ -64,6 +67,39 @@ pub fn a_prompt_reaches_the_model_as_it_was_sent(kind: Kind) {
         let output = with_stdin(&world, &["send", "proj", "--stdin", "--submit"], text);
         assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains(words));
     }
+    end(&world);
+}
+
+/// Both answers have the same words: only those of the second turn answer the second prompt.
+pub fn a_mark_of_a_prompt_is_older_than_its_answer(kind: Kind) {
+    let (open, opened) = channel::<()>();
+    let opened = Mutex::new(opened);
+    let script = Script::each(move |_, n| {
+        if n == 1 {
+            let _ = opened.lock().unwrap().recv();
+        }
+        ScriptedReply::text("All seven passed.").filling(1000)
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    let seq = submitted(&world, "Run the tests.");
+    wait_idle(&world, seq);
+    let words = "text=seven passed";
+    let mark = world.ask(&["send", "proj", "Once more.", "--submit", "--mark"]).trim().to_owned();
+    world.ask(&["wait", "proj", words, "--timeout", "5s"]);
+    let early = world.hopty(&["wait", "proj", words, "--since", &mark, "--timeout", "500ms"]);
+    assert_eq!(early.status.code(), Some(1), "that is the answer before: {}", world.story());
+    open.send(()).unwrap();
+    world.ask(&["wait", "proj", words, "--since", &mark, "--timeout", "30s"]);
+    world.ask(&["wait", "proj", "idle", "--since", &mark, "--timeout", "30s"]);
+    let said = world.ask(&["send", "proj", "And again.", "--submit", "--mark", "--json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["result"], "submitted");
+    world.ask(&["wait", "proj", words, "--since", said["mark"].as_str().unwrap(), "--timeout", "30s"]);
+    // Standard output is for the mark alone.
+    world.ask(&["wait", "proj", "idle", "--timeout", "30s"]);
+    let refused = world.hopty(&["send", "proj", "!ls", "--submit", "--mark"]);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(4), 0), "{refused:?}");
     end(&world);
 }
 

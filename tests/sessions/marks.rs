@@ -127,7 +127,6 @@ fn marks_that_mean_nothing_are_refused() {
         (&["wait", "one", "text=x", "--since", "1.2"], 2, "not a mark"),
         (&["wait", "one", "text=x", "--since", "1.1.99"], 2, "was not taken in this session"),
         (&["wait", "one", "exit", "--gone"], 2, "--gone needs a text"),
-        (&["send", "one", "x", "--mark", "--submit"], 2, "cannot be used with"),
     ] {
         assert_fails(&world.hopty(args), exit, words);
     }

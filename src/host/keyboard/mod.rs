@@ -145,7 +145,7 @@ mod tests {
             submit: true,
             ..Send::default()
         });
-        keyboard.queue.submit(1, sent.unwrap());
+        keyboard.queue.submit(1, sent.unwrap(), false);
         keyboard.carried.found_queued(vec!["carried"]);
         keyboard.carried.take_first_queued(1);
         let author = |prompt, run| keyboard.author_of(Some(prompt), Some(prompt), run);

@@ -64,6 +64,10 @@ struct Submitting {
     /// Its number for the supervisor.
     number: u64,
     sent: SentPrompt,
+    /// A mark is wanted before Enter.
+    wants_mark: bool,
+    /// The mark of the first Enter.
+    mark: Option<ScreenMark>,
 }
 
 /// All pending input from scripts.
@@ -131,8 +135,20 @@ impl SendQueue {
     }
 
     /// This prompt is on its way, with its number for the supervisor.
-    pub fn submit(&mut self, number: u64, sent: SentPrompt) {
-        self.submitting = Some(Submitting { number, sent });
+    pub fn submit(&mut self, number: u64, sent: SentPrompt, wants_mark: bool) {
+        self.submitting = Some(Submitting { number, sent, wants_mark, mark: None });
+    }
+
+    /// Takes the mark of the prompt that is on its way, if one is wanted and there is none yet.
+    pub fn mark_prompt(&mut self, take: impl FnOnce() -> Option<ScreenMark>) {
+        if let Some(submitting) = self.submitting.as_mut().filter(|it| it.wants_mark && it.mark.is_none()) {
+            submitting.mark = take();
+        }
+    }
+
+    /// The mark of the prompt that is on its way.
+    pub fn prompt_mark(&self) -> Option<ScreenMark> {
+        self.submitting.as_ref()?.mark
     }
 
     /// Enter is pressed at this time: what to look for in the transcript.
@@ -346,7 +362,11 @@ mod tests {
         let keys = Send { keys: Some(vec!["up".to_owned()]), submit: true, ..Send::default() };
         assert_eq!(refused(queue.next_prompt(&keys)), Code::BadRequest);
         let sent = queue.next_prompt(&text("go", true)).unwrap();
-        queue.submit(3, sent);
+        queue.submit(3, sent, true);
+        let mark = |frame| Some(ScreenMark { seq: 1, run: 1, frame });
+        queue.mark_prompt(|| mark(7));
+        queue.mark_prompt(|| mark(8));
+        assert_eq!(queue.prompt_mark(), mark(7), "that of the first Enter");
         assert_eq!((queue.text(), queue.is("go")), (Some("go"), true));
         assert_eq!(refused(queue.next_prompt(&text("again", true))), Code::Busy);
         assert!(queue.entered("2026-01-01T00:00:00Z".to_owned()).is_some());

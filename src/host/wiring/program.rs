@@ -358,7 +358,7 @@ impl Host {
         if wanted.submit && self.session.is_claude() {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
             let (id, command) = (self.control.owe(asked), sent.is_command());
-            self.keyboard.queue.submit(id, sent);
+            self.keyboard.queue.submit(id, sent, wanted.mark);
             self.child.look_anew();
             // The box must be read before the decision.
             self.look_at_screen();
@@ -396,8 +396,15 @@ impl Host {
         let text = self.keyboard.queue.text();
         if text.is_some_and(|text| shown.is_some_and(|shown| shown.holds(text))) {
             self.observer.seek(self.keyboard.queue.entered(Clock::wall().rfc3339_ms()));
+            self.mark_prompt();
             self.type_in(b"\r");
         }
+    }
+
+    /// Takes the mark of the prompt that is on its way: before its first Enter.
+    pub(super) fn mark_prompt(&mut self) {
+        let (child, seq, now) = (&mut self.child, self.recorder.supervisor.seq(), self.clock.now());
+        self.keyboard.queue.mark_prompt(|| child.take_mark(seq, now));
     }
 
     /// Types what is due.

@@ -434,6 +434,11 @@ impl Host {
     }
 
     pub(in crate::host) fn reply(&mut self, number: u64, with: &Reply) {
+        // A prompt that went without an Enter of hopty's has the mark of this moment.
+        if matches!(with, Reply::Sent { .. }) {
+            self.mark_prompt();
+        }
+        let mark = self.keyboard.queue.prompt_mark();
         if self.keyboard.queue.settle(number) {
             self.observer.forget_sought();
         }
@@ -452,7 +457,7 @@ impl Host {
             Reply::Accepted => return self.answer(asked, Ok(AcceptAnswer::new(seq))),
             Reply::Sent { result } => {
                 let result = Some((*result).into());
-                return self.answer(asked, Ok(SendAnswer { result, seq, ..SendAnswer::default() }));
+                return self.answer(asked, Ok(SendAnswer { result, seq, mark, ..SendAnswer::default() }));
             }
             Reply::Refused { reason } => {
                 self.control.waits_no_more(asked.0);
