@@ -520,10 +520,10 @@ fn with_branch(session: &SessionStatus) -> Value {
     object
 }
 
-/// The git branch of its directory.
+/// The git branch of its directory, or the commit.
 fn branch(session: &SessionStatus) -> String {
-    let branch = crate::git::state::branch(Path::new(&session.dir));
-    branch.map_or_else(|| "-".to_owned(), |branch| text(&branch))
+    let checkout = crate::git::state::checkout(Path::new(&session.dir));
+    checkout.map_or_else(|| "-".to_owned(), |branch| text(&branch))
 }
 
 /// How many of Claude's tasks are done.

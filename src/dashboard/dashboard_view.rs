@@ -36,7 +36,7 @@ const KEYS: [(&str, &str, &str); 11] = [
     ("PgUp, PgDn, g, G", "ten up, ten down; first, last session", "ten; first, last"),
     ("Tab, 1 to 9", "next that waits for you; answer its dialog", "next blocked; answer it"),
     ("Enter", "attach this terminal to it", "attach"),
-    ("r, s", "hand over to a fresh one, stop it (both ask)", "hand over, stop (ask)"),
+    ("r, s", "hand over to a fresh one, stop it (ask)", "hand over, stop (ask)"),
     ("i or :", "send a prompt to its agent", "send a prompt"),
     ("n", "start a session in a directory", "new session"),
     ("w, e", "what it did and why; include ended ones", "its log; ended ones"),
@@ -151,6 +151,7 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
     let since = widest(|row| &row.since, "FOR", 6);
     let age = widest(|row| &row.age, "AGE", 6);
     let claude_model = widest(|row| &row.model, "MODEL", 16);
+    let branch = widest(|row| &row.branch, "BRANCH", 24);
     let bar = if width < WIDE { 9 } else { 14 };
     let labels = widest(|row| &row.labels, "LABELS", 16);
     let text = |most, rank| ColumnNeed::text(most, ENOUGH, LEAST, rank);
@@ -161,12 +162,13 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         column("SESSION", ColumnNeed::fixed(name, Stays), |row, _| raw(row.name.as_str())),
         column("STATE", ColumnNeed::text(state, STATE_ENOUGH, least, Stays), state_cell),
         column("FOR", ColumnNeed::fixed(since, Major(1)), |row, _| raw(&row.since)),
-        column("AGE", ColumnNeed::fixed(age, Minor(4)), |row, _| raw(&row.age)),
+        column("AGE", ColumnNeed::fixed(age, Minor(3)), |row, _| raw(&row.age)),
         column("CONTEXT", ColumnNeed::text(bar, 9, 7, Major(2)), meter),
-        column("MODEL", ColumnNeed::fixed(claude_model, Minor(3)), |row, _| raw(&row.model)),
+        column("MODEL", ColumnNeed::fixed(claude_model, Minor(1)), |row, _| raw(&row.model)),
+        column("BRANCH", ColumnNeed::fixed(branch, Minor(2)), |row, _| raw(&row.branch)),
         column("LABELS", ColumnNeed::fixed(labels, Major(4)), |row, _| raw(&row.labels)),
-        column("RESTARTS", ColumnNeed::fixed(8, Minor(2)), |row, _| raw(&row.restarts.to_string())),
-        column("CLIENTS", ColumnNeed::fixed(7, Minor(1)), |row, _| raw(&row.clients.to_string())),
+        column("RESTARTS", ColumnNeed::fixed(8, Minor(5)), |row, _| raw(&row.restarts.to_string())),
+        column("CLIENTS", ColumnNeed::fixed(7, Minor(4)), |row, _| raw(&row.clients.to_string())),
         column("DIRECTORY", text(dir, Major(3)), |row, width| {
             raw(&end_of_path(&row.dir, usize::from(width)))
         }),
@@ -179,8 +181,9 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         };
         column.need.is_blank = !shown.iter().any(tells);
     }
-    // Labels, topics and models that nobody has need no heading.
-    all.retain(|column| !column.need.is_blank || !matches!(column.heading, "LABELS" | "ABOUT" | "MODEL"));
+    // What no session has needs no heading.
+    let needs_cells = |heading: &str| matches!(heading, "LABELS" | "ABOUT" | "MODEL" | "BRANCH");
+    all.retain(|column| !column.need.is_blank || !needs_cells(column.heading));
     let needs: Vec<ColumnNeed> = all.iter().map(|column| column.need).collect();
     // The mark of the selected row stands before them.
     let mut widths = fit_columns(&needs, usize::from(width.saturating_sub(1)));

@@ -89,6 +89,40 @@ fn a_large_terminal_shows_everything() {
     }
 }
 
+/// A branch comes after the model and before the age, where there is room.
+#[test]
+fn a_branch_is_shown_where_there_is_room() {
+    let mut model = model(&["rocket"]);
+    let object = json!({"state": "idle", "agent": "claude", "dir": "/home/u/rocket",
+        "state_since": "2026-11-20T14:00:00.000Z", "started_at": "2026-11-20T14:00:00.000Z",
+        "work": {"title": "Mend the parser.", "model": "claude-opus-5-5"},
+        "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
+    let rocket = row(&name("rocket"), object, "/home/u").on_branch(Some("fix/\u{1b}parser"));
+    assert!(rocket.matches("FIX/"));
+    model.told(rocket);
+    let at = |cols| rows(&model, cols, 24)[1..3].to_vec();
+    assert_eq!(
+        at(100)[1],
+        "›rocket   idle   5 min  5 min  █████ 82%  opus-5-5  fix/\u{fffd}parser  ~/rocket   Mend the parser."
+    );
+    let heads = |cols| at(cols)[0].split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let all = ["SESSION", "STATE", "FOR", "AGE", "CONTEXT", "MODEL", "BRANCH", "DIRECTORY", "ABOUT"];
+    let without = |gone: &[&str]| all.iter().copied().filter(|head| !gone.contains(head)).collect::<Vec<_>>();
+    assert_eq!(heads(100), without(&[]));
+    assert_eq!(heads(90), without(&["AGE"]));
+    assert_eq!(heads(80), without(&["AGE", "BRANCH"]));
+}
+
+#[test]
+fn the_page_of_keys_says_all_of_each_line() {
+    let mut help = two();
+    help.key(PlainKey::Char('?'));
+    for cols in [62, 80] {
+        let page = shown(&help, cols, 24);
+        assert!(page.contains("stop it (ask)") && page.contains("page)"), "{page}");
+    }
+}
+
 /// Where there is no room for all of it, a directory keeps its end, and what a session is about its begin.
 #[test]
 fn directory_and_topic_share_what_is_left() {

@@ -171,13 +171,10 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
             Err(words) => DashReply::Done(words),
         },
         DashQuestion::Status(name) => match ask(paths, name, &Request::Status, PATIENCE) {
-            Ok(object) => {
-                let status = SessionStatus::from_json(object).unwrap_or_default();
-                DashReply::Status(Box::new(SessionRow::of(name, &status, &home, ahead, elapsed)))
+            Ok(object) => row_of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home),
+            Err(_) => {
+                last_known(paths, name).map_or(DashReply::Nothing, |status| row_of(name, &status, &home))
             }
-            Err(_) => last_known(paths, name).map_or(DashReply::Nothing, |status| {
-                DashReply::Status(Box::new(SessionRow::of(name, &status, &home, ahead, elapsed)))
-            }),
         },
         DashQuestion::Screen(name) => DashReply::Screen(name.clone(), screen(paths, name)),
         DashQuestion::Restart(name) => {
@@ -196,6 +193,13 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
         DashQuestion::Send(name, text) => DashReply::Done(run_verb::send(name, text)),
         DashQuestion::Answer(name, option, dialog) => DashReply::Done(answer(paths, name, *option, dialog)),
     }
+}
+
+/// A session as it is shown, with the branch of its directory.
+fn row_of(name: &SessionName, status: &SessionStatus, home: &str) -> DashReply {
+    let branch = crate::git::state::checkout(Path::new(&status.dir));
+    let row = SessionRow::of(name, status, home, ahead, elapsed);
+    DashReply::Status(Box::new(row.on_branch(branch.as_deref())))
 }
 
 /// Chooses an option of the dialog, if the session still waits in it.

@@ -40,6 +40,8 @@ pub struct SessionRow {
     pub clients: usize,
     /// The working directory, `~` for the home directory.
     pub dir: String,
+    /// The git branch of that directory, or the commit; empty outside of a repository.
+    pub branch: String,
     /// Whether the program is an agent that can be given a prompt; `None` until its host has said so.
     pub agent: Option<bool>,
     /// The program and its arguments.
@@ -54,6 +56,7 @@ pub struct SessionRow {
 
 impl SessionRow {
     /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead, `age` how long ago one was.
+    /// The branch is not in the status: see [`SessionRow::on_branch`].
     #[must_use]
     pub fn of(
         name: &SessionName,
@@ -76,6 +79,7 @@ impl SessionRow {
             restarts: status.restarts,
             clients: status.clients.len(),
             dir: below_home(&clean(&status.dir), home),
+            branch: String::new(),
             agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
             command: clean(&shell_line(&status.command)),
             about: clean(&status.about().unwrap_or_default()),
@@ -84,13 +88,27 @@ impl SessionRow {
         }
     }
 
+    /// The same with the git branch of its directory.
+    #[must_use]
+    pub fn on_branch(self, branch: Option<&str>) -> SessionRow {
+        SessionRow { branch: clean(branch.unwrap_or_default()), ..self }
+    }
+
     /// Whether a filter lets it through: any part of what its line shows, whatever the case.
     #[must_use]
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
-        [self.name.as_str(), &self.state_words, &self.dir, &self.command, &self.about, &self.labels]
-            .iter()
-            .any(|text| text.to_lowercase().contains(&filter))
+        [
+            self.name.as_str(),
+            &self.state_words,
+            &self.dir,
+            &self.branch,
+            &self.command,
+            &self.about,
+            &self.labels,
+        ]
+        .iter()
+        .any(|text| text.to_lowercase().contains(&filter))
     }
 }
 

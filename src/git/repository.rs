@@ -16,6 +16,9 @@ use crate::sys::safe_file;
 /// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths are at most 4 KiB.
 const LINK_CAP: u64 = 8 << 10;
 
+/// Digits of a commit that is shown.
+const SHORT_ID: usize = 7;
+
 /// A work tree and its repository. All paths are absolute.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Repository {
@@ -76,11 +79,21 @@ impl Repository {
         is_one.then(|| Self { top: top.to_owned(), own, common })
     }
 
-    /// The branch that is checked out, if one is.
+    /// The branch that is checked out, if one is and `HEAD` names it.
     pub(super) fn branch(&self) -> Option<String> {
         let head = read_small(&self.own.join("HEAD")).ok()?;
         let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end();
-        Some(String::from_utf8_lossy(name).into_owned()).filter(|name| !name.is_empty())
+        let name = String::from_utf8_lossy(name).into_owned();
+        // A repository with reftable has its branches elsewhere.
+        Some(name).filter(|name| !matches!(name.as_str(), "" | ".invalid"))
+    }
+
+    /// The commit that is checked out without a branch, in its first digits.
+    pub(super) fn detached_at(&self) -> Option<String> {
+        let head = read_small(&self.own.join("HEAD")).ok()?;
+        let id = std::str::from_utf8(head.trim_ascii_end()).ok()?;
+        let is_one = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_one.then(|| id[..SHORT_ID].to_owned())
     }
 
     /// Whether this is one of several work trees of its repository, and not the first.
@@ -145,6 +158,15 @@ mod tests {
         assert_eq!(found, Repository { top: base.join("proj"), own: git.clone(), common: git.clone() });
         assert_eq!(found.branch().as_deref(), Some("main"));
         assert!(!found.is_linked() && found.foreign_part().is_none());
+        let head = |text: &str| {
+            fs::write(git.join("HEAD"), text).unwrap();
+            (found.branch(), found.detached_at())
+        };
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(head(&format!("{id}\n")), (None, Some("0123456".to_owned())));
+        for unknown in ["ref: refs/heads/.invalid\n", "ref: refs/heads/\n", "ref: HEAD\n", "0123456\n", ""] {
+            assert_eq!(head(unknown), (None, None), "{unknown:?}");
+        }
         // A linked worktree.
         let own = git.join("worktrees/w");
         fs::create_dir_all(&own).unwrap();
