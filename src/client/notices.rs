@@ -51,7 +51,7 @@ impl NoticeList {
         }
     }
 
-    /// The notices as lines, oldest first, less what `said` says anyway. `session` is for the hint where
+    /// The notices as lines, oldest first, less what `said` tells anyway. `session` is for the hint where
     /// there were more.
     #[must_use]
     pub fn lines(&self, session: &str, said: Option<&str>) -> Vec<String> {
@@ -59,13 +59,24 @@ impl NoticeList {
             0 => None,
             n => Some(format!("{n} earlier notices are in `hopty log {session}`")),
         };
-        let new = self.last.iter().filter(|(_, text)| said.is_none_or(|said| !said.contains(text.as_str())));
+        let new = self.last.iter().filter(|(_, text)| said.is_none_or(|said| !tells(said, text)));
         let told = new.map(|(at, text)| {
             let ms = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
             format!("{}: {text}", ago(ms))
         });
         more.into_iter().chain(told).collect()
     }
+}
+
+/// Whether the last words of a session tell what a notice told: in the same words, or about the same Ctrl+C
+/// and the handoff that waits after it.
+fn tells(said: &str, notice: &str) -> bool {
+    let ctrl_c = "you pressed Ctrl+C";
+    let handoff = notice.split_whitespace().find(|word| word.starts_with("HO-"));
+    let same_end = notice.contains(ctrl_c)
+        && said.to_lowercase().starts_with(&ctrl_c.to_lowercase())
+        && handoff.is_some_and(|id| said.contains(id.trim_end_matches(['.', ',', ';', ':'])));
+    said.contains(notice) || same_end
 }
 
 #[cfg(test)]
@@ -83,6 +94,19 @@ mod tests {
         let lines = notices.lines("proj", Some("notice 7 and more"));
         assert_eq!(lines[0], "2 earlier notices are in `hopty log proj`");
         assert_eq!(lines[1..], [3, 4, 5, 6].map(|n| format!("just now: notice {n}")));
+    }
+
+    #[test]
+    fn a_hand_over_that_ctrl_c_broke_off_is_told_once() {
+        let notice = "The delivery of handoff HO-7 failed: you pressed Ctrl+C. The handoff stays active.";
+        let said = |handoff: &str| {
+            format!("You pressed Ctrl+C, and the program ended. Handoff {handoff} is waiting.")
+        };
+        assert!(tells(&said("HO-7"), notice));
+        assert!(!tells(&said("HO-8"), notice), "another hand-over");
+        assert!(!tells("The program ended. Handoff HO-7 is waiting.", notice), "much later");
+        let late = notice.replace("you pressed Ctrl+C", "Claude did not take the prompt");
+        assert!(!tells(&said("HO-7"), &late), "the reason is told nowhere else");
     }
 
     #[test]

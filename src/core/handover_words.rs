@@ -14,6 +14,7 @@ pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
         Some(HandoverWhen::Now) => format!("now ({why})"),
         Some(HandoverWhen::Tools) => format!("after the current tool calls ({why})"),
         Some(HandoverWhen::Turn) => format!("at the end of this turn ({why})"),
+        Some(HandoverWhen::NextTurn) => format!("at the end of your next turn ({why})"),
         Some(HandoverWhen::Prompt) => match &at {
             Some(at) => format!("with your next prompt, or in {at} without a key press ({why})"),
             None => {
@@ -69,6 +70,7 @@ mod tests {
                 "with your next prompt, or after a tool call if this turn goes on (context 84 %, level handoff 80 %)",
             ),
             ("turn", soon(), "at the end of this turn (context 84 %, level handoff 80 %)"),
+            ("next_turn", Value::Null, "at the end of your next turn (context 84 %, level handoff 80 %)"),
             ("snoozed", soon(), "not yet, at the earliest in 4 min (context 84 %, level handoff 80 %)"),
             ("asked", Value::Null, "hopty asks you first (context 84 %, level handoff 80 %)"),
             ("off", Value::Null, "off: context 84 %, level handoff 80 %"),

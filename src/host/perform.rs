@@ -79,6 +79,10 @@ impl Host {
             }
             Action::KeepHandoffs { until } => self.jobs.keep_handoffs(self.session.channel.clone(), until),
             Action::Suspend => self.on_terminals(Terminals::suspend_leader),
+            // The question of mode `ask`, and that the next prompt hands over.
+            Action::Notice { about: DecisionKind::LevelCrossed | DecisionKind::RestartWaits, text } => {
+                self.notice_of_wait(&text);
+            }
             Action::Notice { about, text } => self.notice(about, &text),
             Action::Reply { id, with } => self.reply(id, &with),
             Action::Decide { decision } => self.decided(&decision),

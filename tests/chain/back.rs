@@ -207,6 +207,11 @@ pub fn a_hand_over_that_ctrl_c_breaks_off_names_the_old_conversation(kind: Kind)
         term.wait_exit();
         term.wait_text(&format!("`hopty --resume {first}`"));
     }
+    let end = world.decisions().into_iter().next_back().unwrap();
+    if end["cause"] == "user_interrupt" {
+        let shown = String::from_utf8_lossy(&term.bytes()).into_owned();
+        assert_eq!(shown.matches(&format!("--resume {first}")).count(), 1, "it is told once: {shown}");
+    }
     let told = format!("to resume the old conversation: `hopty --resume {first}`");
     assert!(
         world.decisions().iter().any(|decision| text_of(decision, "sentence").contains(&told)),

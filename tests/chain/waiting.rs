@@ -93,6 +93,38 @@ pub fn the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation(ki
     world.leave(term);
 }
 
+/// Only the real one has a status line.
+#[test]
+fn with_the_segment_nothing_else_says_that_the_next_prompt_hands_over() {
+    let Some(mut world) = world(Kind::Real, "5m") else { return };
+    world.set("HOPTY_TERMINAL_SEGMENT", "true");
+    let (term, _) = asked(&world);
+    term.wait_text("84 % · hands over with your next prompt");
+    let shown = term.lines().join("\n");
+    assert!(!shown.contains(" says: ") && !shown.contains("notice"), "{shown}");
+    world.leave(term);
+}
+
+/// Only the real one has a status line, which does not speak of a turn that Ctrl+C has ended.
+#[test]
+fn after_ctrl_c_the_segment_speaks_of_the_next_turn() {
+    let script =
+        Script::each(|_, _| ScriptedReply::bash("for i in $(seq 60); do sleep 1; done").filling(168_000));
+    let Some(mut world) = World::new(Kind::Real, script) else { return };
+    world.set("HOPTY_TERMINAL_SEGMENT", "true");
+    world.set("HOPTY_RESTART_WAIT_FOR_PERSON", "5m");
+    let term = world.start(&[]);
+    submit(&term, GOAL);
+    world.wait_decision("restart.requested", 1);
+    term.wait_text("84 % · hands over");
+    term.send("\x03");
+    world.wait_decision("restart.cancelled", 1);
+    world.wait_state("idle");
+    term.wait_text("84 % · hands over after your next turn");
+    assert_eq!(next(&world).0, "next_turn");
+    world.leave(term);
+}
+
 pub fn a_long_prompt_arrives_as_it_was_written(kind: Kind) {
     let Some(world) = world(kind, "5m") else { return };
     let (term, old) = asked(&world);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::level_watch::threshold_words;
 use super::phase::{Phase, RestartRequest, StopFor};
 use super::question::HandoverQuestion;
+use super::state::SessionState;
 use super::{Agent, Supervisor, Turn};
 use crate::core::config::RestartMode;
 use crate::core::context::Level;
@@ -20,6 +21,8 @@ pub enum HandoverWhen {
     Tools,
     /// At the end of this turn.
     Turn,
+    /// At the end of the turn that the next prompt begins.
+    NextTurn,
     /// With the person's next prompt, or at `at` without one.
     Prompt,
     /// After a person has agreed.
@@ -132,8 +135,10 @@ impl Supervisor {
             return off(&reason);
         }
         if self.conversation.usage.rearm_at_stop {
+            // Of a turn that Ctrl+C ended no hook tells.
+            let rests = self.state().state == SessionState::Idle;
             return NextHandover {
-                when: HandoverWhen::Turn,
+                when: if rests { HandoverWhen::NextTurn } else { HandoverWhen::Turn },
                 why: self.conversation.usage.with_level(&self.policy),
                 at: None,
             };

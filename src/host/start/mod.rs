@@ -322,7 +322,8 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
                 .map(|_| host.session.paths.state.to_string_lossy().into_owned());
             // Claude draws over the messages at once, so they are kept among the notices.
             let messages = std::mem::take(&mut host.session.launch.messages);
-            host.terminals.keep_notices(host.clock.now(), messages.iter().chain(&notices));
+            host.terminals
+                .keep_notices(host.clock.now(), messages.iter().chain(&notices).map(String::as_str));
             tell(&socket, &StartReport::Up { name: host.session.name().clone(), told: notices, state });
             if !detached && let Some(id) = host.control.admit_launcher(socket, host.clock.now()) {
                 host.terminals.expect(id);

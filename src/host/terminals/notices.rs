@@ -104,7 +104,7 @@ impl Terminals {
     }
 
     /// Keeps what a person was told elsewhere, for the page.
-    pub fn keep_notices<'text>(&mut self, now: Stamp, texts: impl Iterator<Item = &'text String>) {
+    pub fn keep_notices<'text>(&mut self, now: Stamp, texts: impl Iterator<Item = &'text str>) {
         texts.for_each(|text| self.notices.keep(now, text, false));
     }
 

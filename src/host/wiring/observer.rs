@@ -303,7 +303,7 @@ impl Host {
         let event = call.call.hook.event;
         let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
         let stdout = match with {
-            HookAnswer::Message { .. } if self.segment_asks() => String::new(),
+            HookAnswer::Message { .. } if self.segment_tells_wait() => String::new(),
             _ => pending.unwrap_or_else(|| {
                 hooks::stdout(event, with, self.jobs.brief.as_ref().map(|brief| &*brief.text))
             }),
@@ -311,12 +311,12 @@ impl Host {
         self.answer((call.connection, call.request), Ok(HookReply::text(stdout)));
     }
 
-    /// Whether the segment puts the question of mode `ask`. Claude would show it once more, as the words of a
-    /// hook.
-    fn segment_asks(&self) -> bool {
+    /// Whether the segment puts the question of mode `ask`, or says that the next prompt hands over. Claude
+    /// would show it once more, as the words of a hook.
+    pub(super) fn segment_tells_wait(&self) -> bool {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
-        let asks = next.is_some_and(|next| next.when == HandoverWhen::Asked);
-        asks && self.session.launch.config.terminal.segment && self.observer.has_status_line()
+        let tells = next.is_some_and(|next| matches!(next.when, HandoverWhen::Asked | HandoverWhen::Prompt));
+        tells && self.session.launch.config.terminal.segment && self.observer.has_status_line()
     }
 }
 

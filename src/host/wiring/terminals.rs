@@ -97,6 +97,14 @@ impl Host {
         self.on_terminals(|terminals, scene| terminals.notice(about, text, scene));
         self.segment_may_differ();
     }
+    /// The same of what waits now: where the segment tells it as long as it waits, it is told nowhere else,
+    /// and a terminal that is free again has no use for it.
+    pub(in crate::host) fn notice_of_wait(&mut self, text: &str) {
+        if !self.segment_tells_wait() {
+            self.terminals.keep_notices(self.clock.now(), std::iter::once(text));
+        }
+        self.segment_may_differ();
+    }
 }
 
 /// What is typed.

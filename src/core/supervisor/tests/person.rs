@@ -307,6 +307,11 @@ fn what_comes_next_is_said() {
     assert_eq!(s.next(), HandoverWhen::Tools);
     s.call(HookEvent::PostToolBatch);
     assert_eq!(s.next(), HandoverWhen::Now);
+    s.ctrl_c();
+    assert_eq!(s.next(), HandoverWhen::Turn);
+    s.status(AgentStatus::Idle);
+    s.pass(60_000);
+    assert_eq!(s.next(), HandoverWhen::NextTurn, "no turn runs");
     let mut manual = talking();
     manual.config.restart.mode = RestartMode::Manual;
     assert_eq!(Session::idle(manual).next(), HandoverWhen::Off);
