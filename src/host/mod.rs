@@ -273,7 +273,10 @@ impl Host {
             let loaded = self.jobs.load_handoff(id.as_deref(), conversation, place, &mut self.compat)?;
             (handoff, notices) = (Some(loaded.id), loaded.notices);
         }
-        self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff });
+        let own = &self.session.own;
+        // Nothing is said yet, and no hook has to come first to tell.
+        let fresh = agent == Agent::Claude && !own.picks_conversation && own.prompt.is_none();
+        self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff, fresh });
         self.events.extend(self.session.launch.offers.limited.clone().map(|what| Event::Limited { what }));
         Ok(notices)
     }

@@ -25,8 +25,8 @@ pub(super) struct ConversationState {
     pub(super) id: Option<ConversationId>,
     /// A prompt was submitted in it, so it can be resumed.
     pub(super) spoken: bool,
-    /// It began without content: hopty began it, or SessionStart says so. Until that hook, a conversation may
-    /// be one that is resumed. Not known under rules before [`SKIPS_SINCE`].
+    /// It began without content: hopty or a person who resumed nothing began it, or SessionStart says so.
+    /// Not known under rules before [`SKIPS_SINCE`].
     pub(super) began_empty: bool,
     #[serde(flatten)]
     pub(super) usage: LevelWatch,

@@ -168,6 +168,9 @@ pub enum Event {
         next: ConversationId,
         /// A pending handoff to start from (`--handoff`).
         handoff: Option<HandoffId>,
+        /// The person's arguments have no prompt and go on with no conversation.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fresh: bool,
     },
     /// exec succeeded.
     Started {

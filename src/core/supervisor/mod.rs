@@ -227,7 +227,10 @@ impl Supervisor {
 
     fn take(&mut self, step: &mut EventStep<'_>, event: &Event) {
         match event {
-            Event::Start { conversation, next, handoff } => {
+            Event::Start { conversation, next, handoff, fresh } => {
+                if *fresh {
+                    self.conversation.begin_empty(&self.policy);
+                }
                 self.start(step, conversation.clone(), next.clone(), handoff.clone());
             }
             Event::Started { run, pid, next } => self.started(step, *run, *pid, next.clone()),

@@ -287,6 +287,7 @@ impl World {
             conversation: claude.then(|| conversation(1)),
             next: self.new_conversation(),
             handoff: pending,
+            fresh: dice.with.is_multiple_of(2),
         }
     }
 

@@ -246,11 +246,31 @@ fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
     assert!(cleared.restart(Asker::Person).ends_with(stops), "{:?}", cleared.sup.phase());
 }
 
+/// The arguments tell that nothing was said, before any hook does.
+#[test]
+fn before_the_first_hook_a_fresh_claude_is_replaced_without_a_handoff() {
+    let mut s = Session::started_with(claude(), true);
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    s.after(60_000);
+    let words = s.restart(Asker::Person);
+    assert!(words.ends_with("handoff.skipped, collect, SIGTERM Child, stop.sent"), "{words}");
+    let mut s = Session::started_with(claude(), true);
+    assert!(s.restart_now(Asker::Person).contains("handoff.skipped"));
+    // What is said later counts.
+    let mut s = Session::started_with(claude(), true);
+    s.boot(StartSource::Startup);
+    s.prompt(PromptOf::Person);
+    s.call(HookEvent::Stop);
+    s.after(60_000);
+    assert!(s.restart(Asker::Person).ends_with("hold keys, save"));
+}
+
 #[test]
 fn whatever_was_said_is_handed_over() {
     let mut resumed = Session::started(claude());
     resumed.boot(StartSource::Resume);
-    // The sessions file is earlier than the hook that says that it is resumed.
+    // With arguments that resume a conversation, or have a prompt.
     let mut early = Session::started(claude());
     early.status(AgentStatus::Idle);
     early.screen(PromptBox::Empty);

@@ -137,6 +137,7 @@ fn a_session_that_begins_from_a_handoff_delivers_it() {
         conversation: Some(conversation(1)),
         next: conversation(2),
         handoff: Some(handoff(7)),
+        fresh: true,
     };
     s.expect(start, "session.started, spawn 1 First");
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started, hold keys");

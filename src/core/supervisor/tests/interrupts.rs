@@ -42,6 +42,7 @@ fn session_in(row: ExitRow) -> Session {
                 conversation: Some(conversation(1)),
                 next: conversation(2),
                 handoff: None,
+                fresh: false,
             });
             s
         }

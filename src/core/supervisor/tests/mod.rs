@@ -171,12 +171,18 @@ impl Session {
 
     /// A session that was started, before anything else happened.
     pub fn started(policy: Policy) -> Self {
+        Session::started_with(policy, false)
+    }
+
+    /// The same; `fresh`: with arguments that resume nothing and have no prompt.
+    pub fn started_with(policy: Policy, fresh: bool) -> Self {
         let mut s = Session::new(policy);
         let claude = s.sup.policy().agent == Agent::Claude;
         s.feed(Event::Start {
             conversation: claude.then(|| conversation(1)),
             next: conversation(2),
             handoff: None,
+            fresh,
         });
         s.exec();
         s
