@@ -344,6 +344,7 @@ fn both_versions_are_told_where_both_are() {
         let mut lines = said.lines();
         assert_eq!(lines.next(), Some(hopty), "{args:?}");
         assert!(lines.next().is_some_and(|line| line.starts_with("Claude Code: ")), "{args:?}: {said}");
+        assert!(!said.contains("Claude Code: Claude Code"), "{args:?}: {said}");
     }
     for args in [&["--help"][..], &["-h"], &["help"]] {
         assert!(stdout(args).contains("\nVerbs:\n"), "{args:?}");

@@ -64,7 +64,8 @@ pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
 }
 
 fn no_claude(failed: &Failed) -> std::io::Result<()> {
-    say_wrapped(format_args!("Claude Code: {}", failed.cause()))?;
+    let cause = failed.cause();
+    say_wrapped(format_args!("Claude Code: {}", cause.strip_prefix("Claude Code is ").unwrap_or(cause)))?;
     note(format_args!("hint: {}", failed.help()));
     Ok(())
 }
