@@ -46,6 +46,12 @@ const FOREIGN: &[(&str, &str)] = &[
     ("cost", "usage"),
     ("stats", "usage"),
     ("history", "conversations ls"),
+    ("search", "conversations search"),
+    ("snooze", "handoff snooze"),
+    ("dismiss", "handoff dismiss"),
+    ("load", "handoff load"),
+    ("handover", "restart"),
+    ("hand-over", "restart"),
     ("archive", "conversations archive"),
     ("export", "conversations export"),
     ("import", "conversations import"),
@@ -121,6 +127,7 @@ mod tests {
             ("new", "hopty"),
             ("resume", "hopty --resume"),
             ("archive", "hopty conversations archive"),
+            ("snooze", "hopty handoff snooze"),
             ("export", "hopty conversations export"),
         ] {
             assert_eq!(meant(word).as_deref(), Some(instead), "{word}");

@@ -13,6 +13,7 @@ use super::paint::{Palette, bold, dim, visible, wrap};
 use super::proof::Facts;
 use super::{DemoEvent, Who, plain_output};
 use crate::core::handoff::text::thousands;
+use crate::core::word_wrap::wrap_words;
 use crate::sys::fd::is_terminal;
 use crate::tty::raw;
 
@@ -203,9 +204,9 @@ impl Page<'_> {
             ),
         );
         for line in self.facts.brief.lines().take(EXCERPT) {
-            // A long line goes over several rows, as everywhere.
-            let line = visible(line);
-            let _ = writeln!(out, "  {}", self.form.paint(format!("| {line}").trim_end(), 6));
+            for row in wrap_words(&visible(line), 0, self.form.width.saturating_sub(5)).split('\n') {
+                let _ = writeln!(out, "  {}", self.form.paint(format!("| {row}").trim_end(), 6));
+            }
         }
         out.push('\n');
     }
@@ -368,8 +369,8 @@ mod tests {
             let mut page = page(&facts, &entries, None);
             page.form.width = width;
             let text = page.whole();
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
             let own = text.lines().filter(|line| !line.starts_with("  | "));
-            assert!(own.clone().all(|line| line.chars().count() <= width), "{width}:\n{text}");
             let words: Vec<&str> = own.flat_map(str::split_whitespace).collect();
             for word in ["arguments", "checked", "conversation", "(with", "status"] {
                 assert!(
