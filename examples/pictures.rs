@@ -139,7 +139,7 @@ fn demo(hopty: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(std::fs::write(to, film.svg)?)
 }
 
-/// The dashboard with its sessions as soon as each is in the state that the picture is about.
+/// The dashboard with its sessions, as soon as each is in the state that the picture is about.
 fn dash(hopty: &Path, to: &Path) -> anyhow::Result<()> {
     let root = tempfile::Builder::new().prefix("hopty-").tempdir()?;
     let (home, mut env) = world(root.path())?;
@@ -149,11 +149,14 @@ fn dash(hopty: &Path, to: &Path) -> anyhow::Result<()> {
             // An answer that needs no permission comes first: while the question stands, the transcript does
             // not have the one that asks.
             if steps == 1 {
-                let input = serde_json::json!({"file_path": "test.sh"});
+                let input = serde_json::json!({"file_path": "stage_5.toml"});
                 return ScriptedReply::tool("Read", input).saying("Which stages pass?").filling(94_000);
             }
-            return ScriptedReply::bash("sh ./test.sh 5")
-                .saying("Four of the six stages pass; stage 5 is next.")
+            // The question of an edit shows no path of this machine.
+            let input = serde_json::json!({"file_path": "stage_5.toml", "old_string": "pressure_bar = 40",
+                "new_string": "pressure_bar = 55"});
+            return ScriptedReply::tool("Edit", input)
+                .saying("Four of the six stages pass; stage 5 needs more pressure.")
                 .filling(96_000);
         }
         if request.contains(SESSIONS[1].1) {
