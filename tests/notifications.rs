@@ -405,6 +405,34 @@ fn the_desktop_is_told() {
     world.assert_nothing_left();
 }
 
+/// A repository may bring a `notify-send` along, and a person's `PATH` may lead there. Then there is none, which
+/// is logged once, and `hopty check` says what to do.
+#[test]
+fn no_program_of_a_project_shows_a_notification() {
+    let mut world = world(Kind::StandIn, makes_a_file(), "0s").unwrap();
+    let ran = world.home.join("ran");
+    with_desktop(&mut world, &format!("#!/bin/sh\necho ran >> '{}'\n", ran.display()));
+    let theirs = world.project.join("bin");
+    std::fs::rename(world.root.path().join("bin"), &theirs).unwrap();
+    // What else is in these directories may be a `notify-send` of the machine's.
+    let tools = world.root.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    for tool in ["sh", "cat"] {
+        std::os::unix::fs::symlink(format!("/bin/{tool}"), tools.join(tool)).unwrap();
+    }
+    world.set("PATH", &format!("{}:{}:bin", theirs.display(), tools.display()));
+    world.set("HOPTY_NOTIFY_COMMAND", "");
+    twice_blocked(&world);
+    let missing = "notify-send is not installed, so `notify.desktop` shows nothing";
+    wait_for("the complaint", || complaints(&world).iter().any(|line| line.contains(missing)).then_some(()));
+    let found = String::from_utf8(world.hopty(&["check"]).stdout).unwrap();
+    assert!(found.contains(missing) && found.contains("libnotify-bin"), "{found}");
+    world.ask(&["stop", "proj"]);
+    assert_eq!(complaints(&world).len(), 1, "{:?}", complaints(&world));
+    assert!(!ran.exists(), "nothing of the repository ran");
+    world.assert_nothing_left();
+}
+
 /// A command that is missing, one that fails and a desktop without its service cost a line each, however
 /// often they are needed.
 #[test]

@@ -26,6 +26,7 @@ use crate::core::ids::Channel;
 use crate::fs::archive::ArchiveStore;
 use crate::fs::paths::Paths;
 use crate::fs::{free_space, registry, session};
+use crate::sys::program_search::programs_outside_of;
 use crate::tty::raw;
 
 /// How long Claude gets to say its version where no file tells it.
@@ -107,7 +108,9 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     found.extend([archive(&paths, &resolved.config), hosts(&paths)]);
     found.extend(terminal());
     found.extend(tmux());
-    found.extend([git(), environment()]);
+    found.push(git());
+    found.extend(resolved.config.notify.desktop.then(desktop));
+    found.push(environment());
     if as_json {
         say(format_args!("{}", Value::from_iter(found.iter().map(object))))?;
     } else {
@@ -387,6 +390,23 @@ fn git() -> Finding {
             "install git 2.32 or later: a handoff then has branch, status and changes",
         ),
     }
+}
+
+/// What `notify.desktop` runs, and the bus that it needs.
+fn desktop() -> Finding {
+    let (about, search) = ("desktop", std::env::var_os("PATH").unwrap_or_default());
+    let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let Some(program) = programs_outside_of(&project, &search, "notify-send").next() else {
+        let fix = "install it (package libnotify-bin on Debian and Ubuntu, libnotify elsewhere), or set \
+                   `notify.terminal` or `notify.command`";
+        return note(about, "notify-send is not installed, so `notify.desktop` shows nothing", fix);
+    };
+    let socket = std::env::var_os("XDG_RUNTIME_DIR").map(|dir| Path::new(&dir).join("bus"));
+    if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some() || socket.is_some_and(|bus| bus.exists()) {
+        return good(about, program.display().to_string());
+    }
+    let fix = "`notify.terminal` and `notify.command` work without one, also over SSH";
+    note(about, "there is no session bus here, so `notify.desktop` shows nothing", fix)
 }
 
 /// What of this environment a Claude under hopty does not get, and what it gets besides.

@@ -1,7 +1,6 @@
 //! Which program is git.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -9,6 +8,7 @@ use std::time::Instant;
 use super::run::{KillReason, run};
 use super::sandbox;
 use super::state::GitError;
+use crate::sys::program_search::programs_outside_of;
 
 /// The oldest git that is run: the first that can be told not to read the person's configuration
 /// (`GIT_CONFIG_GLOBAL`).
@@ -32,28 +32,14 @@ pub(super) struct GitProgram {
 /// When there is none: why the first one does not do.
 pub(super) fn find(search: &OsStr, project: &Path, until: Instant) -> Result<GitProgram, GitError> {
     let project = project.canonicalize().map_err(GitError::Place)?;
-    let candidates = std::env::split_paths(search).filter(|place| place.is_absolute()).filter_map(|place| {
-        let program = place.join("git");
-        let real = program.canonicalize().ok()?;
-        let meta = real.metadata().ok()?;
-        let is_program = meta.is_file() && meta.permissions().mode() & 0o111 != 0;
-        let is_safe = [place.canonicalize().ok()?, real].iter().all(|path| !is_of_a_project(path, &project));
-        (is_program && is_safe).then_some(program)
-    });
     let mut why = None;
-    for path in candidates {
+    for path in programs_outside_of(&project, search, "git") {
         match check(&path, until) {
             Ok(version) => return Ok(GitProgram { path, version }),
             Err(error) => why = why.or(Some(error)),
         }
     }
     Err(why.unwrap_or(GitError::NoGit))
-}
-
-/// Whether a path lies in `project` or in a work tree. All lie below `/`, which is neither.
-fn is_of_a_project(path: &Path, project: &Path) -> bool {
-    let mut above = path.ancestors().filter(|above| above.parent().is_some());
-    above.any(|above| above == project || above.join(".git").symlink_metadata().is_ok())
 }
 
 /// Its version, when it is new enough.
@@ -88,6 +74,7 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     fn program(place: &Path, script: &str) {

@@ -14,6 +14,7 @@ pub mod poll;
 pub mod private_dir;
 pub mod process;
 pub mod process_activity;
+pub mod program_search;
 pub mod safe_file;
 pub mod signals;
 pub mod worker;

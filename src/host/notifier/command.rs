@@ -11,21 +11,53 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::sys::inherited;
+use crate::sys::program_search::programs_outside_of;
 
 /// How long a command may take.
 const LIMIT: Duration = Duration::from_secs(10);
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(5);
-/// What shows a notification on the desktop.
-const DESKTOP: &str = "notify-send";
+/// What shows a notification on the desktop (ADR 12).
+pub const DESKTOP: &str = "notify-send";
 
 /// What came of a command: nothing, or a sentence.
 pub(super) type NotifyResult = Result<(), String>;
 
+/// What a command runs.
+#[derive(Debug)]
+enum NotifyProgram {
+    /// The person's own command.
+    Shell(Command),
+    /// [`DESKTOP`] with these arguments: from `PATH`, but not from the session's directory.
+    Desktop { args: [String; 4], dir: PathBuf },
+}
+
+impl NotifyProgram {
+    /// Looks it up: a disk may be slow, so not on the loop.
+    fn command(self) -> Result<Command, String> {
+        match self {
+            NotifyProgram::Shell(command) => Ok(command),
+            NotifyProgram::Desktop { args, dir } => {
+                let search = std::env::var_os("PATH").unwrap_or_default();
+                let found = programs_outside_of(&dir, &search, DESKTOP).next();
+                let mut command = Command::new(found.ok_or_else(missing)?);
+                command.args(args).current_dir("/");
+                Ok(command)
+            }
+        }
+    }
+}
+
+fn missing() -> String {
+    format!(
+        "{DESKTOP} is not installed, so `notify.desktop` shows nothing; `hopty check` says what to install"
+    )
+}
+
 /// A command, ready to run on a thread.
 #[derive(Debug)]
 pub(super) struct NotifyJob {
-    command: Command,
+    program: NotifyProgram,
     name: &'static str,
     input: Vec<u8>,
     limit: Duration,
@@ -37,15 +69,14 @@ impl NotifyJob {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]).envs(variables);
         command.current_dir(if dir.is_dir() { dir } else { PathBuf::from("/") });
-        NotifyJob { command, name: "notify.command", input, limit: LIMIT }
+        NotifyJob { program: NotifyProgram::Shell(command), name: "notify.command", input, limit: LIMIT }
     }
 
-    /// The desktop's notification service, by its common command.
-    pub fn desktop(title: &str, text: &str) -> Self {
-        let mut command = Command::new(DESKTOP);
-        // A relative directory of PATH must not be the session's.
-        command.args(["--app-name=hopty", "--", title, text]).current_dir("/");
-        NotifyJob { command, name: DESKTOP, input: Vec::new(), limit: LIMIT }
+    /// The desktop's notification service, by its common command. `dir`: the session's directory.
+    pub fn desktop(title: &str, text: &str, dir: PathBuf) -> Self {
+        let args = ["--app-name=hopty", "--", title, text].map(str::to_owned);
+        let program = NotifyProgram::Desktop { args, dir };
+        NotifyJob { program, name: DESKTOP, input: Vec::new(), limit: LIMIT }
     }
 
     #[cfg(test)]
@@ -55,14 +86,12 @@ impl NotifyJob {
     }
 
     /// Runs it to its end.
-    pub fn run(mut self) -> NotifyResult {
+    pub fn run(self) -> NotifyResult {
         let name = self.name;
-        inherited::pass_on(&mut self.command, None);
-        self.command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = self.command.spawn().map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => format!("{name} is not installed"),
-            _ => format!("cannot run {name}: {e}"),
-        })?;
+        let mut command = self.program.command()?;
+        inherited::pass_on(&mut command, None);
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|e| format!("cannot run {name}: {e}"))?;
         if let Some(mut input) = child.stdin.take() {
             // One that does not read it may still succeed; more than a pipe takes is never written.
             let _ = input.write_all(&self.input);

@@ -103,10 +103,10 @@ impl Notifier {
         let dir = PathBuf::from(&session.dir);
         if !self.config.command.is_empty() {
             let (input, variables) = payload::of(told, at, session);
-            self.submit(NotifyJob::shell(&self.config.command, input, variables, dir));
+            self.submit(NotifyJob::shell(&self.config.command, input, variables, dir.clone()));
         }
         if self.config.desktop {
-            self.submit(NotifyJob::desktop(&title, &told.text));
+            self.submit(NotifyJob::desktop(&title, &told.text, dir));
         }
     }
 
