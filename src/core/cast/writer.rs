@@ -1,5 +1,7 @@
 //! Writes a recording of version 3 as lines.
 
+use std::io::Write;
+
 use base64::prelude::{BASE64_STANDARD, Engine};
 
 use super::{CastEvent, CastEventKind, RAW_COMMENT};
@@ -99,7 +101,7 @@ impl CastWriter {
     }
 
     fn exact(&mut self, at_us: u64, code: char, bytes: &[u8], lines: &mut Vec<u8>) {
-        match std::str::from_utf8(bytes) {
+        match simdutf8::basic::from_utf8(bytes) {
             Ok(text) => self.line(at_us, code, text, lines),
             Err(_) => {
                 self.line(at_us, code, &String::from_utf8_lossy(bytes), lines);
@@ -115,8 +117,8 @@ impl CastWriter {
         let interval = at_us.saturating_sub(self.clock_us);
         self.clock_us = self.clock_us.max(at_us);
         lines.reserve(data.len() + 32);
-        lines
-            .extend_from_slice(format!("[{}.{:06}, ", interval / 1_000_000, interval % 1_000_000).as_bytes());
+        // Writing into memory cannot fail.
+        let _ = write!(lines, "[{}.{:06}, ", interval / 1_000_000, interval % 1_000_000);
         quote(code.encode_utf8(&mut [0; 4]), lines);
         lines.extend_from_slice(b", ");
         quote(data, lines);
@@ -140,41 +142,93 @@ fn unfinished(bytes: &[u8]) -> usize {
 
 /// Appends a text as a JSON string.
 fn quote(text: &str, lines: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let bytes = text.as_bytes();
     lines.push(b'"');
-    // What stands from here on is not copied yet.
-    let mut copied = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let block = &bytes[at..bytes.len().min(at + BLOCK)];
-        // Without a branch for each byte, the compiler compares a block at once. Most output is plain text.
-        if block.iter().fold(false, |any, byte| any | is_escaped(*byte)) {
-            for (offset, byte) in block.iter().copied().enumerate().filter(|(_, byte)| is_escaped(*byte)) {
-                lines.extend_from_slice(&bytes[copied..at + offset]);
-                copied = at + offset + 1;
-                match byte {
-                    b'"' | b'\\' => lines.extend_from_slice(&[b'\\', byte]),
-                    b'\n' => lines.extend_from_slice(b"\\n"),
-                    b'\r' => lines.extend_from_slice(b"\\r"),
-                    b'\t' => lines.extend_from_slice(b"\\t"),
-                    _ => {
-                        let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-                        lines.extend_from_slice(b"\\u00");
-                        lines.extend_from_slice(&digits);
-                    }
-                }
+    let mut quoted = [0; ESCAPE_MAX * PIECE + WORD];
+    for mut piece in text.as_bytes().chunks(PIECE) {
+        let mut len = 0;
+        // A whole word is copied, and what must be escaped in it is then written over. Terminal output has a
+        // control character every few bytes: copies of runs between them would cost more.
+        while let Some(word) = piece.first_chunk::<WORD>() {
+            quoted[len..len + WORD].copy_from_slice(word);
+            let marks = escaped_in(u64::from_le_bytes(*word));
+            if marks == 0 {
+                (piece, len) = (&piece[WORD..], len + WORD);
+                continue;
+            }
+            let plain = (marks.trailing_zeros() / 8) as usize;
+            let (escape, escape_len) = escape(word[plain]);
+            quoted[len + plain..len + plain + WORD].copy_from_slice(&escape);
+            (piece, len) = (&piece[plain + 1..], len + plain + escape_len);
+        }
+        lines.extend_from_slice(&quoted[..len]);
+        for byte in piece {
+            if escaped_in(u64::from(*byte) | PLAIN_REST) == 0 {
+                lines.push(*byte);
+            } else {
+                let (escape, escape_len) = escape(*byte);
+                lines.extend_from_slice(&escape[..escape_len]);
             }
         }
-        at += block.len();
     }
-    lines.extend_from_slice(&bytes[copied..]);
     lines.push(b'"');
 }
 
 /// How many bytes are looked at together.
-const BLOCK: usize = 32;
+const WORD: usize = size_of::<u64>();
+/// How many bytes are quoted before they are appended to the lines.
+const PIECE: usize = 512;
+/// The longest escape, in bytes.
+const ESCAPE_MAX: usize = 6;
+/// A 1 in every byte of a word.
+const ONES: u64 = u64::from_le_bytes([1; WORD]);
+/// A word of blanks whose lowest byte is zero.
+const PLAIN_REST: u64 = ONES * 0x20 - 0x20;
 
-fn is_escaped(byte: u8) -> bool {
-    (byte < b' ') | (byte == b'"') | (byte == b'\\') | (byte == 0x7f)
+/// The highest bit of every byte of a word that a JSON string must escape: control characters, quotes and
+/// backslashes.
+fn escaped_in(word: u64) -> u64 {
+    const HIGH: u64 = ONES * 0x80;
+    // Sums of 7 bits: no byte carries into the next.
+    let low = word & !HIGH;
+    let is_printable = low + ONES * (0x80 - 0x20);
+    let is_no_quote = (low ^ (ONES * b'"' as u64)) + ONES * 0x7f;
+    let is_no_backslash = (low ^ (ONES * b'\\' as u64)) + ONES * 0x7f;
+    let is_delete = low + ONES;
+    (!(is_printable & is_no_quote & is_no_backslash) | is_delete) & !word & HIGH
+}
+
+/// The escape of a byte, and its length.
+fn escape(byte: u8) -> ([u8; WORD], usize) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        _ => {
+            let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+            return ([b'\\', b'u', b'0', b'0', digits[0], digits[1], 0, 0], ESCAPE_MAX);
+        }
+    };
+    ([b'\\', letter, 0, 0, 0, 0, 0, 0], 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_the_bytes_that_json_escapes_are_marked_in_every_place_of_a_word() {
+        for byte in 0..=u8::MAX {
+            let wanted = byte < b' ' || matches!(byte, b'"' | b'\\' | 0x7f);
+            for (place, others) in
+                (0..WORD).flat_map(|place| [0, b'!', 0x7f, 0x80, 0xff].map(|all| (place, all)))
+            {
+                let mut word = [others; WORD];
+                word[place] = byte;
+                let marks = escaped_in(u64::from_le_bytes(word)).to_le_bytes();
+                assert_eq!(marks[place], u8::from(wanted) << 7, "{byte:#x} in {word:x?}");
+            }
+        }
+    }
 }

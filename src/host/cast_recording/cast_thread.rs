@@ -16,11 +16,14 @@ use crate::sys::clock::Clock;
 
 /// How long output is collected before it is written: what a host that is killed loses.
 const BATCH: Duration = Duration::from_millis(20);
-/// Output that is written without waiting any longer, in bytes: in a flood, half of what comes in [`BATCH`].
-/// Each batch wakes the thread, which costs the loop more than the copy does.
-const BATCH_BYTES: usize = 1 << 20;
 /// The longest output of an event, in bytes.
 const EVENT_BYTES: usize = 1 << 16;
+/// Lines that are written without encoding more, in bytes: they are still in the processor's cache.
+const WRITE_BYTES: usize = 1 << 17;
+/// What each buffer keeps when nothing has happened for [`KEPT`], in bytes.
+const KEPT_BYTES: usize = 1 << 16;
+/// How long the memory of a flood is kept: to return it and to get it again costs more than to write into it.
+const KEPT: Duration = Duration::from_secs(1);
 /// The most bytes that wait for the disk; with more, the recording ends.
 const WAITING_MAX: usize = 64 << 20;
 
@@ -35,10 +38,102 @@ pub(super) struct CastEnd {
     pub is_full: bool,
 }
 
+/// Events in the order in which they came.
+#[derive(Debug, Default)]
+struct CastBatch {
+    events: Vec<BatchEvent>,
+    /// The output of all of them.
+    output: Vec<u8>,
+    /// Bytes that were typed.
+    input: usize,
+}
+
+#[derive(Debug)]
+struct BatchEvent {
+    at_us: u64,
+    kind: BatchEventKind,
+}
+
+#[derive(Debug)]
+enum BatchEventKind {
+    /// So many bytes of [`CastBatch::output`], behind those of the event before.
+    Output(usize),
+    Other(CastEventKind),
+}
+
+impl CastBatch {
+    /// Adds output to the last event, or as another.
+    fn add_output(&mut self, at_us: u64, bytes: &[u8]) {
+        self.output.extend_from_slice(bytes);
+        match self.events.last_mut() {
+            Some(BatchEvent { at_us: since, kind: BatchEventKind::Output(len) })
+                if *len + bytes.len() <= EVENT_BYTES
+                    && at_us.saturating_sub(*since) < BATCH.as_micros() as u64 =>
+            {
+                *len += bytes.len();
+            }
+            _ => self.events.push(BatchEvent { at_us, kind: BatchEventKind::Output(bytes.len()) }),
+        }
+    }
+
+    /// Adds an event that is no output.
+    fn add(&mut self, at_us: u64, kind: CastEventKind) {
+        if let CastEventKind::Input(bytes) = &kind {
+            self.input += bytes.len();
+        }
+        self.events.push(BatchEvent { at_us, kind: BatchEventKind::Other(kind) });
+    }
+
+    /// Bytes of output and input.
+    fn bytes(&self) -> usize {
+        self.output.len() + self.input
+    }
+
+    /// Keeps the memory for the next events.
+    fn clear(&mut self) {
+        self.events.clear();
+        self.output.clear();
+        self.input = 0;
+    }
+
+    /// Encodes and writes the events, which are gone then.
+    fn write(
+        &mut self,
+        writer: &mut CastWriter,
+        lines: &mut Vec<u8>,
+        file: &mut CastFile,
+    ) -> Result<(), CastWriteError> {
+        let mut output = self.output.as_slice();
+        for BatchEvent { at_us, kind } in self.events.drain(..) {
+            match kind {
+                BatchEventKind::Output(len) => {
+                    let bytes = output.split_off(..len).unwrap_or_default();
+                    // What is given at once may be of any length.
+                    for part in bytes.chunks(EVENT_BYTES) {
+                        writer.output(at_us, part, lines);
+                        write_lines(lines, WRITE_BYTES, file)?;
+                    }
+                }
+                BatchEventKind::Other(kind) => writer.event(&CastEvent { at_us, kind }, lines),
+            }
+        }
+        write_lines(lines, 0, file)
+    }
+}
+
+/// Writes the lines if they are at least so many bytes.
+fn write_lines(lines: &mut Vec<u8>, least: usize, file: &mut CastFile) -> Result<(), CastWriteError> {
+    if lines.len() >= least {
+        file.write(lines)?;
+        lines.clear();
+    }
+    Ok(())
+}
+
 #[derive(Debug, Default)]
 struct CastQueue {
-    events: Vec<CastEvent>,
-    /// Bytes of output and input in the events, and in those that are being written.
+    batch: CastBatch,
+    /// Bytes of output and input in the batch, and in the one that is being written.
     waiting: usize,
     /// No more events come.
     closed: bool,
@@ -58,82 +153,52 @@ impl CastShared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a batch; `None` when there is nothing left to write.
-    fn next_batch(&self) -> Option<Vec<CastEvent>> {
-        let mut queue = self.lock();
-        let mut full: Option<Instant> = None;
-        loop {
-            if queue.end.is_some() {
-                return None;
+    /// Waits for events and takes them in exchange for an empty batch. False when there is nothing left to
+    /// write.
+    ///
+    /// From the first event on it waits for a time, whatever comes: in a flood the loop wakes the thread once
+    /// in that time.
+    fn next_batch(&self, batch: &mut CastBatch, lines: &mut Vec<u8>) -> bool {
+        batch.clear();
+        let goes_on = |queue: &mut CastQueue| queue.end.is_none() && !queue.closed;
+        let has_nothing = |queue: &mut CastQueue| queue.batch.events.is_empty() && goes_on(queue);
+        let waited = self.changed.wait_timeout_while(self.lock(), KEPT, has_nothing);
+        let (mut queue, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            for buffer in [&mut queue.batch.output, &mut batch.output, lines] {
+                buffer.shrink_to(KEPT_BYTES);
             }
-            if queue.events.is_empty() {
-                if queue.closed {
-                    return None;
-                }
-                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            }
-            let until = *full.get_or_insert_with(|| Instant::now() + BATCH);
-            let left = until.saturating_duration_since(Instant::now());
-            if queue.closed || queue.waiting >= BATCH_BYTES || left.is_zero() {
-                return Some(std::mem::take(&mut queue.events));
-            }
-            queue = self.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+            queue = self.changed.wait_while(queue, has_nothing).unwrap_or_else(PoisonError::into_inner);
         }
+        let waited = self.changed.wait_timeout_while(queue, BATCH, goes_on);
+        let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut queue.batch, batch);
+        queue.end.is_none() && !batch.events.is_empty()
     }
 
     /// The thread.
     fn write(&self, mut file: CastFile) {
         let mut writer = CastWriter::new();
-        let mut lines = Vec::new();
-        let (mut failure, mut is_full) = (None, false);
-        while failure.is_none() {
-            lines.clear();
-            let batch = self.next_batch();
-            let last = batch.is_none();
-            let mut bytes = 0;
-            for event in batch.into_iter().flatten() {
-                bytes += size(&event.kind);
-                encode(&mut writer, &event, &mut lines);
-            }
-            if last {
-                writer.finish(&mut lines);
-            }
-            let written = file.write(&lines);
-            is_full = matches!(written, Err(CastWriteError::Full(_)));
-            failure = written.err().map(|error| error.to_string());
-            lines.shrink_to(2 * BATCH_BYTES);
+        let (mut batch, mut lines) = (CastBatch::default(), Vec::new());
+        let mut written = Ok(());
+        while written.is_ok() && self.next_batch(&mut batch, &mut lines) {
+            written = batch.write(&mut writer, &mut lines, &mut file);
             let mut queue = self.lock();
-            queue.waiting -= bytes;
+            queue.waiting -= batch.bytes();
             queue.written = file.bytes();
-            if last {
-                break;
-            }
         }
+        if written.is_ok() {
+            writer.finish(&mut lines);
+            written = file.write(&lines);
+        }
+        let is_full = matches!(written, Err(CastWriteError::Full(_)));
+        let failure = written.err().map(|error| error.to_string());
         let mut queue = self.lock();
-        (queue.events, queue.waiting) = (Vec::new(), 0);
+        (queue.batch, queue.waiting) = (CastBatch::default(), 0);
         queue.end.get_or_insert(CastEnd { bytes: file.bytes(), failure, is_full });
         // The file is closed and unlocked before anybody learns of the end.
         drop(file);
         self.changed.notify_all();
-    }
-}
-
-/// Bytes that an event takes in the queue.
-fn size(kind: &CastEventKind) -> usize {
-    match kind {
-        CastEventKind::Output(bytes) | CastEventKind::Input(bytes) => bytes.len(),
-        _ => 0,
-    }
-}
-
-/// The lines of an event, whose output may be of any length.
-fn encode(writer: &mut CastWriter, event: &CastEvent, lines: &mut Vec<u8>) {
-    match &event.kind {
-        CastEventKind::Output(bytes) => {
-            bytes.chunks(EVENT_BYTES).for_each(|part| writer.output(event.at_us, part, lines));
-        }
-        _ => writer.event(event, lines),
     }
 }
 
@@ -233,55 +298,36 @@ impl CastRecording {
     /// The program has written these bytes.
     pub fn output(&self, bytes: &[u8], clock: &Clock) {
         let at_us = self.at(clock);
-        let mut queue = self.shared.lock();
-        if queue.closed {
-            return;
-        }
-        if let Some(CastEvent { at_us: since, kind: CastEventKind::Output(last) }) = queue.events.last_mut()
-            && last.len() + bytes.len() <= EVENT_BYTES
-            && at_us.saturating_sub(*since) < BATCH.as_micros() as u64
-        {
-            last.extend_from_slice(bytes);
-            self.added(queue, bytes.len());
-        } else {
-            self.push(queue, CastEvent { at_us, kind: CastEventKind::Output(bytes.to_vec()) });
-        }
+        self.add(|batch| batch.add_output(at_us, bytes));
     }
 
     /// Anything else has happened.
     pub fn put(&self, kind: CastEventKind, clock: &Clock) {
-        self.push(self.shared.lock(), CastEvent { at_us: self.at(clock), kind });
+        let at_us = self.at(clock);
+        self.add(|batch| batch.add(at_us, kind));
     }
 
     fn at(&self, clock: &Clock) -> u64 {
         clock.micros().saturating_sub(self.origin_us)
     }
 
-    fn push(&self, mut queue: MutexGuard<'_, CastQueue>, event: CastEvent) {
-        let bytes = size(&event.kind);
-        let first = queue.events.is_empty();
-        if queue.end.is_none() && !queue.closed {
-            queue.events.push(event);
-            if first {
-                self.shared.changed.notify_all();
-            }
-            self.added(queue, bytes);
+    fn add(&self, add: impl FnOnce(&mut CastBatch)) {
+        let mut queue = self.shared.lock();
+        if queue.end.is_some() || queue.closed {
+            return;
         }
-    }
-
-    /// After `bytes` were added to the events.
-    fn added(&self, mut queue: MutexGuard<'_, CastQueue>, bytes: usize) {
-        let before = queue.waiting;
-        queue.waiting += bytes;
+        let (is_first, before) = (queue.batch.events.is_empty(), queue.batch.bytes());
+        add(&mut queue.batch);
+        queue.waiting += queue.batch.bytes() - before;
         if queue.waiting > WAITING_MAX {
             // The thread may hang for ever; its end is not waited for.
-            queue.events = Vec::new();
+            queue.batch = CastBatch::default();
             let failure = Some("its disk is too slow".to_owned());
             queue.end = Some(CastEnd { bytes: queue.written, failure, is_full: false });
             // Readable from now on.
             let _ = self.wake.shutdown(Shutdown::Both);
         }
-        if before < BATCH_BYTES && queue.waiting >= BATCH_BYTES {
+        if is_first {
             self.shared.changed.notify_all();
         }
     }
@@ -381,7 +427,7 @@ mod tests {
         // The thread is kept from the batch, so that what is late could join it.
         {
             let mut queue = recording.shared.lock();
-            queue.events.push(CastEvent { at_us: 0, kind: CastEventKind::Output(b"in time".to_vec()) });
+            queue.batch.add_output(0, b"in time");
             (queue.waiting, queue.closed) = (7, true);
         }
         recording.output(b"late", &clock);

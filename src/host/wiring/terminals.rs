@@ -88,8 +88,8 @@ impl Host {
 
     /// Sends the program's output to every client that gets its bytes.
     pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
-        self.cast.output(bytes, &self.clock);
         self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
+        self.cast.output(bytes, &self.clock);
     }
 
     /// Sends a notice to every attached client, and keeps it for the page.
