@@ -353,21 +353,56 @@ fn evidence_has_nothing_of_what_the_tape_redacts() {
     assert!(screen.contains("[S] here"), "{screen}");
 }
 
-#[test]
-fn a_watch_plays_what_changes_and_all_on_enter() {
-    let dir = with_tape("Start echo one\nExpect \"one\"\nExit 0\n");
-    std::fs::write(dir.path().join("tests/two.tape"), "Start true\nExit 0\n").unwrap();
+/// `hopty test --watch` in a terminal, with a home of its own in the directory.
+fn watch(dir: &Path) -> Term {
     let of = |name: &str| std::env::var_os(name).unwrap_or_default();
-    let home = tempfile::tempdir().unwrap();
+    let home = dir.join("home");
+    std::fs::create_dir(&home).unwrap();
     let env: Vec<(OsString, OsString)> = [
         ("PATH", of("PATH")),
-        ("HOME", home.path().into()),
-        ("XDG_RUNTIME_DIR", home.path().into()),
+        ("HOME", home.clone().into()),
+        ("XDG_RUNTIME_DIR", home.into()),
         ("TERM", "xterm-256color".into()),
     ]
     .map(|(name, value)| (name.into(), value))
     .into();
-    let mut test = Term::start(&claude::hopty(), &["test", "--watch"], &env, dir.path(), (100, 60));
+    Term::start(&claude::hopty(), &["test", "--watch"], &env, dir, (100, 60))
+}
+
+#[test]
+fn the_keys_of_a_watch_accept_snapshots_name_traces_and_play_all() {
+    let dir = with_tape("Start sh -c 'echo first; read x'\nExpect first\nSnapshot end\nEnter\nExit 0\n");
+    std::fs::write(dir.path().join("tests/two.tape"), "Start true\nExit 0\n").unwrap();
+    let snapshot = dir.path().join("tests/snapshots/one__end.snap");
+    let mut test = watch(dir.path());
+    test.wait_text("tests/one.tape fail; waiting for changes (a plays all, u accepts");
+    assert!(!snapshot.exists());
+    test.send("o");
+    test.wait_text("hopty: trace of tests/one.tape: /");
+    test.wait_for("the path of a trace", |screen| {
+        screen.lines().concat().contains("target/hopty/one/trace.html")
+    });
+    test.send("u");
+    test.wait_text("hopty: accepted tests/snapshots/one__end.snap");
+    test.wait_text("hopty: playing tests/one.tape");
+    test.wait_text("all pass; waiting for changes (a plays all, q quits)");
+    assert!(std::fs::read_to_string(&snapshot).unwrap().contains("first"));
+    test.send("o");
+    test.wait_text("hopty: no failure left a trace");
+    test.send("u");
+    test.wait_text("hopty: there is no pending snapshot");
+    test.send("a");
+    test.wait_text("hopty: playing tests/one.tape, tests/two.tape");
+    test.wait_text("2 passed");
+    test.send("q");
+    assert_eq!(test.wait_exit(), 0);
+}
+
+#[test]
+fn a_watch_plays_what_changes_and_all_on_enter() {
+    let dir = with_tape("Start echo one\nExpect \"one\"\nExit 0\n");
+    std::fs::write(dir.path().join("tests/two.tape"), "Start true\nExit 0\n").unwrap();
+    let mut test = watch(dir.path());
     test.wait_text("all pass; waiting for changes");
     std::fs::write(dir.path().join("tests/one.tape"), "Start echo one\nExpect@100ms \"uno\"\n").unwrap();
     test.wait_text("hopty: tests/one.tape fail; waiting for changes");

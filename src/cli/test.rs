@@ -95,8 +95,8 @@ pub(super) struct TestArgs {
     /// Show each changed snapshot and ask whether to accept it; play nothing
     #[arg(long)]
     pub review: bool,
-    /// Replay what changes: a tape, its snapshots, what it sources, copies or starts; Enter plays all, q
-    /// quits
+    /// Replay what changes: a tape, its snapshots, what it sources, copies or starts. Keys: a plays all, u
+    /// accepts the snapshots of the tapes that fail, o prints where their traces are, q quits
     #[arg(long, conflicts_with_all = ["check", "review", "accept", "update", "rerun_failed", "shuffle",
         "prune"])]
     pub watch: bool,
@@ -241,14 +241,20 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
         ));
         return Ok(u8::from(result.left > 0));
     }
-    for snapshot in &pending {
+    accept(&pending)?;
+    Ok(0)
+}
+
+/// Accepts snapshots, and says which.
+pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), Failed> {
+    for snapshot in pending {
         snapshot.accept().map_err(|error| snapshots_failed(&error))?;
         note(format_args!("hopty: accepted {}", visible(&snapshot.file.to_string_lossy())));
     }
     if pending.is_empty() {
         note(format_args!("hopty: there is no pending snapshot"));
     }
-    Ok(0)
+    Ok(())
 }
 
 fn snapshots_failed(error: &SnapshotError) -> Failed {

@@ -1,6 +1,6 @@
 //! `hopty test --watch`: plays again what changes, until you end it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -12,8 +12,9 @@ use super::test::{self, TestArgs};
 use crate::sys::fd::read_some;
 use crate::sys::signals::Signals;
 use crate::testing::discovery::TapeFile;
-use crate::testing::outcome::TapeVerdict;
+use crate::testing::outcome::{SnapshotChange, TapeOutcome, TapeVerdict};
 use crate::testing::runner::{LoadedTape, RunPlanOptions};
+use crate::testing::snapshot::PendingSnapshot;
 use crate::testing::watch::{TapeWatch, WatchEnd};
 use crate::tty::raw::{self, RawMode};
 
@@ -30,10 +31,10 @@ pub(super) fn watch(args: &TestArgs, options: &RunPlanOptions, found: Vec<TapeFi
     given.chain(usual).filter(|dir| dir.is_dir()).for_each(|dir| watch.add_dir(&dir));
     let mut known = found.clone();
     let mut wanted = found;
-    let mut failing: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut failing: BTreeMap<PathBuf, FailingTape> = BTreeMap::new();
     loop {
         // What failed last is what you work on.
-        wanted.sort_by_key(|tape| !failing.contains(&tape.path));
+        wanted.sort_by_key(|tape| !failing.contains_key(&tape.path));
         let tapes: Vec<LoadedTape> = wanted.iter().map(|file| watch.load(file, args.vhs)).collect();
         let summary = test::play(args, options, &tapes, |outcome| {
             let is_good = outcome.failed_attempts() == 0
@@ -42,17 +43,22 @@ pub(super) fn watch(args: &TestArgs, options: &RunPlanOptions, found: Vec<TapeFi
             if is_good {
                 failing.remove(&path)
             } else {
-                failing.insert(path)
+                failing.insert(path, FailingTape::of(outcome))
             };
         })?;
         if summary.interrupted {
             return Ok(summary.exit_code());
         }
-        let help = if keys.is_some() { "Enter plays all, q quits" } else { "Ctrl+C ends" };
-        match failing.is_empty() {
-            true => note(format_args!("hopty: all pass; waiting for changes ({help})")),
-            false => note(format_args!("hopty: {} fail; waiting for changes ({help})", names(&failing))),
-        }
+        let result = match failing.is_empty() {
+            true => "all pass".to_owned(),
+            false => format!("{} fail", names(failing.keys())),
+        };
+        let help = match (keys.is_some(), failing.is_empty()) {
+            (false, _) => "Ctrl+C ends",
+            (true, true) => "a plays all, q quits",
+            (true, false) => "a plays all, u accepts snapshots, o names traces, q quits",
+        };
+        note(format_args!("hopty: {result}; waiting for changes ({help})"));
         wanted = loop {
             let stdin = io::stdin();
             let end = watch.wait(keys.is_some().then(|| stdin.as_fd()), Some(signals.as_fd()));
@@ -66,6 +72,15 @@ pub(super) fn watch(args: &TestArgs, options: &RunPlanOptions, found: Vec<TapeFi
                 WatchEnd::Signal => return Ok(130),
                 WatchEnd::Input => match keys.as_mut().map(WatchKeys::read) {
                     Some(WatchKey::All) => known.clone(),
+                    Some(WatchKey::Update) => {
+                        // The changed files play their tapes again.
+                        accept(&failing)?;
+                        Vec::new()
+                    }
+                    Some(WatchKey::Traces) => {
+                        name_traces(&failing);
+                        Vec::new()
+                    }
                     Some(WatchKey::Quit) => return Ok(u8::from(!failing.is_empty())),
                     Some(WatchKey::Other) => Vec::new(),
                     Some(WatchKey::Gone) | None => {
@@ -80,21 +95,61 @@ pub(super) fn watch(args: &TestArgs, options: &RunPlanOptions, found: Vec<TapeFi
                 WatchEnd::OtherFiles => known.iter().filter(is_new).cloned().collect(),
             };
             let paths: BTreeSet<PathBuf> = known.iter().map(|tape| tape.path.clone()).collect();
-            failing.retain(|path| paths.contains(path));
+            failing.retain(|path, _| paths.contains(path));
             if !next.is_empty() {
                 break next;
             }
         };
-        let paths = wanted.iter().map(|tape| tape.path.clone()).collect();
-        note(format_args!("\nhopty: playing {}", names(&paths)));
+        note(format_args!("\nhopty: playing {}", names(wanted.iter().map(|tape| &tape.path))));
     }
 }
 
-fn names(paths: &BTreeSet<PathBuf>) -> String {
+/// What the newest failure of a tape left.
+struct FailingTape {
+    trace: Option<PathBuf>,
+    /// The snapshots that are missing or differ.
+    snapshots: Vec<PathBuf>,
+}
+
+impl FailingTape {
+    fn of(outcome: &TapeOutcome) -> FailingTape {
+        let evidence = outcome.failure().map_or(&[][..], |failure| &failure.evidence);
+        let trace = evidence.iter().find(|file| file.kind == "trace").map(|file| file.path.clone());
+        let is_open = |change| matches!(change, SnapshotChange::Missing | SnapshotChange::Differs);
+        let snapshots = outcome.snapshots.iter().filter(|snapshot| is_open(snapshot.change));
+        FailingTape { trace, snapshots: snapshots.map(|snapshot| snapshot.file.clone()).collect() }
+    }
+}
+
+/// Accepts the pending snapshots of the tapes that fail.
+fn accept(failing: &BTreeMap<PathBuf, FailingTape>) -> Result<(), Failed> {
+    let files = failing.values().flat_map(|tape| &tape.snapshots);
+    let pending =
+        files.map(|file| PendingSnapshot::of_file(file)).filter(|snapshot| snapshot.proposal.exists());
+    test::accept(&pending.collect::<Vec<_>>())
+}
+
+/// Prints where the traces of the tapes are that fail.
+fn name_traces(failing: &BTreeMap<PathBuf, FailingTape>) {
+    let mut has_any = false;
+    for (tape, FailingTape { trace, .. }) in failing {
+        let Some(trace) = trace else { continue };
+        has_any = true;
+        let trace = std::path::absolute(trace).unwrap_or_else(|_| trace.clone());
+        let [tape, trace] = [tape, &trace].map(|path| visible(&path.to_string_lossy()).to_string());
+        note(format_args!("hopty: trace of {tape}: {trace}"));
+    }
+    if !has_any {
+        note(format_args!("hopty: no failure left a trace"));
+    }
+}
+
+fn names<'a>(paths: impl ExactSizeIterator<Item = &'a PathBuf>) -> String {
+    let more = paths.len().saturating_sub(NAMES_MAX);
     let mut names: Vec<String> =
-        paths.iter().take(NAMES_MAX).map(|path| visible(&path.to_string_lossy()).to_string()).collect();
-    if paths.len() > NAMES_MAX {
-        names.push(format!("{} more", paths.len() - NAMES_MAX));
+        paths.take(NAMES_MAX).map(|path| visible(&path.to_string_lossy()).to_string()).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
     }
     names.join(", ")
 }
@@ -102,6 +157,10 @@ fn names(paths: &BTreeSet<PathBuf>) -> String {
 /// A key that means something.
 enum WatchKey {
     All,
+    /// Accept the snapshots of the tapes that fail.
+    Update,
+    /// Print where their traces are.
+    Traces,
     Quit,
     Other,
     /// The terminal is gone.
@@ -132,11 +191,16 @@ impl WatchKeys {
         let mut bytes = [0; 64];
         match read_some(&io::stdin(), &mut bytes) {
             Ok(Some(0)) | Err(_) => WatchKey::Gone,
-            Ok(count) => match bytes[..count.unwrap_or(0)].iter().find(|byte| b"\r\nq\x04".contains(byte)) {
-                Some(b'\r' | b'\n') => WatchKey::All,
-                Some(_) => WatchKey::Quit,
-                None => WatchKey::Other,
-            },
+            Ok(count) => {
+                let known = |byte: &u8| match byte {
+                    b'\r' | b'\n' | b'a' => Some(WatchKey::All),
+                    b'u' => Some(WatchKey::Update),
+                    b'o' => Some(WatchKey::Traces),
+                    b'q' | 0x04 => Some(WatchKey::Quit),
+                    _ => None,
+                };
+                bytes[..count.unwrap_or(0)].iter().find_map(known).unwrap_or(WatchKey::Other)
+            }
         }
     }
 }
