@@ -92,10 +92,19 @@ impl HiddenTimes {
     }
 }
 
-/// The colours of `Set Theme` where that is JSON. Players want all 16 of the palette.
-pub(super) fn theme_of_json(json: &str) -> Option<CastTheme> {
-    let theme: Value = serde_json::from_str(json).ok()?;
-    let color = |name: &str| Some(theme.get(name)?.as_str()?.to_owned());
+/// Some of the themes that VHS knows by name, with their licence beside them: those of well-known editors and
+/// terminals, of several hundred.
+const NAMED_THEMES: &str = include_str!("../vhs_themes/themes.json");
+
+fn named_theme(name: &str) -> Option<Value> {
+    let themes: Vec<Value> = serde_json::from_str(NAMED_THEMES).ok()?;
+    themes.into_iter().find(|theme| theme["name"] == name)
+}
+
+/// The colours of `Set Theme`, which is JSON or a name. Players want all 16 of the palette.
+pub(super) fn theme_of_setting(setting: &str) -> Option<CastTheme> {
+    let theme = serde_json::from_str(setting).ok().or_else(|| named_theme(setting))?;
+    let color = |name: &str| Some(Value::get(&theme, name)?.as_str()?.to_owned());
     let usual = PictureTheme::default().palette;
     let palette = COLOURS.iter().zip(usual).map(|((name, old), [r, g, b])| {
         color(name).or_else(|| color(old)).unwrap_or_else(|| format!("#{r:02x}{g:02x}{b:02x}"))
@@ -111,13 +120,15 @@ impl TapePlayer<'_> {
 
     /// The colours that pictures of this tape have.
     pub(super) fn theme(&mut self) -> Option<CastTheme> {
-        let theme = theme_of_json(&self.settings.theme);
+        let theme = theme_of_setting(&self.settings.theme);
         if theme.is_none()
             && !self.settings.theme.is_empty()
             && !std::mem::replace(&mut self.warned_of_theme, true)
         {
             let name = self.settings.theme.clone();
-            self.warn(format!("the theme {name:?} is not applied: hopty takes the colours of JSON themes"));
+            self.warn(format!(
+                "hopty has no theme {name:?}: give its colours as JSON, or a name of docs/TAPES.md"
+            ));
         }
         theme
     }
@@ -192,12 +203,21 @@ mod tests {
 
     #[test]
     fn a_theme_of_json_names_its_colours() {
-        let theme = theme_of_json(
+        let theme = theme_of_setting(
             r##"{"background": "#101010", "foreground": "#eeeeee", "red": "#ff0000", "purple": "#aa00aa"}"##,
         )
         .unwrap();
         assert_eq!((theme.bg.as_str(), theme.fg.as_str()), ("#101010", "#eeeeee"));
         assert_eq!((theme.palette[1].as_str(), theme.palette[5].as_str()), ("#ff0000", "#aa00aa"));
-        assert_eq!(theme_of_json("Dracula"), None);
+        assert_eq!(theme_of_setting("dracula"), None, "VHS takes a name as it is written");
+        let theme = theme_of_setting("Dracula").unwrap();
+        assert_eq!((theme.bg.as_str(), theme.palette[5].as_str()), ("#1e1f29", "#ff79c6"));
+        for theme in serde_json::from_str::<Vec<Value>>(NAMED_THEMES).unwrap() {
+            let name = theme["name"].as_str().unwrap();
+            assert_eq!(theme.as_object().unwrap().len(), 3 + COLOURS.len(), "{name}");
+            let theme = theme_of_setting(name).unwrap();
+            let is_color = |color: &String| color.len() == 7 && color.starts_with('#');
+            assert!([&theme.fg, &theme.bg].into_iter().chain(&theme.palette).all(is_color), "{name}");
+        }
     }
 }
