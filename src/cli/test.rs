@@ -198,7 +198,10 @@ pub(super) fn play(
     reports.begin(tapes.len())?;
     // A pipe that nobody reads any more ends the tests as Ctrl+C does, so that nothing is left of them.
     signals::ignore(nix::libc::SIGPIPE);
-    remove_abandoned();
+    for left in remove_abandoned() {
+        let command = visible(&left.command);
+        note(format_args!("hopty: ended what a killed run of hopty test had left: {command}"));
+    }
     let mut summary = runner::run(tapes, options, |outcome| {
         let told = reports.finished(outcome);
         finished(outcome);

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::processes::{LeftProcess, end_started_with};
+
 /// When git says that a test's commits were made, so that their hashes are the same everywhere.
 const COMMIT_DATE: &str = "2026-01-01T00:00:00Z";
 
@@ -45,8 +47,10 @@ const KEPT_PREFIX: &str = "hopty-kept-";
 /// How old a directory without a lock must be: one that is just made has none yet.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Removes the directories of tests whose process was killed.
-pub fn remove_abandoned() {
+/// Removes the directories of tests whose process was killed, and ends the programs that they left: those that
+/// had begun a session of their own did not end with their terminal. Returns what these were.
+pub fn remove_abandoned() -> Vec<LeftProcess> {
+    let mut left = Vec::new();
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let letters = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
@@ -58,9 +62,22 @@ pub fn remove_abandoned() {
         let is_own = is_test && meta.uid() == nix::unistd::geteuid().as_raw();
         let is_old = meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED));
         if is_own && is_old && File::open(entry.path()).is_ok_and(|dir| dir.try_lock().is_ok()) {
+            if let Ok(base) = entry.path().canonicalize() {
+                let variable = format!("{TEMP_VARIABLE}={}", temp_dir(&base).display());
+                left.append(&mut end_started_with(variable.as_bytes()));
+            }
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+    left
+}
+
+/// The variable that names a test's own directory for temporary files. Every program of a test has it, and no
+/// shell changes it when a person looks into the directory.
+const TEMP_VARIABLE: &str = "TMPDIR";
+
+fn temp_dir(base: &Path) -> PathBuf {
+    base.join("tmp")
 }
 
 /// Which home a test has.
@@ -198,7 +215,7 @@ impl TestDirs {
         env.set("XDG_CACHE_HOME", home.join(CACHE_HOME));
         env.set("XDG_STATE_HOME", home.join(STATE_HOME));
         env.set("XDG_RUNTIME_DIR", self.base().join("run"));
-        env.set("TMPDIR", self.base().join("tmp"));
+        env.set(TEMP_VARIABLE, temp_dir(self.base()));
         if rules.home == TestHome::Keep {
             for name in HOME_VARIABLES {
                 match outer(name) {
@@ -245,6 +262,8 @@ fn or_default<'a>(value: &'a str, default: &'a str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn value(env: &[(OsString, OsString)], name: &str) -> Option<String> {
@@ -328,8 +347,19 @@ mod tests {
         remove_abandoned();
         assert!(base.exists());
         fs::rename(base.join("mine"), base.join("dir")).unwrap();
+        let mut hidden = Command::new("sleep");
+        hidden.arg("64").env("TMPDIR", temp_dir(&base));
+        let mut hidden = hidden.spawn().unwrap();
+        // A person's shell in that directory.
+        let mut looking = Command::new("sleep");
+        looking.arg("65").current_dir(&base).env("PWD", &base);
+        let mut looking = looking.spawn().unwrap();
         age(&base);
-        remove_abandoned();
+        let ended: Vec<String> = remove_abandoned().into_iter().map(|left| left.command).collect();
+        assert_eq!(ended, ["sleep 64"]);
         assert!(!base.exists() && running.base().exists());
+        assert!(looking.try_wait().unwrap().is_none() && !hidden.wait().unwrap().success());
+        looking.kill().unwrap();
+        looking.wait().unwrap();
     }
 }

@@ -216,6 +216,36 @@ pub fn end_all_of(own_dir: &Path) -> Vec<LeftProcess> {
     left
 }
 
+/// Kills every process of this user that was started with this variable (`NAME=value`), whoever started it.
+/// Returns what they were. For what a killed process has left, which this one did not adopt.
+pub fn end_started_with(variable: &[u8]) -> Vec<LeftProcess> {
+    let mut left: Vec<LeftProcess> = Vec::new();
+    for _ in 0..KILLS_MAX {
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut has_any = false;
+        for pid in pids {
+            // Opened first and looked at then: the signal reaches this process or none.
+            let Ok(process) = Process::open(pid) else { continue };
+            if !process::environment(pid).split(|byte| *byte == 0).any(|entry| entry == variable) {
+                continue;
+            }
+            has_any = true;
+            if !left.iter().any(|known| known.pid == pid) {
+                let session = process::Stat::of(pid).map_or(0, |stat| stat.session);
+                let command = process_activity::command_line(pid).unwrap_or_default();
+                left.push(LeftProcess { pid, session, command });
+            }
+            let _ = process.signal(Signal::KILL);
+        }
+        if !has_any {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    left
+}
+
 /// Ends every process that this one has adopted, whoever's it was, and returns what they were. For a process
 /// whose only children are those of tests that are over.
 pub fn end_adopted() -> Vec<LeftProcess> {
@@ -350,6 +380,19 @@ mod tests {
         }
         program.processes.signal(Signal::TERM);
         assert!(program.processes.wait_for_none(Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn what_was_started_with_a_variable_is_killed_and_nothing_else() {
+        let mut program = program("sleep 63 & wait", "variable");
+        wait_for(&mut program.processes, |look| look.all.len() == 2);
+        // Its beginning, and a name that has it as its end.
+        for other in ["TEST_MARK=/no/such/directory/variabl", "MARK=/no/such/directory/variable"] {
+            assert_eq!(end_started_with(other.as_bytes()), []);
+        }
+        let left = end_started_with(b"TEST_MARK=/no/such/directory/variable");
+        assert!(left.len() == 2 && left.iter().any(|left| left.command == "sleep 63"), "{left:?}");
+        assert_eq!(program.processes.look().all, []);
     }
 
     #[test]
