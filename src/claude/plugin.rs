@@ -15,9 +15,7 @@ use crate::core::shell_word::shell_word;
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The plugin's name. Of two plugins of one name Claude loads only the first (measured), so it is one that
-/// nobody else has.
-pub const NAME: &str = "hopty-hooks";
+pub use crate::core::claude::hooks::PLUGIN_NAME as NAME;
 
 /// The events and their time-outs in seconds.
 pub const FULL: [(&str, u32); 11] = [

@@ -311,6 +311,34 @@ impl<'de> Deserialize<'de> for Pairs {
     }
 }
 
+/// The members of an object that are objects with a string in `notes`, as [`Pairs`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Notes(pub(crate) Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Notes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct NotesVisitor;
+        impl<'de> Visitor<'de> for NotesVisitor {
+            type Value = Notes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                anything(f)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Notes, A::Error> {
+                let mut notes = Vec::new();
+                while let Some((key, Pairs(members))) = map.next_entry::<Text<2000>, Pairs>()? {
+                    let note = members.into_iter().find(|(name, _)| name == "notes");
+                    if let (Text(Some(key)), Some((_, note)), true) = (key, note, notes.len() < 64) {
+                        notes.push((key, note));
+                    }
+                }
+                Ok(Notes(notes))
+            }
+            drop_kinds!(Notes(Vec::new()); null boolean number string list);
+        }
+        from.deserialize_any(NotesVisitor)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -325,6 +353,7 @@ mod tests {
             serde_json::from_str::<List<IgnoredAny, 4>>(json).unwrap();
             serde_json::from_str::<LooseContent<IgnoredAny, 4>>(json).unwrap();
             serde_json::from_str::<Pairs>(json).unwrap();
+            serde_json::from_str::<Notes>(json).unwrap();
         }
     }
 

@@ -28,13 +28,13 @@ impl<const CAP: usize> Recent<CAP> {
     }
 }
 
-/// The last `CAP` items that were put in.
+/// The last `CAP` items that were put in, and how many were put in before them.
 #[derive(Clone, Debug)]
-pub struct LastItems<T, const CAP: usize>(VecDeque<T>);
+pub struct LastItems<T, const CAP: usize>(VecDeque<T>, u64);
 
 impl<T, const CAP: usize> Default for LastItems<T, CAP> {
     fn default() -> Self {
-        LastItems(VecDeque::new())
+        LastItems(VecDeque::new(), 0)
     }
 }
 
@@ -42,8 +42,21 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
     pub(super) fn put(&mut self, item: T) {
         if self.0.len() >= CAP {
             self.0.pop_front();
+            self.1 += 1;
         }
         self.0.push_back(item);
+    }
+
+    /// How many were put in so far.
+    pub(super) fn total(&self) -> u64 {
+        self.1 + self.0.len() as u64
+    }
+
+    /// Forgets what was put in after the first `total`.
+    pub(super) fn truncate_to(&mut self, total: u64) {
+        let kept = total.saturating_sub(self.1);
+        self.0.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
+        self.1 = self.1.min(total);
     }
 
     /// Keeps the items for which `wanted` holds.
@@ -139,6 +152,10 @@ mod tests {
             last.put(n);
         }
         assert_eq!(last.iter().copied().collect::<Vec<_>>(), [2, 3]);
+        last.truncate_to(2);
+        assert_eq!((last.iter().copied().collect::<Vec<_>>(), last.total()), (vec![2], 2));
+        last.truncate_to(0);
+        assert_eq!((last.iter().count(), last.total()), (0, 0));
     }
 
     #[test]

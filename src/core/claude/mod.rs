@@ -32,6 +32,7 @@ pub mod screen_rules;
 pub mod settings;
 pub mod settings_code;
 pub mod statusline;
+mod taken_back;
 pub mod tasks;
 pub mod tool_outcomes;
 pub mod tool_steps;

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use crate::core::handoff::requests::asks;
 use crate::core::handoff::text::cut_words;
 
 /// How many prompts are kept.
@@ -15,9 +16,10 @@ pub const BYTES_CAP: usize = 8 << 20;
 /// What is left of the beginning, and of the end, of a long prompt that is shortened, in bytes each.
 const SHORTENED: usize = 2 << 10;
 /// How much is kept of what Claude had said before a short prompt, in bytes.
-const ASKED_CAP: usize = 600;
-/// A prompt of at most this many bytes may be an answer: what it answers is kept with it.
-const ANSWER_CAP: usize = 160;
+pub(crate) const ASKED_CAP: usize = 1500;
+/// A prompt of at most this many characters may be an answer: what it answers is kept with it. The second
+/// number counts where Claude had asked a question.
+const ANSWER_CAPS: [usize; 2] = [160, 1000];
 
 /// How a prompt reached Claude.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,10 @@ pub enum PromptKind {
     Steering,
     /// Said when a tool call was refused.
     Refusal,
+    /// Said when a tool call or a plan was allowed.
+    Approval,
+    /// Written as an answer to a question with options, beside or instead of them.
+    Answer,
 }
 
 /// One prompt of the person.
@@ -62,7 +68,11 @@ pub struct Prompts {
 impl Prompts {
     /// Adds the newest. `last_said` is what Claude had said before it.
     pub(super) fn put(&mut self, mut prompt: TranscriptPrompt, last_said: &str) {
-        if prompt.text.len() <= ANSWER_CAP && !last_said.trim().is_empty() {
+        let shorter_than = |cap: usize| prompt.text.chars().nth(cap).is_none();
+        let is_answer = prompt.kind != PromptKind::Typed
+            || shorter_than(ANSWER_CAPS[0])
+            || shorter_than(ANSWER_CAPS[1]) && asks(last_said);
+        if is_answer && !last_said.trim().is_empty() {
             prompt.asked =
                 Some(end_words(last_said.trim(), ASKED_CAP).to_owned()).filter(|asked| !asked.is_empty());
         }
@@ -76,6 +86,21 @@ impl Prompts {
         if let Some(prompt) = self.kept.back_mut() {
             prompt.interrupted = true;
         }
+    }
+
+    /// How many were put in so far.
+    pub(super) fn total(&self) -> u64 {
+        self.dropped + self.kept.len() as u64
+    }
+
+    /// Forgets what was put in after the first `total`.
+    pub(super) fn truncate_to(&mut self, total: u64) {
+        while self.total() > total
+            && let Some(gone) = self.kept.pop_back()
+        {
+            self.bytes -= size(&gone);
+        }
+        self.shortened = self.shortened.min(self.kept.len());
     }
 
     fn shrink(&mut self) {
@@ -214,10 +239,14 @@ mod tests {
     fn a_short_prompt_keeps_what_it_answers() {
         let mut prompts = Prompts::default();
         prompts.put(prompt("B"), "Long.\n\nPostgreSQL (A) or SQLite (B)?");
-        prompts.put(prompt("x".repeat(ANSWER_CAP + 1)), "Anything else?");
-        let all: Vec<_> = prompts.iter().collect();
-        assert!(all[0].asked.as_ref().unwrap().ends_with("SQLite (B)?"));
-        assert_eq!(all[1].asked, None);
+        let long = "ж".repeat(ANSWER_CAPS[0] + 1);
+        prompts.put(prompt(&long[2..]), "Done.");
+        prompts.put(prompt(&long), "Done.");
+        prompts.put(prompt(&long), "Which one?");
+        prompts.put(prompt("x".repeat(ANSWER_CAPS[1] + 1)), "Which one?");
+        let asked: Vec<_> = prompts.iter().map(|prompt| prompt.asked.as_deref()).collect();
+        assert!(asked[0].unwrap().ends_with("SQLite (B)?"));
+        assert_eq!(asked[1..], [Some("Done."), None, Some("Which one?"), None]);
     }
 
     #[test]

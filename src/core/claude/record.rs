@@ -5,7 +5,8 @@
 
 use serde::Deserialize;
 
-use super::lenient_json::{Flag, List, LooseContent, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::hooks::PLUGIN_NAME;
+use super::lenient_json::{Flag, List, LooseContent, Notes, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
 use super::transcript_line::{
@@ -22,12 +23,16 @@ const SAID_CAP: usize = 200;
 /// What stands in the place of a structured answer when the person refused the call (2.1.331).
 const REFUSED: &str = "User rejected tool use";
 
+/// What 2.1.332 writes on the line of a call that the person refused.
+const REFUSED_BY_PERSON: &str = "user-rejected";
+
 /// How much of a command is kept, in bytes: what stands at its end says whose exit status it has.
 const COMMAND_CAP: usize = 4096;
 /// How much of a command is kept as its description, in bytes.
 const ABOUT_CAP: usize = 300;
 
-/// Beginnings of user lines that Claude writes for its own commands and their output.
+/// Beginnings of user lines that Claude writes for its own commands and their output. A command or skill whose
+/// text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
 const COMMANDS: [&str; 9] = [
     "<command-name>",
     "<command-message>",
@@ -134,14 +139,26 @@ impl RawRecord {
             LooseContent::Nothing => {}
         }
         let kind = if !results.is_empty() {
-            let refused = self.tool_use_result.text.as_deref() == Some(REFUSED);
-            let detail =
-                ResultDetail { refused, ..self.tool_use_result.object.unwrap_or_default().into_detail() };
+            // No tool can write at the top of the line. Without a decision (before 2.1.332) what stands there
+            // counts as the person's.
+            let decided = self.permission_decision.0.and_then(|decision| decision.source.0);
+            let by_person = decided.is_none_or(|source| source.starts_with("user"));
+            let refused = self.tool_use_result.text.as_deref() == Some(REFUSED)
+                || by_person && self.tool_denial_kind.0.as_deref() == Some(REFUSED_BY_PERSON);
+            let is_comment = by_person && !prompt.starts_with("[Request interrupted") && !is_foreign(&prompt);
+            let comment = Some(prompt).filter(|said| is_comment && !said.trim().is_empty());
+            let detail = ResultDetail {
+                refused,
+                said: if refused { self.user_feedback.0.or(comment) } else { comment },
+                ..self.tool_use_result.object.unwrap_or_default().into_detail()
+            };
             UserKind::ToolResults { results, detail: Box::new(detail) }
         } else if prompt.starts_with("[Request interrupted by user") {
             UserKind::Interrupted
         } else if is_foreign(&prompt) || !person {
             UserKind::Notification(prompt)
+        } else if !noted && let Some(command) = typed_command(&prompt) {
+            UserKind::Prompt(command)
         } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
             UserKind::Meta
         } else {
@@ -153,6 +170,7 @@ impl RawRecord {
             source,
             sidechain: self.is_sidechain.0,
             uuid: self.uuid.0,
+            parent: self.parent_uuid.0,
             timestamp: self.timestamp.0,
             permission_mode: self.permission_mode.0,
             images,
@@ -222,11 +240,13 @@ impl RawDetail {
             status_now: self.status_change.0.and_then(|change| change.to.0),
             tasks: self.tasks.0.map(rows),
             answers: self.answers.0,
+            notes: self.annotations.0,
             wrote: self.r#type.0,
             running: self.background_task_id.0.or(if self.is_async.0 { self.agent_id.0 } else { None }),
             output: self.output_file.0,
             plan: self.plan.0,
             refused: false,
+            said: None,
         }
     }
 }
@@ -239,6 +259,22 @@ impl RawTask {
             status: self.status.0.unwrap_or_default(),
         }
     }
+}
+
+/// A command or skill of the person's that Claude expands into a prompt, as it was typed: its name and what
+/// was given to it. Commands that Claude runs itself (`/clear`, `/model`) begin with `<command-name>`
+/// (measured on 2.1.332).
+fn typed_command(line: &str) -> Option<String> {
+    let (_, rest) = line.strip_prefix("<command-message>")?.split_once("</command-message>")?;
+    let (name, rest) = rest.trim_start().strip_prefix("<command-name>")?.split_once("</command-name>")?;
+    // A skill that the model chose has no slash; hopty's own commands set no work.
+    let plain = name.strip_prefix('/')?;
+    if plain.split_once(':').is_some_and(|(plugin, _)| plugin == PLUGIN_NAME) {
+        return None;
+    }
+    let given = rest.trim_start().strip_prefix("<command-args>").unwrap_or_default();
+    let given = given.rsplit_once("</command-args>").map_or("", |(given, _)| given);
+    Some(format!("{name} {given}").trim_end().to_owned())
 }
 
 fn rows(tasks: Vec<RawTask>) -> Vec<TaskRow> {
@@ -261,6 +297,7 @@ pub(super) struct RawRecord {
     is_compact_summary: Flag,
     is_visible_in_transcript_only: Flag,
     uuid: Text<64>,
+    parent_uuid: Text<64>,
     timestamp: Text<64>,
     message: Object<RawMessage>,
     tool_use_result: ObjectOrText<RawDetail>,
@@ -270,6 +307,9 @@ pub(super) struct RawRecord {
     content: Text<TEXT_CAP>,
     permission_mode: Text<64>,
     custom_title: Text<TITLE_CAP>,
+    tool_denial_kind: Text<64>,
+    user_feedback: Text<TEXT_CAP>,
+    permission_decision: Object<RawPermissionDecision>,
     subtype: Text<64>,
     compact_metadata: Object<RawCompact>,
     error: Text<200>,
@@ -357,6 +397,7 @@ struct RawDetail {
     status_change: Object<RawChange>,
     tasks: List<RawTask, TASK_CAP>,
     answers: Pairs,
+    annotations: Notes,
     r#type: Text<64>,
     background_task_id: Text<64>,
     is_async: Flag,
@@ -369,6 +410,12 @@ struct RawDetail {
 #[serde(default)]
 struct RawChange {
     to: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawPermissionDecision {
+    source: Text<64>,
 }
 
 #[derive(Default, Deserialize)]

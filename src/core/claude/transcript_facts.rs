@@ -10,6 +10,7 @@ use super::files_read::FilesRead;
 use super::memory::{LastItems, Recent, TouchedFiles};
 use super::pasted_prompt::{PromptPlace, SentPrompt};
 use super::prompts::Prompts;
+use super::taken_back::{TURN_CAP, TurnStart};
 use super::tasks::Tasks;
 use super::tool_outcomes::Work;
 use super::tool_steps::{STEP_CAP, ToolStep};
@@ -91,6 +92,8 @@ pub struct TranscriptFacts {
     pub(super) messages: Recent<64>,
     pub(super) before_compaction: Recent<64>,
     pub(super) prompts: Prompts,
+    /// Where the last prompts were typed, oldest first.
+    pub(super) turns: LastItems<TurnStart, TURN_CAP>,
     /// The last two answers with a text, the newer first.
     pub(super) answers: [AnswerText; 2],
     /// The turn was begun by a prompt of the person, not by a notification.

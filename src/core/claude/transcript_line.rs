@@ -184,6 +184,8 @@ pub struct User {
     pub sidechain: bool,
     /// The line's own id.
     pub uuid: Option<String>,
+    /// The id of the line before it in the conversation.
+    pub parent: Option<String>,
     /// When it was written, RFC 3339.
     pub timestamp: Option<String>,
     /// The permission mode of this prompt, where it is said.
@@ -195,7 +197,8 @@ pub struct User {
 /// What a line in the person's name is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UserKind {
-    /// A prompt, as Claude recorded it: still wrapped in `<pasted_content>` when it was a long paste.
+    /// A prompt, as Claude recorded it: still wrapped in `<pasted_content>` when it was a long paste. A command
+    /// that Claude expands into a prompt is as it was typed.
     Prompt(String),
     /// A prompt that no person wrote but that begins a turn: an ended sub-agent, a reset usage limit.
     Notification(String),
@@ -208,7 +211,7 @@ pub enum UserKind {
     },
     /// The person stopped Claude.
     Interrupted,
-    /// Slash commands, their output, summaries, caveats: no turn of a person.
+    /// Claude's own slash commands, their output, summaries, caveats: no turn of a person.
     #[default]
     Meta,
 }
@@ -236,6 +239,8 @@ pub struct ResultDetail {
     pub tasks: Option<Vec<TaskRow>>,
     /// AskUserQuestion: question and answer.
     pub answers: Vec<(String, String)>,
+    /// AskUserQuestion: question and what the person wrote beside the answer.
+    pub notes: Vec<(String, String)>,
     /// Write: `create` or `update`.
     pub wrote: Option<String>,
     /// The id of what goes on running behind this answer: a shell or an agent.
@@ -246,6 +251,8 @@ pub struct ResultDetail {
     pub plan: Option<String>,
     /// The person refused the call (Claude's own words for it, which no tool can write here).
     pub refused: bool,
+    /// What the person said when they allowed or refused the call.
+    pub said: Option<String>,
 }
 
 /// How many records a line held.

@@ -13,7 +13,8 @@ use super::transcript_facts::{
     TranscriptSpeaker,
 };
 use super::transcript_line::{
-    Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolResult, ToolUse, TranscriptLine, User, UserKind,
+    Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
+    UserKind,
 };
 use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
 use crate::core::handoff::text::cut_words;
@@ -136,6 +137,7 @@ impl TranscriptFacts {
                 if !answered {
                     self.begin_turn();
                 }
+                self.place_prompt(line.uuid, line.parent);
                 (self.begun, self.prompted) = (true, true);
                 let said = TranscriptPrompt {
                     images: line.images,
@@ -151,9 +153,17 @@ impl TranscriptFacts {
             }
             UserKind::ToolResults { results, detail } => {
                 self.turn_over = false;
+                let said = detail.said.as_deref().filter(|_| !detail.refused);
+                let call = results.last().and_then(|last| self.open.iter().find(|tool| tool.id == last.id));
+                // Claude notes beside the answer of this tool that it is loaded.
+                let call = call.filter(|call| call.name != "ToolSearch").map(call_words);
                 let detail = (results.len() == 1).then_some(&*detail);
                 for result in &results {
                     self.result(result, detail);
+                }
+                if let (Some(said), Some(call)) = (said, call) {
+                    let asked = format!("(a tool call that the person allowed: {call})");
+                    self.said_to_a_call(said, PromptKind::Approval, &asked);
                 }
             }
             UserKind::Interrupted => {
@@ -195,24 +205,22 @@ impl TranscriptFacts {
     }
 
     /// The person refused a tool call, and may have said why: Claude quotes it behind words of its own.
-    fn refused(&mut self, call: Option<&ToolUse>, result: &ToolResult) {
-        let Some((_, why)) = result.text.split_once("the user said:\n") else { return };
-        let what = call.map(|call| {
-            [Some(call.name.as_str()), call.input.path.as_deref().or(call.input.command.as_deref())]
-        });
-        let what = what.map(|parts| {
-            cut_words(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "), 300).to_owned()
-        });
-        let asked =
-            what.map(|what| format!("(a tool call that the person refused: {what})")).unwrap_or_default();
-        self.prompts.put(
-            TranscriptPrompt {
-                text: why.trim().to_owned(),
-                kind: PromptKind::Refusal,
-                ..TranscriptPrompt::default()
-            },
-            &asked,
-        );
+    fn refused(&mut self, call: Option<&ToolUse>, result: &ToolResult, detail: Option<&ResultDetail>) {
+        let quoted = || result.text.split_once("the user said:\n").map(|(_, why)| why);
+        let Some(why) = detail.and_then(|detail| detail.said.as_deref()).or_else(quoted) else { return };
+        let asked = call
+            .map(|call| format!("(a tool call that the person refused: {})", call_words(call)))
+            .unwrap_or_default();
+        self.said_to_a_call(&without_clarify_frame(why), PromptKind::Refusal, &asked);
+    }
+
+    /// Words of the person's about a tool call or a question.
+    fn said_to_a_call(&mut self, text: &str, kind: PromptKind, asked: &str) {
+        let text = text.trim().to_owned();
+        if text.is_empty() {
+            return;
+        }
+        self.prompts.put(TranscriptPrompt { text, kind, ..TranscriptPrompt::default() }, asked);
         self.answers[0].replied = true;
     }
 
@@ -230,7 +238,7 @@ impl TranscriptFacts {
         }
         let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
         if refused {
-            self.refused(call.as_ref(), result);
+            self.refused(call.as_ref(), result, detail);
         }
         if result.is_error {
             let about = call.as_ref().map(about).unwrap_or_default();
@@ -238,10 +246,10 @@ impl TranscriptFacts {
             // What the person refused is an answer; a call that Claude got wrong is an error like any other.
             let turned_down = refused || result.text.contains("user doesn't want to");
             if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
-                self.decisions.put(AnsweredQuestion {
-                    question: asked_by(&tool),
-                    answer: format!("refused: {}", error_line(&result.text)),
-                });
+                let why = detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame);
+                let why = why.unwrap_or_else(|| error_line(&result.text));
+                self.decisions
+                    .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("refused: {why}") });
             } else if !refused {
                 self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
             }
@@ -260,7 +268,7 @@ impl TranscriptFacts {
                     self.reads.put(path, input.lines);
                 }
             }
-            "AskUserQuestion" => self.decide(&input.questions, result, detail),
+            "AskUserQuestion" => self.decide(&input, result, detail),
             "ExitPlanMode" => {
                 let plan = detail.and_then(|detail| detail.plan.clone()).or(input.plan).unwrap_or_default();
                 let answer = format!("approved: {}", cut_words(plan.trim(), 500));
@@ -270,14 +278,26 @@ impl TranscriptFacts {
         }
     }
 
-    fn decide(&mut self, questions: &[String], result: &ToolResult, detail: Option<&ResultDetail>) {
+    fn decide(&mut self, input: &ToolInput, result: &ToolResult, detail: Option<&ResultDetail>) {
         let answers = detail.map(|detail| detail.answers.as_slice()).unwrap_or_default();
+        let notes = detail.map(|detail| detail.notes.as_slice()).unwrap_or_default();
+        let offered = |answer: &str| {
+            let known = |label: &str| input.options.iter().any(|option| option == label);
+            known(answer) || answer.split(", ").all(known)
+        };
         for (question, answer) in answers {
+            let note = notes.iter().find(|(of, _)| of == question).map(|(_, note)| note.trim());
+            let note = note.filter(|note| !note.is_empty());
+            let answer = note.map_or_else(|| answer.clone(), |note| format!("{answer} (note: {note})"));
             self.decisions.put(AnsweredQuestion { question: question.clone(), answer: answer.clone() });
+            // What was chosen is a decision; what was written is the person's words, too.
+            if !input.options.is_empty() && !offered(&answer) {
+                self.said_to_a_call(&answer, PromptKind::Answer, question);
+            }
         }
         if answers.is_empty() {
             let answer = cut_words(&result.text, 500).to_owned();
-            self.decisions.put(AnsweredQuestion { question: questions.join(" / "), answer });
+            self.decisions.put(AnsweredQuestion { question: input.questions.join(" / "), answer });
         }
     }
 
@@ -324,6 +344,25 @@ impl TranscriptFacts {
 /// Whether a queued text is a person's: Claude queues its own notices too.
 pub(super) fn is_typed(prompt: &str) -> bool {
     !is_foreign(prompt) && !prompt.starts_with("Your claude.ai usage limit has reset.")
+}
+
+/// A tool call in a few words: its name, and its file or command.
+fn call_words(call: &ToolUse) -> String {
+    let about = call.input.path.as_deref().or(call.input.command.as_deref()).unwrap_or_default();
+    cut_words(format!("{} {about}", call.name).trim_end(), 300).to_owned()
+}
+
+/// What the person wrote, where Claude put it into a text of its own ("Chat about this" below a question).
+fn without_clarify_frame(why: &str) -> String {
+    if !why.starts_with("The user wants to clarify these questions.") {
+        return why.to_owned();
+    }
+    let written = |line: &str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("Answer:").or_else(|| line.strip_prefix("User notes:"))?;
+        Some(text.trim().to_owned())
+    };
+    why.lines().filter_map(written).collect::<Vec<_>>().join("\n")
 }
 
 /// What a tool asks a person that has no question of its own.
@@ -579,6 +618,179 @@ mod tests {
         );
         let refusal = facts.prompts().iter().nth(2).unwrap();
         assert!(refusal.asked.as_ref().unwrap().ends_with("refused: Write /vendor/a)"));
+    }
+
+    #[test]
+    fn the_reason_of_a_refusal_and_the_comment_of_an_approval_are_the_persons_words() {
+        // The forms of 2.1.332.
+        let quoted = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell \
+                      you how to proceed, the user said:\nno, use mktemp";
+        let bash = |id: &str| tool(id, "Bash", serde_json::json!({"command": "rm -r tmp"}));
+        let line = |id: &str, text: &str, rest: serde_json::Value| {
+            let mut line: serde_json::Value =
+                serde_json::from_str(&result(id, text, true, serde_json::json!(format!("Error: {text}"))))
+                    .unwrap();
+            line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            line
+        };
+        let refusal = line(
+            "1",
+            quoted,
+            serde_json::json!({"toolDenialKind": "user-rejected", "userFeedback": "no, use mktemp",
+                "permissionDecision": {"decision": "reject", "source": "user_reject"}}),
+        );
+        let by_a_hook = line(
+            "2",
+            quoted,
+            serde_json::json!({"toolDenialKind": "user-rejected", "userFeedback": "delete it all",
+                "permissionDecision": {"decision": "reject", "source": "hook"}}),
+        );
+        let allowed = |id: &str, said: &str, source: &str| {
+            serde_json::json!({"type": "user", "message": {"content": [
+                {"type": "tool_result", "tool_use_id": id, "content": "ok"}, {"type": "text", "text": said}]},
+                "toolUseResult": {"stdout": "ok"},
+                "permissionDecision": {"decision": "accept", "source": source}})
+            .to_string()
+        };
+        let facts = of(&[
+            prompt("clean up"),
+            bash("1"),
+            refusal.to_string(),
+            bash("2"),
+            by_a_hook.to_string(),
+            bash("3"),
+            allowed("3", "yes but only between 01:00 and 05:00", "user_temporary"),
+            bash("4"),
+            allowed("4", "the tool was loaded", "config"),
+            tool("5", "ExitPlanMode", serde_json::json!({"plan": "1. split"})),
+            allowed("5", "good but flag off by default", "user_temporary"),
+            tool("6", "ExitPlanMode", serde_json::json!({"plan": "1. split"})),
+            refusal.to_string().replace("no, use mktemp", "audit wants 14 days").replace("\"1\"", "\"6\""),
+        ]);
+        let all: Vec<_> = facts.prompts().iter().map(|p| (p.text.as_str(), p.kind)).collect();
+        assert_eq!(
+            all,
+            [
+                ("clean up", PromptKind::Typed),
+                ("no, use mktemp", PromptKind::Refusal),
+                ("yes but only between 01:00 and 05:00", PromptKind::Approval),
+                ("good but flag off by default", PromptKind::Approval),
+                ("audit wants 14 days", PromptKind::Refusal),
+            ]
+        );
+        let asked: Vec<_> = facts.prompts().iter().map(|p| p.asked.as_deref().unwrap_or_default()).collect();
+        assert_eq!(
+            asked[1..3],
+            [
+                "(a tool call that the person refused: Bash rm -r tmp)",
+                "(a tool call that the person allowed: Bash rm -r tmp)"
+            ]
+        );
+        assert_eq!(facts.errors().count(), 1, "what the person refused is no error");
+        assert_eq!(facts.decisions().last().unwrap().answer, "refused: audit wants 14 days");
+    }
+
+    #[test]
+    fn a_custom_command_is_a_prompt_as_it_was_typed() {
+        let command = |name: &str, args: &str| {
+            prompt(&format!(
+                "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n\
+                 <command-args>{args}</command-args>"
+            ))
+        };
+        let facts = of(&[
+            command("fix-issue", "4127 but leave <b>queue.go</b> alone"),
+            r#"{"type":"user","isMeta":true,"message":{"content":[{"type":"text","text":"Fix the issue."}]}}"#
+                .to_owned(),
+            prompt("<command-message>tidy</command-message>\n<command-name>/tidy</command-name>"),
+            prompt("<command-name>/model</command-name>\n            <command-message>model</command-message>\n            <command-args>opus</command-args>"),
+            prompt("<command-message>The \"pdf\" skill is loading</command-message>\n<command-name>pdf</command-name>"),
+            command("hopty-hooks:handoff", ""),
+            command("mine", "x").replacen('{', "{\"isMeta\":true,", 1),
+        ]);
+        assert_eq!(said(&facts), ["/fix-issue 4127 but leave <b>queue.go</b> alone", "/tidy"]);
+        assert!(!facts.turn_ended());
+    }
+
+    #[test]
+    fn what_was_written_as_an_answer_is_a_prompt_and_what_was_chosen_a_decision() {
+        let ask = serde_json::json!({"questions": [
+            {"question": "Which runner?", "options": [{"label": "hosted"}, {"label": "own"}]},
+            {"question": "Which linters?", "options": [{"label": "ruff"}, {"label": "mypy"}]},
+            {"question": "When?", "options": [{"label": "on tag"}, {"label": "nightly"}]},
+            {"question": "What name?", "options": [{"label": "fw.bin"}]}]});
+        let detail = serde_json::json!({
+            "answers": {"Which runner?": "own", "Which linters?": "ruff, mypy",
+                "When?": "on tag, but ask Henrik first", "What name?": "fw.bin"},
+            "annotations": {"What name?": {"notes": "append the revision"}, "When?": {"notes": null}}});
+        let facts = of(&[tool("1", "AskUserQuestion", ask), result("1", "ok", false, detail)]);
+        let all: Vec<_> =
+            facts.prompts().iter().map(|p| (p.text.as_str(), p.kind, p.asked.as_deref().unwrap())).collect();
+        assert_eq!(
+            all,
+            [
+                ("fw.bin (note: append the revision)", PromptKind::Answer, "What name?"),
+                ("on tag, but ask Henrik first", PromptKind::Answer, "When?"),
+            ]
+        );
+        assert_eq!(facts.decisions().count(), 4);
+    }
+
+    #[test]
+    fn what_the_person_wrote_instead_of_answers_is_theirs_and_claudes_frame_is_not() {
+        let why = "The user wants to clarify these questions.\n    Start by asking them what they would like \
+                   to clarify.\n\n    Questions asked:\n- \"Which?\"\n  Answer: neither, see the \
+                   notes\n- \"When?\"\n  (No answer provided)";
+        let mut line: serde_json::Value =
+            serde_json::from_str(&result("1", why, true, serde_json::Value::Null)).unwrap();
+        line["toolDenialKind"] = "user-rejected".into();
+        line["userFeedback"] = why.into();
+        let facts = of(&[tool("1", "AskUserQuestion", serde_json::json!({})), line.to_string()]);
+        assert_eq!(said(&facts), ["neither, see the notes"]);
+        assert_eq!(facts.decisions().next().unwrap().answer, "refused: neither, see the notes");
+    }
+
+    #[test]
+    fn a_branch_that_the_person_left_was_not_said() {
+        let at = |line: String, uuid: &str, parent: &str| {
+            line.replacen('{', &format!("{{\"uuid\":\"{uuid}\",\"parentUuid\":\"{parent}\","), 1)
+        };
+        let say = |id: &str, text: &str| {
+            let block = serde_json::json!({"type": "text", "text": text});
+            serde_json::json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [block]}})
+                .to_string()
+        };
+        let ask = serde_json::json!({"questions": [{"question": "Which Oracle?", "options": []}]});
+        let mut lines = vec![
+            at(prompt("write the calculator"), "u1", "p0"),
+            say("m1", "The calculator is there."),
+            at(prompt("replace Postgres by Oracle"), "u2", "p1"),
+            tool("1", "TaskCreate", serde_json::json!({"subject": "Oracle"})),
+            result("1", "ok", false, serde_json::json!({"task": {"id": "1", "subject": "Oracle"}})),
+            tool("2", "Write", serde_json::json!({"file_path": "/oracle.py"})),
+            result("2", "ok", false, serde_json::Value::Null),
+            tool("3", "AskUserQuestion", ask),
+            result("3", "ok", false, serde_json::json!({"answers": {"Which Oracle?": "23ai"}})),
+            say("m2", "I'll use Oracle 23ai because you chose it."),
+            at(prompt("and deploy it"), "u3", "p2"),
+        ];
+        let whole = of(&lines);
+        assert_eq!(said(&whole).len(), 3);
+        let same_line = of(&[lines.clone(), vec![lines[2].clone()]].concat());
+        assert_eq!(said(&same_line).len(), 4, "a line that stands twice is no way back");
+        lines.push(at(prompt("add the winter tariff"), "u4", "p1"));
+        let facts = of(&lines);
+        assert_eq!(said(&facts), ["write the calculator", "add the winter tariff"]);
+        assert_eq!((facts.decisions().count(), facts.stated().count(), facts.tasks().all().len()), (0, 0, 0));
+        assert_eq!(facts.last_answers()[0].text, "The calculator is there.");
+        assert_eq!(facts.files().newest_first(), ["/oracle.py"], "what was written stays");
+        let recent: Vec<_> = facts.recent().map(|said| said.text.as_str()).collect();
+        assert_eq!(recent, ["write the calculator", "The calculator is there.", "add the winter tariff"]);
+        // Back again, and to the beginning.
+        lines.push(at(prompt("add the summer tariff"), "u5", "p1"));
+        assert_eq!(said(&of(&lines)), ["write the calculator", "add the summer tariff"]);
+        lines.push(at(prompt("write a poem"), "u6", "p0"));
+        assert_eq!(said(&of(&lines)), ["write a poem"]);
     }
 
     #[test]

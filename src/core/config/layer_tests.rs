@@ -48,7 +48,7 @@ fn flat(table: &Table) -> BTreeMap<String, String> {
 const BEYOND: &str = r#"
 archive = { auto = "on", before_days = 10, max_mb = 10240, older_than_days = 10 }
 control = { allow_from = [] }
-handoff = { decisions = 10, diff = true, frame_decisions = 5, gotchas = 5 }
+handoff = { decisions = 10, diff = true, frame_decisions = 50, gotchas = 5 }
 hooks = { commands = true }
 record = { auto = false, max_bytes = 268435456, keep_days = 7 }
 recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retries = 5, retry_pause = "1m" }

@@ -318,8 +318,8 @@ section! {
         frame_chars: u32 = 9_500,
         /// How many decisions the record lists.
         decisions: u32 = 10,
-        /// How many of these the frame tells.
-        frame_decisions: u32 = 5,
+        /// How many decisions the frame tells at most.
+        frame_decisions: u32 = 50,
         /// Known gotchas that are told.
         gotchas: u32 = 5,
         /// Whether uncommitted changes and new files are kept as a patch.

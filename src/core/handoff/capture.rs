@@ -8,7 +8,7 @@ use super::checkpoint::Phases;
 use super::entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
-use super::requests::{current, sets_work};
+use super::requests::{current, names_work};
 use super::text::{cut_chars, safe_line};
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::TranscriptPrompt;
@@ -181,7 +181,7 @@ pub struct EarlierHandoff<'a> {
 pub struct Capture {
     /// Where it comes from.
     pub origin: HandoffOrigin,
-    /// What the person wants now, verbatim: the newest prompt that set work.
+    /// What the person wants now, verbatim: the newest prompt that names work.
     pub goal: Option<String>,
     /// Everything that the person said in this conversation, oldest first.
     pub prompts: Vec<TranscriptPrompt>,
@@ -339,7 +339,7 @@ impl Capture {
         let line = |text: &String| cut_chars(&safe_line(text), 500);
         self.prompts_before = before.prompts.to_vec();
         let all = self.prompts_before.iter().rev().chain(&self.prompts);
-        let wanted = current(all).filter(|prompt| sets_work(prompt)).map(|prompt| prompt.text.clone());
+        let wanted = current(all).filter(|prompt| names_work(prompt)).map(|prompt| prompt.text.clone());
         // A handoff of before 0.2 says what was wanted, and no prompts.
         self.goal = wanted.or_else(|| before.goal.map(str::to_owned)).or(self.goal.take());
         self.done_before = before.done.iter().take(DONE_CAP).map(line).collect();

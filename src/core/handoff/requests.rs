@@ -1,154 +1,141 @@
-//! Which of the person's prompts is the current request, and which hold for all that follows.
+//! Which of the person's prompts are the current request, and which hold for all that follows.
+
+use unicode_width::UnicodeWidthStr;
 
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 
-/// A reply to a question of Claude's has at most this many words.
-const REPLY_WORDS: usize = 6;
-/// Replies that set no work of their own, in lower case without punctuation.
-const REPLIES: [&str; 48] = [
-    "yes",
-    "y",
-    "yep",
-    "yeah",
-    "no",
-    "n",
-    "nope",
-    "ok",
-    "okay",
-    "k",
-    "sure",
-    "please",
-    "yes please",
-    "no thanks",
-    "thanks",
-    "thank you",
-    "thx",
-    "great",
-    "good",
-    "perfect",
-    "nice",
-    "cool",
-    "continue",
-    "go on",
-    "go ahead",
-    "proceed",
-    "do it",
-    "next",
-    "keep going",
-    "carry on",
-    "resume",
-    "hi",
-    "hello",
-    "hey",
-    "ja",
-    "nein",
-    "doch",
-    "bitte",
-    "danke",
-    "gut",
-    "weiter",
-    "mach weiter",
-    "oui",
-    "non",
-    "si",
-    "sí",
-    "vale",
-    "merci",
-];
-/// Words that say nothing about what a reply is to.
-const FILLERS: [&str; 12] =
-    ["the", "and", "you", "please", "for", "that", "this", "with", "now", "die", "das", "und"];
-/// Words of a prompt that holds for all that follows, in lower case.
-const STANDING: [&str; 34] = [
+/// The width of one line of a usual terminal, in columns. What fits on it may be an answer, "go on" or a
+/// correction, in any language, and no list of words tells it from a task.
+const SHORT_COLUMNS: usize = 80;
+/// A prompt that is no wider than this, about four words, does not name the work, in columns.
+const NAMELESS_COLUMNS: usize = 24;
+/// Words of a sentence that prohibits or demands something, in lower case. They decide what is kept longest
+/// where room is short, and nothing else.
+const STANDING: [&str; 56] = [
     "never",
     "always",
     "don't",
-    "dont ",
+    "dont",
     "do not",
     "must",
-    "only ",
+    "mustn't",
+    "only",
     "from now on",
+    "from here on",
     "until i",
     "unless",
-    "without",
-    "avoid",
-    "make sure",
-    "ensure",
-    "keep ",
-    "stick to",
+    "no longer",
+    "hands off",
+    "alone",
+    "no new",
+    "ask me before",
+    "ask before",
     "answer in",
     "reply in",
     "respond in",
-    "prefer",
-    "no longer",
-    "from here on",
-    "nie ",
+    "nie",
     "niemals",
     "immer",
     "nicht",
-    "ab jetzt",
     "kein",
-    "nur ",
+    "keine",
+    "keinen",
+    "nur",
+    "ab jetzt",
+    "finger weg",
     "auf deutsch",
     "jamais",
     "toujours",
+    "ne",
     "nunca",
+    "jamás",
     "siempre",
+    "não",
+    "sempre",
+    "mai",
+    "nooit",
+    "altijd",
+    "nigdy",
+    "zawsze",
+    "asla",
+    "никогда",
+    "всегда",
+    "не",
+    "нельзя",
+    "только",
+    "ніколи",
+    "завжди",
+    "не можна",
+    "sólo",
+    "uniquement",
 ];
+/// The same in scripts that put no blanks between words.
+const STANDING_UNSPACED: [&str; 12] =
+    ["絶対", "必ず", "ないで", "常に", "禁止", "不要", "不得", "必须", "总是", "절대", "항상", "마세요"];
 
-/// The newest prompt that set work, of prompts in their order; the newest of all when none did.
+/// The prompt that names what the person wants, of prompts in their order: the newest that is longer than a
+/// few words; else the longest of all.
 pub fn current<'a>(
     prompts: impl DoubleEndedIterator<Item = &'a TranscriptPrompt>,
 ) -> Option<&'a TranscriptPrompt> {
-    let mut newest = None;
+    let mut longest: Option<&TranscriptPrompt> = None;
     for prompt in prompts.rev() {
-        newest = newest.or(Some(prompt));
-        if sets_work(prompt) {
+        if names_work(prompt) {
             return Some(prompt);
         }
+        let is_longer = |than: &TranscriptPrompt| prompt.text.trim().width() > than.text.trim().width();
+        if longest.is_none_or(is_longer) {
+            longest = Some(prompt);
+        }
     }
-    newest
+    longest
 }
 
-/// Whether a prompt is a request by itself. A reply, thanks, or a word in the middle of a turn belongs to the
-/// request before it.
+/// Whether a prompt is long enough to name the work.
 #[must_use]
-pub fn sets_work(prompt: &TranscriptPrompt) -> bool {
-    if prompt.kind != PromptKind::Typed {
-        return false;
-    }
-    if prompt.images > 0 {
-        return true;
-    }
-    if prompt.text.len() > 4096 {
-        return prompt.text.chars().any(char::is_alphanumeric);
-    }
-    let plain: String = prompt
-        .text
-        .to_lowercase()
-        .chars()
-        .filter(|c| c.is_alphanumeric() || c.is_whitespace() || *c == '\'')
-        .collect();
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    let plain = words.join(" ");
-    // "B", "2", "a and c": the choice among options that were offered.
-    let is_choice = words.len() <= 4
-        && words.iter().all(|word| word.chars().count() <= 2 || matches!(*word, "and" | "und" | "option"));
-    // "SQLite, please" repeats a word of the question; "write a changelog" after "Anything else?" does not.
-    let repeats = |asked: &str| {
-        let asked = asked.to_lowercase();
-        words.iter().any(|word| word.chars().count() >= 3 && !FILLERS.contains(word) && asked.contains(word))
-    };
-    let answers = words.len() <= REPLY_WORDS
-        && prompt.asked.as_deref().is_some_and(|asked| asks(asked) && repeats(asked));
-    !(words.is_empty() || is_choice || answers || REPLIES.contains(&plain.as_str()))
+pub fn names_work(prompt: &TranscriptPrompt) -> bool {
+    prompt.kind == PromptKind::Typed && !fits(&prompt.text, NAMELESS_COLUMNS)
 }
 
-/// Whether a prompt reads as if it held for everything that follows.
+/// Where the current request begins, of prompts with the newest first: at the newest that is too long for an
+/// answer or a correction; the first of all when none is.
+///
+/// What is shorter stands with it, also a new task: a task more is read over, a task less is lost.
+pub fn request_start<'a>(prompts: impl ExactSizeIterator<Item = &'a TranscriptPrompt>) -> usize {
+    let last = prompts.len().saturating_sub(1);
+    let mut prompts = prompts;
+    prompts
+        .position(|prompt| prompt.kind == PromptKind::Typed && !fits(&prompt.text, SHORT_COLUMNS))
+        .unwrap_or(last)
+}
+
+/// Whether a text is one line of at most so many columns.
+fn fits(text: &str, columns: usize) -> bool {
+    let text = text.trim();
+    // A long text is not measured.
+    text.len() <= 16 * columns && !text.contains('\n') && text.width() <= columns
+}
+
+/// Whether a text prohibits or demands something.
 #[must_use]
 pub fn is_standing(text: &str) -> bool {
-    let head = crate::core::handoff::text::cut_bytes(text, 4096).to_lowercase();
-    STANDING.iter().any(|words| head.contains(words))
+    let head = crate::core::handoff::text::cut_bytes(text, 4096).to_lowercase().replace('\u{2019}', "'");
+    let words: Vec<&str> =
+        head.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
+    let words = format!(" {} ", words.join(" "));
+    STANDING.iter().any(|phrase| {
+        words
+            .match_indices(phrase)
+            .any(|(at, _)| words[..at].ends_with(' ') && words[at + phrase.len()..].starts_with(' '))
+    }) || STANDING_UNSPACED.iter().any(|phrase| head.contains(phrase))
+}
+
+/// Whether a line is one of several options: `B) SQLite`, `2. Redis`.
+#[must_use]
+pub fn is_option(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches(['-', '*', '(', ' ']);
+    let mark: String = line.chars().take_while(|c| c.is_alphanumeric()).collect();
+    !mark.is_empty() && mark.chars().count() <= 2 && line[mark.len()..].starts_with([')', '.', ':'])
 }
 
 /// Whether a text of Claude's ends with a question to the person.
@@ -188,13 +175,15 @@ mod tests {
         TranscriptPrompt { text: text.into(), ..TranscriptPrompt::default() }
     }
 
+    const TASK: &str = "Refactor the scheduler of the crane park: jobs must survive a restart, at most three \
+                        cranes at the same time.";
+
     #[test]
-    fn the_current_request_is_the_newest_prompt_that_set_work() {
+    fn the_work_is_named_by_the_newest_prompt_of_more_than_a_few_words() {
         for (prompts, expected) in [
             (&["hi", "build the shed", "ok", "B"][..], "build the shed"),
             (&["build the shed", "forget that, first fix the roof"], "forget that, first fix the roof"),
-            (&["hi", "ok"], "ok"),
-            (&["fix it", "Weiter!", "danke."], "fix it"),
+            (&[TASK, "продолжай", "nimm die zweite", "lgtm"], TASK),
             (&["fix it", "commit"], "commit"),
         ] {
             let all: Vec<TranscriptPrompt> = prompts.iter().map(|text| prompt(text)).collect();
@@ -202,18 +191,36 @@ mod tests {
         }
         let steering =
             TranscriptPrompt { kind: PromptKind::Steering, ..prompt("the header must be in German") };
-        let reply = TranscriptPrompt {
-            asked: Some("Which database: PostgreSQL or SQLite?".into()),
-            ..prompt("SQLite, please")
-        };
-        let all = [prompt("write the store"), reply, steering];
-        assert_eq!(current(all.iter()).unwrap().text, "write the store");
-        let task = TranscriptPrompt {
-            asked: Some("All green. Anything else I can do for you?".into()),
-            ..prompt("write a changelog")
-        };
-        assert!(sets_work(&task), "a new task after a polite question");
+        let all = [prompt("write the store of the harbour office"), prompt("ok"), steering];
+        assert_eq!(current(all.iter()).unwrap().text, "write the store of the harbour office");
         assert_eq!(current([].iter()), None);
+    }
+
+    #[test]
+    fn the_request_goes_back_to_the_newest_prompt_that_is_more_than_a_line() {
+        let start = |texts: &[&str]| {
+            let all: Vec<TranscriptPrompt> = texts.iter().rev().map(|text| prompt(text)).collect();
+            texts.len() - 1 - request_start(all.iter())
+        };
+        for reply in [
+            "yes do it",
+            "sounds good, keep going",
+            "whatever you think is best",
+            "nein, noch nicht",
+            "de acuerdo",
+            "продолжай",
+            "二つ目でお願いします",
+            "第二个",
+            "no, not with a regex: use the grammar in addr.lark",
+            "forget that, first fix the leaking roof in tarnholm.py",
+        ] {
+            assert_eq!(start(&[TASK, "ok", reply]), 0, "{reply}");
+        }
+        let second = "now the report for the harbour master, as PDF, with the numbers of the last two years";
+        assert_eq!(start(&[TASK, "ok", second, "go on"]), 2, "a new task supersedes the old one");
+        assert_eq!(start(&[TASK, "1. gate\n2. roof", "go on"]), 1, "more than one line");
+        assert_eq!(start(&["hi", "ok"]), 0);
+        assert_eq!(request_start([].iter()), 0);
     }
 
     #[test]
@@ -238,9 +245,18 @@ mod tests {
 
     #[test]
     fn standing_words_are_known_in_some_languages() {
-        for text in ["Never touch config/prod.yaml", "Antworte immer auf Deutsch", "From now on, use tabs"] {
+        for text in [
+            "Never touch config/prod.yaml",
+            "Don’t use npm",
+            "Antworte immer auf Deutsch",
+            "From now on, use tabs",
+            "config/prod.yaml は絶対に変更しないで",
+            "никогда не трогай",
+        ] {
             assert!(is_standing(text), "{text}");
         }
-        assert!(!is_standing("fix the roof"));
+        for text in ["fix the roof", "the mainframe needs a nicer nickname", "standalone mode"] {
+            assert!(!is_standing(text), "{text}");
+        }
     }
 }

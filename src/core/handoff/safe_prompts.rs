@@ -3,14 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
-use super::requests::is_standing;
-use super::text::{cut_chars, cut_words, safe};
-use crate::core::claude::prompts::{PromptKind, TranscriptPrompt, end_of};
+use super::requests::{is_standing, request_start};
+use super::text::{cut_words, safe};
+use crate::core::claude::prompts::{ASKED_CAP, PromptKind, TranscriptPrompt, end_of};
 
-/// How many prompts `state.json` passes on to the next handoff, and how many bytes of text.
-const PASSED_ON: (usize, usize) = (120, 64 << 10);
+/// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.
+const PASSED_BYTES: usize = 64 << 10;
+/// What a row costs beside its texts, in bytes.
+const ROW_BYTES: usize = 64;
 /// How much it passes on of each of the newest prompts, and of the older ones, in characters.
 const PASSED_CHARS: [usize; 2] = [6000, 600];
+/// The most that is passed on of the prompt that set the current work, in bytes.
+const REQUEST_BYTES: usize = 256 << 10;
 /// How many are the newest ones.
 const NEWEST: usize = 12;
 
@@ -99,32 +103,62 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them.
+    /// What the next handoff is told of them: the current request whole, the newest, and of the others as many
+    /// as there is room for, those that prohibit or demand something first.
     #[must_use]
     pub fn passed_on(&self) -> Vec<PromptRow> {
-        let mut rows = Vec::new();
+        let start = self.request_start();
+        let mut rows: Vec<Option<PromptRow>> = vec![None; self.prompts.len()];
         let mut bytes = 0;
-        for (at, said) in self.prompts.iter().enumerate() {
-            let cap = PASSED_CHARS[usize::from(at >= NEWEST)];
-            let text = shorten(&said.prompt.text, cap);
-            // Of long ago only what holds for all that follows is passed on.
-            let kept = at < 2 * NEWEST || is_standing(&text);
-            if !kept || rows.len() >= PASSED_ON.0 || bytes + text.len() > PASSED_ON.1 {
-                continue;
+        let all: Vec<usize> = (0..self.prompts.len()).collect();
+        for at in by_worth(&all, &self.prompts, NEWEST) {
+            let said = &self.prompts[at];
+            let text = match at {
+                _ if at == start => cut_words(&said.prompt.text, REQUEST_BYTES).to_owned(),
+                _ => shorten(&said.prompt.text, PASSED_CHARS[usize::from(at >= NEWEST)]),
+            };
+            let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
+            let size = text.len() + asked.as_ref().map_or(0, String::len) + ROW_BYTES;
+            if at != start {
+                if bytes + size > PASSED_BYTES {
+                    continue;
+                }
+                bytes += size;
             }
-            bytes += text.len();
-            rows.push(PromptRow {
+            rows[at] = Some(PromptRow {
                 text,
                 kind: Some(said.prompt.kind)
                     .filter(|kind| *kind != PromptKind::Typed)
                     .map(|kind| word(kind).to_owned()),
                 interrupted: said.prompt.interrupted,
                 images: said.prompt.images,
-                asked: said.prompt.asked.clone().filter(|_| at < NEWEST),
+                asked,
             });
         }
-        rows
+        rows.into_iter().flatten().collect()
     }
+
+    /// Which of the prompts set the current work.
+    #[must_use]
+    pub fn request_start(&self) -> usize {
+        request_start(self.prompts.iter().map(|said| &said.prompt))
+    }
+}
+
+/// Places of prompts, newest first, in the order in which they are kept where there is no room for all: `ends`
+/// of the newest and as many of the oldest, then those that prohibit or demand something, then the rest from
+/// both ends.
+#[must_use]
+pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
+    let count = places.len();
+    let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
+    let mut rest: Vec<usize> = from_both.map(|at| places[at]).collect();
+    let mut order: Vec<usize> = rest.drain(..count.min(2 * ends)).collect();
+    let (standing, others): (Vec<usize>, Vec<usize>) =
+        rest.into_iter().partition(|at| is_standing(&prompts[*at].prompt.text));
+    order.extend(standing);
+    order.extend(others);
+    order
 }
 
 /// What is to be known of a prompt beside its text.
@@ -135,6 +169,8 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
         PromptKind::Typed => {}
         PromptKind::Steering => labels.push("typed while you worked".to_owned()),
         PromptKind::Refusal => labels.push("said when refusing a tool call".to_owned()),
+        PromptKind::Approval => labels.push("said when allowing a tool call".to_owned()),
+        PromptKind::Answer => labels.push("written as an answer".to_owned()),
     }
     if said.prompt.interrupted {
         labels.push("interrupted by the person before you had finished".to_owned());
@@ -167,6 +203,8 @@ fn word(kind: PromptKind) -> &'static str {
         PromptKind::Typed => "typed",
         PromptKind::Steering => "steering",
         PromptKind::Refusal => "refusal",
+        PromptKind::Approval => "approval",
+        PromptKind::Answer => "answer",
     }
 }
 
@@ -175,7 +213,7 @@ fn word(kind: PromptKind) -> &'static str {
 pub struct PromptRow {
     /// The text, shortened where it is long.
     pub text: String,
-    /// `steering` or `refusal`; absent when it was typed as a prompt.
+    /// `steering`, `refusal`, `approval` or `answer`; absent when it was typed as a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The person stopped Claude before it had finished.
@@ -200,11 +238,13 @@ impl PromptRow {
         let kind = match self.kind.as_deref() {
             Some("steering") => PromptKind::Steering,
             Some("refusal") => PromptKind::Refusal,
+            Some("approval") => PromptKind::Approval,
+            Some("answer") => PromptKind::Answer,
             _ => PromptKind::Typed,
         };
-        let asked = self.asked.as_deref().map(|asked| cut_chars(asked, 600));
+        let asked = self.asked.as_deref().map(|asked| cut_words(asked, ASKED_CAP).to_owned());
         TranscriptPrompt {
-            text: cut_chars(&self.text, 2 * PASSED_CHARS[0]),
+            text: cut_words(&self.text, REQUEST_BYTES).to_owned(),
             kind,
             interrupted: self.interrupted,
             images: self.images,
@@ -228,7 +268,8 @@ mod tests {
         let mut of = capture("g");
         of.prompts = (0..1000).map(|n| prompt(&format!("request {n}"))).collect();
         of.prompts[0].text = "never touch prod.yaml, password=hunter22".into();
-        of.prompts[999].text = "word ".repeat(10_000);
+        of.prompts[998].text = "word ".repeat(10_000);
+        of.prompts[999].text = "a long request. ".repeat(2000);
         of.prompts_before = vec![prompt("answer in German"), prompt("build it")];
         let words = Words::of(&of);
         assert_eq!(
@@ -240,18 +281,17 @@ mod tests {
             file.contains("\n## in a conversation before\n\nbuild it\n")
                 && file.contains("\n## prompt 500\n\nrequest 499\n")
         );
-        assert!(file.contains(of.prompts[999].text.trim()), "whole");
+        assert!(file.contains(of.prompts[998].text.trim()), "whole");
         assert!(file.contains("never touch prod.yaml, password=[redacted: password]"));
         let rows = words.passed_on();
-        assert!(
-            rows.len() <= PASSED_ON.0 && rows.iter().map(|row| row.text.len()).sum::<usize>() <= PASSED_ON.1
-        );
-        for kept in ["request 998", "never touch prod.yaml", "answer in German"] {
+        assert!(rows[1..].iter().map(|row| row.text.len()).sum::<usize>() <= PASSED_BYTES);
+        for kept in ["request 997", "never touch prod.yaml", "answer in German", "request 1", "request 900"] {
             assert!(rows.iter().any(|row| row.text.contains(kept)), "{kept}");
         }
-        assert!(!rows.iter().any(|row| row.text == "request 500"));
-        assert!(rows[0].text.contains(" [...] ") && rows[0].text.len() < 6100);
-        assert_eq!(rows[1].prompt().text, "request 998");
+        assert!(!rows.iter().any(|row| row.text == "request 500"), "the middle goes first");
+        assert_eq!(rows[0].prompt().text, of.prompts[999].text.trim(), "the request is whole");
+        assert!(rows[1].text.contains(" [...] ") && rows[1].text.len() < 6100);
+        assert_eq!(rows[2].prompt().text, "request 997");
     }
 
     #[test]

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::capture::{Capture, EarlierHandoff, GitState};
 use super::checkpoint::HandoffCheckpoint;
 use super::recent_activity;
-use super::requests::sets_work;
 use super::safe_prompts::{PromptRow, Words};
 use super::sections::next_steps;
 use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
@@ -184,7 +183,7 @@ const QUEUED: usize = 20;
 /// The longest text of a model or a person in it, the goal aside, in bytes.
 const TEXT_CAP: usize = 16 << 10;
 /// How many prompts are taken from the handoff before.
-const PROMPTS: usize = 200;
+const PROMPTS: usize = 2000;
 /// The longest goal, in bytes.
 const GOAL_CAP: usize = 256 << 10;
 
@@ -223,15 +222,8 @@ impl HandoffState {
             answer: row.answer.clone(),
         };
         let decisions: Vec<AnsweredQuestion> = self.context.recent_decisions.iter().map(decided).collect();
-        let mut prompts: Vec<TranscriptPrompt> =
+        let prompts: Vec<TranscriptPrompt> =
             self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
-        // The current request is passed on whole.
-        if let (Some(wanted), Some(goal)) = (
-            prompts.iter_mut().find(|prompt| sets_work(prompt)),
-            self.goal.as_ref().filter(|goal| !goal.trim().is_empty()),
-        ) {
-            wanted.text.clone_from(goal);
-        }
         next.inherit(&EarlierHandoff {
             goal: self.goal.as_deref(),
             prompts: &prompts,

@@ -6,6 +6,7 @@ use super::places::BriefFiles;
 use super::truncation::Passage;
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::files_read::FileRead;
+use crate::core::claude::prompts::PromptKind;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::TranscriptSpeaker;
@@ -174,19 +175,6 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines.extend(checks(of));
     lines.extend(written(of, places));
     lines.extend(read(&of.files_read, places));
-    let mut questions: Vec<&str> = Vec::new();
-    for decision in of.decisions.iter().rev() {
-        // Asked again, the newer answer counts.
-        if questions.len() >= decisions || questions.contains(&decision.question.as_str()) {
-            continue;
-        }
-        questions.push(&decision.question);
-        lines.push(format!(
-            "the person answered \"{}\" to your question \"{}\"",
-            shorten(&safe_line(&decision.answer), 220),
-            shorten(&safe_line(&decision.question), 160)
-        ));
-    }
     match &of.note {
         Some(note) => {
             lines.extend(note.decisions.iter().map(|one| format!("you decided: {one}")));
@@ -198,6 +186,34 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     }
     let steps = of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS);
     lines.extend(steps.map(|done| format!("last steps: {}", super::super::recent_activity::line(done))));
+    lines.extend(answered(of, decisions));
+    lines
+}
+
+/// What the person chose, newest first. What they wrote instead is one of their prompts.
+fn answered(of: &Capture, decisions: usize) -> Vec<String> {
+    let mut questions: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    let is_prompt = |answer: &str| {
+        let mut answers =
+            of.prompts.iter().chain(&of.prompts_before).filter(|said| said.kind == PromptKind::Answer);
+        answers.any(|said| said.text == answer.trim())
+    };
+    for decision in of.decisions.iter().rev() {
+        // Asked again, the newer answer counts.
+        if lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
+            continue;
+        }
+        questions.push(&decision.question);
+        if is_prompt(&decision.answer) {
+            continue;
+        }
+        lines.push(format!(
+            "the person answered \"{}\" to your question \"{}\"",
+            shorten(&safe_line(&decision.answer), 220),
+            shorten(&safe_line(&decision.question), 160)
+        ));
+    }
     lines
 }
 

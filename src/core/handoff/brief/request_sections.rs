@@ -4,31 +4,30 @@
 use super::fill::BriefPart;
 use super::places::BriefFiles;
 use super::truncation::{Passage, Quote};
+use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::requests::{asks, is_standing, sets_work};
-use crate::core::handoff::safe_prompts::{PersonPrompt, Words, labels, shorten};
+use crate::core::handoff::requests::{asks, is_option};
+use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, labels};
 use crate::core::handoff::text::{cut_chars, safe_line};
 
 /// How many prompts since the one that set work stand with it.
 const SINCE: usize = 8;
-/// How many earlier prompts are candidates, beside those that hold for all that follows.
-const EARLIER: usize = 60;
-/// How many that hold for all that follows are candidates.
-const STANDING: usize = 20;
-/// The newest of the earlier ones come before those.
-const NEWEST: usize = 6;
-/// How many prompts of the conversations before are told, of those that hold for all work and of the others.
-const BEFORE: usize = 8;
+/// So many of the newest and of the oldest prompts come before those that prohibit or demand something.
+const ENDS: usize = 6;
+/// How much is shown of a question, and of one of its options, in characters.
+const ASKED: [usize; 2] = [240, 80];
+/// How many options of a question are shown.
+const OPTIONS: usize = 8;
 
 /// The sections of the person's words.
 pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, request: usize) -> Vec<BriefPart> {
     let all = &words.prompts;
-    let current = all.iter().position(|said| sets_work(&said.prompt)).unwrap_or(0);
+    let start = words.request_start();
     // The newest words, and the request that they are about; what was said between them counts as earlier
     // where it is much.
-    let mut group: Vec<usize> = (0..=current.min(SINCE)).filter(|at| *at < all.len()).collect();
-    if current > SINCE {
-        group.push(current);
+    let mut group: Vec<usize> = (0..=start.min(SINCE)).filter(|at| *at < all.len()).collect();
+    if start > SINCE {
+        group.push(start);
     }
     let quotes: Vec<Quote> =
         group.iter().map(|at| quote(&all[*at], *at == 0, capture, words, places)).collect();
@@ -41,7 +40,10 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
     }
     let above = match quotes.len() {
         0 | 1 => "The newest words of the person:\n",
-        _ => "The newest words of the person first, down to the prompt that set the work:\n",
+        _ => {
+            "The newest words of the person first. A short prompt may answer, correct or replace what stands \
+             below it:\n"
+        }
     };
     let all_in = places.prompts();
     vec![
@@ -56,63 +58,39 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
     ]
 }
 
-/// What was said in the conversations before, a line each: what holds for all work, then the newest.
-fn before(all: &[PersonPrompt], group: &[usize], more_in: String) -> BriefPart {
-    let rest = (0..all.len())
-        .filter(|at| !group.contains(at))
-        .map(|at| &all[at])
-        .filter(|said| said.number.is_none());
-    let (standing, others): (Vec<&PersonPrompt>, Vec<&PersonPrompt>) =
-        rest.partition(|said| is_standing(&said.prompt.text));
-    let line = |said: &&PersonPrompt, cap| format!("- {}", shorten(&safe_line(&said.prompt.text), cap));
-    let standing = standing.iter().take(BEFORE).map(|said| line(said, 300));
-    let lines = standing.chain(others.iter().take(BEFORE).map(|said| line(said, 140))).collect();
+/// Those of `places` as quotes, and which of them come first.
+fn quotes(places: &[usize], all: &[PersonPrompt], all_in: &str) -> (Vec<Quote>, Vec<usize>) {
+    let quote = |at: &usize| {
+        let said = &all[*at];
+        let mut label = labels(said);
+        label.extend(about(said));
+        Quote { label: label.join(", "), text: said.prompt.text.clone(), whole_in: all_in.to_owned() }
+    };
+    let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
+    (places.iter().map(quote).collect(), order.collect())
+}
+
+/// What was said in the conversations before.
+fn before(all: &[PersonPrompt], group: &[usize], all_in: String) -> BriefPart {
+    let rest: Vec<usize> =
+        (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
+    let (quotes, order) = quotes(&rest, all, &all_in);
     let title = "Requests before this conversation (what holds for all work still holds)";
-    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Lines { lines, more_in } }
+    let above = "Newest first.\n".to_owned();
+    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, all_in } }
 }
 
 fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let standing: Vec<usize> =
-        rest.iter().copied().filter(|at| is_standing(&all[*at].prompt.text)).take(STANDING).collect();
-    let first = rest.last().copied();
-    let mut chosen: Vec<usize> =
-        rest.iter().copied().take(EARLIER).chain(standing.iter().copied()).chain(first).collect();
-    chosen.sort_unstable();
-    chosen.dedup();
-    let left_out = rest.len() - chosen.len();
-    let at_of = |at: &usize| chosen.binary_search(at).ok();
-    let mut order: Vec<usize> = Vec::new();
-    for at in rest.iter().take(NEWEST).chain(&standing).chain(&first).chain(&chosen).filter_map(at_of) {
-        if !order.contains(&at) {
-            order.push(at);
-        }
-    }
-    let quotes: Vec<Quote> = chosen
-        .iter()
-        .map(|at| {
-            let said = &all[*at];
-            let mut label = labels(said);
-            label.extend(about(said));
-            Quote { label: label.join(", "), text: said.prompt.text.clone(), whole_in: all_in.clone() }
-        })
-        .collect();
-    let above = match (left_out, words.dropped) {
-        (0, 0) => {
-            "Newest first. What holds for all work still holds; the rest is background and may be done.\n"
-                .to_owned()
-        }
-        (more, 0) => format!(
-            "Newest first; {more} more are in {all_in}. What holds for all work still holds; the rest is \
-             background and may be done.\n"
-        ),
-        (more, dropped) => format!(
-            "Newest first; {more} more are in {all_in}, and {dropped} only in the transcript. What holds for \
-             all work still holds; the rest \
-             is background and may be done.\n"
-        ),
+    let (quotes, order) = quotes(&rest, all, &all_in);
+    let more = match words.dropped {
+        0 => String::new(),
+        dropped => format!("; {dropped} more are only in the transcript"),
     };
+    let above = format!(
+        "Newest first{more}. What holds for all work still holds; the rest is background and may be done.\n"
+    );
     BriefPart {
         title: "Earlier requests",
         floor: 1200,
@@ -143,21 +121,34 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words, pl
     Quote { label: label.join(", "), text, whole_in: places.prompts() }
 }
 
-/// What a short prompt may answer: the question, or the call that was refused.
+/// What a prompt may answer: the question, or the call that was refused or allowed.
 fn about(said: &PersonPrompt) -> Option<String> {
-    let asked = said.prompt.asked.as_deref().filter(|asked| asks(asked) || asked.starts_with('('))?;
+    let is_answer = said.prompt.kind == PromptKind::Answer;
+    let asked = said.prompt.asked.as_deref();
+    let asked = asked.filter(|asked| is_answer || asks(asked) || asked.starts_with('('))?;
     Some(format!("after your words \"{}\"", question(asked)))
 }
 
-/// The end of what Claude had asked, on one line.
+/// What Claude had asked, on one line: the beginning of each option that it listed, else its end.
 fn question(asked: &str) -> String {
-    let line = safe_line(asked);
+    let lines: Vec<&str> = asked.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let options: Vec<&str> = lines.iter().copied().filter(|line| is_option(line)).take(OPTIONS).collect();
+    if options.len() < 2 {
+        return end_of_question(asked, ASKED[0]);
+    }
+    let question = lines.iter().rev().find(|line| !is_option(line) && asks(line));
+    let question = question.map(|line| end_of_question(line, ASKED[0] / 2));
+    let options = options.into_iter().map(|line| cut_chars(&safe_line(line), ASKED[1]));
+    question.into_iter().chain(options).collect::<Vec<_>>().join(" / ")
+}
+
+/// The end of a text on one line, at most `cap` characters.
+fn end_of_question(text: &str, cap: usize) -> String {
+    let line = safe_line(text);
     let count = line.chars().count();
-    let end: String = line.chars().skip(count.saturating_sub(240)).collect();
-    let end = if count > 240 {
-        end.split_once(' ').map_or(end.clone(), |(_, rest)| format!("...{rest}"))
-    } else {
-        end
-    };
-    cut_chars(&end, 260)
+    let end: String = line.chars().skip(count.saturating_sub(cap)).collect();
+    match end.split_once(' ') {
+        Some((_, rest)) if count > cap => format!("...{rest}"),
+        _ => end,
+    }
 }

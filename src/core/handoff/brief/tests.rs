@@ -196,6 +196,88 @@ fn a_reply_stands_with_what_it_is_about() {
 }
 
 #[test]
+fn a_short_reply_or_correction_does_not_displace_the_task() {
+    let task =
+        "Refactor the scheduler of the crane park: jobs must survive a restart, at most 3 cranes at once.";
+    for reply in ["yes do it", "\u{434}\u{430}\u{432}\u{430}\u{439}", "no, not with a regex: use addr.lark"] {
+        let mut capture =
+            capture("look around in the repository and tell me what you see, please: files, size, age");
+        capture.prompts.extend([prompt(task), prompt("ok"), prompt(reply)]);
+        let text = of(&capture, Budget::default());
+        is_sound(&text, 9500);
+        let (request, earlier) = text.split_once("\n## Earlier requests\n").unwrap();
+        assert!(request.contains(&format!("> {reply}\n\n> ok\n\n> {task}\n")), "{text}");
+        assert!(earlier.contains("> look around"), "{text}");
+    }
+}
+
+#[test]
+fn rules_in_any_words_are_told_while_there_is_room() {
+    let filler =
+        ["rename the helper, the name is a leftover", "make sure that the error says only the field"];
+    let mut capture = capture("hello");
+    let rules = [
+        "Hands off the public API.",
+        "Use pnpm here.",
+        "No toques la carpeta pagos/.",
+        "\u{4e0d}\u{8981}\u{52a8} migrations/",
+    ];
+    capture.prompts.extend(rules.map(prompt));
+    capture.prompts.extend((0..120).map(|n| prompt(&format!("{} ({n})", filler[n % 2]))));
+    capture
+        .prompts
+        .push(prompt("now the report for the harbour master, as PDF, with the numbers of two whole years"));
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for rule in rules {
+        assert!(text.contains(&format!("> {rule}\n")), "{rule}\n{text}");
+    }
+    assert!(text.contains("(119)") && units(&text) > 6500, "the newest, and no room is free: {text}");
+    // Over a chain: in a conversation before, and many since.
+    let state = super::super::state_json::HandoffState::of(&capture);
+    let mut next = super::super::document::tests::capture("go on");
+    state.pass_on(&mut next);
+    next.prompts.extend((0..40).map(|n| prompt(&format!("then step {n} of the report"))));
+    let mut third = super::super::document::tests::capture("go on");
+    super::super::state_json::HandoffState::of(&next).pass_on(&mut third);
+    let text = of(&third, Budget::default());
+    for rule in rules {
+        assert!(text.contains(&format!("> {rule}\n")), "{rule}\n{text}");
+    }
+}
+
+#[test]
+fn a_long_prompt_keeps_what_it_prohibits_when_it_is_cut() {
+    let mut capture = full();
+    let rule = "Never run anything against hd-prod.";
+    let filling = "The importer reads the dump and the berths of the night. ".repeat(30);
+    capture.prompts[3].text = format!("{filling}{rule} {filling}");
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    assert!(text.contains(&format!("> [...] {rule}\n")), "{text}");
+}
+
+#[test]
+fn an_answer_by_a_number_stands_with_the_options() {
+    let mut capture =
+        capture("decide with me how tenants are separated in the new store of the harbour, in writing");
+    let tail = "strong separation, but migrations have to run 340 times and the pool suffers. ".repeat(3);
+    let asked = format!(
+        "Which one?\n\n1. One schema per tenant: {tail}\n2. One table: {tail}\n3. One database: {tail}"
+    );
+    capture.prompts.push(TranscriptPrompt { asked: Some(asked), ..prompt("1") });
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [
+        "(after your words \"Which one? / 1. One schema per tenant: strong",
+        " / 2. One table: ",
+        " / 3. One database: ",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
 fn a_question_is_open_only_while_nothing_was_said_since() {
     let mut capture = capture("write the store");
     capture.last_answer = "A or B?".into();

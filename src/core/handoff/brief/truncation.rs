@@ -2,12 +2,17 @@
 //! beginning, lists by their end.
 
 use super::super::document::Fence;
-use super::super::text::{cut_units, fenced, units};
+use super::super::requests::is_standing;
+use super::super::text::{cut_bytes, cut_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;
 /// How near a line's border must be for a cut to fall on it, in UTF-16 units.
 const NEAR: usize = 200;
+/// The longest sentence that is kept for what it prohibits or demands, in UTF-16 units.
+const SENTENCE: usize = 300;
+/// How much of a prompt is searched for such sentences, in bytes.
+const SEARCHED: usize = 64 << 10;
 /// A prompt keeps this much when there is too little room for all, in UTF-16 units.
 const SHORT: usize = 240;
 
@@ -124,14 +129,15 @@ fn quoted(label: &str, text: &str) -> String {
     out
 }
 
-/// A prompt in at most `room` units: its beginning and its end, and where it is whole.
+/// A prompt in at most `room` units: its beginning and its end, between them what it prohibits or demands, and
+/// where it is whole.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let whole = quoted(&quote.label, &quote.text);
     if units(&whole) <= room {
         return Some(whole);
     }
     let mark = |left: usize| format!("> [... {left} characters left out, whole in {} ...]\n", quote.whole_in);
-    let mut rest = room.checked_sub(units(&mark(quote.text.len())) + units(&quote.label) + 12)?;
+    let rest = room.checked_sub(units(&mark(quote.text.len())) + units(&quote.label) + 12)?;
     if rest < 40 {
         return None;
     }
@@ -163,13 +169,52 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
         }
         parts.iter().map(|line| format!("> {line}\n")).collect()
     };
-    let head = take(&quote.text, rest * 3 / 5, false);
-    rest = rest.saturating_sub(units(&head));
-    let tail = take(&quote.text, rest, true);
-    let left = quote.text.chars().count().saturating_sub(head.chars().count() + tail.chars().count()).max(1);
+    let ends = |rest: usize| {
+        let head = take(&quote.text, rest * 3 / 5, false);
+        let tail = take(&quote.text, rest.saturating_sub(units(&head)), true);
+        (head, tail)
+    };
+    let (mut head, mut tail) = ends(rest);
+    let mut between = String::new();
+    for sentence in sentences(cut_bytes(&quote.text, SEARCHED)) {
+        let cost = units(sentence) + "> [...] \n".len();
+        let is_shown = head.contains(sentence) || tail.contains(sentence);
+        let fits = cost <= SENTENCE && units(&between) + cost <= rest / 2;
+        if fits && !is_shown && is_standing(sentence) {
+            between.push_str(&format!("> [...] {sentence}\n"));
+        }
+    }
+    if !between.is_empty() {
+        (head, tail) = ends(rest - units(&between));
+    }
+    let shown = [&head, &between, &tail].map(|part| part.chars().count()).iter().sum();
+    let left = quote.text.chars().count().saturating_sub(shown).max(1);
     let label = if quote.label.is_empty() { String::new() } else { format!("({})\n", quote.label) };
-    let text = format!("{label}{head}{}{tail}\n", mark(left));
+    let text = format!("{label}{head}{}{between}{tail}\n", mark(left));
     (units(&text) <= room).then_some(text)
+}
+
+/// The sentences of a text: a full stop, question or exclamation mark that a blank follows ends one.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |line: &str| {
+        let end = |(at, c): (usize, char)| {
+            let behind = at + c.len_utf8();
+            let is_end = matches!(c, '\u{3002}' | '\u{ff01}' | '\u{ff1f}')
+                || matches!(c, '.' | '!' | '?' | ';') && line[behind..].starts_with(' ');
+            is_end.then_some(behind)
+        };
+        line.char_indices().find_map(end)
+    };
+    text.lines()
+        .flat_map(move |line| {
+            let mut rest = line;
+            std::iter::from_fn(move || {
+                let (sentence, behind) = rest.split_at(ends(rest).unwrap_or(rest.len()));
+                rest = behind;
+                (!sentence.is_empty()).then_some(sentence.trim())
+            })
+        })
+        .filter(|sentence| !sentence.is_empty())
 }
 
 fn start_at_word(line: &str, room: usize) -> &str {

@@ -1,0 +1,59 @@
+//! Prompts that the person took back: after Esc Esc the conversation goes on from an earlier line, and the lines
+//! of the branch that was left stay in the file.
+//!
+//! Each line names the line before it (`parentUuid`). A prompt that has the parent of an earlier prompt takes
+//! the place of that one, and everything that was said since then was taken back (measured on 2.1.332). No
+//! other shape counts: where parents are missing or point elsewhere, all lines of the file count.
+
+use super::tasks::Tasks;
+use super::transcript_facts::{AnswerText, TranscriptFacts};
+use crate::core::handoff::text::cut_words;
+
+/// How many prompts back the person may go.
+pub(super) const TURN_CAP: usize = 32;
+/// How much is kept of the answer before each of them, in bytes.
+const ANSWER_CAP: usize = 32 << 10;
+
+/// How things stood when the person typed a prompt.
+#[derive(Clone, Debug)]
+pub(super) struct TurnStart {
+    uuid: Option<String>,
+    parent: String,
+    prompts: u64,
+    decisions: u64,
+    stated: u64,
+    recent: u64,
+    said: u64,
+    tasks: Tasks,
+    answer: String,
+}
+
+impl TranscriptFacts {
+    /// Takes the place of a prompt, before its text: forgets what was said since an earlier prompt that had the
+    /// same place. Files that were written and commands that ran stay: they happened.
+    pub(super) fn place_prompt(&mut self, uuid: Option<String>, parent: Option<String>) {
+        let Some(parent) = parent else { return };
+        let earlier = self.turns.iter().find(|turn| turn.parent == parent && turn.uuid != uuid).cloned();
+        if let Some(turn) = earlier {
+            self.turns.retain(|other| other.prompts < turn.prompts);
+            self.prompts.truncate_to(turn.prompts);
+            self.decisions.truncate_to(turn.decisions);
+            self.stated.truncate_to(turn.stated);
+            self.recent.truncate_to(turn.recent);
+            self.said = turn.said;
+            self.tasks = turn.tasks;
+            self.answers = [AnswerText { text: turn.answer, replied: false }, AnswerText::default()];
+        }
+        self.turns.put(TurnStart {
+            uuid,
+            parent,
+            prompts: self.prompts.total(),
+            decisions: self.decisions.total(),
+            stated: self.stated.total(),
+            recent: self.recent.total(),
+            said: self.said,
+            tasks: self.tasks.clone(),
+            answer: cut_words(&self.answers[0].text, ANSWER_CAP).to_owned(),
+        });
+    }
+}
