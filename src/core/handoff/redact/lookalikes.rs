@@ -1,4 +1,4 @@
-//! 200 texts that look like secrets and hold none: they are to be kept as they are.
+//! More than 200 texts that look like secrets and hold none: they are to be kept as they are.
 
 /// One a line; `\n` in it is two characters.
 pub(super) const LOOKALIKES: &str = r#"commit 7427911c0f7a3c1e9c4b8a1d2e3f405162738495
@@ -218,4 +218,43 @@ src/main.rs:10:5:12:fn_main
 00:1B:44:11:3A:B7
 1700000000000
 version = "0.9.0-rc.1+20261120"
-$2 and $HOME are expanded"#;
+$2 and $HOME are expanded
+Passwort ändern geht nicht
+Passwort: mindestens 12 Zeichen
+Passwort: für alle gleich
+das Passwort ist zu kurz
+Passwort für die Datenbank fehlt noch
+Passwort-Feld: siehe Formular2
+Kennwort vergessen?
+Passwort wiederherstellen geht nicht
+das Passwort ist aufgeschrieben
+password authentication failed for user app
+der Passwortmanager ist Bitwarden
+mot de passe oublié
+le mot de passe est obligatoire
+le mot de passe doit être changé tous les 90 jours
+contraseña incorrecta, inténtelo de nuevo
+la contraseña es obligatoria
+la contraseña se guarda con argon2id
+пароль неверный
+пароль: минимум 12 символов
+пароль хранится как bcrypt
+токен живёт 15 минут
+パスワードは必須です
+パスワード: 12文字以上
+パスワードを変更できません
+密码不能为空
+密码至少8位
+密码是必填项
+senha inválida
+비밀번호는 필수입니다
+wachtwoord vergeten
+hasło musi mieć 12 znaków
+API-Schlüssel fehlt in der Datei
+clave de API: ver el archivo .env
+ключ API не задан
+basic auth on localhost:8080
+image nginx:1.25-alpine with basic auth
+login is handled by auth/session.rs
+pin 8 of the connector to GND
+pin: 4711 must blink"#;

@@ -2,7 +2,8 @@
 //!
 //! Keys of known services by a table of rules (`secret_rules`), private keys (`blocks`),
 //! credentials in URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names`
-//! and `values`), and the places of credentials in headers and password files (`places`) and in command lines
+//! and `values`), values that are told in a sentence, in many languages (`told`), and the places of
+//! credentials in headers and password files (`places`) and in command lines
 //! (`commands`, and `argv` for their words). Each of them reads the text once, so that any input costs linear
 //! time. What is found is replaced by a mark that says its kind.
 //!
@@ -17,6 +18,7 @@ mod commands;
 mod names;
 mod places;
 mod secret_rules;
+mod told;
 mod urls;
 mod values;
 mod words;
@@ -233,7 +235,7 @@ fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Ve
     for Range { start: at, end } in cuts.into_iter().chain(std::iter::once(text.len()..text.len())) {
         let mut spans = Vec::new();
         let part = &text[from..at];
-        for find in [blocks::find, secret_rules::find, urls::find, places::find, assigned::find] {
+        for find in [blocks::find, secret_rules::find, urls::find, places::find, assigned::find, told::find] {
             find(part, &mut spans);
         }
         spans.sort_by_key(|span| (span.from, usize::MAX - span.to));

@@ -391,6 +391,38 @@ pub(super) fn planted(seed: u64) -> Vec<Planted> {
     };
     plant("password file", format!("$6${}${}", c.of(ALNUM, 8), c.of(ALNUM, 86)), "root:@:19000:0:99999:7:::");
     for (n, pattern) in [
+        "das Passwort ist @",
+        "Passwort für die Datenbank lautet: @, Benutzer app",
+        "Kennwort: @",
+        "mot de passe : @",
+        "le mot de passe est @",
+        "contraseña: @",
+        "la contraseña es @, usuario app",
+        "пароль: @",
+        "Пароль от базы: @",
+        "senha: @",
+        "hasło: @",
+        "wachtwoord: @",
+        "密码是 @",
+        "密码：@，用户 app",
+        "パスワード: @",
+        "パスワードは @ です",
+        "비밀번호: @",
+        "use admin:@ for basic auth",
+        "login is root / @",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let secret = match n % 4 {
+            0 => c.of(ALNUM, 14),
+            1 => format!("{}!{}", c.of(LOWER, 6), c.of("0123456789", 3)),
+            2 => format!("Tr0ub4dor&{}", c.of("0123456789", 2)),
+            _ => format!("hunter{}", c.of("0123456789", 4)),
+        };
+        plant("told password", secret, pattern);
+    }
+    for (n, pattern) in [
         "SECRET_KEY_BASE=@",
         "JWT_SECRET=@",
         "client_secret: \"@\"",

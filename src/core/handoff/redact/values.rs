@@ -107,7 +107,7 @@ pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
 fn is_password(value: &str, how: How) -> bool {
     let mixed = value.bytes().any(|b| b.is_ascii_digit())
         || has_symbol(value)
-        || !value.is_ascii()
+        || has_foreign_sign(value, how.form)
         || is_mixed_case(value)
         || is_noise(value)
         || value.len() >= 8 && is_one_run(value) && !is_word_case(value)
@@ -124,6 +124,24 @@ fn is_password(value: &str, how: How) -> bool {
             value.len() >= 4 || mixed
         }
     }
+}
+
+/// Whether a value has signs beyond ASCII. Without quotes letters do not count: they are a word of another
+/// language.
+fn has_foreign_sign(value: &str, form: ValueQuoting) -> bool {
+    value.chars().any(|c| !c.is_ascii() && (form != ValueQuoting::Bare || !c.is_alphabetic()))
+}
+
+/// Whether a value that somebody calls a password is one, though its parts could be words with versions:
+/// `Gat0-negro-2024` and `Kranich_77`, not `SHA-256`.
+pub(super) fn is_told(value: &str) -> bool {
+    !is_placeholder(value)
+        && is_versioned_words(value)
+        && has_digit_and_letter(value)
+        && (value.contains('_')
+            || value.split(['-', '.']).count() >= 3
+                && value.split(['-', '.']).filter(|part| part.bytes().any(|b| b.is_ascii_digit())).count()
+                    >= 2)
 }
 
 /// Whether characters that stand for a key were made up: `your-key`, `xxxx`, `...`.
@@ -221,7 +239,7 @@ pub(super) fn is_word_case(part: &str) -> bool {
 }
 
 /// Whether letters can hardly be a word: many consonants in a row.
-fn is_unspeakable(value: &str) -> bool {
+pub(super) fn is_unspeakable(value: &str) -> bool {
     let vowel = |b: u8| matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
     value.as_bytes().split(|b| vowel(*b)).any(|run| run.len() >= 5) || !value.bytes().any(vowel)
 }

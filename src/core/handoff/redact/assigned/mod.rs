@@ -9,7 +9,7 @@ mod ends;
 mod lines;
 
 use super::names::{Class, class};
-use super::values::{How, Place, ValueQuoting, is_secret};
+use super::values::{How, Place, ValueQuoting, is_secret, is_unspeakable};
 use super::{Kind, Span, run};
 
 /// The most bytes between a name and its value.
@@ -337,7 +337,10 @@ impl Finder<'_> {
             .any(|name| self.text[..at].trim_end().ends_with(name));
         let end = self.bare_end(at);
         let line = line || begins_line && alone && self.ends_line(end);
-        self.bare(at, if line { Place::Shell } else { Place::Talk })
+        let value = self.bare(at, if line { Place::Shell } else { Place::Talk })?;
+        // A word of a sentence, however long: `password authentication failed`.
+        let is_word = self.bytes[value.from..value.to].iter().all(u8::is_ascii_lowercase);
+        (line || !is_word || is_unspeakable(&self.text[value.from..value.to])).then_some(value)
     }
 
     /// `name: DB_PASSWORD` with `value: X` behind it, as Kubernetes, XML and forms have them.

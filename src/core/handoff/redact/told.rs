@@ -1,0 +1,319 @@
+//! Secrets that somebody tells in a sentence, in other languages than English too: `das Passwort ist X`,
+//! `contraseña: X`, `パスワードは X です`, `use admin:X for basic auth`.
+//!
+//! The words are data. A value must look like a password wherever it stands, because most sentences with such
+//! a word hold none: `Passwort ändern geht nicht`.
+
+use memchr::memmem;
+
+use super::names::Class;
+use super::values::{How, Place, ValueQuoting, is_secret, is_told};
+use super::words::is_placeholder;
+use super::{Kind, Span, place};
+use crate::core::claude::prompts::end_of;
+use crate::core::handoff::text::cut_bytes;
+
+/// Words for a password, in small letters.
+const PASSWORDS: [&str; 33] = [
+    "passwort",
+    "kennwort",
+    "mot de passe",
+    "contraseña",
+    "contrasena",
+    "clave de acceso",
+    "senha",
+    "palavra-passe",
+    "parola d'ordine",
+    "hasło",
+    "wachtwoord",
+    "lösenord",
+    "adgangskode",
+    "passord",
+    "salasana",
+    "heslo",
+    "jelszó",
+    "şifre",
+    "kata sandi",
+    "mật khẩu",
+    "парол",
+    "κωδικός",
+    "סיסמה",
+    "كلمة المرور",
+    "كلمة السر",
+    "パスワード",
+    "暗証番号",
+    "密码",
+    "密碼",
+    "口令",
+    "비밀번호",
+    "암호",
+    "รหัสผ่าน",
+];
+
+/// Words for a key or a token, of which only random characters are taken.
+const TOKENS: [&str; 23] = [
+    "api-schlüssel",
+    "api schlüssel",
+    "zugriffsschlüssel",
+    "clé api",
+    "clé d'api",
+    "clave de api",
+    "clave api",
+    "chave de api",
+    "chave api",
+    "chiave api",
+    "klucz api",
+    "api-sleutel",
+    "api-nyckel",
+    "ключ api",
+    "api-ключ",
+    "api ключ",
+    "токен",
+    "секрет",
+    "apiキー",
+    "トークン",
+    "api密钥",
+    "密钥",
+    "api 키",
+];
+
+/// What stands between such a word and its value.
+const LINKS: [&str; 30] = [
+    ":", "：", "=", "＝", " lautet", " ist ", " heißt ", " est ", " es ", " è ", " é ", " is ", " är ",
+    " er ", " on ", " to ", " jest ", " это ", " — ", " – ", " - ", " -> ", "は", "是", "为", "為", "는 ",
+    "은 ", " là ", " هي ",
+];
+
+/// What stands before a name and its password: `login is root / X`.
+const LOGINS: [&str; 10] = [
+    "login",
+    "credentials",
+    "creds",
+    "zugangsdaten",
+    "identifiants",
+    "credenciales",
+    "credenciais",
+    "логин",
+    "ログイン",
+    "账号",
+];
+
+/// The longest text between a word and what links it to its value, in bytes.
+const GAP: usize = 60;
+/// How far a line is looked at on each side of such a word, in bytes.
+const AROUND: usize = 240;
+
+/// Finds them.
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    let small = small_letters(text);
+    // What follows on the line.
+    let behind = |at: usize| cut_bytes(&text[at..], AROUND).split('\n').next().unwrap_or_default();
+    for (words, class) in [(&PASSWORDS[..], Class::Password), (&TOKENS[..], Class::Token)] {
+        for at in words.iter().flat_map(|word| ends_of(&small, word)) {
+            push(text, value(behind(at), class), class, spans);
+        }
+    }
+    for at in LOGINS.iter().flat_map(|word| ends_of(&small, word)) {
+        push(text, behind_name(behind(at)), Class::Password, spans);
+    }
+    for at in ends_of(&small, "pin") {
+        push(text, number(behind(at)), Class::Password, spans);
+    }
+    for at in ["basic auth", "basic-auth"].iter().flat_map(|word| ends_of(&small, word)) {
+        let before = end_of(&text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
+        for word in before.split_whitespace().chain(behind(at).split_whitespace()) {
+            push(text, pair(word), Class::Password, spans);
+        }
+    }
+}
+
+fn push(text: &str, value: Option<&str>, class: Class, spans: &mut Vec<Span>) {
+    let Some(value) = value else { return };
+    let from = place(text, value);
+    let kind = if class == Class::Password { Kind::Password } else { Kind::Secret };
+    spans.push(Span { from, to: from + value.len(), kind });
+}
+
+/// The text in small letters, byte for byte: a letter whose small form has another length stays.
+fn small_letters(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.chars()
+        .map(|c| {
+            let mut small = c.to_lowercase();
+            match (small.next(), small.next()) {
+                (Some(one), None) if one.len_utf8() == c.len_utf8() => one,
+                _ => c,
+            }
+        })
+        .collect()
+}
+
+/// Where `word` ends in the text, where it is no part of another word. It may have an ending of its own
+/// (`паролем`), and stand behind another in German (`Datenbankpasswort`).
+fn ends_of<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    // Words of these scripts are not set apart by spaces.
+    let is_apart = word.chars().all(|c| c < '\u{e00}');
+    let is_compound = word.ends_with("wort");
+    memmem::find_iter(text.as_bytes(), word).filter_map(move |at| {
+        let before = text[..at].chars().next_back();
+        let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '@');
+        if is_apart && !is_compound && before.is_some_and(in_word) {
+            return None;
+        }
+        let mut end = at + word.len();
+        if is_apart {
+            let ending: usize =
+                text[end..].chars().take(4).take_while(|c| c.is_alphabetic()).map(char::len_utf8).sum();
+            end += ending;
+        }
+        // `Passwortmanager`, `Passwort-Feld` and `passwort_alt` are other names.
+        let rest = &text[end..];
+        let goes_on = is_apart && rest.starts_with(char::is_alphanumeric);
+        (!goes_on && !rest.starts_with(['-', '_', '.', '/', '('])).then_some(end)
+    })
+}
+
+/// The secret behind a word of this class; `rest` is the rest of its line.
+fn value(rest: &str, class: Class) -> Option<&str> {
+    let ahead = cut_bytes(rest, GAP);
+    let link = LINKS.iter().filter_map(|link| ahead.find(link).map(|at| (at, link.len()))).min();
+    let is_plain = |gap: &str| !gap.contains(|c: char| c.is_ascii_punctuation() && !matches!(c, '-' | '\''));
+    let linked = link.filter(|(at, _)| is_plain(&ahead[..*at])).and_then(|(at, len)| {
+        let (value, form) = told_value(&rest[at + len..])?;
+        let is_next = ahead[..at].trim().is_empty() && class == Class::Password;
+        (is_next && is_told(value) || is_secret_word(class, value, form)).then_some(value)
+    });
+    linked.or_else(|| {
+        let (value, form) = told_value(rest)?;
+        is_secret_word(class, value, form).then_some(value)
+    })
+}
+
+fn is_secret_word(class: Class, value: &str, form: ValueQuoting) -> bool {
+    // A long word of a sentence is none, and where words are not set apart a value is in another script.
+    let is_word = value.chars().all(|c| c.is_alphabetic() || c == '-')
+        || form == ValueQuoting::Bare && value.starts_with(|c: char| c >= '\u{e00}');
+    !is_word && is_secret(class, value, How { form, place: Place::Talk })
+}
+
+/// The word that begins here, and how it is written: without the quotes round it, and without what ends a
+/// sentence.
+fn told_value(rest: &str) -> Option<(&str, ValueQuoting)> {
+    let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '：' | '*'));
+    const QUOTES: [(char, char); 9] = [
+        ('"', '"'),
+        ('\'', '\''),
+        ('`', '`'),
+        ('“', '”'),
+        ('„', '“'),
+        ('«', '»'),
+        ('»', '«'),
+        ('「', '」'),
+        ('『', '』'),
+    ];
+    let first = rest.chars().next()?;
+    if let Some((open, close)) = QUOTES.iter().find(|(open, _)| *open == first) {
+        let inner = &rest[open.len_utf8()..];
+        return inner.find(*close).map(|end| (&inner[..end], ValueQuoting::Quoted));
+    }
+    // Where words are not set apart by spaces, what is written in another script ends it.
+    let ascii = first.is_ascii();
+    let ends = |c: char| {
+        c.is_whitespace()
+            || matches!(c, '"' | '`' | '\u{3001}' | '\u{3002}' | '\u{ff0c}' | '\u{ff1b}')
+            || ascii
+                && matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+    };
+    let end = rest.find(ends).unwrap_or(rest.len());
+    // In a JSON string a line break and a quote are escaped.
+    let escape = ["\\n", "\\r", "\\t", "\\\""].iter().filter_map(|escape| rest[..end].find(escape)).min();
+    let value = rest[..escape.unwrap_or(end)].trim_end_matches([',', ';', '.', ')', '\'', '\\']);
+    (!value.is_empty()).then_some((value, ValueQuoting::Bare))
+}
+
+/// `name / X`, `name:X` and `name, X` behind a word for a login.
+fn behind_name(rest: &str) -> Option<&str> {
+    let rest = LINKS.iter().find_map(|link| rest.strip_prefix(link))?.trim_start();
+    let len = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '@')))?;
+    let rest = rest[len..].trim_start();
+    let rest = rest.strip_prefix(['/', ':']).filter(|rest| len > 0 && !rest.starts_with('/'))?;
+    let (value, form) = told_value(rest)?;
+    is_secret_word(Class::Password, value, form).then_some(value)
+}
+
+/// `admin:X` as a word of a sentence about basic authentication.
+fn pair(word: &str) -> Option<&str> {
+    let word = word.trim_matches(|c: char| matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';'));
+    let (name, value) = word.split_once(':')?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'@'));
+    let value = value.trim_end_matches(['.', '"', '\'', '`']);
+    let how = How { form: ValueQuoting::Argument, place: Place::Talk };
+    // `Kranich_77` could be a word with a version, `1.25-alpine` and `18-alpine` are.
+    let is_versioned = value.len() >= 6
+        && value.starts_with(|c: char| c.is_ascii_alphabetic())
+        && value.bytes().any(|b| b.is_ascii_digit())
+        && !value.contains('/')
+        && !is_placeholder(value);
+    let is_password = is_versioned || !value.starts_with('/') && is_secret(Class::Password, value, how);
+    (is_name && is_password).then_some(value)
+}
+
+/// The digits in `my pin is 4471`. A pin of a chip is not told in this way: `pin 8`, `pin: 4711 must blink`.
+fn number(rest: &str) -> Option<&str> {
+    let rest =
+        [" is ", " ist ", " est ", " es ", " è ", " é "].iter().find_map(|link| rest.strip_prefix(link))?;
+    let value = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
+    let goes_on = rest[value.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '-');
+    ((4..=8).contains(&value.len()) && !goes_on).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::handoff::redact::redact;
+
+    #[test]
+    fn secrets_are_found_in_sentences_of_many_languages() {
+        for (text, secret) in [
+            ("das Passwort ist Moewe!2026", "Moewe!2026"),
+            ("Passwort für die Datenbank lautet: kr0kodil-Teich_9, Benutzer app_ro", "kr0kodil-Teich_9"),
+            ("Datenbankpasswort: Moewe!2027", "Moewe!2027"),
+            ("Kennwort Möwe!2026", "Möwe!2026"),
+            ("mot de passe : Mouette!26", "Mouette!26"),
+            ("le mot de passe est « Mouette!27 »", "Mouette!27"),
+            ("contraseña: Gaviota!26", "Gaviota!26"),
+            ("das Passwort ist Kranich_78", "Kranich_78"),
+            ("la contraseña es Gat0-negro-2024, usuario lectura", "Gat0-negro-2024"),
+            ("пароль: Чайка!26", "Чайка!26"),
+            ("Пароль от почты: Zx81-ромашка-7", "Zx81-ромашка-7"),
+            ("зайди с паролем Zx81-чайка", "Zx81-чайка"),
+            ("senha: Gaivota!26", "Gaivota!26"),
+            ("hasło: Mewa!2026", "Mewa!2026"),
+            ("wachtwoord: Meeuw!2026", "Meeuw!2026"),
+            ("密码是 Haiou!2026", "Haiou!2026"),
+            ("密码：Haiou!2027，用户 ops", "Haiou!2027"),
+            ("パスワード: Kamome!26", "Kamome!26"),
+            ("データベースのパスワードは sakura-Tora#55 です", "sakura-Tora#55"),
+            ("パスワードはsakura-Tora#56です", "sakura-Tora#56"),
+            ("비밀번호: Galmae!26", "Galmae!26"),
+            ("비밀번호는 Galmae!27 입니다", "Galmae!27"),
+            ("API-Schlüssel: 7f3a9c1e5b2d4f60817263544536271f", "7f3a9c1e5b2d"),
+            ("clave de API: 7f3a9c1e5b2d4f60817263544536271e", "7f3a9c1e5b2d"),
+            ("ключ API 7f3a9c1e5b2d4f60817263544536271d", "7f3a9c1e5b2d"),
+            ("login is root / t00rPass!9", "t00rPass!9"),
+            ("use admin:Kranich_77 for basic auth", "Kranich_77"),
+            ("my pin is 4471", "4471"),
+            ("die PIN ist 447190.", "447190"),
+        ] {
+            let shown = redact(text);
+            assert!(!shown.contains(secret) && shown.contains("[redacted: "), "{text} -> {shown}");
+            assert_eq!(redact(&shown), shown);
+        }
+        assert_eq!(
+            redact("la contraseña es Gat0-negro-2024, usuario lectura"),
+            "la contraseña es [redacted: password], usuario lectura"
+        );
+    }
+}
