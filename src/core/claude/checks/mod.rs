@@ -130,7 +130,7 @@ fn single(run: RunnerCall, evidence: Evidence, exit: &CommandEnd, lines: usize, 
     let hidden = run.filters.iter().any(|filter| match filter {
         Filter::First(most) => lines >= *most,
         Filter::Matching { passes_only } => *passes_only,
-        Filter::Last(most) => lines >= *most && run.goes_on_after_failure,
+        Filter::Last(most) => lines >= *most && (run.goes_on_after_failure || run.runner.goes_on),
         Filter::Foreign => true,
     });
     let foreign = run.filters.contains(&Filter::Foreign);
@@ -448,6 +448,137 @@ mod tests {
         assert_eq!(outcome("./gradlew test", gradle, false), Some(NothingRan));
         assert_eq!(outcome("./gradlew build", gradle, false), Some(Passed));
         assert_eq!(outcome("./gradlew test", &format!("> Task :a:test\n{gradle}"), false), Some(Passed));
+        for (command, output, wanted, summary) in [
+            (
+                "vendor/bin/phpunit | tail -4",
+                "OK (12 tests, 30 assertions)\n",
+                Passed,
+                "OK (12 tests, 30 assertions)",
+            ),
+            (
+                "phpunit | tail -4",
+                "1) FooTest::testBar\n\nFAILURES!\nTests: 3, Assertions: 3, Failures: 1.\n",
+                Failed,
+                "1 failed, 2 passed",
+            ),
+            (
+                "phpunit | cat",
+                "OK, but there were issues!\nTests: 3, Assertions: 3, Skipped: 1.\n",
+                Passed,
+                "2 passed, 1 skipped",
+            ),
+            ("phpunit | cat", "No tests executed!\n", NothingRan, "No tests executed!"),
+            (
+                "bundle exec rspec | tail -2",
+                "12 examples, 0 failures, 1 pending\n",
+                Passed,
+                "12 examples, 0 failures, 1 pending",
+            ),
+            (
+                "rspec | tail",
+                "12 examples, 10 failures\n\nrspec ./spec/a_spec.rb:3 # Foo bar\n",
+                Failed,
+                "10 failed",
+            ),
+            ("rspec | tail", "0 examples, 0 failures\n", NothingRan, "0 examples, 0 failures"),
+            (
+                "rspec | tail",
+                "0 examples, 0 failures, 1 error occurred outside of examples\n",
+                Failed,
+                "0 examples, 0 failures, 1 error occurred outside of examples",
+            ),
+            (
+                "dotnet test | grep -v warn",
+                "Failed!  - Failed:     1, Passed:    11, Skipped:     0, Total:    12, Duration: 3 ms - a.dll\n",
+                Failed,
+                "1 failed, 11 passed",
+            ),
+            (
+                "dotnet test | cat",
+                "Passed!  - Failed:     0, Passed:    11, Skipped:     1, Total:    12, Duration: 3 ms - a.dll\n",
+                Passed,
+                "11 passed, 1 skipped",
+            ),
+            (
+                "dotnet test | tail -1",
+                "Passed!  - Failed:     0, Passed:    11, Skipped:     0, Total:    11 - a.dll\n",
+                Unknown,
+                "only part of the output: 11 passed",
+            ),
+            (
+                "dotnet test | cat",
+                "Test summary: total: 12, failed: 1, succeeded: 11, skipped: 0, duration: 1.2s\n",
+                Failed,
+                "1 failed, 11 passed",
+            ),
+            (
+                "ctest | tail -3",
+                "100% tests passed, 0 tests failed out of 12\n",
+                Passed,
+                "100% tests passed, 0 tests failed out of 12",
+            ),
+            (
+                "ctest | tail -9",
+                "92% tests passed, 1 tests failed out of 12\n\nThe following tests FAILED:\n\t  3 - parse (Failed)\n",
+                Failed,
+                "92% tests passed, 1 tests failed out of 12",
+            ),
+            ("ctest | tail", "No tests were found!!!\n", NothingRan, "No tests were found!!!"),
+            (
+                "bazel test //... | tail -4",
+                "//a:t    PASSED in 0.3s\n//b:t    FAILED in 0.1s\n\nExecuted 2 out of 2 tests: 1 test passes and 1 fails \
+                 locally.\n",
+                Failed,
+                "1 target failed, 1 target passed",
+            ),
+            ("bazel test //a:t | cat", "//a:t  (cached) PASSED in 0.3s\n", Passed, "1 target passed"),
+            ("mix test | tail -1", "2 doctests, 30 tests, 1 failure\n", Failed, "1 failed"),
+            ("mix test | tail -1", "30 tests, 0 failures\n", Passed, "30 tests, 0 failures"),
+            (
+                "flutter test | tail -1",
+                "00:05 +9 -1: Some tests failed.\n",
+                Failed,
+                "00:05 +9 -1: Some tests failed.",
+            ),
+            ("dart test | tail -1", "00:05 +10: All tests passed!\n", Passed, "00:05 +10: All tests passed!"),
+        ] {
+            let verdict = judge(command, output, false).unwrap_or_else(|| panic!("{command}"));
+            assert_eq!((verdict.outcome, verdict.summary.as_str()), (wanted, summary), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_runs_in_a_container_or_on_another_machine_is_a_check() {
+        for command in [
+            "docker compose exec -T app pytest | tail -3",
+            "docker exec -it -e A=b app pytest -q | tail -3",
+            "docker run --rm -v /a:/b python:3 python -m pytest | tail -3",
+            "docker exec app bash -lc 'cd /app && pytest | tail -3'",
+            "podman exec app sh -c 'pytest' | tail -1",
+            "kubectl exec -n ci pod/app -- pytest | tail -1",
+            "ssh -p 2222 ci 'cd app && pytest' | tail -1",
+            "ssh ci pytest -q | tail",
+        ] {
+            assert_eq!(outcome(command, "1 failed, 9 passed in 0.1s\n", false), Some(Failed), "{command}");
+            assert_eq!(outcome(command, "9 passed in 0.1s\n", false), Some(Passed), "{command}");
+        }
+        assert_eq!(
+            outcome("docker exec app pytest", "x", false),
+            Some(Passed),
+            "its exit status is handed on"
+        );
+        assert_eq!(outcome("ssh ci tsc", "Exit code 2\nx", true), Some(Failed));
+        for command in [
+            "docker exec app cat pytest",
+            "docker compose up -d pytest",
+            "docker build -t pytest .",
+            "docker run pytest",
+            "ssh ci",
+            "ssh pytest",
+            "kubectl logs pytest",
+        ] {
+            assert!(!is_check(command), "{command}");
+        }
     }
 
     proptest::proptest! {

@@ -81,6 +81,9 @@ pub(super) struct Runner {
     pub(super) builds: bool,
     /// Whether it runs other runners, whose lines count too.
     pub(super) runs_others: bool,
+    /// Whether it goes on behind a failure and ends with lines that do not tell of it: their end proves no
+    /// pass.
+    pub(super) goes_on: bool,
 }
 
 const fn form(begins: &'static str, has: &'static str, says: LineMeaning) -> LinePattern {
@@ -93,7 +96,17 @@ const fn opening(begins: &'static str, has: &'static str, says: LineMeaning) -> 
 
 /// A row: a runner whose one summary speaks for all.
 const fn row(programs: &'static [&'static str], subs: Subs, forms: &'static [LinePattern]) -> Runner {
-    Runner { programs, subs, needs: "", whole: true, unit: "", forms, builds: false, runs_others: false }
+    Runner {
+        programs,
+        subs,
+        needs: "",
+        whole: true,
+        unit: "",
+        forms,
+        builds: false,
+        runs_others: false,
+        goes_on: false,
+    }
 }
 
 /// A row of a runner that builds.
@@ -303,6 +316,71 @@ const MYPY: &[LinePattern] = &[
     form("", ": error: ", Name),
 ];
 
+const BAZEL: &[LinePattern] = &[
+    form("Executed ", " fail", Failed),
+    form("Executed ", " pass", Done),
+    form("//", " PASSED in ", Unit),
+    form("//", " FAILED in ", UnitFailed),
+    form("//", " TIMEOUT in ", UnitFailed),
+    form("//", " FAILED TO BUILD", UnitFailed),
+    form("INFO: Build completed, ", " FAILED", Failed),
+    form("INFO: Build completed successfully", "", Noise),
+    form("ERROR: No test targets were found", "", Nothing),
+    form("ERROR: ", "", Error),
+];
+const PHPUNIT: &[LinePattern] = &[
+    opening("OK (", " test", Done),
+    opening("OK, but ", "", Done),
+    opening("FAILURES!", "", Failed),
+    opening("ERRORS!", "", Failed),
+    opening("No tests executed!", "", Nothing),
+    form("Tests: ", ", Assertions: ", Keyed),
+    form("{n}) ", "::", Name),
+];
+const RSPEC: &[LinePattern] = &[
+    opening("0 examples, 0 failures$", "", Nothing),
+    opening("{n} example", " occurred outside of examples", Failed),
+    opening("{n} example", ", 0 failures", Done),
+    opening("{n} example", " failure", Counts),
+    form("rspec ", ":", Name),
+];
+const DOTNET_TEST: &[LinePattern] = &[
+    form("Failed!", "Failed: ", Keyed),
+    form("Passed!", "Passed: ", Keyed),
+    form("Test summary: ", "", Keyed),
+    form("Test Run Failed.", "", Failed),
+    form("Test Run Successful.", "", Done),
+    form("No test is available in ", "", Nothing),
+    form("Build FAILED.", "", Failed),
+    form("Failed ", "s]", Name),
+    form("", ": error ", Error),
+];
+const DOTNET_BUILD: &[LinePattern] =
+    &[form("Build succeeded.", "", Done), form("Build FAILED.", "", Failed), form("", ": error ", Name)];
+const CTEST: &[LinePattern] = &[
+    form("{n}% tests passed, 0 tests failed out of ", "", Done),
+    form("{n}% tests passed, ", " failed out of ", Failed),
+    form("No tests were found!!!", "", Nothing),
+    form("{n} - ", " (Failed)$", Name),
+    form("{n} - ", " (Timeout)$", Name),
+    form("{n} - ", " (Not Run)$", Name),
+];
+const MIX_TEST: &[LinePattern] = &[
+    form("There are no tests to run", "", Nothing),
+    opening("{n} test", ", 0 failures", Done),
+    opening("{n} doctest", ", 0 failures", Done),
+    opening("{n} test", " failure", Counts),
+    opening("{n} doctest", " failure", Counts),
+    form("{n}) ", "", Name),
+    form("** (", "", Error),
+];
+const DART_TEST: &[LinePattern] = &[
+    form("{n}:{n} +", ": All tests passed!", Done),
+    form("{n}:{n} +", ": Some tests failed.", Failed),
+    form("No tests ran.", "", Nothing),
+    form("{n}:{n} +", " [E]$", Name),
+];
+
 /// All runners; the first row that fits a command is its own.
 pub(super) const RUNNERS: &[Runner] = &[
     Runner { whole: false, ..row(&["cargo"], First(&["test", "t"]), CARGO_TEST) },
@@ -340,13 +418,18 @@ pub(super) const RUNNERS: &[Runner] = &[
     row(&["mypy"], Any, MYPY),
     plain(&["bun"], Among(KINDS)),
     plain(&["deno"], First(&["test", "lint", "check"])),
-    plain(&["dotnet", "swift", "zig"], First(&["test", "build"])),
+    Runner { goes_on: true, whole: false, ..row(&["dotnet"], First(&["test"]), DOTNET_TEST) },
+    row(&["dotnet"], First(&["build"]), DOTNET_BUILD),
+    Runner { unit: "target", ..row(&["bazel", "bazelisk"], First(&["test", "coverage"]), BAZEL) },
+    row(&["phpunit"], Any, PHPUNIT),
+    row(&["rspec"], Any, RSPEC),
+    row(&["ctest"], Any, CTEST),
+    row(&["mix"], First(&["test"]), MIX_TEST),
+    row(&["flutter", "dart"], First(&["test"]), DART_TEST),
+    plain(&["swift", "zig"], First(&["test", "build"])),
     plain(
         &[
             "ava",
-            "rspec",
-            "phpunit",
-            "ctest",
             "bats",
             "shellcheck",
             "pyright",

@@ -95,8 +95,11 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
         if !words.is_empty() {
             let (words, files) = (std::mem::take(&mut words), std::mem::take(&mut files));
             stages.push(match script(&words) {
-                Some(text) if depth < DEPTH => PipelineStage::Group(nested(text, depth + 1)),
-                _ => PipelineStage::Program { words, files },
+                Some(text) if depth < DEPTH => PipelineStage::Group(nested(&text, depth + 1)),
+                _ => PipelineStage::Program {
+                    words: inside(&words).map(<[String]>::to_vec).unwrap_or(words),
+                    files,
+                },
             });
         }
         if matches!(token, Some(ShellToken::Op("|"))) {
@@ -123,14 +126,86 @@ fn is_keyword(word: &str) -> bool {
     matches!(word, "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" | "!")
 }
 
-/// The text of `bash -c TEXT`.
-fn script(words: &[String]) -> Option<&str> {
+/// The text of `bash -c TEXT` and of `ssh HOST TEXT`, also within a container.
+fn script(words: &[String]) -> Option<String> {
+    let words = inside(words).unwrap_or(words);
+    if name_of(words.first()?) == "ssh" {
+        let host = behind_options(&words[1..], SSH_VALUED)?;
+        return Some(host.get(1..)?.join(" ")).filter(|text| !text.is_empty());
+    }
     let shell = words.first()?.rsplit('/').next()?;
     let at = words
         .iter()
         .take(4)
         .position(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
-    matches!(shell, "bash" | "sh" | "zsh" | "dash").then(|| words.get(at + 1).map(String::as_str))?
+    matches!(shell, "bash" | "sh" | "zsh" | "dash").then(|| words.get(at + 1).cloned())?
+}
+
+/// The command that runs in a container: `docker exec -it NAME COMMAND`, `docker compose run NAME COMMAND`,
+/// `kubectl exec NAME -- COMMAND`.
+fn inside(words: &[String]) -> Option<&[String]> {
+    let program = name_of(words.first()?);
+    if !matches!(program, "docker" | "podman" | "nerdctl" | "docker-compose" | "kubectl" | "oc") {
+        return None;
+    }
+    let at = words.iter().take(12).position(|word| matches!(word.as_str(), "exec" | "run"))?;
+    let words = &words[at + 1..];
+    let command = match words.iter().take(24).position(|word| word == "--") {
+        Some(end) => &words[end + 1..],
+        None => behind_options(words, CONTAINER_VALUED)?.get(1..)?,
+    };
+    (!command.is_empty()).then_some(command)
+}
+
+/// Options of `ssh` with a value behind them.
+const SSH_VALUED: &[&str] =
+    &["-b", "-c", "-D", "-E", "-F", "-i", "-J", "-L", "-l", "-m", "-o", "-p", "-R", "-S", "-W", "-w"];
+/// Options of `docker exec`, of `run` and of their like with a value behind them.
+const CONTAINER_VALUED: &[&str] = &[
+    "-e",
+    "--env",
+    "--env-file",
+    "-w",
+    "--workdir",
+    "-u",
+    "--user",
+    "-v",
+    "--volume",
+    "-p",
+    "--publish",
+    "--name",
+    "--network",
+    "--net",
+    "--entrypoint",
+    "--platform",
+    "-m",
+    "--memory",
+    "--cpus",
+    "--mount",
+    "-c",
+    "-n",
+    "--namespace",
+    "--container",
+    "-l",
+    "--label",
+    "--index",
+    "--pull",
+    "--gpus",
+    "--shm-size",
+];
+
+/// What stands behind the options.
+fn behind_options<'a>(words: &'a [String], valued: &[&str]) -> Option<&'a [String]> {
+    let mut at = 0;
+    while words.get(at)?.starts_with('-') {
+        at += if valued.contains(&words[at].as_str()) { 2 } else { 1 };
+    }
+    Some(&words[at..])
+}
+
+/// A program's name without its folder.
+fn name_of(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
 }
 
 fn tokens(command: &str) -> Vec<ShellToken> {
