@@ -87,7 +87,7 @@ impl LastAnswer {
                 }
                 UserKind::Interrupted => (self.finished, self.interrupted) = (true, true),
                 UserKind::Notification(_) | UserKind::ToolResults { .. } => self.finished = false,
-                UserKind::Meta => {}
+                UserKind::ShellCommand(_) | UserKind::Memory(_) | UserKind::Meta => {}
             },
             _ => {}
         }

@@ -3,6 +3,7 @@
 //! What may change between its releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
 
 pub mod agent_file;
+pub mod agent_reports;
 pub mod args;
 pub mod carry_over;
 pub mod checks;

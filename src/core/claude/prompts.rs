@@ -35,6 +35,8 @@ pub enum PromptKind {
     Approval,
     /// Written as an answer to a question with options, beside or instead of them.
     Answer,
+    /// Given to Claude's memory (`#`).
+    Memory,
 }
 
 /// One prompt of the person.
@@ -131,6 +133,12 @@ impl Prompts {
     /// The prompts, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &TranscriptPrompt> + ExactSizeIterator {
         self.kept.iter()
+    }
+
+    /// How many prompts there were in all.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.kept.len() as u64 + self.dropped
     }
 
     /// How many prompts after the first are not kept.

@@ -10,8 +10,8 @@ use super::lenient_json::{Flag, List, LooseContent, Notes, Number, Object, Objec
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
 use super::transcript_line::{
-    ApiFailure, Assistant, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP, TaskRow,
-    ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
+    ApiFailure, Assistant, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP,
+    TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
 };
 use crate::core::handoff::text::cut_words;
 
@@ -159,6 +159,10 @@ impl RawRecord {
             UserKind::Notification(prompt)
         } else if !noted && let Some(command) = typed_command(&prompt) {
             UserKind::Prompt(command)
+        } else if let Some(command) = tagged(&prompt, "bash-input").filter(|_| !noted) {
+            UserKind::ShellCommand(command)
+        } else if let Some(text) = tagged(&prompt, "user-memory-input").filter(|_| !noted) {
+            UserKind::Memory(text)
         } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
             UserKind::Meta
         } else {
@@ -176,6 +180,12 @@ impl RawRecord {
             images,
         }
     }
+}
+
+/// What stands between the tags, where the text begins with the first of them.
+fn tagged(text: &str, tag: &str) -> Option<String> {
+    let rest = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+    rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner.trim().to_owned())
 }
 
 impl RawBlock {
@@ -244,6 +254,7 @@ impl RawDetail {
             wrote: self.r#type.0,
             running: self.background_task_id.0.or(if self.is_async.0 { self.agent_id.0 } else { None }),
             output: self.output_file.0,
+            plan_file: self.file_path.0.filter(|_| self.plan.0.is_some()),
             plan: self.plan.0,
             refused: false,
             said: None,
@@ -363,7 +374,7 @@ struct RawInput {
     todos: List<RawTask, TASK_CAP>,
     questions: List<RawQuestion, 16>,
     run_in_background: Flag,
-    plan: Text<2000>,
+    plan: Text<PLAN_CAP>,
     offset: Number,
     limit: Number,
 }
@@ -403,7 +414,8 @@ struct RawDetail {
     is_async: Flag,
     agent_id: Text<64>,
     output_file: Text<1000>,
-    plan: Text<2000>,
+    plan: Text<PLAN_CAP>,
+    file_path: Text<1000>,
 }
 
 #[derive(Default, Deserialize)]

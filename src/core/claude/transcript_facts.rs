@@ -5,6 +5,7 @@
 //! and a line costs no more than reading it (`reduce` says how a line changes it). It decides nothing:
 //! levels, safe points and texts are made elsewhere from what is said here.
 
+use super::agent_reports::{AgentReport, REPORT_CAP};
 use super::decision_sentences::StatedDecisions;
 use super::files_read::FilesRead;
 use super::memory::{LastItems, Recent, TouchedFiles};
@@ -26,6 +27,8 @@ pub const EXCHANGE_CAP: usize = 2000;
 pub const ERROR_CAP: usize = 20;
 /// How many decisions are kept.
 pub const DECISION_CAP: usize = 50;
+/// How many commands of the person's own (`!`) are kept.
+pub const SHELL_CAP: usize = 6;
 
 /// The fill of the window by the last answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,6 +77,20 @@ pub struct AnsweredQuestion {
     pub answer: String,
 }
 
+/// How the answer begins of a plan that was approved.
+pub const PLAN_APPROVED: &str = "approved: ";
+
+/// A plan of Claude's that the person approved (ExitPlanMode).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovedPlan {
+    /// The plan, at most 16 KiB.
+    pub text: String,
+    /// Claude's own file of it, where Claude names one.
+    pub file: Option<String>,
+    /// How many prompts the person had said before.
+    pub after: u64,
+}
+
 /// A tool that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError {
@@ -106,6 +123,10 @@ pub struct TranscriptFacts {
     pub(super) files: TouchedFiles,
     pub(super) tasks: Tasks,
     pub(super) decisions: LastItems<AnsweredQuestion, DECISION_CAP>,
+    /// The plan that was approved last.
+    pub(super) plan: Option<ApprovedPlan>,
+    pub(super) reports: LastItems<AgentReport, REPORT_CAP>,
+    pub(super) shell: LastItems<String, SHELL_CAP>,
     pub(super) errors: LastItems<ToolError, ERROR_CAP>,
     pub(super) open: Vec<ToolUse>,
     pub(super) work: Work,
@@ -229,6 +250,22 @@ impl TranscriptFacts {
     /// Questions and answers, oldest first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &AnsweredQuestion> {
         self.decisions.iter()
+    }
+
+    /// The plan that the person approved last.
+    #[must_use]
+    pub fn plan(&self) -> Option<&ApprovedPlan> {
+        self.plan.as_ref()
+    }
+
+    /// The last reports of sub-agents, oldest first.
+    pub fn reports(&self) -> impl DoubleEndedIterator<Item = &AgentReport> {
+        self.reports.iter()
+    }
+
+    /// The last commands that the person ran with `!`, oldest first.
+    pub fn shell_commands(&self) -> impl DoubleEndedIterator<Item = &String> {
+        self.shell.iter()
     }
 
     /// Tools that failed, oldest first.

@@ -21,6 +21,8 @@ pub const RESULT_TAIL: usize = 6144;
 pub const GAP: &str = "[... left out here ...]";
 /// The most that is kept of a tool result, in bytes.
 pub const RESULT_CAP: usize = RESULT_HEAD + RESULT_TAIL + GAP.len() + 2;
+/// The most that is kept of a plan, in bytes.
+pub const PLAN_CAP: usize = 16 << 10;
 /// The most entries that are kept of a list of todos or tasks on one line.
 pub const TASK_CAP: usize = 2000;
 /// The types that are read.
@@ -154,7 +156,7 @@ pub struct ToolInput {
     pub command: Option<String>,
     /// `run_in_background` of Bash and of agents.
     pub background: bool,
-    /// `plan` of ExitPlanMode, its beginning; newer versions keep the plan in a file.
+    /// `plan` of ExitPlanMode, at most [`PLAN_CAP`] bytes; newer versions keep the plan in a file.
     pub plan: Option<String>,
     /// `offset` and `limit` of Read: the first line, and how many lines.
     pub lines: (Option<u64>, Option<u64>),
@@ -211,6 +213,10 @@ pub enum UserKind {
     },
     /// The person stopped Claude.
     Interrupted,
+    /// A command that the person ran themselves (`!`).
+    ShellCommand(String),
+    /// What the person gave to Claude's memory (`#`).
+    Memory(String),
     /// Claude's own slash commands, their output, summaries, caveats: no turn of a person.
     #[default]
     Meta,
@@ -247,8 +253,10 @@ pub struct ResultDetail {
     pub running: Option<String>,
     /// Where that writes its output.
     pub output: Option<String>,
-    /// ExitPlanMode: the plan as it was approved, its beginning.
+    /// ExitPlanMode: the plan as it was approved, at most [`PLAN_CAP`] bytes.
     pub plan: Option<String>,
+    /// ExitPlanMode: Claude's own file of it.
+    pub plan_file: Option<String>,
     /// The person refused the call (Claude's own words for it, which no tool can write here).
     pub refused: bool,
     /// What the person said when they allowed or refused the call.

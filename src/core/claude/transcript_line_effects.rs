@@ -3,14 +3,15 @@
 //! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
+use super::agent_reports::AgentReport;
 use super::decision_sentences;
 use super::memory::FileChange;
 use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tool_steps::{ToolStep, about, error_line};
 use super::transcript_facts::{
-    AnswerText, AnsweredQuestion, EXCHANGE_CAP, Exchange, MessageUsage, ToolError, TranscriptFacts,
-    TranscriptSpeaker,
+    AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED,
+    ToolError, TranscriptFacts, TranscriptSpeaker,
 };
 use super::transcript_line::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
@@ -24,6 +25,8 @@ use crate::core::supervisor::limits::ResumeAfter;
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
 /// How many tools can be open at a time; the oldest is forgotten.
 const OPEN_CAP: usize = 512;
+/// How much is kept of a command that the person ran, in bytes.
+const COMMAND_CAP: usize = 300;
 
 impl TranscriptFacts {
     /// Takes one raw line, as `LineSplitter` gives it. What cannot be read is counted and skipped.
@@ -147,7 +150,7 @@ impl TranscriptFacts {
                 self.prompt(&prompt, said, answered);
             }
             UserKind::Notification(text) => {
-                self.work.told(&text);
+                self.told(&text);
                 self.begin_turn();
                 self.prompted = false;
             }
@@ -173,7 +176,28 @@ impl TranscriptFacts {
                 }
                 self.turn_over = true;
             }
+            UserKind::ShellCommand(command) => {
+                self.shell.put(cut_words(command.trim(), COMMAND_CAP).to_owned());
+            }
+            UserKind::Memory(text) => {
+                let said = TranscriptPrompt {
+                    text,
+                    kind: PromptKind::Memory,
+                    at: line.timestamp,
+                    ..TranscriptPrompt::default()
+                };
+                self.prompts.put(said, "");
+            }
             UserKind::Meta => {}
+        }
+    }
+
+    /// Claude was told something in the person's place. A report that waits in the queue comes again as a line.
+    fn told(&mut self, text: &str) {
+        self.work.told(text);
+        if let Some(report) = AgentReport::of_notification(text) {
+            self.reports.retain(|known| known.id != report.id);
+            self.reports.put(report);
         }
     }
 
@@ -234,6 +258,9 @@ impl TranscriptFacts {
         let call = self.open.iter().position(|tool| tool.id == result.id).map(|at| self.open.remove(at));
         if let Some(call) = &call {
             self.work.answered(call, result, detail);
+            if let Some(report) = AgentReport::of_answer(call, result, detail) {
+                self.reports.put(report);
+            }
             self.steps.put(ToolStep::of(call, result, &error_line(&result.text), self.said));
         }
         let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
@@ -271,7 +298,12 @@ impl TranscriptFacts {
             "AskUserQuestion" => self.decide(&input, result, detail),
             "ExitPlanMode" => {
                 let plan = detail.and_then(|detail| detail.plan.clone()).or(input.plan).unwrap_or_default();
-                let answer = format!("approved: {}", cut_words(plan.trim(), 500));
+                let answer = format!("{PLAN_APPROVED}{}", cut_words(plan.trim(), 500));
+                self.plan = Some(plan.trim()).filter(|plan| !plan.is_empty()).map(|plan| ApprovedPlan {
+                    text: plan.to_owned(),
+                    file: detail.and_then(|detail| detail.plan_file.clone()),
+                    after: self.prompts.count(),
+                });
                 self.decisions.put(AnsweredQuestion { question: asked_by(&name), answer });
             }
             _ => self.tasks.apply(&name, &input, result, detail),
@@ -302,7 +334,7 @@ impl TranscriptFacts {
     }
 
     fn queued(&mut self, operation: &str, content: Option<String>) {
-        self.work.told(content.as_deref().filter(|_| operation == "enqueue").unwrap_or_default());
+        self.told(content.as_deref().filter(|_| operation == "enqueue").unwrap_or_default());
         // Kept and compared at one length.
         let content = content.map(|content| cut_words(&content, QUEUE_CAP.1).to_owned());
         let at = |queue: &[String]| queue.iter().position(|prompt| Some(prompt) == content.as_ref());
@@ -544,6 +576,48 @@ mod tests {
             *plain.decisions().next().unwrap(),
             AnsweredQuestion { question: "Which?".into(), answer: "chose B".into() }
         );
+    }
+
+    #[test]
+    fn plans_reports_and_what_the_person_ran_are_known() {
+        let plan = format!("# Plan\n{}", "1. a step\n".repeat(400));
+        let note = |text: &str| {
+            serde_json::json!({"type": "user", "origin": {"kind": "task-notification"},
+                "message": {"content": text}})
+            .to_string()
+        };
+        let told = "<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Look\" completed</summary>\n\
+                    <result>It is the index.</result>\n</task-notification>";
+        let queued = serde_json::json!({"type": "queue-operation", "operation": "enqueue", "content": told})
+            .to_string();
+        let facts = of(&[
+            prompt("plan it"),
+            tool("1", "ExitPlanMode", serde_json::json!({"plan": "an earlier form"})),
+            result("1", "approved", false, serde_json::json!({"plan": plan, "filePath": "/plans/a.md"})),
+            queued,
+            note(told),
+            tool("2", "Task", serde_json::json!({"description": "History"})),
+            result("2", "Since commit 9f3c1ab7.", false, serde_json::json!({"status": "completed"})),
+            prompt("<bash-input>git checkout -b tide</bash-input>"),
+            prompt("<bash-stdout>Switched</bash-stdout><bash-stderr></bash-stderr>"),
+            prompt("<user-memory-input>always use metric units</user-memory-input>"),
+        ]);
+        let approved = facts.plan().unwrap();
+        assert_eq!(
+            (approved.text.as_str(), approved.file.as_deref(), approved.after),
+            (plan.trim(), Some("/plans/a.md"), 1)
+        );
+        let reports: Vec<_> = facts.reports().map(|one| (one.about.as_str(), one.text.as_str())).collect();
+        assert_eq!(
+            reports,
+            [
+                ("Agent \"Look\" completed", "It is the index."),
+                ("Agent \"History\" completed", "Since commit 9f3c1ab7.")
+            ]
+        );
+        assert_eq!(facts.shell_commands().collect::<Vec<_>>(), ["git checkout -b tide"]);
+        assert_eq!(said(&facts), ["plan it", "always use metric units"]);
+        assert_eq!(facts.prompts().iter().last().unwrap().kind, PromptKind::Memory);
     }
 
     #[test]

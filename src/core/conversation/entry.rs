@@ -289,6 +289,8 @@ impl EntryReader {
             }
             UserKind::Notification(text) => self.said(Speaker::Program, at, text, 0),
             UserKind::Interrupted => self.note(at, "interrupted"),
+            UserKind::ShellCommand(command) => self.note(at, format!("! {command}")),
+            UserKind::Memory(text) => self.note(at, format!("# {text}")),
             UserKind::ToolResults { .. } => {
                 let Some(Value::Array(blocks)) = raw.message.0.map(|message| message.content) else { return };
                 for block in blocks.iter().filter(|block| block["type"] == "tool_result") {
@@ -300,8 +302,6 @@ impl EntryReader {
                 if let Some(command) = between(&text, "<command-name>", "</command-name>") {
                     let args = between(&text, "<command-args>", "</command-args>").unwrap_or_default();
                     self.note(at, format!("{} {}", command.trim(), args.trim()).trim().to_owned());
-                } else if let Some(command) = between(&text, "<bash-input>", "</bash-input>") {
-                    self.note(at, format!("! {}", command.trim()));
                 }
             }
         }

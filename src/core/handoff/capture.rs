@@ -10,13 +10,14 @@ use super::note::Note;
 use super::operation::{Operation, operation};
 use super::requests::{current, names_work};
 use super::text::{cut_chars, safe_line};
+use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{Check, RunningWork};
 use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript_facts::{
-    AnswerText, AnsweredQuestion, Exchange, ToolError, TranscriptFacts,
+    AnswerText, AnsweredQuestion, ApprovedPlan, Exchange, ToolError, TranscriptFacts,
 };
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
@@ -72,6 +73,8 @@ pub struct Situation {
     pub background: Vec<String>,
     /// Prompts of the person that Claude had not taken yet.
     pub queued: Vec<String>,
+    /// Whether hopty sends them to the next conversation.
+    pub queue_follows: bool,
     /// Questions and plans that the person had not answered.
     pub asked: Vec<String>,
     /// What Claude was in the middle of.
@@ -174,6 +177,19 @@ pub struct EarlierHandoff<'a> {
     pub files: [&'a [String]; 2],
     /// Questions and answers, newest first.
     pub decisions: &'a [AnsweredQuestion],
+    /// The plan that was in hand then.
+    pub plan: Option<&'a str>,
+}
+
+/// A plan of Claude's that the person approved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanInHand {
+    /// The plan.
+    pub text: String,
+    /// Claude's own file of it, where it is known.
+    pub file: Option<String>,
+    /// Whether the person has set no other work since.
+    pub is_current: bool,
 }
 
 /// Everything that a handoff is made from.
@@ -223,6 +239,12 @@ pub struct Capture {
     pub files_count: u64,
     /// Questions and answers, oldest first.
     pub decisions: Vec<AnsweredQuestion>,
+    /// The plan that the person approved last.
+    pub plan: Option<PlanInHand>,
+    /// What sub-agents reported last, oldest first.
+    pub reports: Vec<AgentReport>,
+    /// Commands that the person ran with `!`, oldest first.
+    pub shell_commands: Vec<String>,
     /// Tools that failed, oldest first.
     pub errors: Vec<ToolError>,
     /// The last prompts and answers, oldest first.
@@ -241,6 +263,12 @@ pub struct Capture {
 fn last_answer(facts: &TranscriptFacts) -> &AnswerText {
     let [last, before] = facts.last_answers();
     if Note::read(&last.text).is_some() { before } else { last }
+}
+
+fn plan_in_hand(plan: &ApprovedPlan, facts: &TranscriptFacts) -> PlanInHand {
+    let since = facts.prompts().count().saturating_sub(plan.after);
+    let mut since = facts.prompts().iter().rev().take(usize::try_from(since).unwrap_or(usize::MAX));
+    PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current: !since.any(sets_work) }
 }
 
 fn done(facts: &TranscriptFacts, step: &ToolStep) -> FinishedStep {
@@ -316,6 +344,9 @@ impl Capture {
             files_before: Vec::new(),
             files_count: facts.files().count(),
             decisions: facts.decisions().cloned().collect(),
+            plan: facts.plan().map(|plan| plan_in_hand(plan, facts)),
+            reports: facts.reports().cloned().collect(),
+            shell_commands: facts.shell_commands().cloned().collect(),
             errors: facts.errors().cloned().collect(),
             steps: facts.steps().map(|step| done(facts, step)).collect(),
             recent: facts.recent().cloned().collect(),
@@ -352,6 +383,11 @@ impl Capture {
             {
                 self.files_before.push(file);
             }
+        }
+        // It is in hand until other work is set.
+        if self.plan.is_none() && !self.prompts.iter().any(sets_work) {
+            self.plan =
+                before.plan.map(|plan| PlanInHand { text: plan.to_owned(), file: None, is_current: true });
         }
         let asked_again = |earlier: &AnsweredQuestion| {
             self.decisions.iter().any(|decision| decision.question == earlier.question)

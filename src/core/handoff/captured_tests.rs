@@ -193,6 +193,25 @@ fn item_091_the_checkpoint_has_every_field() {
 }
 
 #[test]
+fn a_plan_is_in_hand_until_other_work_is_set_also_over_a_chain() {
+    let mut first = captured(&busy());
+    assert!(first.plan.as_ref().unwrap().is_current);
+    first.plan.as_mut().unwrap().text = "1. measure\n2. improve".into();
+    let state = HandoffState::of(&first);
+    let next = |prompt: &str| {
+        let mut next = super::document::tests::capture("x");
+        next.prompts[0].text = prompt.to_owned();
+        state.pass_on(&mut next);
+        next.plan
+    };
+    let plan = next("go on").unwrap();
+    assert_eq!((plan.text.as_str(), plan.is_current), ("1. measure\n2. improve", true));
+    assert_eq!(next("now write a changelog for version three"), None);
+    first.plan.as_mut().unwrap().is_current = false;
+    assert_eq!(HandoffState::of(&first).plan, None);
+}
+
+#[test]
 fn item_092_the_summary_says_where_the_work_stands() {
     let mut capture = captured(&busy());
     capture.situation.permission_mode = Some("plan".into());

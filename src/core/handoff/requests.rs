@@ -2,6 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
+pub use super::open_question::asks;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 
 /// The width of one line of a usual terminal, in columns. What fits on it may be an answer, "go on" or a
@@ -138,35 +139,6 @@ pub fn is_option(line: &str) -> bool {
     !mark.is_empty() && mark.chars().count() <= 2 && line[mark.len()..].starts_with([')', '.', ':'])
 }
 
-/// Whether a text of Claude's ends with a question to the person.
-#[must_use]
-pub fn asks(text: &str) -> bool {
-    let mut fenced = false;
-    let outside: Vec<&str> = text
-        .lines()
-        .filter(|line| {
-            let fence = line.trim_start().starts_with("```");
-            fenced ^= fence;
-            !fenced && !fence && !line.trim().is_empty()
-        })
-        .collect();
-    // Options may stand below the question.
-    let is_option = |line: &str| {
-        let line = line.trim_start().trim_start_matches(['-', '*', '(', ' ']);
-        let mark: String = line.chars().take_while(|c| c.is_alphanumeric()).collect();
-        !mark.is_empty() && mark.chars().count() <= 2 && line[mark.len()..].starts_with([')', '.', ':'])
-    };
-    let mut lines = outside.iter().rev();
-    let mut looked = 0;
-    lines
-        .by_ref()
-        .find(|line| {
-            looked += usize::from(!is_option(line));
-            line.contains('?') || looked >= 3
-        })
-        .is_some_and(|line| line.contains('?'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,26 +193,6 @@ mod tests {
         assert_eq!(start(&[TASK, "1. gate\n2. roof", "go on"]), 1, "more than one line");
         assert_eq!(start(&["hi", "ok"]), 0);
         assert_eq!(request_start([].iter()), 0);
-    }
-
-    #[test]
-    fn a_question_is_known_at_the_end_of_a_text() {
-        for text in [
-            "Done. Shall I push it?",
-            "Which one?\n\n- A) PostgreSQL\n- B) SQLite\n- C) DuckDB",
-            "Which one?\n1. small\n2. large\n\nI would take the first.",
-            "```\na\n```\nOkay?",
-        ] {
-            assert!(asks(text), "{text}");
-        }
-        for text in [
-            "Why? Because it is fast.\n\nSo I did.\nAll tests pass.\nIt is done.",
-            "```\nx ? y : z\n```",
-            "",
-            "Done.",
-        ] {
-            assert!(!asks(text), "{text}");
-        }
     }
 
     #[test]

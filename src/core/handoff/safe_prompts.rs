@@ -171,6 +171,7 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
         PromptKind::Refusal => labels.push("said when refusing a tool call".to_owned()),
         PromptKind::Approval => labels.push("said when allowing a tool call".to_owned()),
         PromptKind::Answer => labels.push("written as an answer".to_owned()),
+        PromptKind::Memory => labels.push("for your memory: it holds for all work".to_owned()),
     }
     if said.prompt.interrupted {
         labels.push("interrupted by the person before you had finished".to_owned());
@@ -205,6 +206,7 @@ fn word(kind: PromptKind) -> &'static str {
         PromptKind::Refusal => "refusal",
         PromptKind::Approval => "approval",
         PromptKind::Answer => "answer",
+        PromptKind::Memory => "memory",
     }
 }
 
@@ -213,7 +215,7 @@ fn word(kind: PromptKind) -> &'static str {
 pub struct PromptRow {
     /// The text, shortened where it is long.
     pub text: String,
-    /// `steering`, `refusal`, `approval` or `answer`; absent when it was typed as a prompt.
+    /// `steering`, `refusal`, `approval`, `answer` or `memory`; absent when it was typed as a prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The person stopped Claude before it had finished.
@@ -240,6 +242,7 @@ impl PromptRow {
             Some("refusal") => PromptKind::Refusal,
             Some("approval") => PromptKind::Approval,
             Some("answer") => PromptKind::Answer,
+            Some("memory") => PromptKind::Memory,
             _ => PromptKind::Typed,
         };
         let asked = self.asked.as_deref().map(|asked| cut_words(asked, ASKED_CAP).to_owned());

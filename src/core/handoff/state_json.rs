@@ -169,6 +169,9 @@ pub struct HandoffState {
     /// 20.
     #[serde(default)]
     pub files_before: Vec<String>,
+    /// The plan that the person approved and that is in hand, at most 16 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
@@ -230,6 +233,7 @@ impl HandoffState {
             done: &self.done,
             files: [&self.context.key_files_modified, &self.files_before],
             decisions: &decisions,
+            plan: self.plan.as_deref(),
         });
     }
 
@@ -303,6 +307,7 @@ impl HandoffState {
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
             files_before: capture.files_before.iter().map(|path| line(path)).collect(),
+            plan: capture.plan.as_ref().filter(|plan| plan.is_current).map(|plan| long(&plan.text)),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
         }

@@ -1,7 +1,7 @@
 //! The record of a handoff: one directory per id with everything that is known.
 //!
-//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `state.json` and `changes.patch` are written when the
-//! handoff is made; `transcript.jsonl.gz` follows later. Records are created, changed and deleted under the
+//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `plan.md`, `reports.md`, `state.json` and
+//! `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later. Records are created, changed and deleted under the
 //! store's lock, which the caller holds.
 
 use std::fs;
@@ -21,6 +21,7 @@ use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
+use crate::core::handoff::reports::{plan_file, reports_file};
 use crate::core::handoff::safe_prompts::Words;
 use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
 use crate::core::hex::hex;
@@ -45,6 +46,10 @@ const BRIEF_CAP: u64 = 64 << 10;
 const PROMPTS: &str = "prompts.md";
 /// Claude's last message, complete.
 const ANSWER: &str = "answer.md";
+/// The plan that the person approved, complete.
+const PLAN: &str = "plan.md";
+/// What sub-agents reported.
+const REPORTS: &str = "reports.md";
 /// The record for programs.
 const STATE: &str = "state.json";
 /// The longest patch that is compared, in bytes: the longest that is written.
@@ -138,6 +143,11 @@ impl Records {
         atomic::swap(&dir.join(PROMPTS), words.prompts_file().as_bytes())?;
         if !words.last_answer.is_empty() {
             atomic::swap(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
+        }
+        for (name, text) in [(PLAN, plan_file(capture)), (REPORTS, reports_file(capture))] {
+            if let Some(text) = text {
+                atomic::swap(&dir.join(name), text.as_bytes())?;
+            }
         }
         let places =
             BriefFiles::of(capture, &self.dir.to_string_lossy(), &capture.id(), keep.copies_transcript);

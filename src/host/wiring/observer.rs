@@ -360,6 +360,7 @@ impl Host {
         };
         let mut capture = self.capture(conversation, kind, self.jobs.reason.sentence.clone());
         capture.situation.draft = draft;
+        capture.situation.queue_follows = true;
         self.jobs.hear_note(self.observer.facts());
         if let NoteState::Said(note) = std::mem::take(&mut self.jobs.note) {
             capture.summary = Some(note.text());

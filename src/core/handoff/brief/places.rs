@@ -19,6 +19,10 @@ pub struct BriefFiles {
     pub patch: bool,
     /// Whether it has `answer.md`.
     pub answered: bool,
+    /// Whether it has `plan.md`.
+    pub planned: bool,
+    /// Whether it has `reports.md`.
+    pub reported: bool,
     /// The record of the handoff before.
     pub before: Option<String>,
     /// The directory of the work: paths below it are shown relative to it.
@@ -34,6 +38,8 @@ impl BriefFiles {
             record: format!("{records}/{id}"),
             copied: copied && !capture.origin.transcript.is_empty(),
             answered: !capture.last_answer.trim().is_empty(),
+            planned: capture.plan.is_some(),
+            reported: !capture.reports.is_empty(),
             patch: capture.git.as_ref().is_some_and(|git| !git.patch.is_empty() || !git.new_files.is_empty()),
             before: capture.origin.predecessor.as_ref().map(|before| format!("{records}/{before}")),
             project: capture.origin.working_dir.clone(),
@@ -48,6 +54,16 @@ impl BriefFiles {
     /// The file of the last answer.
     pub(super) fn answer(&self) -> String {
         short_path(&format!("{}/answer.md", self.record))
+    }
+
+    /// The file of the approved plan.
+    pub(super) fn plan(&self) -> String {
+        short_path(&format!("{}/plan.md", self.record))
+    }
+
+    /// The file of what sub-agents reported.
+    pub(super) fn reports(&self) -> String {
+        short_path(&format!("{}/reports.md", self.record))
     }
 
     /// The document of the record.
@@ -74,6 +90,12 @@ impl BriefFiles {
         say("every prompt of the person, whole", &self.prompts());
         if self.answered {
             say("your last words, whole", &self.answer());
+        }
+        if self.planned {
+            say("the plan that the person approved, whole", &self.plan());
+        }
+        if self.reported {
+            say("what sub-agents reported", &self.reports());
         }
         if self.patch {
             say(

@@ -4,13 +4,15 @@
 use super::fill::BriefPart;
 use super::places::BriefFiles;
 use super::truncation::Passage;
+use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::PromptKind;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
-use crate::core::claude::transcript_facts::TranscriptSpeaker;
-use crate::core::handoff::capture::{Capture, FinishedStep};
+use crate::core::claude::transcript_facts::{PLAN_APPROVED, TranscriptSpeaker};
+use crate::core::handoff::capture::{Capture, FinishedStep, PlanInHand};
+use crate::core::handoff::reports::origin;
 use crate::core::handoff::requests::asks;
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::text::{cut_chars, safe, safe_line};
@@ -33,6 +35,11 @@ const ERRORS: usize = 6;
 const CHANGED: usize = 15;
 /// How many decisions that Claude stated are told.
 const STATED: usize = 6;
+/// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as often
+/// as at the end.
+const HEAD: usize = 600;
+/// How much is told of a report of a sub-agent's before the newest one, in characters.
+const REPORT: usize = 320;
 
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
@@ -43,7 +50,9 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
     vec![
         last_words(of, words, places),
         lines("Next", 500, 1300, next(of, words, places)),
+        plan(of, places),
         own_words(of, places),
+        report(of, places),
         lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
         lines("Record (data)", 500, 1400, record(of, places)),
         lines("What you said before, newest first", 0, 900, said_before(of, words)),
@@ -64,13 +73,46 @@ fn last_words(of: &Capture, words: &Words, places: &BriefFiles) -> BriefPart {
         title,
         floor: 900,
         ideal: 2600,
-        passage: Passage::End {
+        passage: Passage::Text {
             above: String::new(),
             text: words.last_answer.clone(),
+            head: HEAD,
             whole_in: places.answer(),
             below,
         },
     }
+}
+
+/// The plan that the person approved. Once they have set other work, it has what room is left.
+fn plan(of: &Capture, places: &BriefFiles) -> BriefPart {
+    let none = PlanInHand::default();
+    let plan = of.plan.as_ref().unwrap_or(&none);
+    let (floor, ideal) = if plan.is_current { (2200, 3000) } else { (0, 300) };
+    let passage = Passage::Text {
+        above: match plan.is_current {
+            true => String::new(),
+            false => "The person has set other work since.\n".to_owned(),
+        },
+        text: safe(&plan.text).trim().to_owned(),
+        head: usize::MAX,
+        whole_in: places.plan(),
+        below: String::new(),
+    };
+    BriefPart { title: "Your plan, which the person approved", floor, ideal, passage }
+}
+
+/// What a sub-agent reported last.
+fn report(of: &Capture, places: &BriefFiles) -> BriefPart {
+    let none = AgentReport::default();
+    let report = of.reports.last().unwrap_or(&none);
+    let passage = Passage::Text {
+        above: format!("{}:\n", cut_chars(&origin(report), LINE)),
+        text: safe(&report.text).trim().to_owned(),
+        head: HEAD,
+        whole_in: places.reports(),
+        below: String::new(),
+    };
+    BriefPart { title: "What a sub-agent reported last (data)", floor: 400, ideal: 1000, passage }
 }
 
 /// Whether Claude ended with a question, and nothing that the person said since is known.
@@ -88,9 +130,10 @@ fn own_words(of: &Capture, places: &BriefFiles) -> BriefPart {
         .flatten()
         .map(|text| safe(text).trim().to_owned())
         .collect();
-    let passage = Passage::End {
+    let passage = Passage::Text {
         above: String::new(),
         text: texts.join("\n\n"),
+        head: HEAD,
         whole_in: places.document(),
         below: String::new(),
     };
@@ -143,11 +186,10 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             .iter()
             .map(|work| format!("this was still running when the conversation ended: {work}")),
     );
-    next.extend(
-        situation.queued.iter().map(|prompt| {
-            format!("the person had typed this, and hopty sends it after this brief: {prompt}")
-        }),
-    );
+    next.extend(situation.queued.iter().map(|prompt| match situation.queue_follows {
+        true => format!("the person had typed this, and hopty sends it after this brief: {prompt}"),
+        false => format!("the person had typed this, and you have not answered it: {prompt}"),
+    }));
     if situation.draft.as_deref().is_some_and(|draft| !draft.trim().is_empty()) {
         next.push(
             "a draft of the person stood in the prompt box, not sent: it is put back there, and is no \
@@ -175,6 +217,14 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines.extend(checks(of));
     lines.extend(written(of, places));
     lines.extend(read(&of.files_read, places));
+    let before = of.reports.iter().rev().skip(1);
+    lines.extend(
+        before.map(|report| {
+            format!("{} (data): {}", origin(report), shorten(&safe_line(&report.text), REPORT))
+        }),
+    );
+    let shell = of.shell_commands.iter().rev();
+    lines.extend(shell.map(|command| format!("the person ran this themselves: `{}`", safe_line(command))));
     match &of.note {
         Some(note) => {
             lines.extend(note.decisions.iter().map(|one| format!("you decided: {one}")));
@@ -201,7 +251,9 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
     };
     for decision in of.decisions.iter().rev() {
         // Asked again, the newer answer counts.
-        if lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
+        // A plan has a section of its own; asked again, the newer answer counts.
+        let is_plan = of.plan.is_some() && decision.answer.starts_with(PLAN_APPROVED);
+        if is_plan || lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
             continue;
         }
         questions.push(&decision.question);
@@ -217,14 +269,15 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
     lines
 }
 
-/// To-dos, files that were read and written, and checks have lines of their own.
+/// To-dos, files that were read and written, checks, answers, plans and reports have lines of their own.
 fn is_told_elsewhere(done: &FinishedStep) -> bool {
     let step = &done.step;
     let is_list = step.tool.starts_with("Task") && step.tool != "Task"
         || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
     let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+    let is_answer = matches!(step.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
     // How a check ended is not what its tool says.
-    is_list || is_check(&step.about) || step.outcome == ToolOutcome::Passed && is_file
+    is_list || is_check(&step.about) || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
 /// The ends of Claude's answers before the last one.

@@ -1,5 +1,4 @@
-//! The kinds of text in a brief, and how each is cut: quotes by their middle, the last answer by its
-//! beginning, lists by their end.
+//! The kinds of text in a brief, and how each is cut: quotes and texts by their middle, lists by their end.
 
 use super::super::document::Fence;
 use super::super::requests::is_standing;
@@ -13,6 +12,8 @@ const NEAR: usize = 200;
 const SENTENCE: usize = 300;
 /// How much of a prompt is searched for such sentences, in bytes.
 const SEARCHED: usize = 64 << 10;
+/// Of a longer table the first rows are shown when there is no room for the whole text.
+const TABLE_ROWS: usize = 6;
 /// A prompt keeps this much when there is too little room for all, in UTF-16 units.
 const SHORT: usize = 240;
 
@@ -41,12 +42,14 @@ pub(super) enum Passage {
         /// The file that has all of them.
         all_in: String,
     },
-    /// A text whose end matters most, in a fence.
-    End {
+    /// A text in a fence.
+    Text {
         /// What stands above it.
         above: String,
         /// The text, safe.
         text: String,
+        /// How much of its beginning is kept at most, in UTF-16 units; the rest of the room is its end's.
+        head: usize,
         /// The file that has it whole.
         whole_in: String,
         /// What stands below it.
@@ -73,7 +76,7 @@ impl Passage {
     pub fn is_empty(&self) -> bool {
         match self {
             Passage::Quotes { quotes, .. } => quotes.is_empty(),
-            Passage::End { text, .. } | Passage::Markdown { text, .. } => text.trim().is_empty(),
+            Passage::Text { text, .. } | Passage::Markdown { text, .. } => text.trim().is_empty(),
             Passage::Lines { lines, .. } => lines.is_empty(),
         }
     }
@@ -87,7 +90,7 @@ impl Passage {
                     .fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text));
                 text.trim_end().to_owned() + "\n"
             }
-            Passage::End { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
+            Passage::Text { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
             Passage::Lines { lines, .. } => lines.iter().map(|line| format!("{line}\n")).collect(),
             Passage::Markdown { text, .. } => {
                 if text.ends_with('\n') {
@@ -109,7 +112,9 @@ impl Passage {
             Passage::Quotes { above, quotes, order, all_in } => {
                 fit_quotes(above, quotes, order, all_in, room)
             }
-            Passage::End { above, text, whole_in, below } => fit_end(above, text, whole_in, below, room),
+            Passage::Text { above, text, head, whole_in, below } => {
+                fit_text([above, text, whole_in, below], *head, room)
+            }
             Passage::Lines { lines, more_in } => fit_lines(lines, more_in, room),
             Passage::Markdown { text, keep_end } => fit_markdown(text, *keep_end, room),
         }
@@ -260,17 +265,55 @@ fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room
     out.trim_end().to_owned() + "\n"
 }
 
-fn fit_end(above: &str, text: &str, whole_in: &str, below: &str, room: usize) -> String {
-    let mark = format!("(its beginning is left out; whole in {whole_in})\n");
-    let taken = units(above) + units(below) + units(&mark) + 2 * FENCE_ROOM + "text\n[...] ".len();
+fn fit_text([above, text, whole_in, below]: [&str; 4], head: usize, room: usize) -> String {
+    let mark = format!("(shortened; whole in {whole_in})\n");
+    let taken = units(above) + units(below) + units(&mark) + 2 * FENCE_ROOM + "text\n".len();
     let Some(room) = room.checked_sub(taken).filter(|room| *room >= 80) else { return String::new() };
     // Fencing may lengthen nothing but the fence, and shortens long runs of back-ticks.
-    let mut tail = end_units(text, room);
-    tail = match tail.find('\n').filter(|at| units(&tail[..*at]) < NEAR) {
-        Some(at) => &tail[at + 1..],
-        None => tail.split_once(char::is_whitespace).map_or(tail, |(_, rest)| rest),
+    let text = short_tables(text);
+    let body = if units(&text) <= room { text } else { ends(&text, head, room) };
+    format!("{above}{mark}{}{below}", fenced(&body))
+}
+
+/// The text with the first rows of its long tables.
+fn short_tables(text: &str) -> String {
+    let is_row = |line: &&str| line.trim_start().starts_with('|');
+    let lines: Vec<&str> = text.lines().collect();
+    let (mut out, mut at) = (Vec::new(), 0);
+    while at < lines.len() {
+        let rows = lines[at..].iter().take_while(|line| is_row(line)).count();
+        let shown = if rows > TABLE_ROWS { TABLE_ROWS - 1 } else { rows.max(1) };
+        out.extend(lines[at..at + shown].iter().map(|line| (*line).to_owned()));
+        if rows > shown {
+            out.push(format!("[... {} rows left out ...]", rows - shown));
+        }
+        at += rows.max(1);
+    }
+    out.join("\n")
+}
+
+/// The beginning of a text, at most `head` and a third of `room`, and its end, together at most `room` UTF-16
+/// units; the beginning alone where it may have all.
+fn ends(text: &str, head: usize, room: usize) -> String {
+    const CUT: &str = "\n[...] ";
+    let room = room.saturating_sub(CUT.len());
+    let head = if head >= room { room } else { head.min(room / 3) };
+    let cut = cut_units(text, head);
+    let border = cut
+        .rfind("\n\n")
+        .filter(|at| *at >= cut.len() / 2)
+        .or_else(|| cut.rfind('\n').filter(|at| units(&cut[*at..]) < NEAR))
+        .or_else(|| cut.rfind(char::is_whitespace));
+    let first = cut[..border.unwrap_or(0)].trim_end();
+    if head == room {
+        return format!("{first}\n[...]");
+    }
+    let mut last = end_units(text, room - units(first));
+    last = match last.find('\n').filter(|at| units(&last[..*at]) < NEAR) {
+        Some(at) => &last[at + 1..],
+        None => last.split_once(char::is_whitespace).map_or(last, |(_, rest)| rest),
     };
-    format!("{above}{mark}{}{below}", fenced(&format!("[...] {tail}")))
+    format!("{first}{}{last}", if first.is_empty() { "[...] " } else { CUT })
 }
 
 fn fit_lines(lines: &[String], more_in: &str, room: usize) -> String {
@@ -305,7 +348,7 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
         && let Some((inner, _)) = inner.rsplit_once('\n')
         && open.starts_with("```")
     {
-        return fit_end("", inner, "the record", "", room);
+        return fit_text(["", inner, "the record", ""], 0, room);
     }
     let Some(room) = room.checked_sub(MARK.len() + FENCE_ROOM) else { return String::new() };
     let mut kept = cut_units(text, room);

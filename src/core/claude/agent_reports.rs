@@ -1,0 +1,118 @@
+//! What sub-agents reported: of an agent in the background a notification brings it, of another one its tool's
+//! answer.
+
+use super::lenient_json::ends;
+use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
+use crate::core::handoff::text::cut_words;
+
+/// How many reports are kept, the newest.
+pub const REPORT_CAP: usize = 3;
+/// How much is kept of the beginning and of the end of a report, in bytes each.
+const ENDS: usize = 8 << 10;
+/// How much is kept of what an agent was for, and of a path, in bytes.
+const LINE_CAP: usize = 1000;
+
+/// What a sub-agent reported when it had ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentReport {
+    /// The id of the agent, or of the call that it answered.
+    pub id: String,
+    /// What it was for: `Agent "Profile the job" completed`.
+    pub about: String,
+    /// What it said, its beginning and end, at most 16 KiB.
+    pub text: String,
+    /// The file that has all of it, where Claude names one.
+    pub file: Option<String>,
+}
+
+impl AgentReport {
+    /// The report in a text that stands in the person's place; `None` when it holds none.
+    pub(super) fn of_notification(text: &str) -> Option<Self> {
+        let (head, rest) = text.strip_prefix("<task-notification>")?.split_once("<result>")?;
+        let body = rest.rsplit_once("</result>").map_or(rest, |(body, _)| body);
+        let tag = |name: &str| {
+            let (_, rest) = head.split_once(&format!("<{name}>"))?;
+            let (inner, _) = rest.split_once(&format!("</{name}>"))?;
+            Some(cut_words(inner.trim(), LINE_CAP).to_owned()).filter(|inner| !inner.is_empty())
+        };
+        Self {
+            id: tag("task-id").unwrap_or_default(),
+            about: tag("summary").unwrap_or_default(),
+            text: body.to_owned(),
+            file: tag("output-file"),
+        }
+        .kept()
+    }
+
+    /// The report in the answer of a tool; `None` when it is no agent's, or that of one that goes on.
+    pub(super) fn of_answer(
+        call: &ToolUse,
+        result: &ToolResult,
+        detail: Option<&ResultDetail>,
+    ) -> Option<Self> {
+        let goes_on = detail.is_some_and(|detail| detail.running.is_some())
+            || result.text.starts_with("Async agent launched");
+        if !matches!(call.name.as_str(), "Agent" | "Task") || goes_on || result.is_error {
+            return None;
+        }
+        let about = call.input.about.as_deref().unwrap_or_default();
+        Self {
+            id: call.id.clone(),
+            about: format!("Agent \"{}\" completed", cut_words(about, LINE_CAP)),
+            text: result.text.clone(),
+            file: None,
+        }
+        .kept()
+    }
+
+    fn kept(mut self) -> Option<Self> {
+        self.text = ends(self.text.trim(), ENDS, ENDS);
+        (!self.text.is_empty()).then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::transcript_line::ToolInput;
+    use super::*;
+
+    #[test]
+    fn a_notification_has_a_report_where_an_agent_ended() {
+        let text = "<task-notification>\n<task-id>a4b</task-id>\n<output-file>/run/a4b.output</output-file>\n\
+                    <status>completed</status>\n<summary>Agent \"Profile\" completed</summary>\n<result>It is \
+                    </result> the \
+                    index.</result>\n<usage>1</usage>\n</task-notification>";
+        let report = AgentReport::of_notification(text).unwrap();
+        assert_eq!(
+            (report.id.as_str(), report.about.as_str(), report.text.as_str(), report.file.as_deref()),
+            ("a4b", "Agent \"Profile\" completed", "It is </result> the index.", Some("/run/a4b.output"))
+        );
+        let shell =
+            "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>";
+        assert_eq!(AgentReport::of_notification(shell), None);
+        assert_eq!(AgentReport::of_notification("say <task-notification><result>x</result>"), None);
+        let long = AgentReport::of_notification(&text.replace("index", &"x ".repeat(90_000))).unwrap();
+        assert!(long.text.len() <= 2 * ENDS + 64 && long.text.starts_with("It is"));
+    }
+
+    #[test]
+    fn an_agents_answer_is_its_report_unless_it_goes_on() {
+        let input = ToolInput { about: Some("Check the history".into()), ..ToolInput::default() };
+        let call = ToolUse { id: "t".into(), name: "Task".into(), input };
+        let of = |name: &str, text: &str, is_error, running: Option<&str>| {
+            let result = ToolResult { id: "t".into(), is_error, text: text.to_owned() };
+            let detail = ResultDetail { running: running.map(str::to_owned), ..ResultDetail::default() };
+            AgentReport::of_answer(&ToolUse { name: name.into(), ..call.clone() }, &result, Some(&detail))
+        };
+        let report = of("Task", "Since commit 9f3c1ab7.", false, None).unwrap();
+        assert_eq!(
+            (report.about.as_str(), report.text.as_str()),
+            ("Agent \"Check the history\" completed", "Since commit 9f3c1ab7.")
+        );
+        assert!(of("Agent", "Since commit 9f3c1ab7.", false, None).is_some());
+        assert_eq!(of("Agent", "Async agent launched successfully.", false, None), None);
+        assert_eq!(of("Agent", "launched", false, Some("a1")), None);
+        assert_eq!(of("Bash", "x", false, None), None);
+        assert_eq!(of("Task", "no such agent", true, None), None);
+    }
+}
