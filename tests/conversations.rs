@@ -135,6 +135,15 @@ fn usage_is_what_claude_says(world: &World, listed: &Value) {
     }
     let text = world.ask(&["usage", "--project", world.project.to_str().unwrap()]);
     assert!(text.lines().last().unwrap().starts_with("total"), "{text}");
+    let nowhere = world.hopty(&["usage", "--project", "nope"]);
+    assert_eq!(nowhere.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    assert!(said.starts_with("hopty: usage: nope: there is no such directory\nhint: "), "{said}");
+    let early = world.hopty(&["usage", "--project", ".", "--since", "2020-01-01", "--until", "2020-01-02"]);
+    let said = String::from_utf8_lossy(&early.stderr).into_owned();
+    let none =
+        format!("no conversation used anything in {} from 2020-01-01 to 2020-01-02", world.project.display());
+    assert!(said.starts_with(&none), "{said}");
     let none = world.hopty(&["usage", "--project", "/", "--all"]);
     assert!(String::from_utf8_lossy(&none.stderr).contains("no conversation used anything"), "{none:?}");
 }

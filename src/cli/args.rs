@@ -300,7 +300,7 @@ pub(super) enum Verb {
     Stop {
         /// The session
         name: Option<String>,
-        /// End every session; in a terminal, it asks first
+        /// End every session, after asking you; without a terminal only with --yes
         #[arg(long, conflicts_with = "name")]
         all: bool,
         /// Do not ask

@@ -89,7 +89,7 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
     } else {
         print(&answer)?;
     }
-    Ok(u8::from(answer.error.is_some() || answer.interrupted))
+    Ok(u8::from(answer.is_broken_off()))
 }
 
 /// Waits for the end of the turn that began after line `seq` of the journal, and tells once what it waits
@@ -204,8 +204,8 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         }
         Meant::Transcript(found) => (None, found.path),
     };
-    let over = name.as_ref().filter(|name| !session::is_alive(&paths.session(name)));
-    if let Some(name) = over.filter(|_| !path.exists()) {
+    let over = name.as_ref().is_some_and(|name| !session::is_alive(&paths.session(name)));
+    if let Some(name) = name.as_ref().filter(|_| over && !path.exists()) {
         return Err(nothing_asked(name));
     }
     if let Some(name) = name.as_ref().filter(|_| !is_written(&path)) {
@@ -220,11 +220,11 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if as_json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
-        return Ok(u8::from(!answer.has_text()));
+        return Ok(u8::from(!answer.has_text() || answer.is_broken_off() || over && !answer.finished));
     }
     let whose = name.as_ref().map_or_else(|| path.display().to_string(), ToString::to_string);
     if !answer.has_text() {
-        let live = name.as_ref().filter(|name| session::is_alive(&paths.session(name)));
+        let live = name.as_ref().filter(|_| !over);
         return Err(match (live, path.file_stem()) {
             (Some(name), _) => Failed::new(1, "Claude has not answered the last prompt yet")
                 .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),
@@ -243,10 +243,12 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         .about(whose));
     }
     print(&answer)?;
-    if !answer.finished {
+    if !answer.finished && over {
+        note(format_args!("hopty: {whose}: the session ended before Claude had finished this answer"));
+    } else if !answer.finished {
         note(format_args!("hopty: {whose}: Claude is still working on this answer"));
     }
-    Ok(0)
+    Ok(u8::from(answer.is_broken_off() || over && !answer.finished))
 }
 
 /// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the end of

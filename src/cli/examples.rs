@@ -104,7 +104,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
             ("hopty send rocket --keys ctrl-c", "Press a key."),
             ("hopty send rocket --stdin < notes.txt", "Type a file into the prompt box."),
             (
-                "mark=$(hopty send build --mark $'make\r')",
+                "mark=$(hopty send build --mark $'make\\r')",
                 "Run a command, and name the moment before its output.",
             ),
             (
@@ -143,6 +143,7 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
         &[
             ("hopty stop rocket", "End a session."),
             ("hopty stop --all", "End every session, after asking you."),
+            ("hopty stop --all --yes", "End every session without asking, from a script."),
         ],
     ),
     (

@@ -198,6 +198,7 @@ mod tests {
             let words: Vec<String> = verb.split_whitespace().map(str::to_owned).collect();
             assert!(verb.is_empty() || page(&words).is_ok(), "{verb}");
             for (command, _) in *all {
+                assert!(!command.contains(char::is_control), "{command:?}");
                 let words = command.split("hopty ").nth(1).unwrap_or_default();
                 let words = words
                     .split(" | ")

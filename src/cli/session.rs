@@ -50,7 +50,8 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
         let missing = client.map_or("no terminal is attached to it".to_owned(), |number| {
             format!("it has no client {number}")
         });
-        return Err(Failed::new(1, missing).about(&name).hint("`hopty status --json` lists clients"));
+        let hint = format!("`hopty status {name} --json` lists clients");
+        return Err(Failed::new(1, missing).about(&name).hint(hint));
     }
     Ok(u8::from(done.detached == 0))
 }
@@ -81,8 +82,10 @@ pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, Faile
     if names.is_empty() {
         return Err(Failed::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions"));
     }
-    // A script has said what it wants, and older ones know no `--yes`.
-    if !yes && std::io::stdin().is_terminal() {
+    if !yes {
+        if !std::io::stdin().is_terminal() {
+            return Err(no_terminal("hopty stop --all --yes"));
+        }
         let listed: Vec<&str> = names.iter().map(SessionName::as_str).collect();
         if !asks(&format!("End {}? [y/N]", listed.join(", ")))? {
             note(format_args!("cancelled"));
@@ -119,6 +122,11 @@ pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
     super::control::readable(paths)?;
     let all = crate::fs::session::list(paths).into_iter();
     Ok(all.filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
+}
+
+/// Nobody can be asked; this command does not ask.
+pub(super) fn no_terminal(command: &str) -> Failed {
+    Failed::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
 }
 
 /// Asks a person a question; only `y` is a yes.

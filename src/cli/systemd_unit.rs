@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::control::paths;
 use super::error::{Failed, note, say, say_wrapped};
-use super::session::asks;
+use super::session::{asks, no_terminal};
 use crate::fs::atomic;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -118,7 +118,7 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
 /// Asks the person. Without one, nothing is written.
 fn agrees() -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failed::new(4, "hopty has no terminal to ask").hint("`hopty setup --yes` does not ask"));
+        return Err(no_terminal("hopty setup --yes"));
     }
     asks("Write them? [y/N]")
 }

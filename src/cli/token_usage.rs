@@ -128,17 +128,17 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         .map(|usage| ConversationUsage { id: &usage.id, own: &usage.own, agents: &usage.agents })
         .collect();
     let mut entries = ledger(&conversations);
+    let project = options.project.as_deref().map(|dir| known_project(dir, &entries)).transpose()?;
     entries.retain(|entry| {
         let day = local_date(entry.at);
         since.is_none_or(|since| day >= since) && until.is_none_or(|until| day <= until)
     });
-    if let Some(dir) = &options.project {
-        let project = project_of(&std::path::absolute(dir)?);
+    if let Some(project) = &project {
         let mut known: HashMap<&str, bool> = HashMap::new();
         entries.retain(|entry| {
             *known
                 .entry(entry.dir)
-                .or_insert_with(|| !entry.dir.is_empty() && project_of(Path::new(entry.dir)) == project)
+                .or_insert_with(|| !entry.dir.is_empty() && project_of(Path::new(entry.dir)) == *project)
         });
     }
     let report = UsageReport::of(&entries, options.by, |entry: &UsageEntry<'_>| local_date(entry.at));
@@ -149,7 +149,8 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         let names = row_names(&paths, &found, &report, options.by);
         stdout()?
             .write_all(UsagePage { report: &report, names: &names, style }.text(options.by).as_bytes())?;
-        tell_about(&report, since, options.all);
+        let period = UsagePeriod { since, until, project: project.as_deref() };
+        tell_about(&report, &period);
         let without: HashSet<&ConversationId> = entries
             .iter()
             .filter(|entry| entry.usd.is_none() && entry.answers > 0)
@@ -163,12 +164,44 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
+/// The project of a directory that exists, or in which a conversation worked before it was deleted.
+fn known_project(dir: &Path, entries: &[UsageEntry<'_>]) -> Result<PathBuf, Failed> {
+    let path = std::path::absolute(dir)?;
+    if !path.is_dir() && !entries.iter().any(|entry| Path::new(entry.dir).starts_with(&path)) {
+        return Err(Failed::new(2, "there is no such directory")
+            .about(dir.display())
+            .hint("`hopty usage --by project` lists the projects"));
+    }
+    Ok(project_of(&path))
+}
+
+/// Which days and which project a report is about.
+struct UsagePeriod<'a> {
+    since: Option<NaiveDate>,
+    until: Option<NaiveDate>,
+    project: Option<&'a Path>,
+}
+
+impl UsagePeriod<'_> {
+    /// That nothing was used, and which option shows more.
+    fn nothing_used(&self) -> String {
+        let project =
+            self.project.map_or_else(String::new, |dir| format!(" in {}", visible(&dir.to_string_lossy())));
+        let days = match (self.since, self.until) {
+            (Some(since), Some(until)) => format!(" from {since} to {until}"),
+            (Some(since), None) => format!(" since {since}"),
+            (None, Some(until)) => format!(" until {until}"),
+            (None, None) => String::new(),
+        };
+        let more = if self.since.is_some() { "; --all shows all days" } else { "" };
+        format!("no conversation used anything{project}{days}{more}")
+    }
+}
+
 /// What a person should know of the figures.
-fn tell_about(report: &UsageReport, since: Option<NaiveDate>, all: bool) {
+fn tell_about(report: &UsageReport, period: &UsagePeriod<'_>) {
     if report.rows.is_empty() {
-        let since = since.map_or_else(String::new, |day| format!(" since {day}"));
-        let more = if all { "" } else { "; --all shows all days" };
-        return note(format_args!("no conversation used anything{since}{more}"));
+        return note(format_args!("{}", period.nothing_used()));
     }
     let unknown = report.total.tokens_without_cost;
     if unknown > 0 {

@@ -117,7 +117,7 @@ pub fn what_an_ended_session_did_not_answer_is_told(kind: Kind) {
 }
 
 pub fn an_answer_that_does_not_come_is_told(kind: Kind) {
-    let script = Script::each(|_, _| ScriptedReply::bash("touch made").filling(1000));
+    let script = Script::each(|_, _| ScriptedReply::bash("touch made").saying("I make it.").filling(1000));
     let Some(mut world) = World::new(kind, script) else { return };
     world.args.retain(|arg| arg != "--dangerously-skip-permissions");
     start(&world, &[]);
@@ -134,4 +134,8 @@ pub fn an_answer_that_does_not_come_is_told(kind: Kind) {
     assert_eq!(refused.status.code(), Some(4), "{said}");
     assert!(said.starts_with("hopty: ask: proj: Claude shows a dialog"), "{said}");
     end(&world);
+    let answer = world.hopty(&["answer", "proj"]);
+    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert_eq!((&*answer.stdout, answer.status.code()), (&b"I make it.\n"[..], Some(1)), "{said}");
+    assert_eq!(said, "hopty: proj: the session ended before Claude had finished this answer\n");
 }

@@ -290,13 +290,15 @@ fn all_clients_are_detached_and_all_sessions_end_after_a_question() {
     world.ask(&["detach", "--all"]);
     assert_eq!(term.wait_exit(), 0);
     assert_fails(&world.hopty(&["detach", "--all"]), 1, "no terminal is attached");
+    assert_fails(&world.hopty(&["detach", "one"]), 1, "hint: `hopty status one --json` lists clients");
     let mut term = world.terminal(&["stop", "--all"]);
     term.wait_text("End one, two? [y/N]");
     term.send("n\r");
     assert_eq!(term.wait_exit(), 1);
     assert_eq!(list(&world).len(), 2);
-    // A script is asked nothing, and with the option nobody is.
-    assert_eq!(world.ask(&["stop", "--all"]), "stopped one\nstopped two\n");
+    assert_fails(&world.hopty(&["stop", "--all"]), 4, "hint: `hopty stop --all --yes` does not ask");
+    assert_eq!(list(&world).len(), 2);
+    assert_eq!(world.ask(&["stop", "--all", "--yes"]), "stopped one\nstopped two\n");
     world.run_detached("three", &["sleep", "100"]);
     let mut term = world.terminal(&["stop", "--all", "--yes"]);
     term.wait_text("stopped three");

@@ -94,7 +94,7 @@ pub(super) fn named(store: &ArchiveStore, word: &str) -> Result<ArchiveEntry, Fa
         let known: Vec<(String, &ArchiveEntry)> = entries
             .iter()
             .filter(|entry| entry.number == 0)
-            .filter_map(|entry| Some((summary_of(entry).title()?.to_owned(), entry)))
+            .filter_map(|entry| Some((summary_of(entry).heading()?, entry)))
             .collect();
         let titles = known.iter().map(|(title, entry)| (title.as_str(), *entry));
         found = titled(word, titles).into_iter().cloned().collect();

@@ -72,6 +72,12 @@ impl LastAnswer {
         !self.text.is_empty()
     }
 
+    /// Whether an API error or the person ended the turn.
+    #[must_use]
+    pub fn is_broken_off(&self) -> bool {
+        self.error.is_some() || self.interrupted
+    }
+
     fn line(&mut self, line: TranscriptLine) {
         match line {
             TranscriptLine::Assistant(line) if !line.sidechain => self.assistant(*line),

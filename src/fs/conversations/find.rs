@@ -8,6 +8,7 @@ use super::summaries::Summaries;
 use super::transcripts::{TranscriptFile, Transcripts};
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::fs::paths::Paths;
+use crate::sys::clock::local_date;
 
 /// How many candidates a hint names.
 const NAMED: usize = 8;
@@ -39,7 +40,16 @@ impl FindError {
                 // The same id in two projects is told apart by the path alone.
                 let same = files.iter().all(|file| file.id == files[0].id);
                 let name = |file: &TranscriptFile| {
-                    if same { file.path.display().to_string() } else { file.id.to_string() }
+                    let project = file.path.parent().and_then(Path::file_name).unwrap_or_default();
+                    match same {
+                        true => file.path.display().to_string(),
+                        false => format!(
+                            "{} ({}, {})",
+                            file.id,
+                            local_date(file.state.modified()),
+                            project.to_string_lossy()
+                        ),
+                    }
                 };
                 let names: Vec<String> = files.iter().take(NAMED).map(name).collect();
                 let more = if files.len() > NAMED { ", ..." } else { "" };
@@ -50,7 +60,7 @@ impl FindError {
 }
 
 /// The conversation that `word` names: by the path of its transcript, its id, the begin of its id (four
-/// characters or more), its title or a part of its title. Reads the begin and end of transcripts only where a
+/// characters or more), or what lists call it ([`ConversationSummary::heading`](crate::core::conversation::summary::ConversationSummary::heading)) or a part of that. Reads the begin and end of transcripts only where a
 /// title is meant.
 ///
 /// # Errors
@@ -84,7 +94,9 @@ fn of_title(paths: &Paths, word: &str, all: &[TranscriptFile]) -> Vec<Transcript
     let mut summaries = Summaries::load(paths);
     let read = summaries.read(all);
     summaries.save();
-    let titles = read.iter().zip(all).filter_map(|(summary, file)| Some((summary.title()?, file)));
+    let known: Vec<(String, &TranscriptFile)> =
+        read.iter().zip(all).filter_map(|(summary, file)| Some((summary.heading()?, file))).collect();
+    let titles = known.iter().map(|(title, file)| (title.as_str(), *file));
     titled(word, titles).into_iter().cloned().collect()
 }
 
@@ -114,8 +126,18 @@ mod tests {
         for word in [&id(0xabd2), "0000", "other"] {
             assert!(matches!(by(word), Err(FindError::Several(_))), "{word}");
         }
-        assert!(by("0000").unwrap_err().hint().contains(&id(0xabc1)), "ids where they differ");
+        let hint = by("0000").unwrap_err().hint();
+        let written = std::fs::metadata(&first).unwrap().modified().unwrap();
+        let day = chrono::DateTime::<chrono::Local>::from(written).date_naive();
+        assert!(hint.contains(&format!("{} ({day}, -a)", id(0xabc1))), "ids where they differ: {hint}");
         assert!(by("other").unwrap_err().hint().contains("/-b/"), "paths where they do not");
+        // Lists call a conversation without a title by its first prompt.
+        let third = put("-b", 0xacc3, "");
+        let prompt = r#"{"type":"user","message":{"role":"user","content":"hi there\nand more"}}"#;
+        std::fs::write(&third, format!("{prompt}\n")).unwrap();
+        for word in ["hi there and more", "Hi there"] {
+            assert_eq!(by(word).as_deref(), Ok(third.as_path()), "{word}");
+        }
         assert_eq!(by("nothing"), Err(FindError::None));
         assert_eq!(by(""), Err(FindError::None));
         assert!(matches!(by("./none.jsonl"), Err(FindError::NoTranscript(_))));
