@@ -20,9 +20,10 @@ use crate::sys::clock;
 impl Host {
     pub(super) fn perform(&mut self, action: Action) {
         match action {
-            Action::Spawn { run, start, conversation, dir, prompt } => {
+            Action::Spawn { run, start, conversation, dir, prompt, first_prompt } => {
                 self.control.begin_run(run);
-                self.child.launching.begin(LaunchPlan { number: run, start, conversation, dir, prompt });
+                let next = LaunchPlan { number: run, start, conversation, dir, prompt, first_prompt };
+                self.child.launching.begin(next);
                 self.go_on_launching();
             }
             Action::Signal { signal, to } => self.signal_child(signal, to == SignalTarget::Group),

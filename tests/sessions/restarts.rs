@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use hopty::standin::script::{Script, ScriptedReply};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::support::claude::Kind;
 use super::support::wait_for;
@@ -278,4 +278,50 @@ fn without_inotify_files_are_looked_at_and_that_is_said_once() {
     end_all(&world);
     term.wait_exit();
     world.assert_replays();
+}
+
+/// Claude has not come to the prompt of its arguments yet: the fresh one gets it, once.
+#[test]
+fn a_first_prompt_that_was_not_submitted_goes_to_the_fresh_conversation() {
+    for kind in [Kind::StandIn, Kind::Real] {
+        let script = Script::each(|_, _| ScriptedReply::text("It is done.").filling(1000));
+        let Some(world) = World::new(kind, script) else { continue };
+        let file = world.claude_dir().join("settings.json");
+        let mut settings: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let command = "mkdir first 2>/dev/null && sleep 60; true";
+        settings["hooks"] = json!({"SessionStart": [{"hooks": [{"type": "command", "command": command}]}]});
+        std::fs::write(&file, settings.to_string()).unwrap();
+        let term = world.start(&["Take the first step."]);
+        wait_for("the hook of the start", || world.journal().contains("\"SessionStart\"").then_some(()));
+        let said = world.ask(&["restart", "proj", "--now", "--wait"]);
+        assert!(said.contains("started fresh without a handoff"), "{said}");
+        term.wait_text("It is done.");
+        world.wait_state("idle");
+        assert_eq!(world.status()["run"], 2, "{}", world.story());
+        let requests = world.api.main_requests();
+        assert_eq!(requests.len(), 1, "{}", world.story());
+        assert!(requests[0].contains("Take the first step."), "{:?}", requests[0].texts());
+        world.leave(term);
+    }
+}
+
+/// The hook of the prompt is yet to come when the key is pressed.
+#[test]
+fn a_hand_over_by_key_right_behind_the_first_prompt_waits_for_it() {
+    let script = Script::each(|request, _| match request.contains("=== HANDOFF LOADED") {
+        true => ScriptedReply::text("The new one has it.").filling(2000),
+        false => ScriptedReply::text("The answer.").filling(1000),
+    });
+    let world = World::new(Kind::StandIn, script).unwrap();
+    let term = world.start(&[]);
+    term.wait_box();
+    term.send("a question");
+    term.wait_text("a question");
+    term.send("\r\x1cr");
+    world.wait_decision("restart.requested", 1);
+    let why = world.wait_decision("handoff.saved", 1);
+    assert_eq!(why["run"], 1, "{}", world.story());
+    term.wait_text("The new one has it.");
+    assert!(!String::from_utf8_lossy(&term.bytes()).contains("No hand-over"), "{}", world.story());
+    world.leave(term);
 }

@@ -89,6 +89,9 @@ pub enum Action {
         /// Pass the prompt that the person submitted in the old conversation as an argument.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         prompt: bool,
+        /// Keep the first prompt of the person's arguments: no run has taken it yet.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        first_prompt: bool,
     },
     /// Send a signal to the child, checked by pid and start time.
     Signal {

@@ -313,6 +313,7 @@ mod tests {
             dir: None,
             draft: false,
             carries: None,
+            first_prompt: false,
         };
         PromptDelivery::new(Stamp(0), plan, handoff(1), &Delivery::default())
     }

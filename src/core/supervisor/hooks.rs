@@ -94,6 +94,7 @@ impl Supervisor {
         }
         let before = self.run.turn.state;
         self.run.set_turn(step.now, Turn::Busy);
+        self.session.prompted = true;
         self.conversation.spoken = true;
         // This prompt contains what was typed before.
         self.run.typed = None;

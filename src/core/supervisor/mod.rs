@@ -252,6 +252,7 @@ impl Supervisor {
                     self.session.miss_hooks(step);
                 }
                 self.run.set_turn(step.now, Turn::Busy);
+                self.session.prompted = true;
                 self.conversation.spoken = true;
             }
             Event::TurnBegan { .. } => {}

@@ -62,6 +62,9 @@ pub struct RunPlan {
     /// Its first prompt is the one that the person submitted in the conversation before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries: Option<CarryMethod>,
+    /// It gets the first prompt of the person's arguments, which no run has taken yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_prompt: bool,
 }
 
 /// A requested restart.

@@ -200,6 +200,7 @@ impl Supervisor {
             dir: None,
             draft: true,
             carries: None,
+            first_prompt: false,
         };
         self.terminate(step, StopFor::Restart { plan, interrupted: false });
     }

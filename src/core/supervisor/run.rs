@@ -36,6 +36,7 @@ impl Supervisor {
                 dir: None,
                 draft: false,
                 carries: None,
+                first_prompt: false,
             },
         );
     }
@@ -57,7 +58,8 @@ impl Supervisor {
         }
         let prompt = plan.carries == Some(CarryMethod::Argument) && plan.handoff.is_some();
         let (run, start, conversation) = (self.session.runs, plan.start, plan.conversation.clone());
-        step.act(Action::Spawn { run, start, conversation, dir: self.session.dir.clone(), prompt });
+        let (dir, first_prompt) = (self.session.dir.clone(), plan.first_prompt);
+        step.act(Action::Spawn { run, start, conversation, dir, prompt, first_prompt });
         self.enter(step, Phase::Spawning { plan, end: None });
     }
 

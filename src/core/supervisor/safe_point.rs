@@ -224,6 +224,7 @@ impl Supervisor {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         self.let_go(step);
         self.run.set_turn(step.now, Turn::Busy);
+        self.session.prompted = true;
         self.conversation.spoken = true;
         self.run.typed = None;
         self.conversation.progress.prompted(hook.prompt);

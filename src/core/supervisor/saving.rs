@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, Want};
+use super::conversation_state::SKIPS_SINCE;
 use super::event::AgentStatus;
 use super::hooks::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
@@ -258,6 +259,10 @@ impl Supervisor {
                     dir: request.dir,
                     draft: fresh,
                     carries,
+                    first_prompt: fresh
+                        && handoff.is_none()
+                        && !self.session.prompted
+                        && self.policy.rules >= SKIPS_SINCE,
                 },
                 interrupted: false,
             }

@@ -21,6 +21,8 @@ pub(super) struct SessionFacts {
     hooks_missed: bool,
     /// An orchestrator's file says that the task is completed.
     pub(super) completed: bool,
+    /// A prompt was submitted, in whatever conversation: the one of the person's arguments came first.
+    pub(super) prompted: bool,
     /// The person's last Ctrl+C, and its journal line.
     pub(super) interrupt: Option<(Stamp, u64)>,
     /// The exit code of the last run.

@@ -223,6 +223,12 @@ impl Supervisor {
         self.modes.needs_footer(now, self.has_spoken())
     }
 
+    /// Whether a prompt was submitted in the conversation, or may have been a moment ago: a person has just typed.
+    #[must_use]
+    pub fn may_have_prompt(&self, now: Stamp) -> bool {
+        self.conversation.spoken || self.run.turn.state == Turn::Busy || self.run.person_writes(now)
+    }
+
     /// Whether a prompt was submitted in this session.
     pub(super) fn has_spoken(&self) -> bool {
         self.conversation.spoken || self.session.runs != 1

@@ -252,6 +252,7 @@ impl Supervisor {
                 dir: None,
                 draft: true,
                 carries: None,
+                first_prompt: false,
             },
         };
         step.notice(DecisionKind::RunEnded, text);

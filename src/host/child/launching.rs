@@ -36,6 +36,8 @@ pub(in crate::host) struct LaunchPlan {
     pub dir: Option<String>,
     /// The person's prompt is its first one, as an argument.
     pub prompt: bool,
+    /// The first prompt of the person's arguments is its own: no run before has taken it.
+    pub first_prompt: bool,
 }
 
 /// The run that is about to start, and the launch files of the current one.
@@ -240,7 +242,8 @@ mod tests {
     use super::*;
 
     fn next(number: u32) -> LaunchPlan {
-        LaunchPlan { number, start: StartKind::Fresh, conversation: None, dir: None, prompt: false }
+        let start = StartKind::Fresh;
+        LaunchPlan { number, start, conversation: None, dir: None, prompt: false, first_prompt: false }
     }
 
     fn launching(number: u32) -> Launching {

@@ -153,6 +153,7 @@ mod tests {
             dir: None,
             draft: false,
             carries: None,
+            first_prompt: false,
         };
         let cooling = Phase::Cooling { until: Stamp(0), plan, code: 0, held: Vec::new() };
         let outcome = |kind, phase: &Phase| restart_outcome(&decision(kind), phase);

@@ -212,6 +212,11 @@ impl Host {
         self.compat.run_starts(&self.session.command_of(&args));
         if let Some(text) = self.keyboard.carried.text().filter(|_| next.prompt) {
             args.extend(["--".into(), text.into()]);
+        } else if let Some(text) = self.session.own.prompt.as_deref().filter(|_| next.first_prompt) {
+            // One that was submitted while its run was being stopped is carried over.
+            if !self.keyboard.carried.unsent().any(|carried| carried == text) {
+                args.extend(["--".into(), text.into()]);
+            }
         }
         let (name, socket) = (self.session.name(), self.control.socket());
         let env = self.child.environment(next.number, launch.agent, name, socket);

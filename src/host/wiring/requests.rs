@@ -495,7 +495,9 @@ impl Host {
     /// The prefix key and `r`. A client that only watches decides nothing.
     pub(super) fn hand_over_by_key(&mut self) {
         let has_no_prompt = self.observer.has_no_prompt() && self.context().known_percent().is_none();
-        if self.session.is_claude() && has_no_prompt {
+        // What was submitted a moment ago is not in the transcript yet.
+        let may_have = self.recorder.supervisor.may_have_prompt(self.clock.now());
+        if self.session.is_claude() && has_no_prompt && !may_have {
             // It would cost a prompt and tell the fresh conversation nothing.
             let text = "No hand-over: nothing has been said in this conversation yet.";
             return self.notice(DecisionKind::RestartIgnored, text);

@@ -212,6 +212,27 @@ fn without_a_handoff_nothing_is_saved_or_delivered() {
     assert_eq!(s.phase(), "running");
 }
 
+/// Whether the run that was just ordered gets the first prompt of the person's arguments.
+fn keeps_first_prompt(s: &Session) -> bool {
+    s.last.iter().any(|action| matches!(action, Action::Spawn { first_prompt: true, .. }))
+}
+
+#[test]
+fn a_first_prompt_that_was_submitted_goes_to_no_other_run() {
+    let mut s = Session::silent(claude());
+    s.prompt(PromptOf::Person);
+    s.call(HookEvent::Stop);
+    // Another conversation of the same run, in which nothing was said.
+    s.boot(StartSource::Clear);
+    s.feed(Event::Restart { id: 1, by: Asker::Person, now: true, handoff: false });
+    assert!(s.end(TERM_CODE).ends_with("spawn 2 Fresh"));
+    assert!(!keeps_first_prompt(&s));
+    let mut s = Session::silent(claude());
+    s.feed(Event::Restart { id: 1, by: Asker::Person, now: true, handoff: false });
+    assert!(s.end(TERM_CODE).ends_with("spawn 2 Fresh"));
+    assert!(keeps_first_prompt(&s), "without a handoff, too");
+}
+
 #[test]
 fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
     let stops = "handoff.skipped, collect, SIGTERM Child, stop.sent";
@@ -232,6 +253,7 @@ fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
             s.sentences()
         );
         assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 2 Fresh");
+        assert!(keeps_first_prompt(&s), "{how}");
         assert_eq!(s.exec(), "run.spawned, follow, release keys draft");
         assert_eq!((s.phase(), s.sup.restarts()), ("running", 1), "{how}");
         // The next one is as silent; `/clear` makes one silent.
