@@ -19,32 +19,46 @@ const TEXT: usize = 1000;
 /// A NOTICE frame (`docs/PROTOCOL.md`).
 #[derive(Deserialize)]
 struct Notice {
+    #[serde(default)]
+    kind: String,
     text: Option<String>,
     #[serde(default)]
     ago_ms: u64,
     /// How many of the last ones the person has read on the host's page.
     #[serde(default)]
     read: usize,
+    /// Kinds of notices that hold no more.
+    #[serde(default)]
+    over: Vec<String>,
+}
+
+/// A notice that is kept.
+#[derive(Debug)]
+struct ReceivedNotice {
+    at: Instant,
+    kind: String,
+    text: String,
 }
 
 /// The last notices, oldest first.
 #[derive(Debug, Default)]
 pub struct NoticeList {
-    last: VecDeque<(Instant, String)>,
+    last: VecDeque<ReceivedNotice>,
     earlier: usize,
 }
 
 impl NoticeList {
     /// A frame's payload; one that cannot be read tells nothing.
     pub(super) fn take(&mut self, payload: &[u8]) {
-        let Ok(Notice { text, ago_ms, read }) = serde_json::from_slice(payload) else { return };
+        let Ok(Notice { kind, text, ago_ms, read, over }) = serde_json::from_slice(payload) else { return };
+        self.last.retain(|notice| !over.contains(&notice.kind));
         let left = self.last.len().saturating_sub(read);
         self.earlier = self.earlier.saturating_sub(read.saturating_sub(self.last.len()));
         self.last.truncate(left);
         let Some(text) = text else { return };
         let now = Instant::now();
         let at = now.checked_sub(Duration::from_millis(ago_ms)).unwrap_or(now);
-        self.last.push_back((at, cut_chars(&text, TEXT)));
+        self.last.push_back(ReceivedNotice { at, kind, text: cut_chars(&text, TEXT) });
         if self.last.len() > KEPT {
             self.last.pop_front();
             self.earlier += 1;
@@ -59,10 +73,10 @@ impl NoticeList {
             0 => None,
             n => Some(format!("{n} earlier notices are in `hopty log {session}`")),
         };
-        let new = self.last.iter().filter(|(_, text)| said.is_none_or(|said| !tells(said, text)));
-        let told = new.map(|(at, text)| {
-            let ms = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
-            format!("{}: {text}", ago(ms))
+        let new = self.last.iter().filter(|new| said.is_none_or(|said| !tells(said, &new.text)));
+        let told = new.map(|notice| {
+            let ms = u64::try_from(notice.at.elapsed().as_millis()).unwrap_or(u64::MAX);
+            format!("{}: {}", ago(ms), notice.text)
         });
         more.into_iter().chain(told).collect()
     }
@@ -123,6 +137,15 @@ mod tests {
         take(&mut notices, 8);
         notices.take(br#"{"read":20}"#);
         assert!(notices.lines("proj", None).is_empty());
+    }
+
+    #[test]
+    fn what_is_over_is_not_printed() {
+        let mut notices = NoticeList::default();
+        notices.take(br#"{"kind":"restart.waits","text":"with your next prompt"}"#);
+        notices.take(br#"{"kind":"degraded","text":"no journal"}"#);
+        notices.take(br#"{"over":["restart.waits","level.crossed"]}"#);
+        assert_eq!(notices.lines("proj", None), ["just now: no journal"]);
     }
 
     #[test]

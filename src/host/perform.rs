@@ -147,6 +147,17 @@ impl Host {
 
     fn decided(&mut self, decision: &Decision) {
         use DecisionKind as K;
+        // What notices announced has come, or will not come.
+        let over: &[K] = match decision.kind {
+            K::RestartRequested => &[K::LevelCrossed, K::RestartIgnored],
+            K::RestartIgnored => &[K::LevelCrossed],
+            K::RestartCancelled => &[K::RestartWaits],
+            K::SafePointReached | K::ConversationChanged | K::SessionEnded => {
+                &[K::LevelCrossed, K::RestartIgnored, K::RestartWaits]
+            }
+            _ => &[],
+        };
+        self.on_terminals(|terminals, scene| terminals.settle_notices(over, scene));
         self.explanation.take(decision, self.recorder.supervisor.fill(), self.session.launch.restored);
         if decision.kind == K::RestartRequested {
             self.jobs.reason = RestartReason { sentence: decision.sentence.clone(), by: decision.by };

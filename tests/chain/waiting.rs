@@ -125,6 +125,32 @@ fn after_ctrl_c_the_segment_speaks_of_the_next_turn() {
     world.leave(term);
 }
 
+/// What has come is told to nobody who leaves afterwards.
+#[test]
+fn what_was_announced_and_has_come_is_not_printed_at_the_end() {
+    let Some(world) = world(Kind::StandIn, "5m") else { return };
+    let (term, old) = asked(&world);
+    let (other, told) = (world.terminal(&["attach", "proj"]), "hopty hands over with your next prompt");
+    other.wait_text(QUESTION);
+    submit(&term, "B");
+    assert_carried(&world, &old, 1, "B");
+    let shown = term.bytes().len();
+    term.send("\x1cd");
+    term.wait_text("detached; the session keeps running");
+    let bytes = term.bytes();
+    let last = String::from_utf8_lossy(&bytes[shown..]).replace("\r\n", " ");
+    assert!(!last.contains("Context is at") && !last.contains(told), "{last}");
+    world.ask(&["handoff", "snooze", "proj"]);
+    world.wait_decision("restart.ignored", 1);
+    let shown = other.bytes().len();
+    world.ask(&["stop", "proj"]);
+    let mut other = other;
+    other.wait_exit();
+    let bytes = other.bytes();
+    let last = String::from_utf8_lossy(&bytes[shown..]).into_owned();
+    assert!(!last.contains("snoozed") && !last.contains("Context is at"), "{last}");
+}
+
 pub fn a_long_prompt_arrives_as_it_was_written(kind: Kind) {
     let Some(world) = world(kind, "5m") else { return };
     let (term, old) = asked(&world);

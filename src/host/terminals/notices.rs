@@ -31,6 +31,7 @@ const TEXT: usize = 1000;
 #[derive(Debug)]
 struct KeptNotice {
     at: Stamp,
+    about: DecisionKind,
     text: String,
     /// Whether clients get it too, and print it when their terminal is free.
     is_for_clients: bool,
@@ -43,24 +44,35 @@ pub(in crate::host) struct Notices {
     /// How many the page has not shown.
     unread: usize,
     /// Notices that came while no client was attached.
-    missed: VecDeque<(Stamp, String)>,
+    missed: VecDeque<(Stamp, DecisionKind, String)>,
 }
 
 impl Notices {
-    fn keep(&mut self, now: Stamp, text: &str, is_for_clients: bool) {
-        self.last.push_back(KeptNotice { at: now, text: cut_chars(&safe_line(text), TEXT), is_for_clients });
+    fn keep(&mut self, now: Stamp, about: DecisionKind, text: &str, is_for_clients: bool) {
+        let text = cut_chars(&safe_line(text), TEXT);
+        self.last.push_back(KeptNotice { at: now, about, text, is_for_clients });
         self.unread = (self.unread + 1).min(KEPT);
         if self.last.len() > KEPT {
             self.last.pop_front();
         }
     }
 
-    fn miss(&mut self, now: Stamp, text: &str) {
-        self.keep(now, text, true);
-        self.missed.push_back((now, cut_chars(&safe_line(text), TEXT)));
+    fn miss(&mut self, now: Stamp, about: DecisionKind, text: &str) {
+        self.keep(now, about, text, true);
+        self.missed.push_back((now, about, cut_chars(&safe_line(text), TEXT)));
         if self.missed.len() > MISSED {
             self.missed.pop_front();
         }
+    }
+
+    /// What these are about is over: no client prints them any more. The page still has them.
+    fn settle(&mut self, about: &[DecisionKind]) -> bool {
+        self.missed.retain(|(_, kind, _)| !about.contains(kind));
+        let mut any = false;
+        for notice in self.last.iter_mut().filter(|notice| about.contains(&notice.about)) {
+            any |= std::mem::take(&mut notice.is_for_clients);
+        }
+        any
     }
 
     /// As many as fit a terminal of this size, newest first, and how many of those clients have got.
@@ -94,10 +106,21 @@ impl Terminals {
     pub fn notice(&mut self, about: DecisionKind, text: &str, scene: &mut Scene<'_>) {
         if self.expects_first() && self.in_use() == 0 {
             // The terminal that started the session is yet to come.
-            return self.notices.miss(scene.now(), text);
+            return self.notices.miss(scene.now(), about, text);
         }
-        self.notices.keep(scene.now(), text, true);
+        self.notices.keep(scene.now(), about, text, true);
         let payload = json!({"kind": about, "text": text}).to_string();
+        for id in self.clients.keys() {
+            scene.links.frame(*id, tag::NOTICE, payload.as_bytes());
+        }
+    }
+
+    /// What notices of these kinds announced has come or will not come: a client that got them prints them no more.
+    pub fn settle_notices(&mut self, about: &[DecisionKind], scene: &mut Scene<'_>) {
+        if !self.notices.settle(about) {
+            return;
+        }
+        let payload = json!({"over": about}).to_string();
         for id in self.clients.keys() {
             scene.links.frame(*id, tag::NOTICE, payload.as_bytes());
         }
@@ -105,7 +128,7 @@ impl Terminals {
 
     /// Keeps what a person was told elsewhere, for the page.
     pub fn keep_notices<'text>(&mut self, now: Stamp, texts: impl Iterator<Item = &'text str>) {
-        texts.for_each(|text| self.notices.keep(now, text, false));
+        texts.for_each(|text| self.notices.keep(now, DecisionKind::SessionStarted, text, false));
     }
 
     /// A program's notification reaches the terminal with its bytes; it is kept if there is none.
@@ -116,17 +139,16 @@ impl Terminals {
             return;
         }
         for text in said {
-            self.notices.miss(scene.now(), &format!("from the program, while nobody was attached: {text}"));
+            let text = format!("from the program, while nobody was attached: {text}");
+            self.notices.miss(scene.now(), DecisionKind::ClientAttached, &text);
         }
     }
 
     /// The first client to attach gets the notices that nobody got.
     pub(super) fn tell_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
-        for (at, text) in self.notices.missed.drain(..) {
-            let payload =
-                json!({"kind": DecisionKind::ClientAttached, "text": text, "ago_ms": now.since(at)})
-                    .to_string();
+        for (at, about, text) in self.notices.missed.drain(..) {
+            let payload = json!({"kind": about, "text": text, "ago_ms": now.since(at)}).to_string();
             scene.links.frame(id, tag::NOTICE, payload.as_bytes());
         }
     }
@@ -150,10 +172,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_over_stays_on_the_page_alone() {
+        let mut notices = Notices::default();
+        notices.miss(Stamp(0), DecisionKind::RestartWaits, "with your next prompt");
+        notices.miss(Stamp(0), DecisionKind::Degraded, "no journal");
+        assert!(notices.settle(&[DecisionKind::RestartWaits]));
+        assert!(!notices.settle(&[DecisionKind::RestartWaits]), "once");
+        assert_eq!(notices.missed.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>(), ["no journal"]);
+        let (page, of_clients) = notices.page(Stamp(0), Size::cells(80, 24));
+        assert!(page.contains("with your next prompt") && page.contains("no journal"), "{page}");
+        assert_eq!(of_clients, 1);
+    }
+
+    #[test]
     fn a_page_fits_its_terminal_and_moves_no_cursor() {
         let mut notices = Notices::default();
         for n in 0..30 {
-            notices.keep(Stamp(n), &format!("{n}\x1b[2J {}", "long ".repeat(20)), n % 2 == 0);
+            notices.keep(
+                Stamp(n),
+                DecisionKind::Degraded,
+                &format!("{n}\x1b[2J {}", "long ".repeat(20)),
+                n % 2 == 0,
+            );
         }
         let (page, read) = notices.page(Stamp(180_000), Size::cells(40, 12));
         assert_eq!(read, 1, "of the two that are shown");
