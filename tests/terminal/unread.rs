@@ -1,5 +1,7 @@
 //! What was typed and no program has read is the shell's afterwards, as without hopty.
 
+use std::os::unix::fs::PermissionsExt;
+
 use super::jobs::{leave, shell, wait_prompt};
 use super::support::term::Term;
 use super::{child, support, world};
@@ -140,4 +142,23 @@ fn a_start_that_fails_takes_nothing_from_the_keyboard() {
         wait_prompt(&term);
         leave(&mut term, &world, if typed.is_empty() { 127 } else { 0 });
     }
+}
+
+/// Claude asks its terminal something when it has left raw mode already. Its terminal shows no answer, and
+/// what a person types is shown as ever.
+#[test]
+fn an_answer_that_comes_while_claude_ends_is_not_shown() {
+    let mut world = world();
+    let claude = world.root.path().join("claude");
+    let script = "#!/bin/sh\ncase $* in *--version*) exit;; esac\nstty sane\nprintf '\\033[c'\necho rea$((1))dy\nread x\necho \"got=$x.\"\n";
+    std::fs::write(&claude, script).unwrap();
+    std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
+    world.set("HOPTY_PROGRAM_CLAUDE", claude.to_str().unwrap());
+    let mut term = world.start(&[]);
+    // The terminal has answered before it shows this.
+    term.wait_text("rea1dy");
+    term.send("mine\r");
+    term.wait_text("got=mine.");
+    assert!(term.lines().iter().any(|line| line == "mine"), "{:?}", term.lines());
+    assert_eq!(term.wait_exit(), 0);
 }

@@ -477,8 +477,17 @@ impl Child {
 
     /// Whether its terminal does not echo the line that is being typed.
     pub fn hides_input(&self) -> bool {
+        self.has_local_modes(libc::ICANON, libc::ECHO)
+    }
+
+    /// Whether its terminal would show an answer to a query: it edits lines and echoes them.
+    pub fn echoes_answers(&self) -> bool {
+        self.has_local_modes(libc::ICANON | libc::ECHO, 0)
+    }
+
+    fn has_local_modes(&self, on: libc::tcflag_t, off: libc::tcflag_t) -> bool {
         self.run.as_ref().and_then(|run| modes::read(&run.pty).ok()).is_some_and(|modes| {
-            modes.lflag & u64::from(libc::ICANON) != 0 && modes.lflag & u64::from(libc::ECHO) == 0
+            modes.lflag & u64::from(on) == u64::from(on) && modes.lflag & u64::from(off) == 0
         })
     }
 

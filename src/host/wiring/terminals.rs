@@ -203,7 +203,10 @@ impl Host {
         if any_key {
             self.on_terminals(|terminals, scene| terminals.lead(id, scene));
         }
-        let hears = self.terminals.hears(id);
+        let reports = pieces.iter().any(|piece| piece.class == InputClass::Report);
+        // Claude leaves raw mode before it ends: its terminal would show an answer that comes then.
+        let hears =
+            self.terminals.hears(id) && !(reports && self.session.is_claude() && self.child.echoes_answers());
         let Some(client) = self.terminals.client_mut(id) else { return };
         for piece in pieces {
             self.events.extend(client.note_keys(piece.class, piece.range.end - piece.range.start, now));
