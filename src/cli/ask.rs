@@ -193,7 +193,7 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
             let transcript = status.transcript.ok_or_else(|| {
                 if is_plain {
                     let hint = format!("`hopty screen {name}` shows what it shows");
-                    return Failed::new(1, NO_CLAUDE).called(Code::NotFound).about(&name).hint(hint);
+                    return Failed::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint);
                 }
                 if over {
                     return nothing_asked(&name);

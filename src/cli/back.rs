@@ -9,6 +9,7 @@ use super::error::{Failed, say, say_wrapped};
 use super::session::ended;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status::SessionStatus;
+use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
@@ -40,6 +41,12 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let status = control.status()?;
     match &status.before {
+        None if status.agent.is(Agent::Plain) => {
+            return Err(Failed::new(4, "it does not run Claude")
+                .called(Code::Refused)
+                .about(&name)
+                .hint(format!("`hopty status {name}` shows what it runs")));
+        }
         None => return Err(none_before(&paths, &name, &status)),
         Some(id) if paths.find_transcript(id).is_none() => {
             let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");

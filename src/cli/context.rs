@@ -190,10 +190,11 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
         (answer.levels, answer.tried, answer.context) = (asked.levels, asked.tried, asked.context);
     }
     if !status.agent.is(Agent::Claude) {
-        return Err(Failed::new(1, "it does not run Claude, so it has no context window")
-            .called(Code::NotFound)
+        let hint = format!("`hopty status {name}` shows what it runs");
+        return Err(Failed::new(4, "it does not run Claude, so it has no context window")
+            .called(Code::Refused)
             .about(name)
-            .hint("`hopty status` shows what it runs"));
+            .hint(hint));
     }
     Ok(answer)
 }

@@ -15,6 +15,7 @@ use crate::core::ids::SessionName;
 use crate::core::input::names::{self, CursorKeys};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::status::OpenWord;
+use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::SendResult;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Failure, Request, SEND_MAX, Send};
@@ -95,8 +96,20 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
     } else if wish.submit {
         let result = done.result.as_ref().map(ToString::to_string).unwrap_or_default();
         say(format_args!("{}", visible(&result)))?;
+        tell_unproven(&mut control, &name, &done);
     }
     Ok(u8::from(wish.submit && !proven))
+}
+
+/// Says of a prompt without proof why there is none, or where to look.
+fn tell_unproven(control: &mut HostControl, name: &SessionName, done: &SendAnswer) {
+    if is_proven(done) {
+        return;
+    }
+    if control.status().is_ok_and(|status| status.agent.is(Agent::Plain)) {
+        note(format_args!("hopty: {name}: it does not run Claude, so nothing proves that it took the text"));
+    }
+    note(format_args!("hint: `hopty screen {name}` shows what became of it"));
 }
 
 /// Whether there is proof that Claude took a prompt.

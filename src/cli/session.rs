@@ -234,12 +234,15 @@ pub(super) fn restart(
     // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own
     // turn short.
     let told = !now && !as_json && std::io::stderr().is_terminal();
-    let held = if told { held_up(&control.status()?) } else { None };
+    let status = if as_json { None } else { Some(control.status()?) };
+    let held = status.as_ref().filter(|_| told).and_then(held_up);
+    let is_plain = status.is_some_and(|status| status.agent.is(Agent::Plain));
     let accepted: AcceptAnswer = control.ask(&Request::Restart { now, no_handoff, wait })?;
     if as_json {
         say(format_args!("{}", json!(accepted)))?;
     } else {
-        say_wrapped(format_args!("restart of {name} requested: waiting for a safe point"))?;
+        let waits = if is_plain { "" } else { ": waiting for a safe point" };
+        say_wrapped(format_args!("restart of {name} requested{waits}"))?;
         if let Some(what) = held {
             note(format_args!("hint: {what}; `hopty restart {name} --now` does not wait"));
         }
@@ -249,10 +252,11 @@ pub(super) fn restart(
         if as_json {
             say(format_args!("{}", json!(done)))?;
         } else {
-            let handed = done.handoff.map_or_else(
-                || "started fresh without a handoff".to_owned(),
-                |id| format!("handed over as {id}"),
-            );
+            let handed = match done.handoff {
+                Some(id) => format!("handed over as {id}"),
+                None if is_plain => "restarted".to_owned(),
+                None => "started fresh without a handoff".to_owned(),
+            };
             let conversation =
                 done.conversation.map_or_else(String::new, |id| format!("; conversation {id}"));
             say_wrapped(format_args!("{handed}{conversation}"))?;

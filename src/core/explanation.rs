@@ -25,6 +25,8 @@ pub struct Explanation {
     skipped: Option<String>,
     /// It says no more than that the session started.
     begins: bool,
+    /// It says that a hand-over is requested, and not yet when it comes.
+    requests: bool,
     /// A turn has begun since.
     is_old: bool,
     /// Whether Claude was at work when the state was last noted, and whether it has ever been.
@@ -47,6 +49,7 @@ impl Explanation {
         }
         self.is_old = false;
         self.begins = decision.kind == DecisionKind::SessionStarted && !restored;
+        self.requests = decision.kind == DecisionKind::RestartRequested;
         self.sentence = match (decision.kind, &self.occasion, &decision.handoff) {
             (DecisionKind::SessionStarted, ..) if restored => {
                 "The session died, and `hopty restore` resumed its conversation.".to_owned()
@@ -114,7 +117,7 @@ impl Explanation {
         let next = status.next_handover.as_ref().filter(|next| match next.when.known() {
             None | Some(HandoverWhen::Level | HandoverWhen::Now) => false,
             Some(HandoverWhen::Asked) => true,
-            Some(_) => self.is_old,
+            Some(_) => self.is_old || self.requests,
         });
         parts.extend(next.map(|next| format!("Hand-over: {}.", handover_words(next, now))));
         parts.extend(status.draft.iter().map(|draft| format!("The prompt box holds a draft: \"{draft}\".")));
@@ -271,6 +274,18 @@ mod tests {
             "Idle for 14 s: Claude finished its turn. Hand-over: not yet, at the earliest in 5 min (you snoozed \
              it). The prompt box holds a draft: \"half a thought\"."
         );
+    }
+
+    #[test]
+    fn a_requested_hand_over_says_when_it_comes() {
+        let mut session = after(&[(DecisionKind::RestartRequested, Some(RestartBy::Command))], HALF);
+        let busy = serde_json::json!({"state": "busy", "next_handover": {"when": "turn", "why": "as requested", "at": null}});
+        assert_eq!(
+            told(&session, busy.clone()),
+            "Decided RestartRequested. Hand-over: at the end of this turn (as requested)."
+        );
+        session.take(&decision(DecisionKind::RestartCancelled, None), HALF, false);
+        assert_eq!(told(&session, busy), "Decided RestartCancelled.");
     }
 
     #[test]

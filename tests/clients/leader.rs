@@ -160,6 +160,9 @@ fn who_only_looks_types_nothing_and_leads_nobody() {
     assert!(!first.lines().iter().any(|line| line.contains("never")));
     assert_eq!(clients(&world)[1]["read_only"], true);
     assert_eq!(world.status()["size"], json!({"cols": 120, "rows": 40}));
+    second.send("\x1cr");
+    second.wait_text("this terminal only watches");
+    assert_eq!(world.status()["restarts"], 0);
     second.send("\x1cd");
     assert_eq!(second.wait_exit(), 0);
     second.assert_whole();

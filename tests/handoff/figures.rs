@@ -326,10 +326,10 @@ fn a_session_shows_one_figure_everywhere() {
 fn a_program_that_is_no_agent_has_no_window() {
     let world = world();
     world.ask(&["run", "--detached", "--name", "plain", "--", "sleep", "1000"]);
-    assert!(fails(&world, &["context", "plain"], 1).contains("does not run Claude"));
+    assert!(fails(&world, &["context", "plain"], 4).contains("does not run Claude"));
     let output = world.hopty(&["context", "plain", "--json"]);
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["error"]["code"], "not_found");
+    assert_eq!(told["error"]["code"], "refused");
     world.ask(&["stop", "--kill", "plain"]);
     world.assert_nothing_left();
 }

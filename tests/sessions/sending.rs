@@ -96,9 +96,15 @@ fn only_claude_is_asked() {
         assert_fails(&world.hopty(args), 4, "one: it does not run Claude");
     }
     let said = world.hopty(&["answer", "one"]);
-    assert_fails(&said, 1, "one: it does not run Claude");
+    assert_fails(&said, 4, "one: it does not run Claude");
     assert!(!text(&said.stderr).contains("hopty ask"), "{said:?}");
+    for args in [&["back", "one"][..], &["handoff", "snooze", "one"], &["context", "one"]] {
+        assert_fails(&world.hopty(args), 4, "one: it does not run Claude");
+    }
     assert_eq!(world.ask(&["screen", "one"]).trim(), "", "nothing was typed");
+    let sent = world.hopty(&["send", "one", "text", "--submit"]);
+    assert_eq!(text(&sent.stdout), "unknown\n");
+    assert_fails(&sent, 1, "one: it does not run Claude, so nothing proves that it took the text");
     end_all(&world);
 }
 

@@ -140,7 +140,7 @@ impl Supervisor {
             return;
         }
         let sentence = match by {
-            Asker::Person => "You requested a restart on the command line.",
+            Asker::Person => "You requested a restart.",
             Asker::Descendant => "A command inside the session requested a restart.",
         };
         let request = RestartRequest {

@@ -20,7 +20,7 @@ use crate::core::handoff::entry::HandoffKind;
 use crate::core::handoff::redact::redact_words;
 use crate::core::handoff::text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, LABEL_HINT, SessionName, change_labels};
-use crate::core::input::prefix_command::ORDERS;
+use crate::core::input::prefix_command::{ORDERS, Order};
 use crate::core::supervisor::Agent;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::word_wrap::wrap_words;
@@ -184,12 +184,22 @@ impl SessionIdentity {
         }
     }
 
-    /// The page with the keys behind the prefix key, on a terminal of `cols` columns.
-    pub fn help_page(&self, cols: usize) -> String {
+    /// The page with the keys behind the prefix key, on a terminal of `cols` columns. `watches`: of a client that
+    /// only watches.
+    pub fn help_page(&self, cols: usize, watches: bool) -> String {
         let prefix = self.launch.config.terminal.prefix.to_string();
         let mut text = format!("\x1b[1mhopty\x1b[m session {}\n\n{prefix}, then\n", self.claim.name);
-        let keys = ORDERS.iter().map(|(key, _, does)| (key.to_string(), *does));
-        for (key, does) in keys.chain([(prefix.clone(), "send the key to the program")]) {
+        let keys = ORDERS.iter().filter_map(|(key, order, does)| {
+            let does = match order {
+                Order::HandOver | Order::Snooze if watches => return None,
+                Order::Before | Order::Snooze if !self.is_claude() => return None,
+                Order::HandOver if !self.is_claude() => "restart the program",
+                _ => *does,
+            };
+            Some((key.to_string(), does))
+        });
+        let own = (!watches).then(|| (prefix.clone(), "send the key to the program"));
+        for (key, does) in keys.chain(own) {
             let blanks = " ".repeat(prefix.len() - key.len());
             let line = format!("  \x1b[1m{key}\x1b[m{blanks}  {does}");
             text.push_str(&wrap_words(&line, prefix.len() + 4, cols));
@@ -224,6 +234,22 @@ mod tests {
             began: WallTime(1000),
             launch,
         }
+    }
+
+    #[test]
+    fn the_help_lists_the_keys_that_do_something() {
+        let home = tempfile::tempdir().unwrap();
+        let mut session = rocket(home.path());
+        let keys = |page: String| {
+            let of_line =
+                |line: &str| line.strip_prefix("  \x1b[1m")?.split("\x1b[m").next().map(str::to_owned);
+            page.lines().filter_map(of_line).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(keys(session.help_page(80, false)), "d b l n r s ? ctrl-\\");
+        assert_eq!(keys(session.help_page(80, true)), "d b l n ?");
+        session.launch.agent = Agent::Plain;
+        assert_eq!(keys(session.help_page(80, false)), "d l n r ? ctrl-\\");
+        assert!(session.help_page(80, false).contains("restart the program"));
     }
 
     #[test]

@@ -13,9 +13,9 @@ use crate::core::handoff::continuation::Continuation;
 use crate::core::handoff::entry::Claim;
 use crate::core::handoff::progress::Mark;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
-use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::phase::StartKind;
+use crate::core::supervisor::{Agent, Supervisor};
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
@@ -54,6 +54,7 @@ impl RestartReason {
                 let (back, newer) = (id(plan.conversation.as_ref()), id(supervisor.conversation()));
                 format!("back in conversation {back}; to return to the newer one: `hopty --resume {newer}`")
             }
+            (None, _) if supervisor.policy().agent == Agent::Plain => "restarting the program".to_owned(),
             (None, _) => "starting a fresh conversation".to_owned(),
         };
         format!("hopty: {full}{into}")

@@ -338,6 +338,9 @@ impl Host {
 
     /// `hopty back`. Without an earlier conversation the supervisor is not asked.
     fn go_back(&mut self, asked: (u64, u64), now: bool) -> Result<(), Failure> {
+        if !self.session.is_claude() {
+            return Err(not_claude(&self.session));
+        }
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
             let hint = "`hopty back` undoes a hand-over; this session had none";
             return Err(Failure::new(Code::NotFound, "there is no earlier conversation", hint));
@@ -508,6 +511,12 @@ impl Host {
     }
 }
 
+/// The session runs another program: it has no conversations.
+fn not_claude(session: &SessionIdentity) -> Failure {
+    let hint = format!("`hopty status {}` shows what it runs", session.name());
+    Failure::new(Code::Refused, "it does not run Claude", hint)
+}
+
 /// The answer to a request that answers the question of mode `ask`.
 fn ask_answer(session: &SessionIdentity, answer: AskAnswer, person: bool) -> Result<SnoozeAnswer, Failure> {
     let restart = &session.launch.config.restart;
@@ -515,6 +524,9 @@ fn ask_answer(session: &SessionIdentity, answer: AskAnswer, person: bool) -> Res
     if puts_off || restart.mode == RestartMode::Ask {
         let snooze = (answer == AskAnswer::Snooze).then_some(restart.snooze);
         return Ok(SnoozeAnswer { ask: answer, snooze });
+    }
+    if !session.is_claude() {
+        return Err(not_claude(session));
     }
     let hint = "set `[restart] mode = \"ask\"` to be asked";
     Err(Failure::new(Code::Refused, "this session asks no questions", hint))

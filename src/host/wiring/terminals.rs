@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use nix::libc::SIGCONT;
 
 use crate::core::config::OnHangup;
+use crate::core::handoff::text::safe_line;
+use crate::core::ids::SessionName;
 use crate::core::input::prefix_command::{Order, order};
 use crate::core::input::{InputClass, InputPiece};
 use crate::core::process::Signal;
@@ -264,17 +266,22 @@ impl Host {
             Some(Order::Redraw) => {
                 return self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
             }
-            Some(Order::Help) => self.session.help_page(cols),
+            Some(Order::Help) => self.session.help_page(cols, read_only),
             Some(Order::Notices) => {
                 self.on_terminals(|terminals, scene| terminals.show_notices(id, size, scene));
                 return self.segment_may_differ();
+            }
+            Some(Order::Before | Order::Snooze) if !self.session.is_claude() => {
+                wrap_words(&no_claude_page(&self.session.launch.called), 0, cols)
             }
             Some(Order::Before) => match self.recorder.supervisor.conversation_before() {
                 Some(conversation) => return self.jobs.read_conversation(id, conversation, size),
                 None => no_conversation_page(size),
             },
             // A client that only watches decides nothing.
-            Some(Order::HandOver | Order::Snooze) if read_only => return,
+            Some(Order::HandOver | Order::Snooze) if read_only => {
+                wrap_words(&watches_page(self.session.name()), 0, cols)
+            }
             Some(Order::HandOver) => return self.hand_over_by_key(),
             Some(Order::Snooze) => {
                 return self.events.push_back(Event::Ask { answer: AskAnswer::Snooze });
@@ -308,6 +315,22 @@ impl Host {
     pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
         self.typing().1.type_own(bytes);
     }
+}
+
+/// What `r` and `s` show on a terminal that only watches.
+fn watches_page(name: &SessionName) -> String {
+    format!(
+        "\x1b[1mhopty\x1b[m this terminal only watches (`--read-only`): `hopty restart {name}` hands over, \
+         `hopty handoff snooze {name}` snoozes hand-overs.\n\nPress any key to return."
+    )
+}
+
+/// What a key for Claude's conversations shows where another program runs.
+fn no_claude_page(called: &str) -> String {
+    format!(
+        "\x1b[1mhopty\x1b[m this session runs {}, not Claude: it has no hand-overs.\n\nPress any key to return.",
+        safe_line(called)
+    )
 }
 
 /// The program, its screen, and the recording of what is typed into it.
