@@ -69,8 +69,9 @@ pub(super) enum BackupVerb {
     },
     /// Restore a backup, never over a file that differs unless you say --overwrite
     ///
-    /// hopty unpacks and compares all of it before it restores the first file. Settings, commands, agents
-    /// and the like can run programs: they are restored only with --with-settings.
+    /// hopty unpacks and compares all of it before it restores the first file. Settings, commands, agents,
+    /// sessions, memory and the like can run programs and steer Claude: they are restored only with
+    /// --with-settings.
     Restore {
         /// The file
         file: PathBuf,
@@ -83,8 +84,8 @@ pub(super) enum BackupVerb {
         /// Replace files that differ; each old one stays beside the new one
         #[arg(long)]
         overwrite: bool,
-        /// Restore Claude's settings, commands, agents, skills, hooks and CLAUDE.md, and hopty's config.toml,
-        /// too
+        /// Restore Claude's settings, commands, agents, skills, hooks, memory and CLAUDE.md, and hopty's
+        /// sessions and config.toml, too
         #[arg(long)]
         with_settings: bool,
         /// Keep the times of transcripts even if Claude would delete them soon because of their age
@@ -231,6 +232,7 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         Put::Differs => "differs",
         Put::Replaced => "replaced",
         Put::LeftOut => "left_out",
+        Put::HookScript => "hook_script",
     };
     let count = |put: Put| report.files.iter().filter(|(_, what)| *what == put).count();
     if report.was_interrupted && !as_json {
@@ -275,9 +277,25 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
     ))?;
     if count(Put::LeftOut) > 0 {
         note(format_args!(
-            "{} files of settings, commands and the like are left out: they can run programs; \
-             --with-settings restores them",
+            "{} files of settings, commands, sessions, memory and the like are left out: they can run \
+             programs and steer Claude; --with-settings restores them",
             count(Put::LeftOut)
+        ));
+    }
+    let is_session = |(path, put): &&(PathBuf, Put)| {
+        *put == Put::LeftOut && path.file_name().is_some_and(|name| name == "session.json")
+    };
+    match report.files.iter().filter(is_session).count() {
+        0 => {}
+        sessions => note(format_args!(
+            "{sessions} of them are sessions, whose command lines `hopty restore` would run; `hopty --resume \
+             ID` resumes a conversation without its session"
+        )),
+    }
+    if count(Put::HookScript) > 0 {
+        note(format_args!(
+            "{} scripts of hooks (session-env) are not restored: hooks write them again",
+            count(Put::HookScript)
         ));
     }
     if report.dated_now > 0 {

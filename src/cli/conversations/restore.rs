@@ -33,7 +33,7 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
             "{}",
             json!({
                 "id": entry.conversation, "transcript": restored.transcript.to_string_lossy(),
-                "files": restored.written, "there": restored.there, "directory": summary.dir,
+                "files": restored.written, "there": restored.there, "hook_scripts": restored.hook_scripts, "directory": summary.dir,
                 "times": if times == RestoreTimes::Original { "original" } else { "now" },
             })
         ))?;
@@ -46,6 +46,12 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
         size(entry.total_bytes),
         visible(&restored.transcript.to_string_lossy())
     ))?;
+    if restored.hook_scripts > 0 {
+        say_wrapped(format_args!(
+            "Scripts of hooks (session-env) are not restored: hooks write them again ({}).",
+            restored.hook_scripts
+        ))?;
+    }
     if times == RestoreTimes::Now {
         say_wrapped(format_args!(
             "Its files are dated now, because Claude deletes what is older than {} days; --keep-times keeps \

@@ -63,6 +63,15 @@ pub struct ArchiveManifest {
     pub files: Vec<ArchivedFile>,
 }
 
+impl ArchivedFile {
+    /// Whether it is a script that hooks wrote for Claude's shell to read (`session-env`). Archives of older
+    /// versions have them. They are never restored: hooks write them again.
+    #[must_use]
+    pub fn is_hook_script(&self) -> bool {
+        self.name.starts_with("session-env/")
+    }
+}
+
 impl ArchiveManifest {
     /// A manifest of this version without files.
     #[must_use]
@@ -110,6 +119,11 @@ impl ArchiveManifest {
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
+    }
+
+    /// The files that are restored, the transcript first: all but the scripts of hooks.
+    pub fn restored(&self) -> impl Iterator<Item = &ArchivedFile> {
+        self.files.iter().filter(|file| !file.is_hook_script())
     }
 
     /// Whether `name` is a path below Claude's directory that belongs to this conversation and to no other,
@@ -202,7 +216,7 @@ impl ArchiveManifest {
     #[must_use]
     pub fn covers(&self, earlier: &ArchiveManifest, begins: impl Fn(&str, u64, &str) -> bool) -> bool {
         let files = self.by_name();
-        earlier.files.iter().all(|old| {
+        earlier.restored().all(|old| {
             files.get(old.name.as_str()).is_some_and(|new| {
                 (new.bytes == old.bytes && new.sha256 == old.sha256)
                     || (new.bytes >= old.bytes && begins(&old.name, old.bytes, &old.sha256))

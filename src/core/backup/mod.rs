@@ -3,6 +3,8 @@
 //! A backup is a package (`core::package`) whose files have names such as `claude/projects/P/ID.jsonl`: the
 //! first part says below which directory they belong. Credentials and keys are never among them.
 
+use crate::core::ids::ConversationId;
+
 /// The directories that a backup has files of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BackupRoot {
@@ -19,11 +21,14 @@ pub enum BackupRoot {
 /// Whether a file only holds what was said and done, or says what is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BackupContent {
-    /// Conversations, handoffs, sessions, archives.
+    /// Conversations, handoffs, archives.
     Record,
-    /// Settings, commands, agents and the like: they can run programs and steer Claude, so that they are
-    /// restored only when that is asked for.
+    /// Settings, commands, agents, the memory of a project, and sessions, whose command line `hopty restore`
+    /// runs: they can run programs and steer Claude, so that they are restored only when that is asked for.
     Settings,
+    /// Scripts that hooks wrote for Claude's shell to read. Hooks write them again; backups of older versions
+    /// have them, and they are never restored.
+    HookScript,
 }
 
 /// What of Claude's directory is a record.
@@ -33,7 +38,6 @@ const CLAUDE_RECORDS: &[&str] = &[
     "todos",
     "file-history",
     "plans",
-    "session-env",
     "image-cache",
     "uploads",
     "paste-cache",
@@ -92,13 +96,31 @@ pub fn place_of(name: &str) -> Option<(BackupRoot, &str, BackupContent)> {
     let root = BackupRoot::ALL.into_iter().find(|root| root.word() == word)?;
     let first = below.split('/').next()?;
     let content = match root {
-        BackupRoot::Claude if CLAUDE_RECORDS.contains(&first) => BackupContent::Record,
+        BackupRoot::Claude if CLAUDE_RECORDS.contains(&first) => content_of_record(below),
         BackupRoot::Claude if CLAUDE_SETTINGS.contains(&first) => BackupContent::Settings,
-        BackupRoot::State | BackupRoot::Data if root.entries().contains(&first) => BackupContent::Record,
+        BackupRoot::Claude if first == "session-env" => BackupContent::HookScript,
+        BackupRoot::State if root.entries().contains(&first) => BackupContent::Settings,
+        BackupRoot::Data if root.entries().contains(&first) => BackupContent::Record,
         BackupRoot::Config if below == "config.toml" => BackupContent::Settings,
         _ => return None,
     };
     (!is_left_out(below)).then_some((root, below, content))
+}
+
+/// What a file in one of the directories of records is. Two of them hold more than records, so only what is
+/// known to be one counts: the memory in a project's directory goes into every request of that project, and
+/// Markdown files of a person's own beside the handoffs go into the next one.
+fn content_of_record(below: &str) -> BackupContent {
+    let parts: Vec<&str> = below.split('/').collect();
+    let is_record = match parts.as_slice() {
+        ["projects", _, file] => file.ends_with(".jsonl"),
+        ["projects", _, id, ..] => id.parse::<ConversationId>().is_ok(),
+        ["projects", ..] => false,
+        ["handoff", file] => file.ends_with(".manifest.json") || file.ends_with("-CURRENT.md"),
+        ["handoff", dir, ..] => *dir == "records",
+        _ => true,
+    };
+    if is_record { BackupContent::Record } else { BackupContent::Settings }
 }
 
 /// Whether a file is left out wherever it lies: credentials and keys, locks, and what is made again.
@@ -134,13 +156,31 @@ mod tests {
 
     #[test]
     fn each_file_has_one_place() {
-        use BackupContent::{Record, Settings};
+        use BackupContent::{HookScript, Record, Settings};
         let place = |name| place_of(name).map(|(root, below, content)| (root.word(), below, content));
         for (name, wanted) in [
             ("claude/projects/-p/x.jsonl", Some(("claude", "projects/-p/x.jsonl", Record))),
+            (
+                "claude/projects/-p/c74cc080-94b9-4841-b82f-a62cfb8efdc0/subagents/agent-1.jsonl",
+                Some((
+                    "claude",
+                    "projects/-p/c74cc080-94b9-4841-b82f-a62cfb8efdc0/subagents/agent-1.jsonl",
+                    Record,
+                )),
+            ),
+            (
+                "claude/projects/-p/memory/MEMORY.md",
+                Some(("claude", "projects/-p/memory/MEMORY.md", Settings)),
+            ),
+            (
+                "claude/session-env/x/sessionstart-hook-0.sh",
+                Some(("claude", "session-env/x/sessionstart-hook-0.sh", HookScript)),
+            ),
+            ("claude/handoff/web.manifest.json", Some(("claude", "handoff/web.manifest.json", Record))),
+            ("claude/handoff/web.md", Some(("claude", "handoff/web.md", Settings))),
             ("claude/settings.json", Some(("claude", "settings.json", Settings))),
             ("claude/commands/a/b.md", Some(("claude", "commands/a/b.md", Settings))),
-            ("state/sessions/web/journal.jsonl", Some(("state", "sessions/web/journal.jsonl", Record))),
+            ("state/sessions/web/journal.jsonl", Some(("state", "sessions/web/journal.jsonl", Settings))),
             ("config/config.toml", Some(("config", "config.toml", Settings))),
             ("data/archive/-p/x.jsonl.zst", Some(("data", "archive/-p/x.jsonl.zst", Record))),
             ("claude/.credentials.json", None),

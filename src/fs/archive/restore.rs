@@ -36,6 +36,8 @@ pub struct RestoredConversation {
     pub written: usize,
     /// How many were there already, with the same content.
     pub there: usize,
+    /// How many are never restored, because hooks wrote them for Claude's shell to read.
+    pub hook_scripts: usize,
 }
 
 impl ArchiveStore {
@@ -72,7 +74,8 @@ impl ArchiveStore {
         // Everything that could refuse it comes first: hashes, kinds of directories, files that differ.
         archived.verify()?;
         let mut missing = Vec::new();
-        for file in others {
+        let hook_scripts = others.iter().filter(|file| file.is_hook_script()).count();
+        for file in others.iter().filter(|file| !file.is_hook_script()) {
             let at = self.place(file)?;
             match at.symlink_metadata() {
                 Ok(_) if self.is_there(archived, file, &at)? => {}
@@ -80,13 +83,13 @@ impl ArchiveStore {
                 Err(_) => missing.push((file, at)),
             }
         }
-        let there = others.len() - missing.len();
+        let there = others.len() - hook_scripts - missing.len();
         let written = missing.len() + 1;
         missing.push((transcript, self.place(transcript)?));
         for (file, at) in missing {
             self.write(archived, file, &at, times)?;
         }
-        Ok(RestoredConversation { transcript: target, written, there })
+        Ok(RestoredConversation { transcript: target, written, there, hook_scripts })
     }
 
     /// Where a file belongs.

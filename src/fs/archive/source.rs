@@ -90,7 +90,8 @@ impl ArchiveSource {
             files: Vec::new(),
             skipped: found.odd.clone(),
         };
-        for file in &found.files {
+        // Hooks write the scripts in `session-env` again, and Claude's shell would run what an archive brings.
+        for file in found.files.iter().filter(|file| file.role != FileRole::SessionEnv) {
             let is_own = fs::symlink_metadata(&file.path)
                 .is_ok_and(|meta| safe_file::check(&file.path, &meta, FileRule::own(u64::MAX)).is_ok());
             match file.below_claude.to_str().filter(|name| is_own && owner.owns(name)) {
@@ -119,7 +120,7 @@ impl ArchiveSource {
     /// Whether it has exactly the files of a manifest, with the same lengths and times.
     pub(super) fn looks_like(&self, manifest: &ArchiveManifest) -> bool {
         let archived = manifest.by_name();
-        self.files.len() == manifest.files.len()
+        self.files.len() == manifest.restored().count()
             && self.files.iter().all(|source| {
                 let file = archived.get(source.name.as_str());
                 file.zip(state_at(&source.path)).is_some_and(|(file, state)| {

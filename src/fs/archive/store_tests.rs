@@ -368,6 +368,25 @@ fn hostile_archives_are_refused_and_write_nothing() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn scripts_of_hooks_are_neither_archived_nor_restored() {
+    let (dir, home) = home();
+    let script = format!("session-env/{ID}/sessionstart-hook-0.sh");
+    home.file(&script, "export X=1", 5);
+    let archived = home.put();
+    assert!(home.archived().manifest.files.iter().all(|file| !file.is_hook_script()));
+    home.store().remove_source(&archived, &home.source()).unwrap();
+    assert!(home.claude().join(&script).exists(), "it is not in the archive, so that it stays");
+    fs::remove_dir_all(home.claude().join("session-env")).unwrap();
+    // An archive of an older version, or somebody else's.
+    let (at, transcript) = (dir.path().join("old.zst"), format!("projects/-home-u-web/{ID}.jsonl"));
+    by_hand(&at, &[(transcript.as_str(), b"{}\n", 3), (script.as_str(), b"touch planted", 13)]);
+    let old = ArchivedConversation::open(&at, &ArchiveLimits::default()).unwrap();
+    let restored = home.store().restore(&old, RestoreTimes::Original).unwrap();
+    assert_eq!((restored.written, restored.hook_scripts), (1, 1));
+    assert!(home.transcript().exists() && !home.claude().join("session-env").exists());
+}
+
+#[test]
 fn of_a_thousand_sub_agents_one_is_open_at_a_time() {
     use std::io::Read;
     let (_dir, home) = home();

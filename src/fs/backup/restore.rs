@@ -39,6 +39,8 @@ pub enum Put {
     Replaced,
     /// It says what is run, and nobody asked for such files.
     LeftOut,
+    /// It is a script that hooks wrote, which is never restored.
+    HookScript,
 }
 
 /// What a restore does.
@@ -250,8 +252,10 @@ fn decide(paths: &Paths, file: &PackageFile, plan: &RestorePlan) -> Result<(Path
     let name = file.name.as_str();
     let (part, below, content) = place_of(name).ok_or_else(|| BackupFailure::Foreign(name.to_owned()))?;
     let top = root(paths, part);
-    if content == BackupContent::Settings && !plan.with_settings {
-        return Ok((top.join(below), Put::LeftOut));
+    match content {
+        BackupContent::HookScript => return Ok((top.join(below), Put::HookScript)),
+        BackupContent::Settings if !plan.with_settings => return Ok((top.join(below), Put::LeftOut)),
+        BackupContent::Settings | BackupContent::Record => {}
     }
     let target = restore_target(&top, Path::new(below))?;
     let put = match fs::symlink_metadata(&target) {

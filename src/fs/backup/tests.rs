@@ -142,8 +142,46 @@ fn what_runs_programs_is_restored_only_when_that_is_asked_for() {
     fs::create_dir(&to.home).unwrap();
     let plain = RestorePlan { with_settings: false, ..PLAN };
     let restored = restore(&to, &report.path, &BackupKey::None, &plain).unwrap();
-    assert_eq!((of(&restored, Put::LeftOut), of(&restored, Put::New)), (4, 5));
+    assert_eq!((of(&restored, Put::LeftOut), of(&restored, Put::New)), (5, 4));
     assert!(!to.claude.join("settings.json").exists() && !to.config.exists());
+    assert!(!to.state.join("sessions").exists(), "a session has a command line");
+}
+
+#[test]
+fn no_backup_plants_a_session_a_memory_or_a_script_of_hooks() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = paths(&dir.path().join("to"));
+    fs::create_dir(&to.home).unwrap();
+    let backup = dir.path().join("backup");
+    for (name, with_settings, without) in [
+        ("state/sessions/web/session.json", Put::New, Put::LeftOut),
+        ("claude/projects/-p/memory/MEMORY.md", Put::New, Put::LeftOut),
+        ("claude/session-env/x/sessionstart-hook-0.sh", Put::HookScript, Put::HookScript),
+    ] {
+        let _ = fs::remove_file(&backup);
+        pack(&backup, PackageKind::Backup, name);
+        let plain = RestorePlan { with_settings: false, ..PLAN };
+        let restored = restore(&to, &backup, &BackupKey::None, &plain).unwrap();
+        assert_eq!((of(&restored, without), files(&to.home)), (1, vec![]), "{name}");
+        let planned = plan(&to, &backup, &BackupKey::None, &PLAN).unwrap();
+        assert_eq!(of(&planned, with_settings), 1, "{name}");
+    }
+    let from = home(&dir.path().join("from"));
+    put(from.claude.join(format!("session-env/{ID}/sessionstart-hook-0.sh")), "export X=1");
+    let report = create(&from, &dir.path().join("made"), &BackupCipher::None, NOW).unwrap();
+    let made = verify(&report.path, &BackupKey::None).unwrap();
+    assert!(!made.files.iter().any(|file| file.name.as_str().contains("session-env")), "{made:?}");
+    assert!(report.odd.iter().all(|path| !path.starts_with(from.claude.join("session-env"))));
+}
+
+/// A backup with one file of this name.
+fn pack(backup: &Path, kind: PackageKind, name: &str) {
+    let name = PackageName::parse(name).unwrap();
+    let at = std::time::UNIX_EPOCH;
+    let file: PackageFile = package::describe(name, &mut &b"x"[..], at, true).unwrap();
+    let manifest = PackageManifest::new(kind, 1, json!({}), vec![file]);
+    let out = fs::File::create(backup).unwrap();
+    package::write(out, &manifest, |_| Ok(Box::new(&b"x"[..]))).unwrap();
 }
 
 #[test]
@@ -283,14 +321,7 @@ fn a_hostile_backup_plants_nothing() {
     let to = paths(&dir.path().join("to"));
     fs::create_dir(&to.home).unwrap();
     let bad = dir.path().join("bad");
-    let pack = |kind, name: &str| {
-        let name = PackageName::parse(name).unwrap();
-        let at = std::time::UNIX_EPOCH;
-        let file: PackageFile = package::describe(name, &mut &b"x"[..], at, true).unwrap();
-        let manifest = PackageManifest::new(kind, 1, json!({}), vec![file]);
-        let out = fs::File::create(&bad).unwrap();
-        package::write(out, &manifest, |_| Ok(Box::new(&b"x"[..]))).unwrap();
-    };
+    let pack = |kind, name: &str| pack(&bad, kind, name);
     for name in [
         ".bashrc",
         "claude/.credentials.json",
