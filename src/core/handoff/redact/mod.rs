@@ -166,14 +166,24 @@ struct Span {
 pub fn redact(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..ROUNDS {
-        let plain = colours::plain(&text);
-        let spans: Vec<Span> = spans(&plain.text).into_iter().map(|span| plain.back(span)).collect();
+        let found = in_plain(&colours::plain(&text));
+        // Without what nobody sees, one word may be the end of another: the text is read both ways.
+        let spans = if found.is_empty() {
+            colours::without_hidden(&text).map(|plain| in_plain(&plain)).unwrap_or_default()
+        } else {
+            found
+        };
         if spans.is_empty() {
             break;
         }
         text = replace(&text, &spans);
     }
     text
+}
+
+/// What is a secret in a plain text, as it was before it became plain.
+fn in_plain(plain: &colours::Plain<'_>) -> Vec<Span> {
+    spans(&plain.text).into_iter().map(|span| plain.back(span)).collect()
 }
 
 /// What is replaced in `redact(text)`, in order. It finds the marks of a text that is redacted already too.
@@ -191,6 +201,20 @@ pub fn found(text: &str) -> Vec<Redaction> {
 /// shape, such as a screen. The text must have no escape sequences.
 #[must_use]
 pub fn secret_ranges(text: &str) -> Vec<(Range<usize>, Kind)> {
+    let mut found = all_spans(text);
+    if let Some(plain) = colours::without_hidden(text) {
+        for span in all_spans(&plain.text).into_iter().map(|span| plain.back(span)) {
+            if found.iter().all(|other| span.to <= other.from || other.to <= span.from) {
+                found.push(span);
+            }
+        }
+        found.sort_by_key(|span| span.from);
+    }
+    found.into_iter().map(|span| (span.from..span.to, span.kind)).collect()
+}
+
+/// The secrets of `text`, read again until nothing is found.
+fn all_spans(text: &str) -> Vec<Span> {
     let mut found: Vec<Span> = Vec::new();
     for _ in 0..ROUNDS {
         let mut cuts: Vec<Range<usize>> = marks(text).map(|(at, end, _)| at..end).collect();
@@ -203,7 +227,7 @@ pub fn secret_ranges(text: &str) -> Vec<(Range<usize>, Kind)> {
         found.extend(more);
         found.sort_by_key(|span| span.from);
     }
-    found.into_iter().map(|span| (span.from..span.to, span.kind)).collect()
+    found
 }
 
 /// What is written in place of a secret.
