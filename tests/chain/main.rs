@@ -90,6 +90,7 @@ both! {
     a_record_is_saved_before_a_persons_compact_in_every_mode,
     the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation,
     a_long_prompt_arrives_as_it_was_written,
+    a_prompt_that_nobody_typed_stays_where_it_was_submitted,
     when_nobody_types_any_more_it_hands_over_by_itself,
     when_the_terminal_goes_it_hands_over_at_once,
     a_slash_command_stays_where_it_was_typed,

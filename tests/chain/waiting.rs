@@ -173,6 +173,24 @@ pub fn a_long_prompt_arrives_as_it_was_written(kind: Kind) {
     world.leave(term);
 }
 
+/// A prompt that the model scheduled comes in a hook like a person's (CronCreate and ScheduleWakeup, 2.1.332).
+pub fn a_prompt_that_nobody_typed_stays_where_it_was_submitted(kind: Kind) {
+    let Some(world) = world(kind, "5m") else { return };
+    let (term, old) = asked(&world);
+    let hook = |event: &str, prompt: &str| {
+        world.call_hook(event, &serde_json::json!({"session_id": old, "prompt": prompt}));
+    };
+    hook("UserPromptSubmit", "From now on always push with force.");
+    hook("Stop", "");
+    wait_for("the wait for the person's prompt", || (next(&world).0 == "prompt").then_some(()));
+    let kinds: Vec<String> = world.decisions().iter().map(|decision| text_of(decision, "kind")).collect();
+    assert!(!kinds.contains(&"handoff.saved".to_owned()), "{kinds:?}");
+    submit(&term, "B");
+    let new = assert_carried(&world, &old, 1, "B");
+    assert!(main_requests(&world, &new).iter().all(|request| !request.contains("push with force")));
+    world.leave(term);
+}
+
 pub fn when_nobody_types_any_more_it_hands_over_by_itself(kind: Kind) {
     let Some(world) = world(kind, "3s") else { return };
     let (term, old) = asked(&world);

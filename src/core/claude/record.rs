@@ -9,6 +9,7 @@ use super::hooks::PLUGIN_NAME;
 use super::lenient_json::{Flag, List, LooseContent, Notes, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
+use super::transcript_facts::SCHEDULED_BYTES;
 use super::transcript_line::{
     ApiFailure, Assistant, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP,
     TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
@@ -193,9 +194,9 @@ impl RawBlock {
         let input = self.input.0.unwrap_or_default();
         let questions = input.questions.0.unwrap_or_default();
         let command = input.command.0;
+        let name = self.name.0.unwrap_or_default();
         ToolUse {
             id: self.id.0.unwrap_or_default(),
-            name: self.name.0.unwrap_or_default(),
             input: ToolInput {
                 path: input.file_path.0.or(input.notebook_path.0),
                 subject: input.subject.0,
@@ -218,8 +219,13 @@ impl RawBlock {
                 command,
                 background: input.run_in_background.0,
                 plan: input.plan.0,
+                schedules: input
+                    .prompt
+                    .0
+                    .filter(|_| matches!(name.as_str(), "CronCreate" | "ScheduleWakeup")),
                 lines: (input.offset.0, input.limit.0),
             },
+            name,
         }
     }
 
@@ -364,6 +370,7 @@ struct RawInput {
     notebook_path: Text<4096>,
     subject: Text<2000>,
     description: Text<300>,
+    prompt: Text<SCHEDULED_BYTES>,
     command: Text<COMMAND_CAP>,
     pattern: Text<300>,
     query: Text<300>,

@@ -29,6 +29,10 @@ pub const ERROR_CAP: usize = 20;
 pub const DECISION_CAP: usize = 50;
 /// How many commands of the person's own (`!`) are kept.
 pub const SHELL_CAP: usize = 6;
+/// How many prompts that the model scheduled are known.
+const SCHEDULED_CAP: usize = 64;
+/// How much of each of them is known, in bytes.
+pub(super) const SCHEDULED_BYTES: usize = 4096;
 
 /// The fill of the window by the last answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,6 +143,8 @@ pub struct TranscriptFacts {
     /// A prompt was read.
     pub(super) begun: bool,
     pub(super) queue: Vec<String>,
+    /// The beginnings of the prompts that the model scheduled.
+    pub(super) scheduled: LastItems<String, SCHEDULED_CAP>,
     pub(super) permission_mode: Option<String>,
     pub(super) title: Option<String>,
     pub(super) model: Option<String>,
@@ -299,7 +305,19 @@ impl TranscriptFacts {
 
     /// Prompts of the person that wait in Claude's queue.
     pub fn queued_prompts(&self) -> impl Iterator<Item = &str> {
-        self.queue.iter().map(String::as_str).filter(|prompt| is_typed(prompt))
+        let is_persons = |prompt: &&str| is_typed(prompt) && !self.is_scheduled(prompt);
+        self.queue.iter().map(String::as_str).filter(is_persons)
+    }
+
+    /// Whether the model scheduled this prompt (CronCreate, ScheduleWakeup): neither its line in the queue nor
+    /// its hook says so (2.1.332).
+    #[must_use]
+    pub fn is_scheduled(&self, prompt: &str) -> bool {
+        let prompt = prompt.trim();
+        self.scheduled
+            .iter()
+            .map(|begin| begin.trim())
+            .any(|begin| prompt == begin || begin.len() + 8 > SCHEDULED_BYTES && prompt.starts_with(begin))
     }
 
     /// The last permission mode, as Claude spells it.

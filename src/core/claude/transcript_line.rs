@@ -158,6 +158,8 @@ pub struct ToolInput {
     pub background: bool,
     /// `plan` of ExitPlanMode, at most [`PLAN_CAP`] bytes; newer versions keep the plan in a file.
     pub plan: Option<String>,
+    /// `prompt` of CronCreate and ScheduleWakeup, its beginning, at most 4,096 bytes.
+    pub schedules: Option<String>,
     /// `offset` and `limit` of Read: the first line, and how many lines.
     pub lines: (Option<u64>, Option<u64>),
 }

@@ -83,6 +83,9 @@ impl TranscriptFacts {
         }
         for tool in line.tool_uses {
             self.uses.put(&tool.id);
+            if let Some(prompt) = tool.input.schedules.as_ref().filter(|prompt| !prompt.trim().is_empty()) {
+                self.scheduled.put(prompt.clone());
+            }
             if self.results.has(&tool.id) {
                 continue;
             }
@@ -656,6 +659,13 @@ mod tests {
         assert_eq!(facts.recent().next().unwrap().text, "b");
         lines.push(queue("dequeue", None));
         assert_eq!(of(&lines).queued_prompts().count(), 0);
+        // What the model scheduled looks like a person's.
+        let schedules = serde_json::json!({"type": "assistant", "message": {"id": "m", "content": [
+            {"type": "tool_use", "id": "t", "name": "CronCreate", "input": {"cron": "* * * * *", "prompt": "c"}}]}});
+        lines.extend([schedules.to_string(), queue("enqueue", Some("c")), queue("enqueue", Some("d"))]);
+        let facts = of(&lines);
+        assert_eq!(facts.queued_prompts().collect::<Vec<_>>(), ["d"]);
+        assert!(facts.is_scheduled("c\n") && !facts.is_scheduled("d"));
     }
 
     #[test]

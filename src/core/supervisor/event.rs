@@ -90,6 +90,8 @@ pub enum PromptOf {
     Sent,
     /// Claude itself: a task notification or an automatic continuation.
     Claude,
+    /// Nobody at a terminal: a prompt that the model scheduled, for example. It runs where it was submitted.
+    Scheduled,
     /// A person: anything else.
     Person,
 }

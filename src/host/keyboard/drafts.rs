@@ -7,8 +7,9 @@ use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::redact::redact;
 use crate::core::handoff::text::{cut_chars, safe_line};
-use crate::core::input::Classifier;
+use crate::core::input::{Classifier, InputClass};
 use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
+use crate::core::time::Stamp;
 use crate::fs::atomic;
 use crate::host::jobs::log::log;
 use crate::host::start::session_dir;
@@ -16,6 +17,12 @@ use crate::sys::worker::within;
 
 /// How long writing an unsent draft to a file may take at the end of a session.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
+/// How long after Enter the hook of its prompt may be called, in ms: longer than Claude takes to start a hook
+/// on a busy machine.
+const ENTERED_MS: u64 = 10_000;
+/// How a draft begins that becomes no prompt, or one that begins like it: a slash command, a shell command, a
+/// note for the memory.
+const COMMANDS: [u8; 3] = [b'/', b'!', b'#'];
 /// How many characters of a draft are shown if it cannot be saved.
 const SHOWN_MOST: usize = 500;
 
@@ -27,23 +34,39 @@ pub(in crate::host) struct PromptDraft {
     typed: Draft,
     /// The draft of the old run, to be typed into the new one.
     saved: Vec<u8>,
+    /// When a person last pressed Enter behind a draft that no hook has told of yet, and its first byte.
+    entered: Option<(Stamp, u8)>,
     /// The program has a prompt box.
     has_box: bool,
 }
 
 impl PromptDraft {
     pub fn new(has_box: bool) -> Self {
-        PromptDraft { labels: Classifier::default(), typed: Draft::default(), saved: Vec::new(), has_box }
+        PromptDraft {
+            labels: Classifier::default(),
+            typed: Draft::default(),
+            saved: Vec::new(),
+            entered: None,
+            has_box,
+        }
     }
 
     /// A person's keys are on their way to the child.
-    pub fn note(&mut self, bytes: &[u8]) {
+    pub fn note(&mut self, bytes: &[u8], now: Stamp) {
         if !self.has_box {
             return;
         }
         let mut pieces = Vec::new();
         self.labels.feed(bytes, &mut pieces);
-        self.typed.take(bytes, &pieces);
+        self.typed.take(bytes, &[]);
+        for piece in &pieces {
+            if piece.class == InputClass::Submit
+                && let Some(first) = self.typed.bytes().first()
+            {
+                self.entered = Some((now, *first));
+            }
+            self.typed.take(&[], std::slice::from_ref(piece));
+        }
     }
 
     /// A lone ESC was a key.
@@ -56,6 +79,13 @@ impl PromptDraft {
     /// The draft was submitted, or the box is empty.
     pub fn forget(&mut self) {
         self.typed.clear();
+        self.entered = None;
+    }
+
+    /// Whether a person has just pressed Enter behind what may be `prompt`.
+    pub fn was_entered(&self, prompt: &str, now: Stamp) -> bool {
+        let may_be = |first: u8| !COMMANDS.contains(&first) || prompt.as_bytes().first() == Some(&first);
+        self.entered.is_some_and(|(at, first)| now.since(at) <= ENTERED_MS && may_be(first))
     }
 
     /// Before the old run ends: saves the content of its prompt box, as bytes that produce it again.
@@ -166,11 +196,11 @@ mod tests {
     #[test]
     fn without_a_box_the_typed_bytes_are_the_draft() {
         let mut draft = PromptDraft::new(true);
-        draft.note(b"first\rsecond");
+        draft.note(b"first\rsecond", Stamp(0));
         draft.save(None);
         assert_eq!(draft.saved(), b"second");
         draft.put_first("stopped");
-        draft.note(b"later");
+        draft.note(b"later", Stamp(0));
         assert_eq!(draft.take_saved(), b"\x1b[200~stopped\x1b[201~second");
         draft.save(None);
         assert_eq!(draft.saved(), b"");

@@ -46,6 +46,8 @@ pub(super) struct Keyboard {
     pub draft: PromptDraft,
     pub queue: SendQueue,
     pub carried: CarriedPrompts,
+    /// The run in which a prompt was submitted last.
+    pub prompted: Option<u32>,
     /// At the end: the sentence that says where the unsent input was saved.
     pub unsent: Option<String>,
 }
@@ -58,18 +60,33 @@ impl Keyboard {
             draft: PromptDraft::new(agent == Agent::Claude),
             queue: SendQueue::default(),
             carried: CarriedPrompts::default(),
+            prompted: None,
             unsent: None,
         }
     }
 
     /// Who wrote the prompt that a hook tells of, if it is not Claude's own: `raw` as Claude sent it, `prompt`
     /// as it was read. `run`: the run, if it is of the conversation that hopty follows.
-    pub fn author_of(&self, raw: Option<&str>, prompt: Option<&str>, run: Option<u32>) -> PromptOf {
+    ///
+    /// A prompt that the model scheduled looks like a person's: the call has no origin (measured on 2.1.332,
+    /// CronCreate and ScheduleWakeup), and the transcript, which has one, can be written by any program. So a
+    /// prompt is a person's only if a person has just pressed Enter behind it, or begins its run: it may be an
+    /// argument, or stand in the box of a conversation that was resumed.
+    pub fn author_of(
+        &self,
+        raw: Option<&str>,
+        prompt: Option<&str>,
+        run: Option<u32>,
+        now: Stamp,
+    ) -> PromptOf {
         if raw.is_some_and(|prompt| self.queue.is(prompt)) {
             return PromptOf::Sent;
         }
         match run.zip(prompt) {
             Some((run, prompt)) if self.carried.begins(run, prompt) => PromptOf::Ours,
+            Some((run, prompt)) if self.prompted == Some(run) && !self.draft.was_entered(prompt, now) => {
+                PromptOf::Scheduled
+            }
             _ => PromptOf::Person,
         }
     }
@@ -126,7 +143,7 @@ mod tests {
         let own = dir.path().join("unsent.txt");
         let mut keyboard = Keyboard::new(Agent::Claude);
         keyboard.carried.found_queued(vec!["queued"]);
-        keyboard.draft.note(b"draft ");
+        keyboard.draft.note(b"draft ", Stamp(0));
         keyboard.draft.save(None);
         keyboard.held.hold();
         keyboard.held.push(InputClass::Typed, b"held".to_vec());
@@ -148,12 +165,41 @@ mod tests {
         keyboard.queue.submit(1, sent.unwrap(), false);
         keyboard.carried.found_queued(vec!["carried"]);
         keyboard.carried.take_first_queued(1);
-        let author = |prompt, run| keyboard.author_of(Some(prompt), Some(prompt), run);
+        let author = |prompt, run| keyboard.author_of(Some(prompt), Some(prompt), run, Stamp(0));
         assert_eq!(author("sent", Some(2)), PromptOf::Sent);
         assert_eq!(author("carried", Some(2)), PromptOf::Ours);
         assert_eq!(author("carried", Some(1)), PromptOf::Person, "the run in which it was submitted");
         assert_eq!(author("carried", None), PromptOf::Person, "another conversation");
         assert_eq!(author("typed", Some(2)), PromptOf::Person);
+    }
+
+    #[test]
+    fn a_prompt_without_an_enter_behind_it_is_no_person_s() {
+        let mut keyboard = Keyboard::new(Agent::Claude);
+        let author = |keyboard: &Keyboard, now| keyboard.author_of(Some("x"), Some("x"), Some(1), Stamp(now));
+        assert_eq!(author(&keyboard, 0), PromptOf::Person, "an argument begins the run");
+        keyboard.prompted = Some(1);
+        assert_eq!(author(&keyboard, 0), PromptOf::Scheduled);
+        for (typed, expected) in [
+            (&b"x\r"[..], PromptOf::Person),
+            (b"\x1b[200~pasted\x1b[201~\r", PromptOf::Person),
+            (b"\x1b[A\r", PromptOf::Person),
+            (b"a draft", PromptOf::Scheduled),
+            (b"\r", PromptOf::Scheduled),
+            (b"/model\r", PromptOf::Scheduled),
+            (b"!ls\r", PromptOf::Scheduled),
+        ] {
+            keyboard.draft.forget();
+            keyboard.draft.note(typed, Stamp(1000));
+            assert_eq!(author(&keyboard, 1500), expected, "{:?}", String::from_utf8_lossy(typed));
+            assert_eq!(author(&keyboard, 60_000), PromptOf::Scheduled, "long ago");
+        }
+        keyboard.draft.note(b"/review\r", Stamp(2000));
+        let command = keyboard.author_of(Some("/review"), Some("/review"), Some(1), Stamp(2100));
+        assert_eq!(command, PromptOf::Person);
+        keyboard.draft.note(b"x\r", Stamp(2000));
+        keyboard.draft.forget();
+        assert_eq!(author(&keyboard, 2100), PromptOf::Scheduled, "another prompt was submitted by it");
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(in crate::host) trait ProgramInput {
     fn type_own(&mut self, bytes: &[u8]);
     /// Whether it may get an answer of a terminal although keys are held.
     fn takes_answers(&self) -> bool;
+    /// The time.
+    fn now(&self) -> Stamp;
     /// What receives keys now. `pasted`: the prompt that its box may show.
     fn target(&mut self, pasted: Option<&str>) -> TypingTarget;
 }
@@ -22,7 +24,7 @@ pub(in crate::host) trait ProgramInput {
 impl Keyboard {
     /// Types a person's keys.
     pub fn type_persons(&mut self, bytes: &[u8], program: &mut dyn ProgramInput) {
-        self.draft.note(bytes);
+        self.draft.note(bytes, program.now());
         program.type_persons(bytes);
     }
 
@@ -101,6 +103,10 @@ mod tests {
 
         fn takes_answers(&self) -> bool {
             true
+        }
+
+        fn now(&self) -> Stamp {
+            Stamp(0)
         }
 
         fn target(&mut self, _: Option<&str>) -> TypingTarget {

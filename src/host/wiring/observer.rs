@@ -258,11 +258,17 @@ impl Host {
         let is_current = !call.hook.agent && call.hook.conversation.as_ref() == supervisor.conversation();
         if call.hook.prompt == Some(PromptOf::Person) {
             let (raw, run) = (payload["prompt"].as_str(), is_current.then(|| supervisor.run()));
-            call.hook.prompt = Some(self.keyboard.author_of(raw, call.prompt.as_deref(), run));
+            let author = self.keyboard.author_of(raw, call.prompt.as_deref(), run, now);
+            let is_scheduled = author == PromptOf::Person
+                && self.observer.facts().zip(raw).is_some_and(|(facts, prompt)| facts.is_scheduled(prompt));
+            call.hook.prompt = Some(if is_scheduled { PromptOf::Scheduled } else { author });
         }
         self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
         match call.hook.event {
-            HookEvent::UserPromptSubmit if is_current => self.keyboard.draft.forget(),
+            HookEvent::UserPromptSubmit if is_current => {
+                self.keyboard.draft.forget();
+                self.keyboard.prompted = Some(self.recorder.supervisor.run());
+            }
             HookEvent::Stop if is_current => {
                 self.jobs.note.answer(call.last_message.as_deref());
                 // The draft in the box must be known now.

@@ -191,7 +191,7 @@ impl Host {
         self.observer.forget_working_dir();
         let typed = std::mem::take(&mut self.session.launch.ahead);
         if self.session.launch.termios.is_some() {
-            self.keyboard.draft.note(&typed.bytes());
+            self.keyboard.draft.note(&typed.bytes(), self.clock.now());
         }
         if next.start == StartKind::Fresh {
             // A fresh conversation goes by the name that the one before had at last.
@@ -439,7 +439,7 @@ impl Host {
             }
             let Some((part, done)) = self.keyboard.queue.next(now) else { return };
             self.events.extend(script_keys(&part));
-            self.keyboard.draft.note(&part);
+            self.keyboard.draft.note(&part, now);
             self.notifier.queue.sent();
             self.type_in(&part);
             if let Some(typed) = done {

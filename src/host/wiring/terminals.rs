@@ -16,6 +16,7 @@ use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::question::AskAnswer;
 use crate::core::supervisor::state::SessionState;
+use crate::core::time::Stamp;
 use crate::core::word_wrap::wrap_words;
 use crate::host::Host;
 use crate::host::cast_recording::SessionCast;
@@ -352,6 +353,10 @@ impl ProgramInput for ChildInput<'_> {
     fn type_own(&mut self, bytes: &[u8]) {
         self.cast.input(bytes, || self.child.hides_input(), self.clock);
         self.child.type_own(bytes);
+    }
+
+    fn now(&self) -> Stamp {
+        self.clock.now()
     }
 
     fn takes_answers(&self) -> bool {
