@@ -1,5 +1,5 @@
 //! What a conversation that starts from a handoff (`--handoff`) keeps of the one before: its name, its model
-//! and its permission mode, unless the person gives others.
+//! and plan mode, unless the person gives others.
 
 use std::path::Path;
 
@@ -49,14 +49,15 @@ fn state_of(paths: &Paths, begin: &BeginWith, dir: &Path) -> Option<HandoffState
     store.handoff(&id)
 }
 
-/// Never a permission mode that is wider than edits without a question: those come from the person alone.
+/// Of the permission modes only the narrowest: a record is made from files that any program of the person's
+/// can write, so that no mode in it may allow more than the command line and the settings do.
 fn options(state: &HandoffState, own: &OwnArgs) -> Vec<String> {
     let model = state.model.as_deref().filter(|model| own.model.is_none() && is_model(model));
     let asks = own.permission_mode.is_none() && !own.skips_permissions;
     let mode = state.permission_mode.as_deref().filter(|_| asks);
     let mode: Option<PermissionMode> = mode
         .and_then(|word| serde_json::from_value(word.into()).ok())
-        .filter(|mode: &PermissionMode| mode.may_be_passed());
+        .filter(|mode| *mode == PermissionMode::Plan);
     let pair = |option: &str, value: &str| [option.to_owned(), value.to_owned()];
     let model = model.map(|model| pair("--model", model));
     let mode = mode.map(|mode| pair("--permission-mode", mode.word()));
@@ -98,13 +99,14 @@ mod tests {
 
     #[test]
     fn model_and_mode_stay_unless_others_are_given() {
-        let all = "--model claude-sonnet-4-5 --permission-mode acceptEdits";
-        let (model, mode) = (Some("claude-sonnet-4-5"), Some("acceptEdits"));
+        let all = "--model claude-sonnet-4-5 --permission-mode plan";
+        let (model, mode) = (Some("claude-sonnet-4-5"), Some("plan"));
         assert_eq!(kept(model, mode, ""), all);
-        assert_eq!(kept(model, mode, "--model opus"), "--permission-mode acceptEdits");
-        assert_eq!(kept(model, mode, "--permission-mode plan"), "--model claude-sonnet-4-5");
+        assert_eq!(kept(model, mode, "--model opus"), "--permission-mode plan");
+        assert_eq!(kept(model, mode, "--permission-mode default"), "--model claude-sonnet-4-5");
         assert_eq!(kept(None, mode, "--dangerously-skip-permissions"), "");
-        for wider in ["auto", "bypassPermissions", "of another version"] {
+        for wider in ["default", "dontAsk", "acceptEdits", "auto", "bypassPermissions", "of another version"]
+        {
             assert_eq!(kept(None, Some(wider), ""), "", "{wider}");
         }
         assert_eq!(kept(Some("--resume"), None, ""), "", "no option hides in a name");

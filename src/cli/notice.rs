@@ -124,11 +124,13 @@ pub(super) fn without_terminal(paths: &Paths) -> Vec<SessionName> {
     found.into_iter().map(|(name, _)| name).collect()
 }
 
-/// What waits when a session has ended, of it or of nobody.
+/// What waits when a session has ended, of it: one that somebody made from a file meanwhile is not
+/// recommended.
 pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     let session = ended(paths, name).filter(|session| session.agent.is(Agent::Claude))?;
     let dir = Path::new(&session.dir);
-    let (store, entry) = waiting(paths, dir, Some(name))?;
+    let (store, entry) =
+        waiting(paths, dir, Some(name)).filter(|(_, entry)| entry.hopty_session.as_ref() == Some(name))?;
     let path = store.record_dir(&entry.id).join("handoff.md");
     let of = of_elsewhere(&entry, dir);
     Some(format!(

@@ -161,7 +161,7 @@ pub fn a_hand_over_that_was_broken_off_goes_on_with_name_model_and_mode(kind: Ki
         json!({"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 2", "timeout": 5}]}]});
     std::fs::write(&settings_path, settings.to_string()).unwrap();
     world.set("HOPTY_AGENT_EXIT_MS", "1000");
-    let given = ["--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits", "--name", "Proj"];
+    let given = ["--model", "claude-sonnet-4-5", "--permission-mode", "plan", "--name", "Proj"];
     world.args = given.map(str::to_owned).to_vec();
     let (mut term, first) = talk(&world);
     world.ask(&["restart", "proj", "--now"]);
@@ -177,7 +177,7 @@ pub fn a_hand_over_that_was_broken_off_goes_on_with_name_model_and_mode(kind: Ki
     let now = world.status();
     assert_ne!(now["conversation"], Value::from(first));
     assert_eq!((&now["name"], &now["work"]["title"]), (&json!("proj"), &json!("Proj")), "{now}");
-    let kept = ["claude", "--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits"];
+    let kept = ["claude", "--model", "claude-sonnet-4-5", "--permission-mode", "plan"];
     assert_eq!(now["command"], json!(kept), "{now}");
     world.leave(term);
 }

@@ -119,6 +119,10 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     capture.situation.reason = "`hopty handoff create` requested it".to_owned();
     capture.situation.window = status.map(|status| status.context.window).filter(|window| *window > 0);
     capture.situation.moved_to = source.moved_to;
+    if source.session.is_none() {
+        // Any program can write such a file; the mode in it says nothing of what the person chose.
+        capture.situation.permission_mode = None;
+    }
     capture.summary = summary;
     capture.git = crate::git::state::of_work(
         &dir,
