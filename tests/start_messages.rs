@@ -43,6 +43,42 @@ fn a_mistake_in_the_configuration_waits_for_enter_and_stays_among_the_notices() 
 }
 
 #[test]
+fn mistakes_that_fill_more_than_a_page_are_in_the_order_of_the_file() {
+    let world = world();
+    let dir = world.home.join(".config/hopty");
+    std::fs::create_dir_all(&dir).unwrap();
+    let keys: String = (1..=17).map(|n| format!("unknown_{n} = {n}\n")).collect();
+    std::fs::write(dir.join("config.toml"), format!("[restart]\n{keys}")).unwrap();
+    let term = world.start(&[]);
+    term.wait_text("Enter starts Claude anyway");
+    term.send("\r");
+    term.wait_box();
+    term.send(NOTICES);
+    term.wait_text("config.toml:2: unknown key");
+    term.wait_text("more, any other key: return");
+    let last = "config.toml:18: unknown key";
+    let has = |lines: &[String], text: &str| lines.iter().any(|line| line.contains(text));
+    assert!(!has(&term.lines(), last), "{:?}", term.lines());
+    for _ in 0..9 {
+        let before = term.lines();
+        if has(&before, last) {
+            break;
+        }
+        term.send("n");
+        term.wait_for("the next page", |screen| {
+            let lines = screen.lines();
+            lines != before
+                && has(&lines, "notices, newest first")
+                && (has(&lines, "key: return") || has(&lines, "key to return"))
+        });
+    }
+    term.wait_text(last);
+    term.send("x");
+    term.wait_box();
+    world.leave(term);
+}
+
+#[test]
 fn a_mistake_in_a_repository_keeps_nobody_waiting() {
     let world = world();
     std::fs::write(world.project.join(".hopty.toml"), "[restart]\nmode = \"aks\"\n").unwrap();
@@ -83,11 +119,19 @@ fn a_detached_session_is_offered() {
     world.set("HOPTY_TERMINAL_OFFER_ATTACH", "true");
     let mut again = world.start(&[]);
     again.wait_text("proj is running here, detached. Attach to it? [Y/n]");
-    again.send("\r");
+    again.send("x\r");
+    again.wait_text("answer y or n");
+    again.send("YES\r");
     again.wait_text("Hello.");
     world.ask(&["detach", "proj"]);
     assert_eq!(again.wait_exit(), 0);
     assert_eq!(world.ask(&["ls", "--names"]), "proj\n", "no second session");
+
+    let mut unclear = world.start(&[]);
+    unclear.wait_text("Attach to it? [Y/n]");
+    unclear.send("x\rx\rx\r");
+    assert_eq!(unclear.wait_exit(), 2);
+    assert_eq!(world.ask(&["ls", "--names"]), "proj\n", "nothing was started");
 
     let second = world.start(&[]);
     second.wait_text("Attach to it? [Y/n]");

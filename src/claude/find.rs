@@ -24,6 +24,7 @@ use nix::unistd::{AccessFlags, Pid, access};
 use serde::Deserialize;
 use thiserror::Error;
 
+use crate::core::io_words::io_words;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The name of the program that is looked for.
@@ -270,7 +271,7 @@ pub fn next_depth(found: Option<&str>) -> Result<u32, TooDeep> {
 #[derive(Debug, Error)]
 pub enum VersionError {
     /// The program could not be started.
-    #[error("cannot run {} --version: {source}", path.display())]
+    #[error("cannot run {} --version: {}", path.display(), io_words(source))]
     Start {
         /// The program.
         path: PathBuf,

@@ -60,7 +60,7 @@ In a session: press ctrl-\\ and then d to detach, ctrl-\\ and then ? for the oth
 
 Exit codes: the program's own (128 + n for a signal); for verbs 0 success, 1 failure, 2 bad usage or \
 configuration, \
-3 no such session, 4 refused, 125 hopty failed, 126 not executable, 127 not found.";
+3 no such session or no tape that matches, 4 refused, 125 hopty failed, 126 not executable, 127 not found.";
 
 /// The format of a screen; plain text if none is given.
 #[derive(Clone, Copy, Debug, Args)]
@@ -594,8 +594,11 @@ pub(super) enum Verb {
     /// zsh, in ~/.zshrc after compinit: `source <(hopty completions zsh)`
     ///
     /// fish, in ~/.config/fish/config.fish: `hopty completions fish | source`
+    ///
+    /// The scripts for elvish and powershell complete verbs and options alone.
     Completions {
         /// The shell
+        #[arg(value_name = "bash|zsh|fish|elvish|powershell")]
         shell: Shell,
     },
     /// Show the manual page of hopty or of a verb

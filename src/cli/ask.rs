@@ -10,6 +10,7 @@ use super::conversation::{self, Meant};
 use super::error::{Failed, note, say, visible};
 use super::send::{self, SUBMIT, SendOptions};
 use super::session::ANSWER;
+use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::LastAnswer;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
@@ -281,7 +282,7 @@ fn nothing_asked(ended: &SessionName) -> Failed {
 fn print(answer: &LastAnswer) -> std::io::Result<()> {
     say(format_args!("{}", answer.text.replace('\u{1b}', "\\u{1b}")))?;
     if let Some(error) = &answer.error {
-        note(format_args!("hopty: the turn ended with an API error: {}", visible(error)));
+        note(format_args!("hopty: the turn ended with an API error: {}", visible(&api_error_words(error))));
     }
     Ok(())
 }

@@ -276,10 +276,13 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         count(Put::Replaced)
     ))?;
     if count(Put::LeftOut) > 0 {
+        let (files, are, they, them) = match count(Put::LeftOut) {
+            1 => ("1 file".to_owned(), "is", "it", "it"),
+            n => (format!("{n} files"), "are", "they", "them"),
+        };
         note(format_args!(
-            "{} files of settings, commands, sessions, memory and the like are left out: they can run \
-             programs and steer Claude; --with-settings restores them",
-            count(Put::LeftOut)
+            "{files} of settings, commands, sessions, memory and the like {are} left out: {they} can run programs \
+             and steer Claude; --with-settings restores {them}"
         ));
     }
     let is_session = |(path, put): &&(PathBuf, Put)| {
@@ -299,10 +302,12 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         ));
     }
     if report.dated_now > 0 {
+        let (files, are, times) = match report.dated_now {
+            1 => ("1 file".to_owned(), "is", "its time"),
+            n => (format!("{n} files"), "are", "their times"),
+        };
         note(format_args!(
-            "{} files are dated now, because Claude deletes old conversations; --keep-times keeps their \
-             times",
-            report.dated_now
+            "{files} {are} dated now, because Claude deletes old conversations; --keep-times keeps {times}"
         ));
     }
     if count(Put::Differs) > 0 {

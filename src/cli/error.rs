@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::prose::{fit, fit_message};
 use crate::core::handoff::redact::redact;
+use crate::core::io_words::io_words;
 use crate::core::visible;
 use crate::ipc::message::{Code, Failure};
 use crate::sys::inherited;
@@ -23,7 +24,8 @@ pub(super) struct Failed {
 
 impl Failed {
     pub fn new(code: u8, cause: impl Into<String>) -> Self {
-        Failed { code, word: None, name: String::new(), cause: cause.into(), hint: String::new() }
+        let cause: String = cause.into();
+        Failed { code, word: None, name: String::new(), cause: io_words(cause), hint: String::new() }
     }
 
     /// What it was about: a session, a program, a file.
@@ -36,7 +38,10 @@ impl Failed {
     /// What else did not work.
     #[must_use]
     pub fn also(mut self, cause: &str) -> Self {
-        self.cause = format!("{}, and {cause}", self.cause);
+        self.cause = match self.cause.ends_with('?') {
+            true => format!("{} ({cause})", self.cause),
+            false => format!("{}, and {cause}", self.cause),
+        };
         self
     }
 
@@ -124,7 +129,7 @@ impl From<io::Error> for Failed {
 
 /// A message on standard error. Where that is closed or gone nobody reads it, and nothing else fails.
 pub(super) fn note(text: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{}", fit_message(&fmt::format(text)));
+    let _ = writeln!(io::stderr(), "{}", fit_message(&io_words(text)));
 }
 
 /// Asks a person on standard error, and returns the answer without the blanks around it; `None` where the
@@ -137,6 +142,46 @@ pub(super) fn ask_person(question: &str) -> io::Result<Option<String>> {
     let mut answer = String::new();
     let is_answered = io::stdin().read_line(&mut answer)? > 0;
     Ok(is_answered.then(|| answer.trim().to_owned()))
+}
+
+/// How often a person is asked the same.
+const QUESTIONS: usize = 3;
+
+/// Asks a person for a yes or a no, which [`YesNo::read`] reads; another answer is asked again. `false` where
+/// the terminal has hung up.
+///
+/// # Errors
+/// When standard error or standard input cannot be used, or after three answers of neither kind.
+pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, Failed> {
+    let ways = if enter == YesNo::Yes { "[Y/n]" } else { "[y/N]" };
+    for _ in 0..QUESTIONS {
+        let Some(answer) = ask_person(&format!("{question} {ways}"))? else { return Ok(false) };
+        match YesNo::read(&answer, enter) {
+            Some(said) => return Ok(said == YesNo::Yes),
+            None => note(format_args!("hopty: answer y or n")),
+        }
+    }
+    Err(Failed::new(2, "neither y nor n was answered, so nothing was done").hint("run it again"))
+}
+
+/// An answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum YesNo {
+    Yes,
+    No,
+}
+
+impl YesNo {
+    /// The answer in any case, whole or its first letter; `enter` is that of an empty line, and `None` is
+    /// neither.
+    fn read(answer: &str, enter: YesNo) -> Option<YesNo> {
+        match answer.to_lowercase().as_str() {
+            "" => Some(enter),
+            "y" | "yes" => Some(YesNo::Yes),
+            "n" | "no" => Some(YesNo::No),
+            _ => None,
+        }
+    }
 }
 
 /// A line on standard output. No hidden character gets there as it is: in JSON it is written as JSON does,
@@ -176,6 +221,33 @@ mod tests {
     #[test]
     fn nothing_that_is_printed_moves_a_cursor() {
         assert_eq!(visible("a\u{1b}[2Jb\u{202e}c\u{9b}d"), "a\\u{1b}[2Jb\\u{202e}c\\u{9b}d");
+    }
+
+    #[test]
+    fn an_answer_is_yes_or_no_in_any_case_and_nothing_else_is() {
+        for yes in ["y", "Y", "yes", "YES", "Yes"] {
+            assert_eq!(YesNo::read(yes, YesNo::No), Some(YesNo::Yes), "{yes}");
+        }
+        for no in ["n", "N", "no", "NO"] {
+            assert_eq!(YesNo::read(no, YesNo::Yes), Some(YesNo::No), "{no}");
+        }
+        for neither in ["x", "ye", "yess", "1", "j"] {
+            assert_eq!(YesNo::read(neither, YesNo::Yes), None, "{neither}");
+        }
+        assert_eq!(YesNo::read("", YesNo::Yes), Some(YesNo::Yes));
+        assert_eq!(YesNo::read("", YesNo::No), Some(YesNo::No));
+    }
+
+    #[test]
+    fn a_cause_that_is_a_question_stays_one() {
+        assert_eq!(
+            Failed::new(3, "which session?").also("none is known").cause(),
+            "which session? (none is known)"
+        );
+        assert_eq!(
+            Failed::new(3, "no session").also("none is known").cause(),
+            "no session, and none is known"
+        );
     }
 
     #[test]

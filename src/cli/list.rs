@@ -347,13 +347,14 @@ fn column_rule(head: &str, topic: bool) -> (ColumnRank, Option<(usize, usize)>) 
         "AGE" => (Minor(4), None),
         "BRANCH" => (Minor(3), None),
         "MODEL" => (Minor(2), None),
-        "DIRECTORY" => (if topic { Minor(1) } else { Major(3) }, Some(TEXT_COLS)),
+        "DIRECTORY" => (if topic { Minor(1) } else { Major(5) }, Some(TEXT_COLS)),
         "TASKS" => (Major(7), None),
         "LABELS" => (Major(6), None),
         "ABOUT" => (Major(5), Some(TEXT_COLS)),
-        "CONTEXT" => (Major(4), None),
-        "FOR" => (Major(2), None),
-        "ENDED" => (Major(1), None),
+        "ENDED" => (Major(4), None),
+        "EXIT" => (Major(3), None),
+        "CONTEXT" => (Major(2), None),
+        "FOR" => (Major(1), None),
         _ => (Stays, None),
     }
 }
@@ -640,6 +641,23 @@ mod tests {
         assert_eq!(table(Some(30)), ["NAME            STATE", "a-rather-long…  blocked (perm…"]);
         assert!(table(None)[1].starts_with(name), "a pipe gets it whole");
         assert_eq!(Template::read("{name}").unwrap().line(&long), name);
+    }
+
+    #[test]
+    fn how_a_session_ended_goes_before_how_long_and_how_full() {
+        let ago = |ms| Some(Rfc3339(crate::core::time::WallTime(crate::sys::clock::Clock::wall().0 - ms)));
+        let mut idle = session("proj", SessionState::Idle, None, None);
+        idle.state_since = ago(60_000);
+        idle.context.percent = 42;
+        idle.context.tokens_from = crate::core::context_usage::TokensFrom::Transcript.into();
+        let mut ended = session("old", SessionState::Ended, None, None);
+        ended.ended_at = ago(60_000);
+        ended.exit = Some(crate::core::status::ExitStatus { code: Some(0), ..Default::default() });
+        let table =
+            |cols| table::lines(&table_of(&[idle.clone(), ended.clone()], true, Some(cols)), |_, _| None);
+        assert_eq!(table(40)[0], "NAME  STATE  EXIT  FOR    CONTEXT", "{:?}", table(40));
+        assert_eq!(table(30)[0], "NAME  STATE  FOR    CONTEXT");
+        assert!(table(80)[0].contains("ENDED"), "{:?}", table(80));
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub(super) fn play(options: &PlayRecordingOptions) -> Result<u8, Failed> {
     };
     let name = visible(&file.to_string_lossy());
     if options.last {
-        note(format_args!("hopty: play: {name}"));
+        note(format_args!("hopty: the newest recording is {name}"));
     }
     let timeline = load(&file).map_err(|failed| failed.about(&name))?;
     let done = show(options, &file, &timeline).map_err(|failed| failed.about(&name))?;

@@ -98,10 +98,13 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     Ok(u8::from(failed))
 }
 
+/// Columns of the longest result.
+const RESULT: usize = "restorable".len();
+
 fn tell(dead: &DeadSession, result: &str, why: &str) -> std::io::Result<()> {
     let about = about(&dead.status).map(|about| format!("  {about}")).unwrap_or_default();
     let why = if why.is_empty() { String::new() } else { format!(": {}", visible(why)) };
-    say_wrapped(format_args!("{result}  {}  {}{about}{why}", dead.name, visible(&dead.status.dir)))
+    say_wrapped(format_args!("{result:<RESULT$}  {}  {}{about}{why}", dead.name, visible(&dead.status.dir)))
 }
 
 fn object(dead: &DeadSession, result: &str, why: &str) -> Value {

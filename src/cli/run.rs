@@ -10,7 +10,7 @@ use std::process::Command;
 use super::args::RunOptions;
 use super::control::{named, paths};
 use super::conversations::before_cleanup;
-use super::error::{Failed, ask_person, note, say, visible};
+use super::error::{Failed, YesNo, ask_person, ask_yes_no, note, say, visible};
 use super::kept_options::KeptOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
@@ -156,7 +156,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let of_home = |kind: &ProblemKind| is_unplaced && matches!(kind, ProblemKind::Unreadable(_));
     let to_say = |problem: &&Problem| host.is_some() && !of_home(&problem.kind);
     let told: Vec<&Problem> = resolved.problems.iter().filter(to_say).collect();
-    told.iter().for_each(|problem| start.tell(format!("{problem}; using the default")));
+    told.iter().for_each(|problem| start.tell(format!("{problem}{}", problem.in_its_place())));
     // A file that cannot be read is no mistake in what it says, and no repository may keep Claude waiting.
     let own_file = start.paths.config_file();
     let is_own = |at: &ConfigSource| match at {
@@ -245,13 +245,17 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
         start.tell(limited.to_string());
     }
     if !start.launch.detached && start.launch.unplaced.is_none() {
-        match session_of_before(&mut start, &own)? {
-            None => {}
-            Some(SessionOfBefore::Detached(name)) => {
+        match session_of_before(&mut start, &own) {
+            Err(failed) => {
+                host.dismiss();
+                return Err(failed);
+            }
+            Ok(None) => {}
+            Ok(Some(SessionOfBefore::Detached(name))) => {
                 host.dismiss();
                 return attach_session::attach(Some(name.as_str()), false);
             }
-            Some(SessionOfBefore::Died(dead)) => {
+            Ok(Some(SessionOfBefore::Died(dead))) => {
                 host.dismiss();
                 restore::resume(&start.paths, &dead)?;
                 return attach_session::attach(Some(dead.name.as_str()), false);
@@ -292,7 +296,7 @@ enum SessionOfBefore {
 }
 
 /// Which session of this directory a person wants rather than a new one. Who cannot be asked is told of it.
-fn session_of_before(start: &mut Start, own: &OwnArgs) -> io::Result<Option<SessionOfBefore>> {
+fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionOfBefore>, Failed> {
     let asks = start.launch.config.terminal.offer_attach && may_mean_another(start, own) && person_is_here();
     let detached = notice::without_terminal(&start.paths);
     if let Some((name, others)) = detached.split_first() {
@@ -310,7 +314,7 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> io::Result<Option<Sess
                 format!("{name} and {n} others are running here, detached. Attach to {name}?")
             }
         };
-        let said = yes(&question)?;
+        let said = ask_yes_no(&format!("hopty: {question}"), YesNo::Yes)?;
         return Ok(said.then(|| SessionOfBefore::Detached(name.clone())));
     }
     let Some(dead) = std::env::current_dir().ok().and_then(|dir| restore::died_in(&start.paths, &dir)) else {
@@ -320,7 +324,7 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> io::Result<Option<Sess
     let about = restore::about(&dead.status).map(|about| format!(" ({about})")).unwrap_or_default();
     let why = if restore::died_with_machine(&dead.status) { "died with the machine" } else { "was killed" };
     if asks {
-        if yes(&format!("{name}{about} {why}. Resume it?"))? {
+        if ask_yes_no(&format!("hopty: {name}{about} {why}. Resume it?"), YesNo::Yes)? {
             return Ok(Some(SessionOfBefore::Died(Box::new(dead))));
         }
         start.tell(format!("`hopty restore {name}` resumes it later; `hopty rm {name}` removes it"));
@@ -328,12 +332,6 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> io::Result<Option<Sess
     }
     start.tell(format!("{name}{about} {why}: `hopty restore {name}` resumes it. Starting another session."));
     Ok(None)
-}
-
-/// Asks a person; Enter is a yes.
-fn yes(question: &str) -> io::Result<bool> {
-    let answer = ask_person(&format!("hopty: {question} [Y/n]"))?;
-    Ok(answer.is_some_and(|answer| matches!(answer.as_str(), "" | "y" | "Y" | "yes")))
 }
 
 /// Why no session can be kept.

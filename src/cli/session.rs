@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::control::{HostControl, Rule, any, live, paths, unanswered};
-use super::error::{Failed, ask_person, note, say, say_wrapped, visible};
+use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped, visible};
 use super::notice;
 use super::prose::fit;
 use crate::client::start::Greeting;
 use crate::client::{self, AttachEnd, ClientOptions, Hold, Stay};
+use crate::core::claude::api_error::api_error_words;
 use crate::core::handoff::redact::redact_words;
 use crate::core::handover_words::handover_words;
 use crate::core::ids::SessionName;
@@ -87,7 +88,7 @@ pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, Faile
             return Err(no_terminal("hopty stop --all --yes"));
         }
         let listed: Vec<&str> = names.iter().map(SessionName::as_str).collect();
-        if !asks(&format!("End {}? [y/N]", listed.join(", ")))? {
+        if !ask_yes_no(&format!("End {}?", listed.join(", ")), YesNo::No)? {
             note(format_args!("cancelled"));
             return Ok(1);
         }
@@ -127,14 +128,6 @@ pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
 /// Nobody can be asked; this command does not ask.
 pub(super) fn no_terminal(command: &str) -> Failed {
     Failed::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
-}
-
-/// Asks a person a question; only `y` is a yes.
-///
-/// # Errors
-/// When standard input or standard error cannot be used.
-pub(super) fn asks(question: &str) -> Result<bool, Failed> {
-    Ok(matches!(ask_person(question)?.as_deref(), Some("y" | "Y" | "yes")))
 }
 
 /// Attaches this terminal until either side ends it, and returns the program's exit code. `hold`: the
@@ -330,7 +323,12 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
     line("state", &format!("{state}{on} since {since}{from}"))?;
     if let (Some(on), Some(subject)) = (&session.waiting_for, &session.waiting_subject) {
-        line(&visible(on), &visible(subject))?;
+        // A dialog that hopty has no rule for has no name either.
+        let label = if on == "unknown" { "dialog".to_owned() } else { visible(on).replace('_', " ") };
+        line(&label, &visible(subject))?;
+    }
+    if let Some(error) = &session.turn_error {
+        line("api error", &format!("ended the last turn: {}", visible(&api_error_words(error))))?;
     }
     if let Some(how) = &session.exit {
         line("exit", &exit(how))?;
@@ -385,7 +383,7 @@ fn work(work: &WorkStatus, line: &dyn Fn(&str, &str) -> std::io::Result<()>) -> 
         line("tasks", &format!("{} of {} done{at}", work.tasks_done, work.tasks))?;
     }
     if let Some(model) = &work.model {
-        let cost = work.cost_usd.map_or_else(String::new, |usd| format!(", $ {usd:.2} so far"));
+        let cost = work.cost_usd.map_or_else(String::new, |usd| format!(", ${usd:.2} so far"));
         line("model", &format!("{}{cost}", visible(model)))?;
     }
     Ok(())

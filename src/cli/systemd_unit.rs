@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::control::paths;
-use super::error::{Failed, note, say, say_wrapped};
-use super::session::{asks, no_terminal};
+use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped};
+use super::session::no_terminal;
 use crate::fs::atomic;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -120,7 +120,7 @@ fn agrees() -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
         return Err(no_terminal("hopty setup --yes"));
     }
-    asks("Write them? [y/N]")
+    ask_yes_no("Write them?", YesNo::No)
 }
 
 /// Removes the unit, and the directories that are empty without it.

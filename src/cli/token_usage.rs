@@ -221,7 +221,7 @@ fn tell_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
         let counts = status.conversation.as_ref().is_some_and(|id| without_cost.contains(id));
         if let Some(usd) = status.work.cost_usd.filter(|_| counts) {
             note(format_args!(
-                "{name} is running and has cost $ {usd:.2} so far, which is added when Claude ends"
+                "{name} is running and has cost ${usd:.2} so far, which is added when Claude ends"
             ));
         }
     }
@@ -303,14 +303,25 @@ impl UsagePage<'_> {
         if rows.is_empty() {
             return String::new();
         }
-        let cells: Vec<Vec<String>> = std::iter::once(columns.iter().map(|c| c.heading.to_owned()).collect())
-            .chain(
-                rows.iter()
-                    .map(|row| &row.sums)
-                    .chain([&self.report.total])
-                    .map(|sums| columns.iter().map(|column| (column.text)(sums)).collect()),
-            )
-            .collect();
+        let mut cells: Vec<Vec<String>> =
+            std::iter::once(columns.iter().map(|c| c.heading.to_owned()).collect())
+                .chain(
+                    rows.iter()
+                        .map(|row| &row.sums)
+                        .chain([&self.report.total])
+                        .map(|sums| columns.iter().map(|column| (column.text)(sums)).collect()),
+                )
+                .collect();
+        for at in 0..columns.len() {
+            // Digits stand below digits where a figure has a `+` behind it.
+            if cells.iter().any(|row| row[at].ends_with('+')) {
+                cells
+                    .iter_mut()
+                    .map(|row| &mut row[at])
+                    .filter(|cell| !cell.ends_with('+'))
+                    .for_each(|cell| cell.push(' '));
+            }
+        }
         let widths: Vec<usize> =
             (0..columns.len()).map(|at| cells.iter().map(|row| row[at].width()).max().unwrap_or(0)).collect();
         let figures: usize = widths.iter().map(|width| width + 2).sum();

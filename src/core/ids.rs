@@ -180,12 +180,11 @@ impl FromStr for Label {
 }
 
 impl SessionName {
-    /// The default name for a directory: its last component, lower-cased, other characters `-`; empty gives
-    /// `session`.
+    /// The default name for a directory: its last component in lower case, accented letters as plain ones, other
+    /// characters `-`; empty gives `session`.
     #[must_use]
     pub fn for_directory(last_component: &str) -> Self {
-        let mut name: String = last_component
-            .to_lowercase()
+        let mut name: String = ascii_letters(last_component)
             .chars()
             .map(|c| {
                 if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-') {
@@ -202,12 +201,13 @@ impl SessionName {
         Self(name)
     }
 
-    /// The name for a title that a person gave: in lower case, with one `-` for each run of other characters.
+    /// The name for a title that a person gave: in lower case, accented letters as plain ones, with one `-` for
+    /// each run of other characters.
     /// `None` where nothing of the title is left.
     #[must_use]
     pub fn for_title(title: &str) -> Option<Self> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
-        let lower = title.to_lowercase();
+        let lower = ascii_letters(title);
         let words: Vec<&str> = lower.split(|c| !allowed(c)).filter(|word| !word.is_empty()).collect();
         let name: String = words.join("-").trim_start_matches(['.', '_', '-']).chars().take(48).collect();
         let name = name.trim_end_matches('-');
@@ -222,6 +222,50 @@ impl SessionName {
         Self(head + &tail)
     }
 }
+
+/// `text` in lower case, with the plain letters of Latin ones that have accents: `Übung` is `ubung`.
+fn ascii_letters(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let mut out = String::with_capacity(lower.len());
+    for c in lower.chars() {
+        // An accent that follows its letter, as some systems write names of files.
+        if ('\u{300}'..='\u{36f}').contains(&c) {
+            continue;
+        }
+        match LATIN.iter().find(|(_, accented)| accented.contains(c)) {
+            Some((plain, _)) => out.push_str(plain),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+/// Letters of European languages, and what stands for them where only ASCII may.
+const LATIN: [(&str, &str); 23] = [
+    ("a", "àáâãäåāăąǎ"),
+    ("ae", "æ"),
+    ("c", "çćĉċč"),
+    ("d", "ďđð"),
+    ("e", "èéêëēĕėęě"),
+    ("g", "ĝğġģ"),
+    ("h", "ĥħ"),
+    ("i", "ìíîïĩīĭįıǐ"),
+    ("j", "ĵ"),
+    ("k", "ķ"),
+    ("l", "ĺļľŀł"),
+    ("n", "ñńņňŋ"),
+    ("o", "òóôõöøōŏőǒ"),
+    ("oe", "œ"),
+    ("r", "ŕŗř"),
+    ("s", "śŝşšș"),
+    ("ss", "ß"),
+    ("t", "ţťŧț"),
+    ("th", "þ"),
+    ("u", "ùúûüũūŭůűųǔ"),
+    ("w", "ŵ"),
+    ("y", "ýÿŷ"),
+    ("z", "źżž"),
+];
 
 impl Ord for SessionName {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -317,6 +361,7 @@ mod tests {
             ("", "session"),
             (".hidden", "hidden"),
             ("日本", "session"),
+            ("Übungen", "ubungen"),
         ] {
             let made = SessionName::for_directory(dir);
             assert_eq!(made.as_str(), name);
@@ -349,7 +394,9 @@ mod tests {
             ("../etc", Some("etc")),
             ("v2.1_rc", Some("v2.1_rc")),
             ("--detached", Some("detached")),
-            ("\u{dc}ber die B\u{fc}cher", Some("ber-die-b-cher")),
+            ("\u{dc}ber die B\u{fc}cher", Some("uber-die-bucher")),
+            ("U\u{308}ber Stra\u{df}e \u{141}\u{f3}d\u{17a}", Some("uber-strasse-lodz")),
+            ("caf\u{e9} \u{65e5}\u{672c} 3", Some("cafe-3")),
             ("\u{65e5}\u{672c}", None),
             (" ", None),
             ("", None),

@@ -24,6 +24,7 @@ pub mod hex;
 pub mod ids;
 pub mod inherited;
 pub mod input;
+pub mod io_words;
 pub mod journal;
 #[cfg(test)]
 mod journal_tests;

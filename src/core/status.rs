@@ -48,6 +48,8 @@ pub struct SessionStatus {
     /// What the permission or the question is about: `Bash: touch x1`, on one line, at most 200 characters,
     /// secrets hidden.
     pub waiting_subject: Option<String>,
+    /// The API error at which the last turn ended, by Claude's name (`server_error`), until the next turn begins.
+    pub turn_error: Option<String>,
     /// The draft in Claude's prompt box, on one line, at most 200 characters, secrets hidden. Only a live host
     /// tells it.
     pub draft: Option<String>,
@@ -371,7 +373,8 @@ impl SessionStatus {
     }
 
     /// The state in a few words, with what a blocked session waits for: `blocked: Bash touch x1`, or
-    /// `blocked (trust dialog)` where that is not about anything. `moment` writes a time for people.
+    /// `blocked (trust dialog)` where that is not about anything; `idle (api error)` where the last turn ended
+    /// so. `moment` writes a time for people.
     #[must_use]
     pub fn state_words(&self, moment: impl Fn(WallTime) -> String) -> String {
         match (&self.waiting_subject, self.waits_for(moment)) {
@@ -380,6 +383,9 @@ impl SessionStatus {
                 format!("{}: {}", self.state, subject.replacen(": ", " ", 1))
             }
             (None, Some(what)) => format!("{} ({what})", self.state),
+            (_, None) if self.turn_error.is_some() && self.is(SessionState::Idle) => {
+                format!("{} (api error)", self.state)
+            }
             (_, None) => self.state_word(),
         }
     }
@@ -562,6 +568,11 @@ mod tests {
         assert_eq!(of("unknown", None), "blocked (a dialog)");
         assert_eq!(of("trust", None), "blocked (trust dialog)");
         assert_eq!(of("auto_mode_offer", None), "blocked (auto mode offer)");
+        let of = |state: &str| {
+            let object = json!({"state": state, "turn_error": "server_error"});
+            SessionStatus::from_json(object).unwrap().state_words(WallTime::plain)
+        };
+        assert_eq!((of("busy"), of("idle")), ("busy".to_owned(), "idle (api error)".to_owned()));
         let busy = SessionStatus::from_json(json!({"state": "busy"})).unwrap();
         assert_eq!(busy.state_words(WallTime::plain), "busy");
     }

@@ -33,7 +33,7 @@ pub enum InputMode {
     /// The directory of a new session.
     Directory(String),
     /// What a session has done, newest first; the line that is shown first.
-    Log(Vec<String>, usize),
+    Log(SessionName, Vec<String>, usize),
     /// Whether this is really to be done.
     Sure(DashAction),
     /// A refusal. It stays until Enter or Escape: what was typed for a line does nothing else.
@@ -225,10 +225,10 @@ impl DashState {
     }
 
     /// Shows what a session has done, unless something is being typed.
-    pub fn show_log(&mut self, lines: Vec<String>) {
+    pub fn show_log(&mut self, of: SessionName, lines: Vec<String>) {
         if self.mode == InputMode::List {
             self.notice.clear();
-            self.mode = InputMode::Log(lines, 0);
+            self.mode = InputMode::Log(of, lines, 0);
         }
     }
 
@@ -295,7 +295,7 @@ impl DashState {
                 Edited::Done if !dir.trim().is_empty() => Some(DashAction::New(dir.trim().to_owned())),
                 Edited::Done | Edited::Given => None,
             },
-            InputMode::Log(lines, first) => {
+            InputMode::Log(of, lines, first) => {
                 let last = lines.len().saturating_sub(1);
                 let to = match key {
                     PlainKey::Up | PlainKey::WheelUp | PlainKey::Char('k') => first.saturating_sub(1),
@@ -306,7 +306,7 @@ impl DashState {
                     PlainKey::End | PlainKey::Char('G') => last,
                     _ => return None,
                 };
-                self.mode = InputMode::Log(lines, to.min(last));
+                self.mode = InputMode::Log(of, lines, to.min(last));
                 None
             }
             InputMode::Sure(action) if matches!(key, PlainKey::Char('y' | 'Y')) => Some(action),

@@ -261,9 +261,9 @@ fn a_new_session_asks_for_its_directory_and_ended_ones_can_be_listed() {
     assert_eq!((model.key(PlainKey::Char('r')), model.mode.clone()), (None, InputMode::List));
     assert!(model.notice.contains("has ended"), "{}", model.notice);
     assert_eq!(model.key(PlainKey::Char('w')), Some(DashAction::Log(name("old"))));
-    model.show_log((0..30).map(|n| n.to_string()).collect());
+    model.show_log(name("old"), (0..30).map(|n| n.to_string()).collect());
     model.key(PlainKey::WheelDown);
-    assert!(matches!(model.mode, InputMode::Log(_, 1)));
+    assert!(matches!(model.mode, InputMode::Log(_, _, 1)));
     model.key(PlainKey::Escape);
     model.listed(&[name("proj")]);
     assert!(!model.notice.contains("old"), "it had ended before");

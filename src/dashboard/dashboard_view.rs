@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Position, Rect, Size};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 use unicode_width::UnicodeWidthStr;
 
 use super::dashboard_model::{DashAction, DashState, InputMode};
@@ -12,6 +12,8 @@ use super::preview::Preview;
 use super::row::SessionRow;
 use crate::core::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::ellipsis::{begin_of, end_of_path, session_name_cols};
+use crate::core::ids::SessionName;
+use crate::core::word_wrap::wrap_words;
 
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;
@@ -69,8 +71,8 @@ pub fn draw(model: &DashState, frame: &mut Frame<'_>) {
         draw_preview(model, frame, preview);
     }
     draw_foot(model, frame, foot);
-    if let InputMode::Log(lines, first) = &model.mode {
-        draw_log(lines, *first, frame, body);
+    if let InputMode::Log(name, lines, first) = &model.mode {
+        draw_log(name, lines, *first, frame, body);
     }
     if model.mode == InputMode::Help {
         draw_help(frame, area);
@@ -406,12 +408,18 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     }
 }
 
+/// Where a line of a log goes on below, in columns from the left.
+const LOG_INDENT: usize = 2;
+
 /// What a session has done, newest first.
-fn draw_log(lines: &[String], first: usize, frame: &mut Frame<'_>, area: Rect) {
-    let block = Block::bordered().title(Span::styled(" newest first ", bold()));
-    let text: Vec<Line<'_>> = lines.iter().skip(first).map(|line| Line::raw(line.as_str())).collect();
+fn draw_log(name: &SessionName, lines: &[String], first: usize, frame: &mut Frame<'_>, area: Rect) {
+    let block = Block::bordered().title(Span::styled(format!(" {name}: newest first "), bold()));
+    let cols = usize::from(area.width.saturating_sub(2)).max(1);
+    let broken: Vec<String> =
+        lines.iter().skip(first).map(|line| wrap_words(line, LOG_INDENT, cols)).collect();
+    let text: Vec<Line<'_>> = broken.iter().flat_map(|line| line.lines().map(Line::raw)).collect();
     frame.render_widget(Clear, area);
-    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }).block(block), area);
+    frame.render_widget(Paragraph::new(text).block(block), area);
 }
 
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {

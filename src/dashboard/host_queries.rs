@@ -18,6 +18,7 @@ use super::preview::Preview;
 use super::row::SessionRow;
 use super::run_verb;
 use crate::core::ids::SessionName;
+use crate::core::io_words::io_words;
 use crate::core::status::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
@@ -65,7 +66,7 @@ pub enum DashQuestion {
 #[derive(Debug)]
 pub enum DashReply {
     /// What a session has done, newest first.
-    Log(Vec<String>),
+    Log(SessionName, Vec<String>),
     /// These sessions live.
     Listed(Vec<SessionName>),
     /// A session as it is, or as it was last known.
@@ -165,7 +166,7 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
             let wanted = session::list(paths).into_iter().filter(|(_, alive)| *alive || *ended);
             DashReply::Listed(wanted.map(|(name, _)| name).collect())
         }
-        DashQuestion::Log(name) => DashReply::Log(run_verb::log(name)),
+        DashQuestion::Log(name) => DashReply::Log(name.clone(), run_verb::log(name)),
         DashQuestion::New(dir) => match run_verb::start(&in_home(dir, &paths.home)) {
             Ok((name, words)) => DashReply::Started(name, words),
             Err(words) => DashReply::Done(words),
@@ -269,7 +270,7 @@ fn silent(error: &io::Error) -> String {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::UnexpectedEof => {
             "its host is gone".to_owned()
         }
-        _ => format!("its host does not answer: {error}"),
+        _ => format!("its host does not answer: {}", io_words(error)),
     }
 }
 

@@ -222,7 +222,7 @@ impl Dashboard<'_> {
         for told in self.asks.take() {
             match told {
                 DashReply::Listed(names) => self.listed(&names),
-                DashReply::Log(lines) => self.model.show_log(lines),
+                DashReply::Log(of, lines) => self.model.show_log(of, lines),
                 DashReply::Status(row) => self.model.told(*row),
                 DashReply::Screen(of, preview) => {
                     let chosen = self.model.chosen().is_some_and(|(_, row)| row.name == of);

@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 
 use super::row::clean;
 use crate::core::ids::SessionName;
+use crate::core::io_words::io_words;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 
@@ -107,7 +108,7 @@ pub fn send(name: &SessionName, text: &str) -> String {
         Ok(output) if output.status.success() => format!("{name}: {}", first_line(&output.stdout)),
         Ok(output) if !output.stderr.is_empty() => first_line(&output.stderr),
         Ok(output) => format!("send: {name}: {}", first_line(&output.stdout)),
-        Err(e) => format!("send: {name}: {e}"),
+        Err(e) => format!("send: {name}: {}", io_words(e)),
     }
 }
 
@@ -117,11 +118,10 @@ pub fn send(name: &SessionName, text: &str) -> String {
 /// Why it did not start, in words.
 pub fn start(dir: &Path) -> Result<(SessionName, String), String> {
     let mut command = hopty(&["--detached"]);
-    let output = command
-        .current_dir(dir)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("new session: {}: {e}", dir.display()))?;
+    let output = command.current_dir(dir).stdin(Stdio::null()).output().map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound if !dir.exists() => format!("no such directory: {}", dir.display()),
+        _ => format!("new session: {}: {}", io_words(e), dir.display()),
+    })?;
     let words = first_line(&output.stdout);
     match words.parse::<SessionName>() {
         Ok(name) if output.status.success() => {
@@ -137,7 +137,7 @@ pub fn log(name: &SessionName) -> Vec<String> {
     let words = match hopty(&["log", name.as_str()]).stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => output.stdout,
         Ok(output) => output.stderr,
-        Err(e) => e.to_string().into_bytes(),
+        Err(e) => io_words(e).into_bytes(),
     };
     let lines: Vec<String> = String::from_utf8_lossy(&words).lines().rev().take(LOG_MAX).map(clean).collect();
     if lines.is_empty() { vec!["nothing yet".to_owned()] } else { lines }

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::core::cast::reader::CAST_LINE_MAX;
 use crate::core::cast::{CastError, CastHeader, CastReader};
+use crate::core::io_words::io_words;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
 /// What becomes of a file that exists.
@@ -79,7 +80,7 @@ pub enum CastWriteError {
     #[error("it has reached its limit of {0} bytes")]
     Full(u64),
     /// The disk refused it.
-    #[error("{0}")]
+    #[error("{}", io_words(.0))]
     Io(#[from] io::Error),
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::core::io_words::io_words;
 use crate::sys::private_dir::DirError;
 use crate::sys::safe_file::SafeFileError;
 
@@ -12,7 +13,7 @@ use crate::sys::safe_file::SafeFileError;
 #[derive(Debug, Error)]
 pub enum FsError {
     /// The system refused it.
-    #[error("cannot {doing} {}: {source}", path.display())]
+    #[error("cannot {doing} {}: {}", path.display(), io_words(source))]
     Io {
         /// The operation, a verb.
         doing: &'static str,

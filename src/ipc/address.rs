@@ -16,6 +16,7 @@ use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, UnixAddr, sockop
 use nix::sys::time::TimeVal;
 use thiserror::Error;
 
+use crate::core::io_words::io_words;
 use crate::sys::private_dir::{self, DirError, is_own};
 use crate::sys::safe_file::FileLinks;
 
@@ -32,7 +33,7 @@ pub enum SocketError {
     #[error("{0} is not a socket of this user")]
     NoSocket(PathBuf),
     /// The system refused it.
-    #[error("{0}: {1}")]
+    #[error("{}: {}", .0.display(), io_words(.1))]
     Io(PathBuf, io::Error),
 }
 

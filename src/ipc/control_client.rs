@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::message::{Answer, Failure, PROTOCOL, Request, hello_line, request_line};
+use crate::core::io_words::io_words;
 
 /// Bytes per read.
 const PIECE: usize = 16384;
@@ -20,7 +21,7 @@ const MAX_ANSWER: usize = 16 << 20;
 #[derive(Debug, Error)]
 pub enum NoAnswer {
     /// The host did not answer in time, or the connection broke.
-    #[error("{0}")]
+    #[error("{}", io_words(.0))]
     Io(#[from] io::Error),
     /// The host speaks another version of the protocol; its number.
     #[error("it speaks protocol {0}")]

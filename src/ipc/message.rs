@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::answers::is_false;
 use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::io_words::io_words;
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::question::AskAnswer;
 use crate::core::terminal::{Modes, Size};
@@ -105,7 +106,8 @@ impl Failure {
     /// An error answer.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Failure { code, message: message.into(), hint: hint.into() }
+        let message: String = message.into();
+        Failure { code, message: io_words(message), hint: hint.into() }
     }
 }
 

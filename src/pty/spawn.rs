@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use super::open::{Pty, open_slave};
 use crate::core::inherited::SignalState;
+use crate::core::io_words::io_words;
 use crate::core::process::Signal;
 use crate::sys::{fd, inherited, process, signals};
 
@@ -76,7 +77,7 @@ pub enum SpawnError {
     #[error("the working directory {0} is gone")]
     NoDirectory(PathBuf),
     /// Anything else.
-    #[error("{0}")]
+    #[error("{}", io_words(.0))]
     Other(#[from] io::Error),
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::safe_file::FileLinks;
+use crate::core::io_words::io_words;
 
 /// Why a directory is not used.
 #[derive(Debug, Error)]
@@ -28,7 +29,7 @@ pub enum DirError {
         mode: u32,
     },
     /// The system refused it.
-    #[error("{0}: {1}")]
+    #[error("{}: {}", .0.display(), io_words(.1))]
     Io(PathBuf, io::Error),
 }
 

@@ -18,6 +18,7 @@ use nix::libc;
 use thiserror::Error;
 
 use super::fault_injection;
+use crate::core::io_words::io_words;
 
 /// Whether the path may be a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl FileRule {
 #[derive(Debug, Error)]
 pub enum SafeFileError {
     /// The system refused it.
-    #[error("cannot {doing} {}: {source}", path.display())]
+    #[error("cannot {doing} {}: {}", path.display(), io_words(source))]
     Io {
         /// The operation, a verb.
         doing: &'static str,

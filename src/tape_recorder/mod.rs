@@ -20,6 +20,7 @@ use nix::libc;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use thiserror::Error;
 
+use crate::core::io_words::io_words;
 use crate::core::process::ProcessEnd;
 use crate::core::tape::{ClickCommand, TapeCommand, TapePlace, TapeText, TypedKeys};
 use crate::screen::{Screen, ShellMark};
@@ -54,7 +55,7 @@ pub enum TapeRecorderError {
     #[error(transparent)]
     Start(#[from] TestStartError),
     /// The terminal or the disk refused.
-    #[error(transparent)]
+    #[error("{}", io_words(.0))]
     Io(#[from] io::Error),
 }
 

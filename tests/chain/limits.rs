@@ -311,7 +311,7 @@ pub fn a_turn_that_a_lost_network_ended_is_continued(kind: Kind) {
     let term = world.start(&[]);
     submit(&term, GOAL);
     let failed = text_of(&world.wait_decision("turn.failed", 1), "sentence");
-    assert!(failed.contains("(server_error)"), "{failed}");
+    assert!(failed.contains("(the server failed"), "{failed}");
     road.closed.store(false, Ordering::SeqCst);
     world.wait_decision("continue.submitted", 1);
     term.wait_text("One million.");

@@ -188,7 +188,7 @@ fn a_permission_is_given_from_here() {
     claude.wait_text("Made it.");
     assert!(world.project.join("made").exists());
     term.send("w");
-    term.wait_text("newest first");
+    term.wait_text("proj: newest first");
     term.wait_text("You chose option 1 of the dialog (permission)");
     term.send("x");
     assert_eq!(world.wait_decision("dialog.answered", 1)["run"], 1);

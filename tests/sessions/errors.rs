@@ -182,6 +182,30 @@ fn without_a_home_it_is_said() {
 
 /// Every verb that acts by the configuration says all that is wrong in it, also that it cannot be read.
 #[test]
+fn no_error_has_the_number_of_a_system_error() {
+    let world = world();
+    let missing = world.project.join("missing/x");
+    let missing = missing.to_str().unwrap();
+    let of_files: [&[&str]; 6] = [
+        &["play", missing, "--text"],
+        &["replay", missing],
+        &["test", missing],
+        &["backup", "create", missing],
+        &["backup", "restore", missing],
+        &["conversations", "import", missing],
+    ];
+    for args in of_files {
+        let output = world.hopty(args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.starts_with("hopty: "), "{args:?}: {said}");
+        assert!(!said.contains("os error") && !said.contains("hopty-tmp"), "{args:?}: {said}");
+    }
+    let output = world.hopty(&["backup", "create", missing]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("No such file or directory\nhint: check the path"), "{said}");
+}
+
+#[test]
 fn a_bad_configuration_is_an_error_of_what_acts_by_it() {
     let world = world();
     let file = world.home.join(".config/hopty/config.toml");

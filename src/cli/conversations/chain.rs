@@ -154,7 +154,7 @@ impl Link<'_> {
         let branch = "  ".repeat(self.step.branch.min(8));
         say(format_args!(
             "{}",
-            fit(&format!("{mark}{number:>2} {branch}{}  {title}", self.step.id), indent)
+            fit(format!("{mark}{number:>2} {branch}{}  {title}", self.step.id).trim_end(), indent)
         ))?;
         let times = match (self.summary.begun_at, self.summary.last_at) {
             (Some(begun), Some(last)) => format!("{} to {}", local(begun), local(last)),

@@ -245,7 +245,9 @@ fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), 
     let mut dirs: HashMap<&str, String> = HashMap::new();
     for row in rows {
         line(&[(BOLD, &row.title())]);
-        let (head, state) = (format!("  {}", row.head(now)), format!("  {}", row.state()));
+        let (mut heads, state) = (row.head_lines(now, cols), format!("  {}", row.state()));
+        let head = heads.pop().unwrap_or_default();
+        heads.iter().for_each(|head| line(&[(DIM, head)]));
         let state_color = if row.open.is_some() { GREEN } else { CYAN };
         // In a narrow terminal the state has a line of its own.
         if state.trim().is_empty() {
@@ -274,8 +276,20 @@ impl Row<'_> {
         self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| one_line(&heading))
     }
 
-    /// `c74cc080  2 h  1.2M  340k tokens  $1.24`.
-    fn head(&self, now: WallTime) -> String {
+    /// `  c74cc080  2 h  1.2M  340k tokens  $1.24`, on several lines where one of `cols` columns is too short for
+    /// all of it: no figure is cut.
+    fn head_lines(&self, now: WallTime, cols: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for part in self.head(now) {
+            match lines.last_mut().filter(|line| line.width() + 2 + part.width() <= cols) {
+                Some(line) => *line += &format!("  {part}"),
+                None => lines.push(format!("  {part}")),
+            }
+        }
+        lines
+    }
+
+    fn head(&self, now: WallTime) -> Vec<String> {
         let mut parts = vec![
             self.file.id.short().to_owned(),
             age(now.0.saturating_sub(used_at(self.file, &self.summary).0)),
@@ -285,7 +299,7 @@ impl Row<'_> {
             parts.push(format!("{} tokens", short(figures.tokens.all())));
             parts.extend(figures.cost().map(|_| figures.cost_text()));
         }
-        parts.join("  ")
+        parts
     }
 
     fn state(&self) -> String {

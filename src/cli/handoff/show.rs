@@ -101,9 +101,12 @@ pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Fa
             .to_vec(),
         );
     }
-    table::print(rows, &["TYPE", "CHANNEL", "SESSION", "STATUS", "AGE"])?;
+    table::print(rows, &SPARE)?;
     Ok(0)
 }
+
+/// The columns that go where there is no room, the first named first: the id and whether the handoff waits stay.
+const SPARE: [&str; 6] = ["TYPE", "CHANNEL", "SESSION", "PROJECT", "DIRECTORY", "AGE"];
 
 fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
     let mut object = object(entry);
@@ -126,4 +129,31 @@ pub(super) fn path(place: &HandoffPlace, which: &Which, record: bool) -> Result<
 pub(super) fn id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {
     let entry = place.waiting(at)?;
     answer(at.json, &object(&entry), entry.id.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_list_keeps_the_status() {
+        let row = [
+            "HO-20261120-142950-c74cc080",
+            "consumed",
+            "handoff",
+            "2 min",
+            "proj",
+            "global",
+            "/home/user/a/project",
+        ];
+        let table = |cols| {
+            let head = ["ID", "STATUS", "TYPE", "AGE", "SESSION", "CHANNEL", "PROJECT"];
+            let mut rows: Vec<Vec<String>> = [head, row].map(|row| row.map(str::to_owned).to_vec()).to_vec();
+            table::narrow(&mut rows, cols, &SPARE);
+            rows[0].join(" ")
+        };
+        assert_eq!(table(40), "ID STATUS");
+        assert_eq!(table(60), "ID STATUS AGE PROJECT");
+        assert_eq!(table(120), "ID STATUS TYPE AGE SESSION CHANNEL PROJECT");
+    }
 }

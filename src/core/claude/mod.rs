@@ -4,6 +4,7 @@
 
 pub mod agent_file;
 pub mod agent_reports;
+pub mod api_error;
 pub mod args;
 pub mod carry_over;
 pub mod checks;

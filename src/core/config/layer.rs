@@ -10,7 +10,9 @@ use toml::{Table, Value};
 
 use super::keys::{ConfigKey, KEYS, ProjectMay};
 use super::level::Threshold;
-use super::problem::{ConfigSource, Problem, ProblemKind, Retired, nearest, quoted, retired, unknown};
+use super::problem::{
+    ConfigSource, Problem, ProblemKind, Retired, bad_value, nearest, quoted, retired, unknown,
+};
 use super::schema::{Config, Profile};
 
 /// Bytes of a configuration file that are looked at; a larger one is left out whole.
@@ -276,13 +278,13 @@ impl Layers {
                     Err(kind) => self.report(at, kind),
                 }
             }
-            Err(allowed) => self.report(at, ProblemKind::BadValue { key: key.path(), allowed }),
+            Err(allowed) => self.report(at, bad_value(key, &Value::String(text.to_owned()), &allowed)),
         }
     }
 
     fn set(&mut self, key: &ConfigKey, value: Value, at: &ConfigSource, origin: ValueOrigin) {
         if let Err(allowed) = key.kind.check(&value) {
-            return self.report(at, ProblemKind::BadValue { key: key.path(), allowed });
+            return self.report(at, bad_value(key, &value, &allowed));
         }
         let section = self.merged.entry(key.section).or_insert_with(|| Value::Table(Table::new()));
         if let Value::Table(section) = section {

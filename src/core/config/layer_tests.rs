@@ -198,7 +198,7 @@ fn a_project_sets_only_what_it_may() {
         ("[context]\nhard = { percent = 1.5 }", "may set context.hard only to percent from 40"),
         ("[context]\nask = { percent = 90, tokens = 59999 }", "may set context.ask only to"),
         ("[context]\nwarn = { kb = 999 }", "may set context.warn only to"),
-        ("[context]\nwarn = 3", "context.warn: must be a table"),
+        ("[context]\nwarn = 3", "context.warn = 3: must be a table"),
     ] {
         let read = project(text);
         assert!(says(&read).contains(what), "{text}: {}", says(&read));

@@ -8,8 +8,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strsim::levenshtein;
 use thiserror::Error;
+use toml::Value;
 
-use super::keys::KEYS;
+use super::keys::{ConfigKey, KEYS, ValueKind};
+use crate::core::handoff::text::cut_chars;
+use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::visible::is_hidden;
 
 /// Where a piece of configuration stands.
@@ -71,10 +74,12 @@ pub enum ProblemKind {
         allowed: String,
     },
     /// A value of the wrong type or out of its range.
-    #[error("{key}: {allowed}")]
+    #[error("{key} = {value}: {allowed}")]
     BadValue {
         /// The key.
         key: String,
+        /// The value, quoted.
+        value: String,
         /// What is allowed.
         allowed: String,
     },
@@ -88,6 +93,20 @@ pub struct Problem {
     pub at: ConfigSource,
     /// What is wrong.
     pub kind: ProblemKind,
+}
+
+impl Problem {
+    /// What holds in place of a value that was left out, to be said behind it; empty where there was no value, or
+    /// where it says that itself.
+    #[must_use]
+    pub fn in_its_place(&self) -> &'static str {
+        match &self.kind {
+            ProblemKind::NotThisForProjects { .. } | ProblemKind::BadValue { .. } => "; using the default",
+            ProblemKind::Unreadable(_) => "; using the defaults",
+            ProblemKind::UnknownKey { .. } | ProblemKind::NotForProjects(_) => "; ignored",
+            ProblemKind::Syntax(_) | ProblemKind::TooLarge(_) => "",
+        }
+    }
 }
 
 /// How many of each kind there are, such as `1 unknown key, 2 wrong values`.
@@ -143,9 +162,42 @@ pub(super) fn unknown(path: &str) -> ProblemKind {
     ProblemKind::UnknownKey { key: quoted(path), nearest: nearest(path) }
 }
 
+/// What is wrong with a value: the value itself, what is allowed, and the word that was probably meant.
+pub(super) fn bad_value(key: &ConfigKey, value: &Value, allowed: &str) -> ProblemKind {
+    let example = match (key.kind, value) {
+        (ValueKind::Level, Value::Integer(n @ 1..=100)) => format!(", such as {{ percent = {n} }}"),
+        (ValueKind::Level, _) => ", such as { percent = 70 }".to_owned(),
+        // Every duration may be this one.
+        (ValueKind::Time(..), other) if !other.is_str() => ", such as \"5s\"".to_owned(),
+        _ => String::new(),
+    };
+    let meant = match (key.kind, value) {
+        (ValueKind::Word(words), Value::String(word)) => near(word, words),
+        (ValueKind::Words(words), Value::Array(list)) => {
+            let wrong = list.iter().filter_map(Value::as_str).find(|word| !words.contains(word));
+            wrong.and_then(|word| near(word, words))
+        }
+        _ => None,
+    };
+    let meant = meant.map_or_else(String::new, |word| format!("; did you mean {word:?}?"));
+    let value = match value {
+        Value::String(text) => quoted(text),
+        // On one line, as a file has it.
+        other => plain(&cut_chars(&other.to_string(), QUOTED)),
+    };
+    ProblemKind::BadValue { key: key.path(), value, allowed: format!("{allowed}{example}{meant}") }
+}
+
+fn near(word: &str, words: &'static [&'static str]) -> Option<&'static str> {
+    nearest_word(word, words.iter().copied(), slips(word)).filter(|near| *near != word)
+}
+
+/// Characters that are quoted of a text.
+const QUOTED: usize = 80;
+
 /// `text` in quotes with nothing in it that a terminal would act on, cut to 80 characters.
 pub(super) fn quoted(text: &str) -> String {
-    format!("{:?}", text.chars().take(80).collect::<String>())
+    format!("{:?}", text.chars().take(QUOTED).collect::<String>())
 }
 
 fn plain(text: &str) -> String {
@@ -156,13 +208,13 @@ fn plain(text: &str) -> String {
 pub(super) fn nearest(path: &str) -> String {
     let wanted: String = path.chars().take(80).collect();
     let name = wanted.rsplit('.').next().unwrap_or(&wanted).to_owned();
-    let score = |key: &super::keys::ConfigKey| {
+    let score = |key: &ConfigKey| {
         // A right name in the wrong section is nearer than any misspelling.
         let own = if key.name == name { 1 } else { 2 + levenshtein(key.name, &name) };
         own.min(levenshtein(&key.path(), &wanted) * 2)
     };
     let best = KEYS.iter().min_by_key(|key| (score(key), levenshtein(&key.path(), &wanted)));
-    best.map(super::keys::ConfigKey::path).unwrap_or_default()
+    best.map(ConfigKey::path).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -180,6 +232,36 @@ mod tests {
             ("hooks.inyect", "hooks.inject"),
         ] {
             assert_eq!(nearest(given), near, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_is_quoted_with_what_was_probably_meant_and_an_example() {
+        let told = |section: &str, name: &str, value: &str| {
+            let key = ConfigKey::find(section, name).unwrap();
+            let value: Value = value.parse().unwrap();
+            bad_value(key, &value, &key.kind.check(&value).unwrap_err()).to_string()
+        };
+        assert_eq!(
+            told("restart", "mode", "\"aks\""),
+            "restart.mode = \"aks\": must be one of \"auto\", \"ask\", \"manual\"; did you mean \"ask\"?"
+        );
+        assert!(told("restart", "mode", "\"never\"").ends_with("\"manual\""), "nothing is near");
+        assert!(told("notify", "events", "[\"bloked\"]").ends_with("; did you mean \"blocked\"?"));
+        let level = told("context", "ask", "71");
+        assert!(level.starts_with("context.ask = 71: must be a table of percent"), "{level}");
+        assert!(level.ends_with(", such as { percent = 71 }"), "{level}");
+        assert!(told("context", "ask", "\"x\"").ends_with(", such as { percent = 70 }"));
+        assert!(told("restart", "grace", "5").ends_with(" from 100ms to 10m, such as \"5s\""));
+        let hostile =
+            told("restart", "mode", "\"\\u001b]0;x\\u0007\"") + &told("restart", "mode", "[\"\\u001b[2J\"]");
+        assert!(!hostile.chars().any(char::is_control), "{hostile}");
+        assert!(told("restart", "mode", &format!("{:?}", "x".repeat(500))).len() < 200);
+        // The example is good for every key.
+        for key in super::super::keys::KEYS {
+            if matches!(key.kind, ValueKind::Time(..)) {
+                assert!(key.kind.check(&Value::String("5s".to_owned())).is_ok(), "{}", key.path());
+            }
         }
     }
 

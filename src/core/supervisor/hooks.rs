@@ -65,6 +65,7 @@ impl Supervisor {
             HookEvent::Stop => self.turn_over(step, id, hook),
             HookEvent::StopFailure => {
                 self.run.set_turn(step.now, Turn::Idle);
+                self.run.turn.error = Some(hook.error.clone().unwrap_or_else(|| "unknown".to_owned()));
                 step.answer(id, HookAnswer::Nothing);
                 let (wait, recovery) = (&mut self.conversation.limit_wait, &self.policy.config.recovery);
                 self.limits.turn_failed(step, wait, recovery, hook.error.as_deref());

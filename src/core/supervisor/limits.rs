@@ -15,6 +15,7 @@ use super::event::PromptOf;
 use super::policy::Policy;
 use super::run_state::ScreenState;
 use super::step::EventStep;
+use crate::core::claude::api_error::api_error_words;
 use crate::core::config::{AfterError, Recovery};
 use crate::core::time::{Stamp, WallTime};
 
@@ -315,11 +316,12 @@ impl LimitHistory {
             return;
         }
         let error = error.unwrap_or("unknown");
+        let words = api_error_words(error);
         *wait = None;
         match error {
             "authentication_failed" | "oauth_org_not_allowed" | "billing_error" => {
                 let text = format!(
-                    "An API error ended the turn ({error}). Check your login and billing; hopty does not \
+                    "An API error ended the turn ({words}). Check your login and billing; hopty does not \
                      retry."
                 );
                 step.tell(DecisionKind::TurnFailed, text);
@@ -334,7 +336,7 @@ impl LimitHistory {
                 }
             }
             _ => {
-                let text = format!("An API error ended the turn ({error}).");
+                let text = format!("An API error ended the turn ({words}).");
                 step.decide(DecisionKind::TurnFailed, text);
             }
         }
@@ -364,21 +366,21 @@ impl LimitHistory {
     fn say_failed(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>, recovery: &Recovery) {
         let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = wait else { return };
         *said = true;
-        let because = [*seq];
+        let (because, words) = ([*seq], api_error_words(error));
         let text = match due {
             Some(due) => {
                 let (seconds, tries) = (due.since(step.now).div_ceil(1000), self.tries);
                 format!(
-                    "An API error ended the turn ({error}). hopty retries in {seconds} s unless you type \
+                    "An API error ended the turn ({words}). hopty retries in {seconds} s unless you type \
                      (attempt {tries} of {}).",
                     recovery.retries
                 )
             }
             None if self.tries >= recovery.retries && recovery.retries > 0 => format!(
-                "An API error ended the turn ({error}) after {} retries; hopty gave up.",
+                "An API error ended the turn ({words}) after {} retries; hopty gave up.",
                 recovery.retries
             ),
-            None => format!("An API error ended the turn ({error}). hopty leaves the retry to you."),
+            None => format!("An API error ended the turn ({words}). hopty leaves the retry to you."),
         };
         if due.is_none() {
             *wait = None;

@@ -27,7 +27,8 @@ impl People {
 
     pub(super) fn leaves(&mut self, step: &mut EventStep<'_>, client: u32, why: &str) {
         self.terminals.retain(|(number, _)| *number != client);
-        step.decide(DecisionKind::ClientDetached, format!("Client {client} detached ({why}).")).because(&[]);
+        let why = if why == "detached" { String::new() } else { format!(" ({why})") };
+        step.decide(DecisionKind::ClientDetached, format!("Client {client} detached{why}.")).because(&[]);
     }
 
     pub(super) fn presses(&mut self, client: u32, now: Stamp) {

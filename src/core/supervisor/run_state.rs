@@ -64,6 +64,8 @@ pub(super) struct CurrentTurn {
     pub(super) since: Stamp,
     /// Sub-agents and background shells at work.
     pub(super) background: u32,
+    /// The API error that ended it, by Claude's name.
+    pub(super) error: Option<String>,
 }
 
 /// What hooks have reported, and the call that waits.
@@ -130,6 +132,7 @@ pub(super) struct DeliveryState {
 impl RunState {
     pub(super) fn set_turn(&mut self, now: Stamp, turn: Turn) {
         (self.turn.state, self.turn.since) = (turn, now);
+        self.turn.error = None;
         self.hooks.asking = None;
     }
 

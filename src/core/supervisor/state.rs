@@ -240,6 +240,12 @@ impl Supervisor {
         (self.entered.at, self.entered.seq)
     }
 
+    /// The API error at which the last turn ended, by Claude's name, until the next turn begins.
+    #[must_use]
+    pub fn turn_error(&self) -> Option<&str> {
+        self.run.pid.and(self.run.turn.error.as_deref())
+    }
+
     /// The state of the session, and its source.
     ///
     /// If two sources differ, the newer one counts, because each misses something: an interrupt calls no

@@ -16,6 +16,7 @@ pub use cipher::{BackupCipher, BackupKey, is_encrypted};
 pub use create::{BackupReport, create};
 pub use restore::{Put, RestorePlan, RestoreReport, plan, restore, verify};
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -66,6 +67,9 @@ impl BackupFailure {
             BackupFailure::Package(PackageFailure::Refused(why)) => why.hint(),
             BackupFailure::Package(PackageFailure::Changed(_)) => "run it again; nothing was kept",
             BackupFailure::Package(PackageFailure::CutShort) => "it is damaged: make or copy it again",
+            BackupFailure::Fs(FsError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                "check the path: its directory must exist"
+            }
             BackupFailure::Package(_) | BackupFailure::Fs(_) => "check permissions and free disk space",
             BackupFailure::Exists(_) => "name another file; hopty never replaces a backup",
             BackupFailure::Foreign(_) => "hopty does not write such a backup: do not trust it",

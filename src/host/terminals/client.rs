@@ -1,5 +1,6 @@
 //! One client: its terminal, how bytes reach it, and what has yet to be written there.
 
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 
 use super::capabilities::{Capabilities, Rendering};
@@ -70,11 +71,20 @@ pub(in crate::host) struct Client {
     out: OutBuf,
     flow: TerminalFlow,
     pub(super) undo_notice: UndoNotice,
+    /// The number of the notice with which the page after the one that its terminal shows begins.
+    pub(super) next_notice: Option<u64>,
+    /// The numbers of the notices that it was told are read.
+    pub(super) read_notices: BTreeSet<u64>,
     /// The child asked its terminal something: until when to wait for the answer.
     asked: Option<Stamp>,
 }
 
 impl Client {
+    /// With which notice the next page of them begins, once: another page follows only on the page before it.
+    pub fn take_next_notice(&mut self) -> Option<u64> {
+        self.next_notice.take()
+    }
+
     /// A client that has just attached; its terminal is yet to come.
     pub(super) fn new(
         number: u32,
@@ -107,6 +117,8 @@ impl Client {
             out: OutBuf::default(),
             flow: TerminalFlow::new(now),
             undo_notice: UndoNotice::default(),
+            next_notice: None,
+            read_notices: BTreeSet::new(),
             asked: None,
         }
     }

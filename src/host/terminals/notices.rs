@@ -30,28 +30,43 @@ const TEXT: usize = 1000;
 /// A notice for the page.
 #[derive(Debug)]
 struct KeptNotice {
+    /// Counts the session's notices.
+    number: u64,
     at: Stamp,
     about: DecisionKind,
     text: String,
     /// Whether clients get it too, and print it when their terminal is free.
     is_for_clients: bool,
+    /// Whether a page has shown it.
+    is_read: bool,
+}
+
+/// What one terminal shows of the notices.
+#[derive(Debug)]
+struct NoticePage {
+    text: String,
+    /// The numbers of those on it that clients got.
+    of_clients: Vec<u64>,
+    /// The number of the notice with which the next page begins.
+    next: Option<u64>,
 }
 
 /// The last notices, oldest first.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Notices {
     last: VecDeque<KeptNotice>,
-    /// How many the page has not shown.
-    unread: usize,
+    /// How many there were.
+    count: u64,
     /// Notices that came while no client was attached.
     missed: VecDeque<(Stamp, DecisionKind, String)>,
 }
 
 impl Notices {
     fn keep(&mut self, now: Stamp, about: DecisionKind, text: &str, is_for_clients: bool) {
+        self.count += 1;
         let text = cut_chars(&safe_line(text), TEXT);
-        self.last.push_back(KeptNotice { at: now, about, text, is_for_clients });
-        self.unread = (self.unread + 1).min(KEPT);
+        let number = self.count;
+        self.last.push_back(KeptNotice { number, at: now, about, text, is_for_clients, is_read: false });
         if self.last.len() > KEPT {
             self.last.pop_front();
         }
@@ -75,29 +90,41 @@ impl Notices {
         any
     }
 
-    /// As many as fit a terminal of this size, newest first, and how many of those clients have got.
-    fn page(&self, now: Stamp, size: Size) -> (String, usize) {
+    /// As many as fit a terminal of this size, newest first, from the notice `from` on; without one, or where it is
+    /// gone, from the newest. Those that came at the same moment stay in their order, as lines of a file do.
+    fn page(&mut self, now: Stamp, size: Size, from: Option<u64>) -> NoticePage {
         let (cols, rows) = size.drawn();
         let mut left = usize::from(rows).saturating_sub(4);
         let cols = usize::from(cols);
         let mut text = "\x1b[1mhopty\x1b[m notices, newest first\n\n".to_owned();
-        let mut of_clients = 0;
-        if self.last.is_empty() {
+        let mut shown: Vec<&mut KeptNotice> = self.last.iter_mut().collect();
+        shown.sort_by_key(|notice| (std::cmp::Reverse(notice.at), notice.number));
+        if shown.is_empty() {
             text.push_str("No notices.\n");
         }
-        for notice in self.last.iter().rev() {
+        let begin = from.and_then(|from| shown.iter().position(|notice| notice.number == from)).unwrap_or(0);
+        let mut end = begin;
+        for notice in &mut shown[begin..] {
             let line = wrap_words(&format!("{}: {}", ago(now.since(notice.at)), notice.text), INDENT, cols);
             let takes: usize = line.lines().map(|line| line.width().div_ceil(cols)).sum();
-            if takes > left {
+            if takes > left && end > begin {
                 break;
             }
-            left -= takes;
-            of_clients += usize::from(notice.is_for_clients);
-            text.push_str(&line);
+            // One that is higher than the terminal loses its end, so that every page shows something.
+            let lines: Vec<&str> = line.lines().take(left.max(1)).collect();
+            text.push_str(&lines.join("\n"));
             text.push('\n');
+            left = left.saturating_sub(takes);
+            (notice.is_read, end) = (true, end + 1);
         }
-        text.push_str("\nPress any key to return.");
-        (text, of_clients)
+        let of_clients = shown[begin..end].iter().filter(|notice| notice.is_for_clients);
+        let of_clients = of_clients.map(|notice| notice.number).collect();
+        let next = shown.get(end).map(|notice| notice.number);
+        text.push_str(&match shown.len() - end {
+            0 => "\nPress any key to return.".to_owned(),
+            more => format!("\nn: {more} more, any other key: return"),
+        });
+        NoticePage { text, of_clients, next }
     }
 }
 
@@ -155,14 +182,18 @@ impl Terminals {
 
     /// How many notices the page has not shown.
     pub fn unread_notices(&self) -> usize {
-        self.notices.unread
+        self.notices.last.iter().filter(|notice| !notice.is_read).count()
     }
 
-    /// Shows a client the last notices, and tells it that they need not be printed again.
-    pub fn show_notices(&mut self, id: u64, size: Size, scene: &mut Scene<'_>) {
-        self.notices.unread = 0;
-        let (text, read) = self.notices.page(scene.now(), size);
-        self.show_page(id, &text, scene);
+    /// Shows a client the last notices, from the notice with the number `from` on or from the newest, and tells it
+    /// that they need not be printed again.
+    pub fn show_notices(&mut self, id: u64, size: Size, from: Option<u64>, scene: &mut Scene<'_>) {
+        let page = self.notices.page(scene.now(), size, from);
+        self.show_page(id, &page.text, scene);
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        client.next_notice = page.next;
+        // One that is shown once more has been told to it.
+        let read = page.of_clients.into_iter().filter(|number| client.read_notices.insert(*number)).count();
         scene.links.frame(id, tag::NOTICE, json!({"read": read}).to_string().as_bytes());
     }
 }
@@ -170,6 +201,10 @@ impl Terminals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn rows_of(page: &str) -> usize {
+        page.split('\n').map(|line| line.width().div_ceil(40).max(1)).sum()
+    }
 
     #[test]
     fn what_is_over_stays_on_the_page_alone() {
@@ -179,9 +214,9 @@ mod tests {
         assert!(notices.settle(&[DecisionKind::RestartWaits]));
         assert!(!notices.settle(&[DecisionKind::RestartWaits]), "once");
         assert_eq!(notices.missed.iter().map(|(.., text)| text.as_str()).collect::<Vec<_>>(), ["no journal"]);
-        let (page, of_clients) = notices.page(Stamp(0), Size::cells(80, 24));
-        assert!(page.contains("with your next prompt") && page.contains("no journal"), "{page}");
-        assert_eq!(of_clients, 1);
+        let page = notices.page(Stamp(0), Size::cells(80, 24), None);
+        assert!(page.text.contains("with your next prompt") && page.text.contains("no journal"));
+        assert_eq!(page.of_clients.len(), 1);
     }
 
     #[test]
@@ -195,12 +230,51 @@ mod tests {
                 n % 2 == 0,
             );
         }
-        let (page, read) = notices.page(Stamp(180_000), Size::cells(40, 12));
-        assert_eq!(read, 1, "of the two that are shown");
-        let rows: usize = page.split('\n').map(|line| line.width().div_ceil(40).max(1)).sum();
+        let NoticePage { text: page, of_clients, next } =
+            notices.page(Stamp(180_000), Size::cells(40, 12), None);
+        assert_eq!((of_clients, next), (vec![29], Some(28)), "of the two that are shown");
         assert!(page.lines().all(|line| line.width() <= 40), "broken between words: {page}");
-        assert!(rows <= 12, "{rows} rows: {page}");
+        assert!(rows_of(&page) <= 12, "{page}");
         assert!(page.contains("2 min ago: 29") && !page.contains("\x1b[2J"), "{page}");
-        assert!(Notices::default().page(Stamp(0), Size::cells(0, 0)).0.contains("No notices"));
+        assert!(Notices::default().page(Stamp(0), Size::cells(0, 0), None).text.contains("No notices"));
+    }
+
+    #[test]
+    fn what_does_not_fit_follows_on_the_next_page() {
+        let mut notices = Notices::default();
+        for n in 1..=8 {
+            notices.keep(Stamp(7), DecisionKind::Degraded, &format!("line {n}"), n == 8);
+        }
+        notices.keep(Stamp(8), DecisionKind::Degraded, "the newest", true);
+        let size = Size::cells(40, 9);
+        let first = notices.page(Stamp(9), size, None);
+        let body = |page: &NoticePage| {
+            page.text
+                .lines()
+                .filter_map(|line| line.strip_prefix("just now: ").map(str::to_owned))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(body(&first), ["the newest", "line 1", "line 2", "line 3", "line 4"], "as in a file");
+        assert!(first.text.ends_with("\nn: 4 more, any other key: return"), "{}", first.text);
+        assert_eq!((first.of_clients, first.next), (vec![9], Some(5)));
+        assert_eq!(notices.last.iter().filter(|notice| !notice.is_read).count(), 4);
+        // One that comes meanwhile moves nothing.
+        notices.keep(Stamp(9), DecisionKind::Degraded, "just come", false);
+        let second = notices.page(Stamp(9), size, first.next);
+        assert_eq!(body(&second), ["line 5", "line 6", "line 7", "line 8"]);
+        assert!(second.text.ends_with("\nPress any key to return."));
+        assert_eq!((second.of_clients, second.next), (vec![8], None));
+        assert!(rows_of(&first.text) <= 9 && rows_of(&second.text) <= 9);
+        assert_eq!(body(&notices.page(Stamp(9), size, Some(99)))[0], "just come", "one that is gone");
+    }
+
+    #[test]
+    fn a_notice_that_is_higher_than_the_terminal_is_begun() {
+        let mut notices = Notices::default();
+        notices.keep(Stamp(1), DecisionKind::Degraded, "older", true);
+        notices.keep(Stamp(2), DecisionKind::Degraded, &"long ".repeat(100), true);
+        let page = notices.page(Stamp(3), Size::cells(40, 8), None);
+        assert!(page.text.contains("just now: long") && rows_of(&page.text) <= 8, "{}", page.text);
+        assert_eq!((page.of_clients, page.next), (vec![2], Some(1)));
     }
 }

@@ -212,6 +212,7 @@ impl Host {
             state_from: standing.from.into(),
             waiting_subject: self.observer.subject_of(dialog).or_else(|| self.child.dialog_subject(dialog)),
             waiting_for: standing.waiting_for,
+            turn_error: supervisor.turn_error().map(str::to_owned),
             draft: None,
             phase: supervisor.phase().word().to_owned(),
             run: supervisor.run(),

@@ -230,9 +230,10 @@ impl Host {
     fn leave_page(&mut self, id: u64, pieces: &[InputPiece]) {
         let Some(client) = self.terminals.client_mut(id) else { return };
         let PageKey::Closes(key) = client.input.page_key(pieces) else { return };
+        let next = client.take_next_notice();
         self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
         if let Some(key) = key {
-            self.obey(id, &key);
+            self.obey(id, &key, next);
         }
     }
 
@@ -240,7 +241,7 @@ impl Host {
     fn take_part(&mut self, id: u64, part: InputPart) {
         let now = self.clock.now();
         match part {
-            InputPart::Command(key) => self.obey(id, &key),
+            InputPart::Command(key) => self.obey(id, &key, None),
             InputPart::Keys(class, bytes) => {
                 let client = self.terminals.client_mut(id).filter(|client| !client.is_read_only());
                 let Some(client) = client.filter(|_| !bytes.is_empty()) else { return };
@@ -252,8 +253,9 @@ impl Host {
         }
     }
 
-    /// A key after the prefix key. An unknown one does nothing: it was not meant for the child.
-    fn obey(&mut self, id: u64, key: &[u8]) {
+    /// A key after the prefix key. An unknown one does nothing: it was not meant for the child. `next`: the
+    /// notice with which the next page of them begins.
+    fn obey(&mut self, id: u64, key: &[u8], next: Option<u64>) {
         let Some(client) = self.terminals.client(id) else { return };
         let (size, read_only) = (client.size(), client.is_read_only());
         let cols = usize::from(size.drawn().0);
@@ -269,7 +271,7 @@ impl Host {
             }
             Some(Order::Help) => self.session.help_page(cols, read_only),
             Some(Order::Notices) => {
-                self.on_terminals(|terminals, scene| terminals.show_notices(id, size, scene));
+                self.on_terminals(|terminals, scene| terminals.show_notices(id, size, next, scene));
                 return self.segment_may_differ();
             }
             Some(Order::Before | Order::Snooze) if !self.session.is_claude() => {

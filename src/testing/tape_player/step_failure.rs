@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::core::io_words::io_words;
 use crate::testing::outcome::{FailureKind, ScreenComparison, TestTimes};
 use crate::testing::terminal::TestStartError;
 use crate::testing::wait::{WaitEnd, WaitFailure};
@@ -64,7 +65,7 @@ impl StepFailure {
 
     /// A file or directory that could not be used.
     pub fn io(what: &str, error: &io::Error) -> Box<Self> {
-        StepFailure::command(format!("{what}: {error}"))
+        StepFailure::command(format!("{what}: {}", io_words(error)))
     }
 
     #[must_use]

@@ -286,8 +286,16 @@ fn who_is_there_is_left_alone() {
     s.key(KeyClass::Typed);
     s.after(50_000);
     fails(&mut s, "server_error");
-    assert!(s.sentences().contains("leaves the retry to you"));
+    assert!(
+        s.sentences().contains("(the server failed or could not be reached). hopty leaves the retry to you")
+    );
+    s.status(AgentStatus::Idle);
+    s.screen(PromptBox::Empty);
+    assert_eq!(standing(&s).0, SessionState::Idle);
+    assert_eq!(s.sup.turn_error(), Some("server_error"), "a person sees why nothing goes on");
     assert_eq!(s.pass(HOUR), "");
+    s.prompt(PromptOf::Person);
+    assert_eq!(s.sup.turn_error(), None, "the next turn has begun");
     let mut always = claude();
     always.config.recovery.after_error = AfterError::Always;
     let mut s = Session::busy(always);
