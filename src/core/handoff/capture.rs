@@ -8,7 +8,7 @@ use super::checkpoint::Phases;
 use super::entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
-use super::requests::{current, names_work};
+use super::requests::{begins_request, current, names_work};
 use super::text::{cut_chars, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::files_read::FileRead;
@@ -268,7 +268,7 @@ fn last_answer(facts: &TranscriptFacts) -> &AnswerText {
 fn plan_in_hand(plan: &ApprovedPlan, facts: &TranscriptFacts) -> PlanInHand {
     let since = facts.prompts().count().saturating_sub(plan.after);
     let mut since = facts.prompts().iter().rev().take(usize::try_from(since).unwrap_or(usize::MAX));
-    PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current: !since.any(sets_work) }
+    PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current: !since.any(begins_request) }
 }
 
 fn done(facts: &TranscriptFacts, step: &ToolStep) -> FinishedStep {
@@ -385,7 +385,7 @@ impl Capture {
             }
         }
         // It is in hand until other work is set.
-        if self.plan.is_none() && !self.prompts.iter().any(sets_work) {
+        if self.plan.is_none() && !self.prompts.iter().any(begins_request) {
             self.plan =
                 before.plan.map(|plan| PlanInHand { text: plan.to_owned(), file: None, is_current: true });
         }

@@ -105,9 +105,13 @@ pub fn names_work(prompt: &TranscriptPrompt) -> bool {
 pub fn request_start<'a>(prompts: impl ExactSizeIterator<Item = &'a TranscriptPrompt>) -> usize {
     let last = prompts.len().saturating_sub(1);
     let mut prompts = prompts;
-    prompts
-        .position(|prompt| prompt.kind == PromptKind::Typed && !fits(&prompt.text, SHORT_COLUMNS))
-        .unwrap_or(last)
+    prompts.position(begins_request).unwrap_or(last)
+}
+
+/// Whether a prompt is too long for an answer or a correction.
+#[must_use]
+pub fn begins_request(prompt: &TranscriptPrompt) -> bool {
+    prompt.kind == PromptKind::Typed && !fits(&prompt.text, SHORT_COLUMNS)
 }
 
 /// Whether a text is one line of at most so many columns.
