@@ -25,7 +25,7 @@ use hopty::screen::Screen;
 use hopty::standin::api::Api;
 use hopty::standin::home;
 use hopty::standin::script::{Script, ScriptedReply};
-use hopty::testing::terminal::{ProgramUnderTest, PumpEnd, TapEvent, TestTerminal};
+use hopty::testing::test_terminal::{ProgramUnderTest, PumpEnd, TapEvent, TestTerminal};
 
 const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
 /// The demo's terminal and the dashboard's, in columns and rows.

@@ -15,13 +15,13 @@ use hopty::claude::plugin;
 use hopty::core::claude::environment;
 use hopty::core::config::{Config, KEYS, ProjectMay};
 use hopty::core::journal::JournalLine;
-use hopty::core::status::{
+use hopty::core::status_types::{
     ClientStatus, ContextStatus, ExitStatus, HandoverStatus, LimitsStatus, MachineStatus, SessionStatus,
     WorkStatus,
 };
 use hopty::core::supervisor::action::{Action, Decision};
 use hopty::core::supervisor::event::Event;
-use hopty::core::supervisor::question::AskAnswer;
+use hopty::core::supervisor::handover_question::AskAnswer;
 use hopty::core::tape;
 use hopty::core::terminal::{Modes, Size};
 use hopty::ipc::answers::{

@@ -133,9 +133,9 @@ fn verbs() -> BTreeSet<String> {
     let mut all: BTreeSet<String> =
         of("cli::args::Verb").into_iter().map(|verb| format!("hopty {verb}")).collect();
     for (verb, path) in [
-        ("handoff", "cli::handoff::args::HandoffVerb"),
+        ("handoff", "cli::handoff::handoff_args::HandoffVerb"),
         ("channel", "cli::channel::ChannelVerb"),
-        ("conversations", "cli::conversations::args::ConversationsVerb"),
+        ("conversations", "cli::conversations::conversations_args::ConversationsVerb"),
     ] {
         all.extend(of(path).into_iter().map(|sub| format!("hopty {verb} {sub}")));
     }

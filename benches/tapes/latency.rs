@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use hopty::testing::look::{Look, TextPattern};
-use hopty::testing::terminal::{ProgramUnderTest, TestTerminal};
+use hopty::testing::test_terminal::{ProgramUnderTest, TestTerminal};
 
 use crate::peers::{Peer, Tool, succeed, write};
 use crate::support::place::Place;

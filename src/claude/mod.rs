@@ -2,9 +2,9 @@
 //! its files.
 
 mod code_files;
-pub mod find;
+pub mod find_claude;
 pub mod plugin;
 pub mod sessions_file;
-pub mod settings;
+pub mod settings_files;
 pub mod slash_commands;
 pub mod start_code;

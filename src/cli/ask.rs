@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::conversation::{self, Meant};
 use super::error::{Failed, note, say, visible};
 use super::send::{self, SUBMIT, SendOptions};
-use super::session::ANSWER;
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::LastAnswer;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
-use crate::fs::{session, transcript};
+use crate::fs::{session, whole_transcript};
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Failure, Request, Wait, WaitFor};
 use crate::sys::clock::local;
@@ -159,7 +159,7 @@ fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAn
 
 fn read(path: &Path) -> Result<LastAnswer, Failed> {
     let mut answer = LastAnswer::default();
-    transcript::lines(path, |line| answer.feed(line)).map_err(|e| {
+    whole_transcript::lines(path, |line| answer.feed(line)).map_err(|e| {
         Failed::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
     })?;
     Ok(answer)

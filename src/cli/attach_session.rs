@@ -3,16 +3,17 @@
 use std::io::{IsTerminal, Write};
 
 use super::control::{CONNECT, Rule, dial, live, nearest, paths, readable, unanswered};
+use super::detach_and_stop::live_names;
 use super::error::{Failed, note, visible};
+use super::join_session::join;
 use super::list;
-use super::session::{join, live_names};
+use super::read_config;
 use super::session_picker::{self, PickerEnd};
-use super::settings;
 use super::table;
 use crate::client::ClientOptions;
 use crate::client::start::Greeting;
 use crate::core::ids::SessionName;
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::tty::raw;
 
@@ -112,14 +113,14 @@ fn which(sessions: &[SessionStatus]) -> Result<Failed, Failed> {
 
 /// The variables of this terminal that the session's next run takes over.
 fn lent(paths: &Paths) -> std::collections::BTreeMap<String, String> {
-    let names = settings::load(paths, &[]).0.program.update_env;
+    let names = read_config::load(paths, &[]).0.program.update_env;
     names.into_iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::status::ClientStatus;
+    use crate::core::status_types::ClientStatus;
     use crate::core::supervisor::state::SessionState;
 
     fn session(name: &str, clients: usize, state: SessionState) -> SessionStatus {

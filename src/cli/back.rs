@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::control::{HostControl, Rule, last_here, live, paths};
 use super::error::{Failed, say, say_wrapped};
-use super::session::ended;
+use super::status::ended;
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;

@@ -17,8 +17,8 @@ use super::error::{Failed, say, visible};
 use super::list::PATIENCE;
 use super::prose::fit;
 use super::table::TableStyle;
-use super::{notice, run, settings};
-use crate::claude::find;
+use super::{notice, read_config, run};
+use crate::claude::find_claude;
 use crate::core::claude::environment::REMOVED;
 use crate::core::claude::version_features::offers;
 use crate::core::config::Config;
@@ -90,7 +90,7 @@ fn bad(about: &'static str, found: impl Into<String>, fix: impl Into<String>) ->
 
 pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
     let paths = run::any_paths();
-    let resolved = settings::resolved(Some(&paths), &[]);
+    let resolved = read_config::resolved(Some(&paths), &[]);
     let mut found = claude(&paths, &resolved.config);
     for (n, problem) in (1..).zip(&resolved.problems) {
         let finding = bad(
@@ -142,7 +142,7 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
         Ok(program) => program,
         Err(failed) => return vec![bad("claude", failed.cause(), failed.help())],
     };
-    let version = find::version(&program, VERSION);
+    let version = find_claude::version(&program, VERSION);
     let which = match &version {
         Ok(version) => good("claude", format!("{version}, {}", program.display())),
         Err(error) => {
@@ -221,7 +221,7 @@ fn handoffs(paths: &Paths) -> Finding {
 /// How long Claude keeps transcripts, and how many it is about to delete: it looks at each start, and a
 /// conversation without its transcript cannot be resumed.
 fn transcripts(paths: &Paths) -> Finding {
-    let period = settings::cleanup_period_here(paths);
+    let period = read_config::cleanup_period_here(paths);
     let days = period.days;
     let (all, going) = ages(&paths.claude.join("projects")).fold((0, 0), |(all, going), age| {
         (all + 1, going + u64::from(age.saturating_add(SOON_DAYS) >= days))
@@ -382,7 +382,7 @@ fn tmux() -> Vec<Finding> {
 
 fn git() -> Finding {
     let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    match crate::git::state::version(&project, Duration::from_secs(5)) {
+    match crate::git::work_tree_state::version(&project, Duration::from_secs(5)) {
         Ok(version) => good("git", version),
         Err(error) => note(
             "git",

@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::control::paths;
 use super::error::{Failed, note, say, say_wrapped, stdout, visible};
-use super::settings;
+use super::read_config;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
 use crate::core::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
@@ -68,7 +68,7 @@ pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
 }
 
 fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
-    let resolved = settings::resolved(Some(paths), &[]);
+    let resolved = read_config::resolved(Some(paths), &[]);
     tell_ignored(&resolved);
     let values = table(&resolved.config)?;
     if as_json {
@@ -88,7 +88,7 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
             say(format_args!("{}", remarked(&line, &from(key, &resolved), cols)))?;
         }
     }
-    settings::all_right(&resolved.problems).map(|()| 0)
+    read_config::all_right(&resolved.problems).map(|()| 0)
 }
 
 /// `line` with `remark` behind it. Where that is wider than the terminal, `remark` has a line of its own above,
@@ -104,7 +104,7 @@ fn remarked(line: &str, remark: &str, cols: Option<usize>) -> String {
 }
 
 fn check(paths: &Paths) -> Result<u8, Failed> {
-    let resolved = settings::resolved(Some(paths), &[]);
+    let resolved = read_config::resolved(Some(paths), &[]);
     tell_ignored(&resolved);
     if resolved.problems.is_empty() {
         say_wrapped(format_args!("the configuration is valid: {}", how_many_set(&resolved)))?;
@@ -113,11 +113,11 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     for problem in &resolved.problems {
         say_wrapped(format_args!("{}", visible(&problem.to_string())))?;
     }
-    Err(Failed::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(settings::HINT))
+    Err(Failed::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(read_config::HINT))
 }
 
 fn tell_ignored(resolved: &Resolved) {
-    for line in settings::ignored(resolved) {
+    for line in read_config::ignored(resolved) {
         note(format_args!("hopty: {line}"));
     }
 }

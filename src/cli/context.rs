@@ -7,21 +7,21 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
 use super::conversation::{FoundTranscript, Meant, meant};
 use super::error::{Failed, say, say_wrapped, visible};
 use super::prose::fit;
-use super::session::ANSWER;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Levels;
-use crate::core::context::{Level, WindowFrom};
+use crate::core::context_level::{Level, WindowFrom};
 use crate::core::context_usage::{ContextUsage, TokenCount, UsageSources};
 use crate::core::ids::SessionName;
-use crate::core::status::{ContextStatus, SessionStatus};
+use crate::core::status_types::{ContextStatus, SessionStatus};
 use crate::core::supervisor::Agent;
 use crate::core::time::{WallTime, age};
 use crate::fs::paths::Paths;
-use crate::fs::{session, transcript};
+use crate::fs::{session, whole_transcript};
 use crate::ipc::answers::ContextAnswer;
 use crate::ipc::message::{Code, Request};
 use crate::sys::clock::Clock;
@@ -203,7 +203,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
 fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, Failed> {
     let mut facts = TranscriptFacts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
-    let extent = transcript::lines(&found.path, |line| facts.feed(line))
+    let extent = whole_transcript::lines(&found.path, |line| facts.feed(line))
         .map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
     if extent.bytes > 0 && facts.counts().0 == 0 {
         let file = visible(&found.path.to_string_lossy());
@@ -215,7 +215,7 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
     }
     let now = Clock::wall();
     let age = |at: &str| u64::try_from(now.0.saturating_sub(WallTime::parse(at)?.0)).ok();
-    let config = super::settings::valid(paths, &[])?;
+    let config = super::read_config::valid(paths, &[])?;
     let sources = UsageSources {
         statusline: None,
         statusline_window: known_window(paths, &found.path),
@@ -245,5 +245,5 @@ fn known_window(paths: &Paths, transcript: &Path) -> Option<u64> {
 }
 
 fn levels(paths: &Paths) -> Levels {
-    super::settings::load(paths, &[]).0.context.levels()
+    super::read_config::load(paths, &[]).0.context.levels()
 }

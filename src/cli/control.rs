@@ -11,7 +11,7 @@ use strsim::osa_distance;
 
 use super::error::{Failed, visible};
 use crate::core::ids::SessionName;
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
@@ -21,6 +21,8 @@ use crate::sys::process::Stat;
 
 /// How long a host gets to take a connection.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
+/// How long a host gets to answer a simple question.
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// How long it gets to make its socket again.
 const REBIND: Duration = Duration::from_millis(500);
 
@@ -58,7 +60,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
         return if session::is_alive(&paths.session(&name)) {
             Ok(name)
         } else if paths.session(&name).is_dir() {
-            let last = super::session::ended(paths, &name);
+            let last = super::status::ended(paths, &name);
             let on = last.as_ref().and_then(session::resumable);
             let on =
                 on.map(|id| format!("; `hopty --resume {id}` resumes its conversation")).unwrap_or_default();

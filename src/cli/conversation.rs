@@ -6,12 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use super::control::{Rule, any, live};
+use super::detach_and_stop;
 use super::error::Failed;
-use super::session;
+use super::status;
 use crate::claude::sessions_file;
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 
 /// A transcript, and how it was found.
@@ -76,7 +77,7 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
         }));
     }
     // Which of them it is, only the person knows.
-    if super::control::nearest(paths, &session::live_names(paths)?).len() > 1 {
+    if super::control::nearest(paths, &detach_and_stop::live_names(paths)?).len() > 1 {
         return Err(failed);
     }
     let dir = std::env::current_dir().and_then(|dir| dir.canonicalize());
@@ -87,7 +88,7 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
 }
 
 fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
-    let status = session::status_of(paths, &name)?;
+    let status = status::status_of(paths, &name)?;
     Ok(Meant::Session(name, Box::new(status)))
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::control::HostControl;
 use super::error::Failed;
 use super::list::PATIENCE;
-use super::session::unresponsive;
+use super::status::unresponsive;
 use crate::core::claude::args::facts;
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::ids::{ConversationId, SessionName};

@@ -132,6 +132,11 @@ pub(super) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", fit_message(&io_words(text)));
 }
 
+/// Nobody can be asked; this command does not ask.
+pub(super) fn no_terminal(command: &str) -> Failed {
+    Failed::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
+}
+
 /// Asks a person on standard error, and returns the answer without the blanks around it; `None` where the
 /// terminal has hung up.
 ///

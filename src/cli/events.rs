@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 use super::control::{any, paths};
 use super::error::{Failed, say, stdout, visible};
 use super::prose::fit;
-use super::session::status_of;
+use super::status::status_of;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
-use crate::core::status::ExitKind;
+use crate::core::status_types::ExitKind;
 use crate::core::supervisor::action::Decision;
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::WallTime;
 use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
-use crate::fs::{journal_file, session};
+use crate::fs::{rotating_journal, session};
 use crate::sys::clock::local;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::Process;
@@ -39,7 +39,7 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
-    let whole = journal_file::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
+    let whole = rotating_journal::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
     Ok(last_session(&whole).to_owned())
 }
 
@@ -69,7 +69,7 @@ fn followed(path: &Path) -> Result<File, SafeFileError> {
         path: path.to_owned(),
         source: std::io::ErrorKind::NotFound.into(),
     };
-    safe_file::open(path, journal_file::RULE)?.ok_or_else(missing)
+    safe_file::open(path, rotating_journal::RULE)?.ok_or_else(missing)
 }
 
 pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, Failed> {

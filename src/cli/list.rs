@@ -13,17 +13,17 @@ use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::rename::bad_label;
 use super::restore::{about, killed, restorable};
-use super::session;
+use super::status;
 use super::table::{self, TableStyle};
 use crate::core::column_fit::ColumnRank;
-use crate::core::context::Level;
+use crate::core::context_level::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
 use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
 use crate::core::nearest_word::{nearest_word, slips};
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::shell_word::shell_line;
-use crate::core::status::{ExitKind, Rfc3339, SessionStatus};
+use crate::core::status_types::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
@@ -166,11 +166,11 @@ pub(super) fn statuses(paths: &Paths, sessions: Vec<(SessionName, bool)>) -> Vec
             thread::spawn(move || {
                 if !alive {
                     crate::fs::session::remove_stale_socket(&paths, &name);
-                    return session::ended(&paths, &name);
+                    return status::ended(&paths, &name);
                 }
                 let answer = HostControl::connect(&paths, &name, Some(PATIENCE))
                     .and_then(|mut control| control.status());
-                answer.ok().or_else(|| session::unresponsive(&paths, &name))
+                answer.ok().or_else(|| status::unresponsive(&paths, &name))
             })
         })
         .collect();
@@ -517,13 +517,13 @@ fn lasts(session: &SessionStatus) -> String {
 /// The session object with the git branch of its directory, which no host looks at.
 fn with_branch(session: &SessionStatus) -> Value {
     let mut object = session.json();
-    object["branch"] = json!(crate::git::state::branch(Path::new(&session.dir)));
+    object["branch"] = json!(crate::git::work_tree_state::branch(Path::new(&session.dir)));
     object
 }
 
 /// The git branch of its directory, or the commit.
 fn branch(session: &SessionStatus) -> String {
-    let checkout = crate::git::state::checkout(Path::new(&session.dir));
+    let checkout = crate::git::work_tree_state::checkout(Path::new(&session.dir));
     checkout.map_or_else(|| "-".to_owned(), |branch| text(&branch))
 }
 
@@ -582,7 +582,7 @@ mod tests {
             state: state.into(),
             waiting_for: on.map(str::to_owned),
             dir: format!("/home/user/work/projects/{name}"),
-            work: crate::core::status::WorkStatus {
+            work: crate::core::status_types::WorkStatus {
                 prompt: prompt.map(str::to_owned),
                 tasks: 6,
                 tasks_done: 4,
@@ -652,7 +652,7 @@ mod tests {
         idle.context.tokens_from = crate::core::context_usage::TokensFrom::Transcript.into();
         let mut ended = session("old", SessionState::Ended, None, None);
         ended.ended_at = ago(60_000);
-        ended.exit = Some(crate::core::status::ExitStatus { code: Some(0), ..Default::default() });
+        ended.exit = Some(crate::core::status_types::ExitStatus { code: Some(0), ..Default::default() });
         let table =
             |cols| table::lines(&table_of(&[idle.clone(), ended.clone()], true, Some(cols)), |_, _| None);
         assert_eq!(table(40)[0], "NAME  STATE  EXIT  FOR    CONTEXT", "{:?}", table(40));

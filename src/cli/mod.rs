@@ -5,11 +5,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `args`, `usage`, `settings` | the words as clap reads them, what is said of others, and the configuration as it is found |
+//! | `args`, `usage`, `read_config` | the words as clap reads them, what is said of others, and the configuration as it is found |
 //! | `unknown_verb`, `version` | words that are no verbs, and the versions of both programs |
 //! | `run`, `kept_options`, `conversation_in_use` | starting, also from a handoff, with the options of the conversation before, and never a conversation twice |
-//! | `session`, `list` | attach, detach, restart, stop and status; `ls` |
-//! | `attach_session`, `session_picker` | which session `hopty attach` means, and the list from which a person picks one |
+//! | `detach_and_stop`, `restart`, `status`, `list` | detach and stop; restart; status; `ls` |
+//! | `attach_session`, `session_picker`, `join_session` | which session `hopty attach` means, the list from which a person picks one, and this terminal attached |
 //! | `control`, `conversation` | which session or conversation is meant, and talking to its host |
 //! | `restore`, `remove`, `systemd_unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
 //! | `send`, `ask`, `screen`, `record`, `record_tape`, `back`, `backup`, `rename`, `token_usage`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
@@ -37,11 +37,13 @@ mod conversation_in_use;
 mod conversations;
 mod dash;
 mod demo;
+mod detach_and_stop;
 mod error;
 mod events;
 mod examples;
 mod handoff;
 mod hook;
+mod join_session;
 mod kept_options;
 mod list;
 mod man;
@@ -49,21 +51,22 @@ mod notice;
 mod pager;
 mod play;
 mod prose;
+mod read_config;
 mod record;
 mod record_tape;
 mod remove;
 mod rename;
 mod replay;
+mod restart;
 mod restore;
 mod run;
 mod screen;
 mod screen_rows;
 mod send;
-mod session;
 mod session_picker;
-mod settings;
 mod settle_wait;
 mod slash;
+mod status;
 mod statusline;
 mod systemd_unit;
 mod table;
@@ -191,16 +194,16 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
             list::ls(&list::ListOptions { sessions, json, all, watch, format, label })
         }
         Verb::Attach(options) => attach_session::attach(options.name.as_deref(), options.read_only),
-        Verb::Detach { all: true, json, .. } => session::detach_all(json),
-        Verb::Stop { all: true, yes, kill, json, .. } => session::stop_all(yes, kill, json),
-        Verb::Detach { name, client, json, .. } => session::detach(name.as_deref(), client, json),
+        Verb::Detach { all: true, json, .. } => detach_and_stop::detach_all(json),
+        Verb::Stop { all: true, yes, kill, json, .. } => detach_and_stop::stop_all(yes, kill, json),
+        Verb::Detach { name, client, json, .. } => detach_and_stop::detach(name.as_deref(), client, json),
         Verb::Back { name, now, json } => back::back(name.as_deref(), now, json),
         Verb::Label { name, changes, json } => rename::label(&name, &changes, json),
         Verb::Rename { words, json } => rename::rename(&words, json),
         Verb::Restart { name, now, no_handoff, wait, json } => {
-            session::restart(name.as_deref(), now, no_handoff, wait, json)
+            restart::restart(name.as_deref(), now, no_handoff, wait, json)
         }
-        Verb::Stop { name, kill, .. } => session::stop(name.as_deref(), kill),
+        Verb::Stop { name, kill, .. } => detach_and_stop::stop(name.as_deref(), kill),
         Verb::Send { words, keys, stdin, submit, mark, json } => {
             send::send(&send::SendOptions { words, keys, stdin, submit, mark, as_json: json })
         }
@@ -211,7 +214,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Wait { words, timeout, since, settle, gone, json } => {
             wait::wait(&wait::WaitOptions { words: &words, timeout, since, settle, gone, as_json: json })
         }
-        Verb::Status { name, json } => session::status(name.as_deref(), json),
+        Verb::Status { name, json } => status::status(name.as_deref(), json),
         Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),
         Verb::Record(options) => record::record(options, host),
         Verb::Mark { words, json } => record::mark(&words, json),

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::{RecordOptions, RunOptions};
+use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, note, say, say_wrapped, visible};
 use super::run;
-use super::session::ANSWER;
 use crate::client::start::Forked;
 use crate::core::cast::CastReader;
 use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};

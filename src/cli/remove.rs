@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use super::control::{named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, note, say};
 use super::restore::died_with_machine;
-use super::session::ended;
+use super::status::ended;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;

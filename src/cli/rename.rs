@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::control::ANSWER;
 use super::control::{HostControl, Rule, any, live, named, paths};
 use super::error::{Failed, say, visible};
-use super::session::ANSWER;
-use super::session::status_of;
+use super::status::status_of;
 use crate::core::ids::{BadId, LABEL_HINT, Label, change_labels};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, SessionError, is_alive};

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, note, say, say_wrapped, visible};
-use super::session::ended;
+use super::status::ended;
 use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::status::{ExitKind, SessionStatus};
+use crate::core::status_types::{ExitKind, SessionStatus};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
@@ -226,7 +226,7 @@ fn running(paths: &Paths) -> Vec<ConversationId> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let of = |name: SessionName| {
         let answer = HostControl::connect(paths, &name, Some(ANSWER)).and_then(|mut host| host.status());
-        answer.ok().or_else(|| super::session::unresponsive(paths, &name))?.conversation
+        answer.ok().or_else(|| super::status::unresponsive(paths, &name))?.conversation
     };
     alive.filter_map(of).collect()
 }

@@ -14,16 +14,16 @@ use super::error::{Failed, YesNo, ask_person, ask_yes_no, note, say, visible};
 use super::kept_options::KeptOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
-use super::{attach_session, conversation_in_use, notice, session, settings, version};
-use crate::claude::find::{self, FileId, FindClaudeError, Search, find, next_depth};
-use crate::claude::settings as hooks;
+use super::{attach_session, conversation_in_use, join_session, notice, read_config, version};
+use crate::claude::find_claude::{self, FileId, FindClaudeError, Search, find, next_depth};
+use crate::claude::settings_files as hooks;
 use crate::client::start::{Forked, Greeting};
-use crate::client::{ClientOptions, Hold};
+use crate::client::{ClientOptions, RawTerminal};
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify, facts};
 use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
 use crate::core::ids::{SessionName, change_labels};
-use crate::core::inherited::{ErrorOutput, SignalState};
+use crate::core::inherited_state::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
@@ -114,9 +114,10 @@ impl Start {
         command.args(&self.args);
         let hint = match agent {
             Agent::Claude => {
-                if let (true, Ok(depth)) =
-                    (find::may_lead_back(program), next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()))
-                {
+                if let (true, Ok(depth)) = (
+                    find_claude::may_lead_back(program),
+                    next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()),
+                ) {
                     command.env("HOPTY_DEPTH", depth.to_string());
                 }
                 "check its permissions and its interpreter, or reinstall Claude"
@@ -142,8 +143,8 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let (detached, handoff, args) = take_options(args);
     let paths = any_paths();
     let host = is_session(detached, &args).then(Forked::new);
-    let resolved = settings::resolved(Some(&paths), &[]);
-    let ignored = settings::ignored(&resolved);
+    let resolved = read_config::resolved(Some(&paths), &[]);
+    let ignored = read_config::ignored(&resolved);
     let mut start = Start::new(paths, resolved.config, args);
     (start.launch.detached, start.launch.handoff) = (detached, handoff);
     // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude
@@ -238,7 +239,7 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
     // A conversation that is resumed keeps its own name, unless the person gives it another.
     let asked = (!launch.numbered && !own.picks_conversation).then(|| launch.name.to_string());
     launch.title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(kept.title);
-    launch.version = find::version_on_disk(&launch.program);
+    launch.version = find_claude::version_on_disk(&launch.program);
     let hooks_off = hooks_off(&start.paths, &launch.config, &words(&start.args).unwrap_or_default());
     launch.offers = offers(launch.version.as_deref(), hooks_off);
     if let Some(limited) = &start.launch.offers.limited {
@@ -404,9 +405,9 @@ pub(super) fn program(
         .iter()
         .map(|value| FlagValue { flag: "--max-restarts", key: "restart.max_restarts", value })
         .collect();
-    let resolved = settings::resolved(Some(&paths), &flags);
-    settings::all_right(&resolved.problems)?;
-    let ignored = settings::ignored(&resolved);
+    let resolved = read_config::resolved(Some(&paths), &flags);
+    read_config::all_right(&resolved.problems)?;
+    let ignored = read_config::ignored(&resolved);
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let mut start = Start::new(paths, resolved.config, words.collect());
@@ -508,7 +509,7 @@ fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
     launch.signals = inherited::signals();
     launch.errors = inherited::error_output();
     // Held from here on: what is typed until the program has its terminal must not be shown by both.
-    let held = if launch.detached { Ok(None) } else { Hold::take_with_ahead().map(Some) };
+    let held = if launch.detached { Ok(None) } else { RawTerminal::take_with_ahead().map(Some) };
     let mut hold = match held {
         Ok(None) => {
             let fixed = launch.config.terminal.detached_size;
@@ -557,7 +558,7 @@ fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
         return Ok(0);
     }
     archive.iter().for_each(ArchiveAtEnd::also_now);
-    session::join(&paths, &name, socket, Greeting::Done { host: pid }, ClientOptions::default(), hold)
+    join_session::join(&paths, &name, socket, Greeting::Done { host: pid }, ClientOptions::default(), hold)
 }
 
 #[cfg(test)]

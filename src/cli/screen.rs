@@ -5,9 +5,9 @@
 use std::io::{Read, Write};
 
 use super::args::PictureForm;
+use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, stdout};
-use super::session::ANSWER;
 use crate::core::ids::SessionName;
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;

@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
 
+use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, note, say, say_wrapped, visible};
 use super::screen_rows::{ScreenRows, keeps_no_marks};
-use super::session::ANSWER;
 use super::settle_wait::SettleWatch;
 use crate::core::ids::SessionName;
-use crate::core::input::names::{self, CursorKeys};
+use crate::core::input::key_names::{self, CursorKeys};
 use crate::core::screen_mark::ScreenMark;
-use crate::core::status::OpenWord;
+use crate::core::status_types::OpenWord;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::SendResult;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
@@ -190,7 +190,7 @@ fn what(wish: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
         for key in &wish.keys {
             // The host knows which form the program wants; whether it is a key is known here, and said before
             // anything is typed.
-            names::bytes(key, CursorKeys::Normal)
+            key_names::bytes(key, CursorKeys::Normal)
                 .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` lists the key names"))?;
         }
         return Ok(Send { keys: Some(wish.keys.clone()), ..Send::default() });

@@ -12,7 +12,7 @@ use super::table::{self, wants_colors};
 use crate::core::ellipsis::begin_of;
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::dashboard;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
@@ -262,10 +262,10 @@ mod tests {
             name: format!("s{}", n + 1),
             state: if n == 0 { SessionState::Blocked } else { SessionState::Idle }.into(),
             waiting_for: (n == 0).then(|| "permission".to_owned()),
-            state_since: Some(crate::core::status::Rfc3339(crate::core::time::WallTime(
+            state_since: Some(crate::core::status_types::Rfc3339(crate::core::time::WallTime(
                 crate::sys::clock::Clock::wall().0 - 3_600_000,
             ))),
-            work: crate::core::status::WorkStatus {
+            work: crate::core::status_types::WorkStatus {
                 prompt: (n != 1).then(|| "Make the rocket pass all six stages.".to_owned()),
                 ..Default::default()
             },

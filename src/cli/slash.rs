@@ -16,15 +16,15 @@ use crate::core::compat::MemoryLayout;
 use crate::core::config::Config;
 use crate::core::file_edit::{FileEdit, FileEdits};
 use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
-use crate::core::handoff::entry::HandoffKind;
-use crate::core::handoff::text::{cut_bytes, cut_words, safe, safe_line, without_imports};
+use crate::core::handoff::manifest_entry::HandoffKind;
+use crate::core::handoff::safe_text::{cut_bytes, cut_words, safe, safe_line, without_imports};
 use crate::core::ids::{Channel, SessionName};
 use crate::core::shell_word::shell_word;
 use crate::core::time::age;
 use crate::fs::edits::{self, Disk};
 use crate::fs::paths::Paths;
-use crate::fs::{registry, transcript};
-use crate::git::state::GitLimits;
+use crate::fs::{registry, whole_transcript};
+use crate::git::work_tree_state::GitLimits;
 use crate::sys::clock::Clock;
 
 /// The most that is printed, in bytes: Claude takes 30,000 characters of a command's output.
@@ -64,7 +64,7 @@ struct SlashPlace {
 impl SlashPlace {
     fn new() -> Result<Self, Failed> {
         let paths = paths()?;
-        let config = super::settings::valid(&paths, &[])?;
+        let config = super::read_config::valid(&paths, &[])?;
         let session = outer_session(&paths);
         let own = session.as_ref().and_then(|name| dir_of(&paths, name));
         let project = own.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
@@ -83,7 +83,8 @@ impl SlashPlace {
         })?;
         let mut of = self.read(&path)?;
         of.origin.conversation = conversation.unwrap_or(of.origin.conversation);
-        of.git = crate::git::state::of_work(&self.project, None, GitLimits::of(&self.config.handoff));
+        of.git =
+            crate::git::work_tree_state::of_work(&self.project, None, GitLimits::of(&self.config.handoff));
         Ok(of)
     }
 
@@ -91,7 +92,7 @@ impl SlashPlace {
     fn read(&self, path: &Path) -> Result<Capture, Failed> {
         let mut facts = TranscriptFacts::new();
         let mut at = LineContext { conversation: None, dir: None, now: None };
-        transcript::lines(path, |line| {
+        whole_transcript::lines(path, |line| {
             facts.feed(line);
             at.follow(line);
         })
@@ -235,13 +236,13 @@ impl SlashPlace {
 
     fn hand_over(&self) -> Result<String, Failed> {
         let name = live(&self.paths, None, Rule::Careful)?;
-        super::session::request_restart(&self.paths, &name)?;
+        super::restart::request_restart(&self.paths, &name)?;
         Ok(format!("hand-over of {name} requested: it comes when this turn ends\n"))
     }
 
     fn status(&self) -> Result<String, Failed> {
         let name = live(&self.paths, None, Rule::Careful)?;
-        let status = super::session::status_of(&self.paths, &name)?;
+        let status = super::status::status_of(&self.paths, &name)?;
         let mut text = format!(
             "session   {name}, run {}, {} restarts, {} terminals attached\ndirectory {}\n",
             status.run,

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::control::paths;
-use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped};
-use super::session::no_terminal;
+use super::error::{Failed, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
 use crate::fs::atomic;
 use crate::sys::safe_file::{self, FileRule};
 

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::error::{Failed, note, visible};
 use super::run::find_claude;
-use super::{settings, test_watch};
+use super::{read_config, test_watch};
 use crate::core::pattern_error::pattern_error;
 use crate::core::tape::TapeSpeed;
 use crate::fs::paths::Paths;
@@ -296,7 +296,7 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
     let claude = match std::env::var_os("HOPTY_TEST_CLAUDE") {
         Some(path) => Some(PathBuf::from(path)),
         None => paths.and_then(|paths| {
-            let (config, _) = settings::load(&paths, &[]);
+            let (config, _) = read_config::load(&paths, &[]);
             let home = std::env::var_os("HOME").map(PathBuf::from);
             find_claude(home.as_deref(), &config).ok()
         }),

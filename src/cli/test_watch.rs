@@ -15,7 +15,7 @@ use crate::testing::discovery::TapeFile;
 use crate::testing::outcome::{SnapshotChange, TapeOutcome, TapeVerdict};
 use crate::testing::runner::{LoadedTape, RunPlanOptions};
 use crate::testing::snapshot::PendingSnapshot;
-use crate::testing::watch::{TapeWatch, WatchEnd};
+use crate::testing::tape_watch::{TapeWatch, WatchEnd};
 use crate::tty::raw::{self, RawMode};
 
 /// How many tapes are named in a line.

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::args::Cli;
 use super::error::{Failed, note, say, say_wrapped, stdout};
-use super::{run, settings};
-use crate::claude::find;
+use super::{read_config, run};
+use crate::claude::find_claude;
 use crate::core::claude::args::{ExecThroughReason, LaunchMode, Stream, classify};
 
 /// hopty's own version.
@@ -41,10 +41,10 @@ impl VersionQuestion {
 /// `hopty version`.
 pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
     let paths = run::any_paths();
-    let config = settings::resolved(Some(&paths), &[]).config;
+    let config = read_config::resolved(Some(&paths), &[]).config;
     let claude = run::find_claude(Some(&paths.home), &config);
     let version =
-        claude.as_ref().ok().map(|program| find::version(program, LIMIT).map_err(|e| e.to_string()));
+        claude.as_ref().ok().map(|program| find_claude::version(program, LIMIT).map_err(|e| e.to_string()));
     if as_json {
         let number = version.and_then(Result::ok);
         let path = claude.ok().map(|path| path.display().to_string());

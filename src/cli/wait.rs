@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::control::ANSWER;
 use super::control::{HostControl, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say, visible};
 use super::screen_rows::ScreenRows;
-use super::session::{ANSWER, status_of};
 use super::settle_wait::SettleWatch;
+use super::status::status_of;
 use super::wait_conditions::{self, Condition, Wanted};
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;

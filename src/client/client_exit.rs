@@ -1,6 +1,6 @@
 //! How a client's time with a session ends.
 
-use super::notices::NoticeList;
+use super::deferred_notices::NoticeList;
 use crate::ipc::message::Failure;
 
 /// How a client's time with a session ended.

@@ -2,23 +2,23 @@
 //! the host's word. Whatever happens to the host, it leaves the terminal whole.
 
 mod client_exit;
-mod client_terminal;
-mod notices;
-mod output;
+mod deferred_notices;
 mod pause;
+mod raw_terminal;
+mod relay_output;
 pub mod start;
 mod typeahead;
 
 pub use client_exit::{AttachEnd, Stay};
-pub use client_terminal::Hold;
+pub use raw_terminal::RawTerminal;
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use notices::NoticeList;
-use output::TerminalOutput;
+use deferred_notices::NoticeList;
+use relay_output::TerminalOutput;
 
 use crate::ipc::farewell::Farewell;
 use crate::ipc::frame::{Frame, tag};
@@ -91,7 +91,7 @@ pub fn attach(
     socket: UnixStream,
     greeting: Greeting,
     options: ClientOptions,
-    hold: Option<Hold>,
+    hold: Option<RawTerminal>,
 ) -> io::Result<Stay> {
     // This connection is a person's keyboard.
     process::close_to_others();
@@ -100,9 +100,9 @@ pub fn attach(
         Greeting::Done { host } => host,
         Greeting::Due => stream.peer()?.0,
     };
-    let Hold { mut raw, signals } = match hold {
+    let RawTerminal { mut raw, signals } = match hold {
         Some(hold) => hold,
-        None => Hold::take()?,
+        None => RawTerminal::take()?,
     };
     raw.resume()?;
     let attach = Attach {

@@ -13,7 +13,7 @@ use nix::libc;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
-use super::Hold;
+use super::RawTerminal;
 use crate::host::start::{self, Launch, StartReport};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
@@ -76,7 +76,7 @@ impl Forked {
         self,
         launch: &Launch,
         args: &[OsString],
-        hold: Option<&mut Hold>,
+        hold: Option<&mut RawTerminal>,
     ) -> io::Result<(StartReport, UnixStream)> {
         // A host that ended at once says why in its answer, or by its silence.
         let _ = (&self.socket).write_all(&start::orders(launch, args)?);

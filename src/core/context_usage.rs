@@ -5,8 +5,8 @@
 //! transcript. Window: the configuration, else the status line, else the table of models, else 200,000.
 
 use super::config::Levels;
-use super::context::{Fill, Level, WindowFrom, window_of_model};
-use super::status::{ContextStatus, Rfc3339};
+use super::context_level::{Fill, Level, WindowFrom, window_of_model};
+use super::status_types::{ContextStatus, Rfc3339};
 use super::time::WallTime;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Why a session is as it is, in a sentence or two: what it stands at, the last decision where that is no old
 //! news, and during a hand-over where that stands.
 
-use super::context::Fill;
+use super::context_level::Fill;
 use super::handover_words::handover_words;
-use super::status::SessionStatus;
+use super::status_types::SessionStatus;
 use super::supervisor::action::{Decision, DecisionKind, RestartBy};
 use super::supervisor::handover_step::HandoverStep;
 use super::supervisor::next_handover::HandoverWhen;
@@ -244,7 +244,7 @@ mod tests {
     fn told(explanation: &Explanation, object: serde_json::Value) -> String {
         let mut status = SessionStatus::from_json(object).unwrap();
         status.name = "rocket".to_owned();
-        status.state_since = Some(crate::core::status::Rfc3339(WallTime(1_000)));
+        status.state_since = Some(crate::core::status_types::Rfc3339(WallTime(1_000)));
         explanation.of(&status, None, WallTime(15_000), WallTime::plain)
     }
 

@@ -1,6 +1,6 @@
 //! When the next hand-over comes, in one line for people.
 
-use super::status::HandoverStatus;
+use super::status_types::HandoverStatus;
 use super::supervisor::next_handover::HandoverWhen;
 use super::time::WallTime;
 

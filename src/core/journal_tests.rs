@@ -15,7 +15,7 @@ fn id() -> ConversationId {
 
 /// A short life: started, filled to 82 %, ended.
 fn events() -> Vec<Event> {
-    let end = crate::core::process::ProcessEnd::Exited(0);
+    let end = crate::core::process_change::ProcessEnd::Exited(0);
     vec![
         Event::Start { conversation: Some(id()), next: id(), handoff: None, fresh: true },
         Event::Started { run: 1, pid: 4242, next: Some(id()) },

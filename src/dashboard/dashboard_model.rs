@@ -2,10 +2,10 @@
 //! asks nobody.
 
 use super::preview::Preview;
-use super::row::{SessionRow, clean};
+use super::session_row::{SessionRow, clean};
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::PlainKey;
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 
 /// The longest line that can be written to a session from here, in characters.
 const LINE_MAX: usize = 4000;

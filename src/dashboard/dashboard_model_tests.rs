@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
-use super::row::SessionRow;
+use super::session_row::SessionRow;
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::PlainKey;
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::core::time::WallTime;
 
 pub fn name(text: &str) -> SessionName {

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
-use super::row::SessionRow;
+use super::session_row::SessionRow;
 use crate::core::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::ellipsis::{begin_of, end_of_path, session_name_cols};
 use crate::core::ids::SessionName;
@@ -299,7 +299,7 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
             if !screen.title().is_empty()
                 && (row.about.is_empty() || !screen.title().ends_with("Claude Code")) =>
         {
-            format!(" {}: {} ", row.name, super::row::clean(screen.title()))
+            format!(" {}: {} ", row.name, super::session_row::clean(screen.title()))
         }
         _ if !row.about.is_empty() => format!(" {}: {} ", row.name, row.about),
         _ => format!(" {}: {} ", row.name, row.command),
@@ -314,7 +314,9 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
     let [last, picture] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
     frame.render_widget(Line::styled(fit(&row.why, last.width), dim()), last);
     let lines = match &model.preview {
-        Preview::Missing(why) => vec![Line::styled(format!("no preview: {}", super::row::clean(why)), dim())],
+        Preview::Missing(why) => {
+            vec![Line::styled(format!("no preview: {}", super::session_row::clean(why)), dim())]
+        }
         Preview::Shown { of, degraded: true, .. } if *of == row.name => {
             vec![Line::styled("no preview: the session's screen model has failed", dim())]
         }

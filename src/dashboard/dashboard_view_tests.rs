@@ -9,7 +9,7 @@ use super::dashboard_model::DashState;
 use super::dashboard_model_tests::{model, name, row};
 use super::dashboard_view;
 use super::preview::Preview;
-use super::row::is_harmless;
+use super::session_row::is_harmless;
 use crate::core::input::plain_keys::PlainKey;
 
 fn rows(model: &DashState, cols: u16, height: u16) -> Vec<String> {

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 
 use super::preview::Preview;
-use super::row::SessionRow;
 use super::run_verb;
+use super::session_row::SessionRow;
 use crate::core::ids::SessionName;
 use crate::core::io_words::io_words;
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
@@ -198,7 +198,7 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
 
 /// A session as it is shown, with the branch of its directory.
 fn row_of(name: &SessionName, status: &SessionStatus, home: &str) -> DashReply {
-    let branch = crate::git::state::checkout(Path::new(&status.dir));
+    let branch = crate::git::work_tree_state::checkout(Path::new(&status.dir));
     let row = SessionRow::of(name, status, home, ahead, elapsed);
     DashReply::Status(Box::new(row.on_branch(branch.as_deref())))
 }

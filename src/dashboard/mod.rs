@@ -5,12 +5,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`row`] [`preview`] [`dashboard_model`] [`dashboard_view`] | pure: an answer to a row, a dump to lines, a key to an action, all of it to cells |
+//! | [`session_row`] [`preview`] [`dashboard_model`] [`dashboard_view`] | pure: an answer to a row, a dump to lines, a key to an action, all of it to cells |
 //! | [`host_queries`] [`run_verb`] | questions to hosts in threads; hopty's own verbs as programs |
 //! | [`paint`] | cells to bytes |
 //!
 //! Everything that comes from sessions (names, titles, pictures, reasons) is cleaned where it comes in
-//! ([`row::clean`]) and looked at once more where it goes out ([`paint`]).
+//! ([`session_row::clean`]) and looked at once more where it goes out ([`paint`]).
 
 pub mod dashboard_model;
 #[cfg(test)]
@@ -21,8 +21,8 @@ mod dashboard_view_tests;
 pub mod host_queries;
 pub mod paint;
 pub mod preview;
-pub mod row;
 pub mod run_verb;
+pub mod session_row;
 
 use std::collections::BTreeMap;
 use std::io::{self, Stdin, Stdout};

@@ -12,7 +12,7 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 
-use super::row::is_harmless;
+use super::session_row::is_harmless;
 
 /// Whether colours are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::row::clean;
+use super::session_row::clean;
 use crate::core::claude::screen_reading::ScreenRuleSet;
 use crate::core::ids::SessionName;
 use crate::screen::{self, Attr, Screen, Underline};

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::row::clean;
+use super::session_row::clean;
 use crate::core::ids::SessionName;
 use crate::core::io_words::io_words;
 use crate::sys::poll::{Interest, PollSet};

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Files, model};
+use super::{Files, scripted_model};
 use crate::core::shell_word::shell_bytes;
 use crate::fs::paths::Paths;
 use crate::standin::{AGENT_ARG, home};
@@ -91,7 +91,7 @@ impl DemoDirs {
 
     /// The project's file that the agent works on.
     pub(super) fn file(&self) -> PathBuf {
-        self.project.join(model::FILE)
+        self.project.join(scripted_model::FILE)
     }
 
     /// Without git the demo has no repository, and the handoff no git section.

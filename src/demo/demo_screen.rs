@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::demo_text::{Palette, bold, dim, runs, wrap};
 use super::journal_reader::UsageLine;
-use super::paint::{Palette, bold, dim, runs, wrap};
 use super::{DemoEvent, Who, plain_output};
 use crate::core::ellipsis::start_within;
-use crate::core::handoff::text::thousands;
+use crate::core::handoff::safe_text::thousands;
 use crate::core::input::{Classifier, InputClass};
 use crate::screen::Screen;
 use crate::sys::fd::{is_terminal, read_some};

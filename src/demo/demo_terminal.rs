@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 
 use super::demo_dirs::DemoDirs;
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::terminal::{Modes, Size};
 use crate::pty::open::Pty;
 use crate::pty::spawn::spawn_leader;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::core::context::Fill;
-use crate::core::handoff::text::thousands;
+use crate::core::context_level::Fill;
+use crate::core::handoff::safe_text::thousands;
 use crate::core::time::WallTime;
 use crate::fs::file_tail::{Tail, TailRead};
 

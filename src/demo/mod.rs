@@ -11,15 +11,15 @@
 //! (`told`).
 
 mod demo_dirs;
+mod demo_loop;
 mod demo_screen;
 mod demo_terminal;
+mod demo_text;
 mod journal_reader;
-mod model;
 mod page;
-mod paint;
 mod plain_output;
 mod proof;
-mod show;
+mod scripted_model;
 mod story;
 
 use std::io::{self, Write};
@@ -28,12 +28,12 @@ use std::time::{Duration, Instant};
 use nix::libc;
 
 use self::demo_dirs::DemoDirs;
+use self::demo_loop::{DemoEnd, Show, ShowMode};
 use self::demo_screen::DemoScreen;
 use self::demo_terminal::Inner;
 use self::journal_reader::JournalReader;
 use self::page::{KeptFiles, Page, PageStyle};
 use self::proof::Facts;
-use self::show::{DemoEnd, Show, ShowMode};
 use self::story::Story;
 use crate::core::ids::SessionName;
 use crate::standin::api::Api;
@@ -153,7 +153,7 @@ pub fn run(files: Files) -> io::Result<u8> {
     let clock = DemoClock::start();
     let watched = DemoScreen::is_possible();
     let pace = if watched { Pace::WATCHED } else { Pace::BRISK };
-    let api = Api::start(Script::each(move |request, _| model::reply(request, pace)))?;
+    let api = Api::start(Script::each(move |request, _| scripted_model::reply(request, pace)))?;
     let mut place = DemoDirs::make(&api.url())?;
     let session = SessionName::for_directory(demo_dirs::PROJECT);
     let journal_path = place.paths.session(&session).join("journal.jsonl");

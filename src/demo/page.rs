@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::demo_dirs::DemoDirs;
-use super::model::GOAL;
-use super::paint::{Palette, bold, dim, visible, wrap};
+use super::demo_text::{Palette, bold, dim, visible, wrap};
 use super::proof::Facts;
+use super::scripted_model::GOAL;
 use super::{DemoEvent, Who, plain_output};
-use crate::core::handoff::text::thousands;
+use crate::core::handoff::safe_text::thousands;
 use crate::core::word_wrap::wrap_words;
 use crate::sys::fd::is_terminal;
 use crate::tty::raw;

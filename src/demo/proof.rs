@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::demo_dirs::DemoDirs;
 use super::demo_terminal::Inner;
 use super::journal_reader::{JournalReader, UsageLine};
-use super::model::WORDS;
+use super::scripted_model::WORDS;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::standin::api::Api;
@@ -112,7 +112,7 @@ impl Facts {
                 .count(),
             framed: told(&format!("=== HANDOFF LOADED (ID: {handoff}) ===")) && told("=== END HANDOFF ==="),
             prompts: texts.iter().map(|text| text.matches(&prompt).count()).sum(),
-            goal: told(super::model::GOAL),
+            goal: told(super::scripted_model::GOAL),
             gap_ms: first.as_ref().zip(hook).map(|(first, hook)| wall(first).0 - hook.0),
             enters: journal.enters,
             lines: read(&place.file()).lines().map(str::to_owned).collect(),
@@ -139,7 +139,7 @@ impl Facts {
         check(self.hard, "the context never crossed the level `hard`".to_owned());
         check(!self.handoff.is_empty() && self.recorded, "no handoff was saved".to_owned());
         check(
-            self.document.contains(&self.handoff) && self.document.contains(super::model::GOAL),
+            self.document.contains(&self.handoff) && self.document.contains(super::scripted_model::GOAL),
             "CURRENT.md does not hold the handoff and its goal".to_owned(),
         );
         check(
@@ -224,7 +224,7 @@ pub(super) mod tests {
             hard: true,
             fill: UsageLine { tokens: 184_000, window: 200_000, ..UsageLine::default() },
             brief: format!("=== HANDOFF LOADED (ID: {handoff}) ===\n"),
-            document: format!("<!-- {handoff} -->\n# Goal\n{}\n", super::super::model::GOAL),
+            document: format!("<!-- {handoff} -->\n# Goal\n{}\n", super::super::scripted_model::GOAL),
             handoff,
             status: "consumed".to_owned(),
             recorded: true,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Pace;
 use super::demo_terminal::Inner;
 use super::journal_reader::JournalReader;
-use super::model::{DONE, GOAL};
+use super::scripted_model::{DONE, GOAL};
 
 /// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is
 /// stuck.

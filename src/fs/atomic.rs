@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use super::error::FsError;
+use super::file_error::FsError;
 use super::store_trace;
 use crate::sys::fault_injection;
 use crate::sys::private_dir;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 
 use super::atomic;
-use super::error::FsError;
+use super::file_error::FsError;
 use super::store::TRANSCRIPT_CAP;
 use crate::core::file_edit::{FileEdit, FileEdits, FileFacts, FileView};
 use crate::core::time::WallTime;

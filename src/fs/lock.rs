@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::fcntl::OFlag;
 
 use super::atomic;
-use super::error::FsError;
+use super::file_error::FsError;
 use crate::sys::process;
 
 /// How long to wait between two tries.

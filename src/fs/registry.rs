@@ -6,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::atomic;
-use super::error::FsError;
+use super::file_error::FsError;
 use super::lock::FileLock;
 use crate::core::handoff::channel_registry::{BadRegistry, Registry};
 use crate::core::ids::Channel;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::error::FsError;
+use super::file_error::FsError;
 
 /// The path `below` a directory, which no link leads elsewhere: what is above the file has to be directories
 /// as far as it exists. Only the first of them may be a link, one of the person's own, such as `projects` on

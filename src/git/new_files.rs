@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
+use super::git_run::KillReason;
 use super::private::WorkTreeGit;
-use super::run::KillReason;
 use crate::core::compat::SessionCompat;
 use crate::core::handoff::capture::GitState;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};

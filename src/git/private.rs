@@ -14,12 +14,12 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use super::keys::GitKeys;
-use super::program;
+use super::git_config_keys::GitKeys;
+use super::git_program;
+use super::git_run::{RunOutput, run};
 use super::repository::{Repository, read_small};
-use super::run::{RunOutput, run};
 use super::sandbox;
-use super::state::GitError;
+use super::work_tree_state::GitError;
 
 /// Data that all work trees of a repository share.
 const SHARED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "shallow", "info"];
@@ -67,7 +67,7 @@ impl WorkTreeGit {
     pub(super) fn open(dir: &Path, project: &Path, until: Instant) -> Result<Option<Self>, GitError> {
         let Some(repository) = Repository::find(dir)? else { return Ok(None) };
         let search = std::env::var_os("PATH").unwrap_or_default();
-        let program = program::find(&search, project, until)?.path;
+        let program = git_program::find(&search, project, until)?.path;
         let private = PrivateGitDirs::new(&repository).map_err(GitError::Private)?;
         let mut git = Self { program, top: repository.top.clone(), private, keys: Vec::new(), until };
         let mut own = git.listed(&repository.common.join("config"))?;
@@ -133,7 +133,7 @@ impl WorkTreeGit {
             RunOutput { cut: None, status: Some(status), stdout, .. } if status.success() => {
                 Ok(GitKeys::new(stdout))
             }
-            RunOutput { cut: Some(super::run::KillReason::Time), .. } => Err(GitError::TimedOut),
+            RunOutput { cut: Some(super::git_run::KillReason::Time), .. } => Err(GitError::TimedOut),
             RunOutput { stderr, .. } => {
                 let said =
                     String::from_utf8_lossy(&stderr).lines().next().unwrap_or("it is too long").to_owned();

@@ -11,8 +11,8 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::EndCause;
 use crate::core::time::Stamp;
 use crate::sys::fault_injection;
-use crate::sys::memory;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
+use crate::sys::return_memory;
 
 /// How long the host stays after the session is over to send the last bytes, in ms.
 const FAREWELL_MS: u64 = 2000;
@@ -152,8 +152,8 @@ impl Host {
         if let Some(run) = &mut self.child.run {
             run.set_tidied();
         }
-        memory::give_back();
-        memory::give_back_stack();
+        return_memory::give_back();
+        return_memory::give_back_stack();
         self.turns.used_stack = false;
     }
 

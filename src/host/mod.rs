@@ -48,14 +48,14 @@ use std::time::Duration;
 
 use nix::libc;
 
-pub use jobs::drift;
+pub use jobs::drift_check;
 
 use crate::core::claude::{args, version_features::HookSet};
 use crate::core::compat::SessionCompat;
 use crate::core::explanation::Explanation;
 use crate::core::ids::Channel;
 use crate::core::journal::Recorder;
-use crate::core::status::MachineStatus;
+use crate::core::status_types::MachineStatus;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy, RULES};

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::child::LaunchPlan;
-use super::control::{OpenHookCall, picture, restart_outcome};
+use super::control::{OpenHookCall, restart_outcome, screen_answer};
 use super::jobs::RestartReason;
 use super::keyboard::paste;
 use super::session_exit::HostExit;
@@ -253,7 +253,7 @@ impl Host {
             self.jobs.journal.remove_file(self.session.last_screen());
         } else {
             let model = self.child.run.as_mut().map(|run| &mut run.model);
-            let picture = json!(picture::picture_of(model, 0)).to_string().into_bytes();
+            let picture = json!(screen_answer::picture_of(model, 0)).to_string().into_bytes();
             self.jobs.journal.put_file(self.session.last_screen(), picture);
         }
         self.on_terminals(|terminals, scene| terminals.disconnect_all(message.as_deref(), scene));

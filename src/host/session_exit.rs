@@ -1,7 +1,7 @@
 //! How a session ended.
 
-use crate::core::process::ProcessEnd;
-use crate::core::status::{ExitKind, ExitStatus};
+use crate::core::process_change::ProcessEnd;
+use crate::core::status_types::{ExitKind, ExitStatus};
 use crate::core::supervisor::phase::EndCause;
 
 /// How a session ended.
@@ -38,7 +38,7 @@ impl HostExit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::process::Signal;
+    use crate::core::process_change::Signal;
 
     #[test]
     fn a_code_is_a_signal_only_where_there_was_one() {

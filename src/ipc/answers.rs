@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::core::config::{DurationMs, Levels};
 use crate::core::ids::{ConversationId, HandoffId, Label, SessionName};
 use crate::core::screen_mark::ScreenMark;
-use crate::core::status::{ContextStatus, OpenWord, SessionStatus, lenient};
+use crate::core::status_types::{ContextStatus, OpenWord, SessionStatus, lenient};
 use crate::core::supervisor::action::SendResult;
-use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::supervisor::state::SessionState;
 
 /// The answer to `context`.

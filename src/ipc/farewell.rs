@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::core::status::{ExitStatus, lenient};
+use crate::core::status_types::{ExitStatus, lenient};
 
 /// Why a client has to leave: the payload of a `BYE` frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

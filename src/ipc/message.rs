@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::answers::is_false;
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::io_words::io_words;
 use crate::core::screen_mark::ScreenMark;
-use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::terminal::{Modes, Size};
 use crate::core::visible::is_hidden;
 

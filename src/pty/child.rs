@@ -4,7 +4,7 @@ use std::io;
 
 use nix::libc;
 
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 
 /// The next change of the child `pid`, `None` when there is none now. An end is given once; after it the pid
 /// is free.

@@ -11,7 +11,7 @@ use portable_pty::{PtySize, native_pty_system};
 use rustix::io::ioctl_fionread;
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::terminal::Size;
 
 /// A pseudo-terminal's master side.

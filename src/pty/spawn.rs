@@ -19,9 +19,9 @@ use rustix::process::ioctl_tiocsctty;
 use thiserror::Error;
 
 use super::open::{Pty, open_slave};
-use crate::core::inherited::SignalState;
+use crate::core::inherited_state::SignalState;
 use crate::core::io_words::io_words;
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::sys::{fd, inherited, process, signals};
 
 /// What to start.

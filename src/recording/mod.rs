@@ -9,13 +9,14 @@
 //! | [`timeline_search`] | where a text comes onto the screen |
 //! | [`version_2`] | a recording for programs that do not read version 3 |
 //! | [`play_time`], [`play_position`] | pauses cut to the idle limit; times, shares and markers as a person names them |
-//! | [`svg`], [`theme`] | one screen, or a film, as SVG; its colours |
+//! | [`svg`], [`cast_theme`] | one screen, or a film, as SVG; its colours |
 //! | [`html`] | the recording as a page, with the lines of a tape |
 //! | [`cut`] | a part as a recording of its own |
 //! | [`redacted_cast`] | a recording without secrets, for other people |
 //! | [`player`] | `hopty play` in a terminal |
 //! | [`film`] | frames at most so many a second, made of rows that are drawn once |
 
+pub mod cast_theme;
 pub mod cut;
 pub mod film;
 pub mod html;
@@ -25,7 +26,6 @@ pub mod play_time;
 pub mod player;
 pub mod redacted_cast;
 pub mod svg;
-pub mod theme;
 pub mod timeline;
 pub mod timeline_search;
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are cut. No
 //! input can make it panic or grow without bound. It knows nothing of Claude.
 
-mod changes;
+mod changed_cells;
 mod cursor;
 mod display;
 mod grid;
@@ -23,7 +23,7 @@ mod terminal_state;
 mod tests;
 mod window;
 
-pub use changes::{FrameChanges, ScreenPlace};
+pub use changed_cells::{FrameChanges, ScreenPlace};
 pub use cursor::{Cursor, CursorShape};
 pub use grid::{Attr, Color, Hyperlink, RowText, Style, StyledRun, Underline};
 pub use model::Screen;

@@ -16,8 +16,8 @@ use nix::sys::signal::SigSet;
 use nix::sys::stat::Mode;
 
 use super::{fd, signals};
-use crate::core::inherited::{ErrorOutput, SignalState, bit};
-use crate::core::process::Signal;
+use crate::core::inherited_state::{ErrorOutput, SignalState, bit};
+use crate::core::process_change::Signal;
 
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 static FILE_SIZE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);

@@ -6,7 +6,6 @@ pub mod clock;
 pub mod fault_injection;
 pub mod fd;
 pub mod inherited;
-pub mod memory;
 pub mod outbuf;
 #[cfg(test)]
 pub mod own_process;
@@ -15,6 +14,7 @@ pub mod private_dir;
 pub mod process;
 pub mod process_activity;
 pub mod program_search;
+pub mod return_memory;
 pub mod safe_file;
 pub mod signals;
 pub mod worker;

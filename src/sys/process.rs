@@ -14,7 +14,7 @@ use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
 use super::safe_file::first_bytes;
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 
 /// The kernel's data on a process (Linux `/proc/PID/stat`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use nix::unistd::Pid;
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use crate::core::inherited::SignalState;
-use crate::core::process::Signal;
+use crate::core::inherited_state::SignalState;
+use crate::core::process_change::Signal;
 
 /// Caught signals, delivered through a socket.
 #[derive(Debug)]

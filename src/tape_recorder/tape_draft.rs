@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::new_text::lasting_text;
-use crate::core::process::ProcessEnd;
+use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{
     ClickCommand, ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeSignal,
     TapeText,
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_signal_is_told() {
         let mut draft = TapeDraft::new(Vec::new());
-        draft.end(ProcessEnd::Signaled(crate::core::process::Signal::TERM));
+        draft.end(ProcessEnd::Signaled(crate::core::process_change::Signal::TERM));
         assert_eq!(draft.text(""), "Exit TERM\n");
     }
 }

@@ -11,7 +11,7 @@
 //! | [`isolation`] | a test's own directories and environment |
 //! | [`shells`] | the shells that a tape may type into |
 //! | [`test_pause`], [`pause_window`] | a test that stops for a person, and what shows it |
-//! | [`watch`] | which tapes a change concerns |
+//! | [`tape_watch`] | which tapes a change concerns |
 //! | [`stress`] | what a loaded machine does, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
 //! | `evidence_cast` | the recording that is kept of a test that failed |
@@ -22,23 +22,24 @@
 //! | [`library`] | tests in Rust: [`Terminal`] |
 //! | [`processes`] | the processes of a program: what they do, what is left |
 //! | [`fresh_text_watch`] | a program's screen, and what has become new on it since a mark |
-//! | [`terminal`] | a program in a pseudo-terminal of its own |
-//! | [`wait`] | waiting for text, quiet, a prompt, the end |
+//! | [`test_terminal`] | a program in a pseudo-terminal of its own |
+//! | [`program_wait`] | waiting for text, quiet, a prompt, the end |
 
 pub mod discovery;
 pub mod echo;
 mod evidence_cast;
+#[cfg(test)]
+mod fresh_text_laws;
 pub mod fresh_text_watch;
 pub mod hook_probe;
 pub mod input;
 pub mod isolation;
-#[cfg(test)]
-mod laws;
 pub mod library;
 pub mod look;
 pub mod outcome;
 pub mod pause_window;
 pub mod processes;
+pub mod program_wait;
 pub mod redaction;
 pub mod report;
 pub mod runner;
@@ -46,10 +47,9 @@ pub mod shells;
 pub mod snapshot;
 pub mod stress;
 pub mod tape_player;
-pub mod terminal;
+pub mod tape_watch;
 pub mod test_pause;
-pub mod wait;
-pub mod watch;
+pub mod test_terminal;
 
 pub use library::{
     TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, check_tape_list, play_listed_tape,

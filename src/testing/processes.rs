@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::wait::WaitClock;
-use crate::core::process::{ProcessEnd, Signal};
+use super::program_wait::WaitClock;
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::pty::child;
 use crate::sys::process::{self, Process};
 use crate::sys::process_activity::{self, ProcessActivity, adopted_children, children};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::terminal::{TestTerminal, starting};
+use super::test_terminal::{TestTerminal, starting};
 use crate::core::ids::SessionName;
 
 /// The hidden verb that shows a paused test.

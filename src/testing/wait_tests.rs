@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 
 use super::super::look::TextPattern;
-use super::super::terminal::ProgramUnderTest;
+use super::super::test_terminal::ProgramUnderTest;
 use super::*;
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 
 /// Longer than anything takes, so that a test fails and does not hang.
 const LONG: Duration = Duration::from_secs(30);

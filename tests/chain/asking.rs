@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use hopty::core::claude::question::{HEADER, options, question};
+use hopty::core::claude::ask_mode_question::{HEADER, options, question};
 use hopty::core::config::DurationMs;
 use hopty::standin::request::ApiRequest;
 use hopty::standin::script::{Script, ScriptedReply};

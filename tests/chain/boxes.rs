@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hopty::core::claude::question::{HEADER, options, question};
+use hopty::core::claude::ask_mode_question::{HEADER, options, question};
 use hopty::core::config::DurationMs;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use hopty::core::supervisor::limits::ResumeAfter;
+use hopty::core::supervisor::limit_and_error_wait::ResumeAfter;
 use hopty::core::time::WallTime;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};

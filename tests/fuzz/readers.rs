@@ -7,17 +7,17 @@ use hopty::claude::sessions_file;
 use hopty::core::claude::line_splitter::LineSplitter;
 use hopty::core::claude::settings::{hooks_disabled, merge};
 use hopty::core::claude::settings_code::{CodeDigest, Role, SettingsFile};
-use hopty::core::claude::statusline::StatusLine;
+use hopty::core::claude::statusline_payload::StatusLine;
 use hopty::core::claude::transcript_facts::TranscriptFacts;
-use hopty::core::claude::{hooks, mcp_servers, question};
+use hopty::core::claude::{ask_mode_question, hooks, mcp_servers};
 use hopty::core::compat::{FileReport, SessionCompat};
 use hopty::core::config::{self, Config, File, Layout, Sources};
 use hopty::core::handoff::brief::{BriefFiles, Budget, brief, brief_of_document};
 use hopty::core::handoff::capture::{Capture, HandoffOrigin};
 use hopty::core::handoff::channel_registry::Registry;
 use hopty::core::handoff::document::Document;
-use hopty::core::handoff::entry::{Claim, HandoffKind};
 use hopty::core::handoff::manifest::Manifest;
+use hopty::core::handoff::manifest_entry::{Claim, HandoffKind};
 use hopty::core::handoff::safe_prompts::Words;
 use hopty::core::handoff::state_json::HandoffState;
 use hopty::core::ids::{Channel, HandoffId};
@@ -153,7 +153,7 @@ fn hook_payloads() {
             assert!(said.is_empty() || serde_json::from_str::<Value>(&said).is_ok(), "{said}");
         }
         payload["tool_calls"].as_array().into_iter().flatten().for_each(|call| {
-            let _ = question::answer(call);
+            let _ = ask_mode_question::answer(call);
         });
     });
 }

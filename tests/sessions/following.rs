@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use hopty::fs::journal_file::JournalLog;
+use hopty::fs::rotating_journal::JournalLog;
 use hopty::sys::poll::{self, Interest};
 use serde_json::{Value, json};
 

@@ -141,7 +141,7 @@ fn a_host_that_is_killed_after_a_rename_leaves_nothing() {
     let host = world.status_of("two")["host_pid"].as_i64().unwrap();
     hopty::sys::process::Process::open(i32::try_from(host).unwrap())
         .unwrap()
-        .signal(hopty::core::process::Signal::KILL)
+        .signal(hopty::core::process_change::Signal::KILL)
         .unwrap();
     wait_for("its end", || (world.status_of("two")["state"] == "ended").then_some(()));
     // The next session of that name ends the program of the one before.

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use hopty::core::handoff::entry::HandoffProgress;
 use hopty::core::handoff::manifest::HISTORY_CAP;
+use hopty::core::handoff::manifest_entry::HandoffProgress;
 use hopty::core::ids::HandoffId;
 use hopty::fs::store::{Keeping, Store};
 

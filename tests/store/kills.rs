@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hopty::core::handoff::document::Document;
-use hopty::core::handoff::entry::HandoffProgress;
+use hopty::core::handoff::manifest_entry::HandoffProgress;
 use hopty::core::ids::HandoffId;
 use hopty::fs::store::{Keeping, Store};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use hopty::core::handoff::entry::HandoffProgress;
+use hopty::core::handoff::manifest_entry::HandoffProgress;
 use hopty::core::ids::{Channel, HandoffId};
 use hopty::fs::store::{HandoffScope, Keeping, Store};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hopty::core::claude::transcript_facts::TranscriptFacts;
 use hopty::core::handoff::capture::{Capture, HandoffOrigin};
-use hopty::core::handoff::entry::{Claim, HandoffKind};
+use hopty::core::handoff::manifest_entry::{Claim, HandoffKind};
 use hopty::core::ids::Channel;
 use hopty::core::time::WallTime;
 use hopty::sys::process;

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::args::ArchiveOptions;
-use super::open::OpenConversations;
+use super::conversations_args::ArchiveOptions;
+use super::open_conversations::OpenConversations;
 use super::{named, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
-use crate::cli::{run, settings};
+use crate::cli::{read_config, run};
 use crate::core::archive::{CleanupPeriod, over_limit};
 use crate::core::config::{Archive, AutoArchive};
 use crate::core::conversation::summary::ConversationSummary;
@@ -41,7 +41,7 @@ enum Outcome {
 
 pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     let paths = paths()?;
-    let config = settings::valid(&paths, &[])?.archive;
+    let config = read_config::valid(&paths, &[])?.archive;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     if options.list {
         return list(&store, options.json);
@@ -50,9 +50,9 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
         return prune(&store, &config, options);
     }
     if let Some(dir) = &options.auto {
-        return auto(&paths, &config, &store, settings::cleanup_period(&paths, dir));
+        return auto(&paths, &config, &store, read_config::cleanup_period(&paths, dir));
     }
-    let period = settings::cleanup_period_here(&paths);
+    let period = read_config::cleanup_period_here(&paths);
     let now = Clock::wall();
     let files = if options.conversations.is_empty() {
         let oldest = options.older_than.unwrap_or(u64::from(config.older_than_days));
@@ -161,7 +161,8 @@ fn one(
     agents: &mut OldAgents,
     options: &ArchiveOptions,
 ) -> Outcome {
-    let is_open = || OpenConversations::look(paths).get(&file.id).map(super::open::OpenBy::words);
+    let is_open =
+        || OpenConversations::look(paths).get(&file.id).map(super::open_conversations::OpenBy::words);
     if let Some(who) = is_open() {
         return Outcome::Open(who);
     }
@@ -202,8 +203,9 @@ fn source(
     summary: &ConversationSummary,
     agents: &mut OldAgents,
 ) -> Result<ArchiveSource, ArchiveFailure> {
-    let files = ConversationFiles::among(paths, file, summary.plan.as_deref(), agents)
-        .map_err(|source| crate::fs::error::FsError::Io { doing: "read", path: file.path.clone(), source })?;
+    let files = ConversationFiles::among(paths, file, summary.plan.as_deref(), agents).map_err(|source| {
+        crate::fs::file_error::FsError::Io { doing: "read", path: file.path.clone(), source }
+    })?;
     ArchiveSource::of(&paths.claude, &files)
 }
 
@@ -302,7 +304,7 @@ fn is_wanted(config: &Archive, period: CleanupPeriod) -> bool {
 /// Starts a process that archives what Claude would delete soon, where there is something.
 pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<Child> {
     let here = std::env::current_dir().unwrap_or_default();
-    let period = settings::cleanup_period(paths, &here);
+    let period = read_config::cleanup_period(paths, &here);
     let now = Clock::wall();
     let is_due = |file: &TranscriptFile| is_due(file, now, period, config);
     if !is_wanted(config, period) || !Transcripts::all(paths).files.iter().any(is_due) {

@@ -4,16 +4,16 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::args::ChainOptions;
-use super::open::{OpenBy, OpenConversations};
+use super::conversations_args::ChainOptions;
+use super::open_conversations::{OpenBy, OpenConversations};
 use super::{named, one_line};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::prose::fit;
-use crate::core::conversation::chain::{ChainStep, HandoverLink, HandoverLinks};
+use crate::core::conversation::handover_links::{ChainStep, HandoverLink, HandoverLinks};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::handoff::redact::redact;
-use crate::core::handoff::text::thousands;
+use crate::core::handoff::safe_text::thousands;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::archive::ArchiveStore;

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::args::ExportPackageOptions;
+use super::conversations_args::ExportPackageOptions;
 use super::transfer::{failed, one_summary, open_by};
 use super::{count, named, size};
 use crate::cli::control::paths;
@@ -14,7 +14,7 @@ use crate::core::package::PackageLimits;
 use crate::fs::atomic;
 use crate::fs::conversation_transfer::{self, ExportReport, TransferError};
 use crate::fs::conversations::{ConversationFiles, FileRole};
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::fs::package::PackageReader;
 use crate::sys::clock::Clock;
 

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::args::ImportOptions;
+use super::conversations_args::ImportOptions;
 use super::transfer::{begin, existing_directory, failed, new_id, open_by};
 use super::{count, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
-use crate::cli::settings;
+use crate::cli::read_config;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
 use crate::core::shell_word::shell_word;
@@ -107,9 +107,9 @@ fn target(
 
 /// Whether Claude would delete it soon because of its age.
 fn is_due(paths: &Paths, packed: &PackedConversation, options: &ImportOptions) -> Result<bool, Failed> {
-    let config = settings::valid(paths, &[])?.archive;
+    let config = read_config::valid(paths, &[])?.archive;
     let used = WallTime(i64::try_from(packed.modified_ms).unwrap_or(i64::MAX));
-    let is_due = crate::cli::settings::cleanup_period_here(paths).deletes_within(
+    let is_due = crate::cli::read_config::cleanup_period_here(paths).deletes_within(
         used,
         Clock::wall(),
         u64::from(config.before_days),

@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use super::args::LsOptions;
+use super::conversations_args::LsOptions;
 use super::one_line;
-use super::open::{OpenBy, OpenConversations};
+use super::open_conversations::{OpenBy, OpenConversations};
 use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, stdout, visible};

@@ -4,12 +4,12 @@
 //! It works on files alone, Claude's and hopty's; no session is asked.
 
 mod archive;
-pub(super) mod args;
 mod chain;
+pub(super) mod conversations_args;
 mod export;
 mod import;
 mod ls;
-pub(super) mod open;
+pub(super) mod open_conversations;
 mod restore;
 mod search;
 mod show;
@@ -20,12 +20,12 @@ use std::collections::HashSet;
 use super::error::{Failed, note, visible};
 use crate::core::ids::ConversationId;
 use crate::fs::archive::{ArchiveStore, archive_sources};
-use crate::fs::conversations::search::TranscriptSource;
+use crate::fs::conversations::search_transcripts::TranscriptSource;
 use crate::fs::conversations::{FindError, TranscriptFile, find, handoff_sources};
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 pub(super) use archive::before_cleanup;
-use args::ConversationsVerb;
+use conversations_args::ConversationsVerb;
 pub(super) use ls::{short, size};
 
 pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {

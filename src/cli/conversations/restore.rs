@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::args::RestoreOptions;
+use super::conversations_args::RestoreOptions;
 use super::size;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, say, say_wrapped, visible};
-use crate::cli::settings;
+use crate::cli::read_config;
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::shell_word::shell_word;
@@ -16,10 +16,10 @@ use crate::sys::clock::Clock;
 
 pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
     let paths = paths()?;
-    let config = settings::valid(&paths, &[])?.archive;
+    let config = read_config::valid(&paths, &[])?.archive;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let entry = named(&store, &options.conversation)?;
-    let period = settings::cleanup_period_here(&paths);
+    let period = read_config::cleanup_period_here(&paths);
     let is_due = period.deletes_within(entry.written_at, Clock::wall(), u64::from(config.before_days));
     let times = if is_due && !options.keep_times { RestoreTimes::Now } else { RestoreTimes::Original };
     let failed = |failure: crate::fs::archive::ArchiveFailure| {

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::SearchOptions;
+use super::conversations_args::SearchOptions;
 use super::restore::summary_of;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::prose::fit;
 use crate::cli::table::{self, TableStyle};
 use crate::core::conversation::pages::PageOptions;
-use crate::core::conversation::query::{SearchHit, SearchQuery};
+use crate::core::conversation::search_query::{SearchHit, SearchQuery};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::handoff::redact::redact;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::archive::{ArchiveEntry, ArchiveStore, archive_sources};
-use crate::fs::conversations::search::{LINE_CAP, TranscriptSource, search as search_all};
+use crate::fs::conversations::search_transcripts::{LINE_CAP, TranscriptSource, search as search_all};
 use crate::fs::conversations::{
     AgentTranscript, Summaries, TranscriptFile, Transcripts, handoff_sources, live_sources,
 };

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use super::args::ShowOptions;
+use super::conversations_args::ShowOptions;
 use super::{kept_sources, named};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note};
@@ -21,7 +21,7 @@ use crate::core::conversation::summary::ConversationSummary;
 use crate::core::time::WallTime;
 use crate::core::visible::escaped;
 use crate::fs::archive::ArchivedConversation;
-use crate::fs::conversations::search::{TranscriptPlace, TranscriptSource};
+use crate::fs::conversations::search_transcripts::{TranscriptPlace, TranscriptSource};
 use crate::fs::conversations::{AgentTranscript, Summaries, TranscriptFile, Transcripts, live_sources};
 use crate::fs::paths::Paths;
 use crate::sys::clock::local;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::archive::{summaries, title};
-use super::args::{CopyOptions, MoveOptions};
-use super::open::{OpenBy, OpenConversations};
+use super::conversations_args::{CopyOptions, MoveOptions};
+use super::open_conversations::{OpenBy, OpenConversations};
 use super::{count, named, size, tell};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
@@ -19,7 +19,7 @@ use crate::fs::conversation_transfer::{
     belongs_below, project_folder,
 };
 use crate::fs::conversations::{ConversationFiles, OldAgents, TranscriptFile, Transcripts};
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::{CreateOptions, Where};
+use super::handoff_args::{CreateOptions, Where};
 use super::{HandoffPlace, answer, channel_of, store_failed};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
@@ -14,13 +14,13 @@ use crate::core::claude::line_context;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::{LayoutPlace, Material};
 use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
-use crate::core::handoff::entry::HandoffKind;
+use crate::core::handoff::manifest_entry::HandoffKind;
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::core::time::WallTime;
 use crate::fs::edits::{self, Disk};
-use crate::fs::transcript;
-use crate::git::state::GitLimits;
+use crate::fs::whole_transcript;
+use crate::git::work_tree_state::GitLimits;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -72,7 +72,7 @@ impl HandoffSource {
                 now: None,
             };
             let facts = &mut source.facts;
-            let read = transcript::lines(path, |line| {
+            let read = whole_transcript::lines(path, |line| {
                 facts.feed(line);
                 at.follow(line);
             });
@@ -124,7 +124,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
         capture.situation.permission_mode = None;
     }
     capture.summary = summary;
-    capture.git = crate::git::state::of_work(
+    capture.git = crate::git::work_tree_state::of_work(
         &dir,
         capture.situation.moved_to.as_deref(),
         GitLimits::of(&place.config.handoff),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::{RecentOptions, SessionOptions};
+use super::handoff_args::{RecentOptions, SessionOptions};
 use super::{HandoffPlace, answer};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{Meant, meant};
@@ -13,9 +13,9 @@ use crate::cli::error::{Failed, say, visible};
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::claude::transcript_facts::{TranscriptFacts, TranscriptSpeaker};
 use crate::core::compat::CurrentSession;
-use crate::core::handoff::text::safe;
+use crate::core::handoff::safe_text::safe;
 use crate::core::ids::ConversationId;
-use crate::fs::{atomic, transcript};
+use crate::fs::{atomic, whole_transcript};
 
 /// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
 fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, Failed> {
@@ -90,7 +90,7 @@ pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8
         None => current(place, None)?.transcript.into(),
     };
     let mut facts = TranscriptFacts::new();
-    transcript::lines(&path, |line| facts.feed(line))
+    whole_transcript::lines(&path, |line| facts.feed(line))
         .map_err(|e| Failed::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
     let all: Vec<(&str, String)> = facts
         .recent()

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use super::args::{LoadOptions, Which};
+use super::handoff_args::{LoadOptions, Which};
 use super::{HandoffPlace, answer, object, store_failed};
 use crate::cli::error::{Failed, note, visible};
 use crate::core::config::GitPolicy;
 use crate::core::handoff::drift::ADVICE;
-use crate::core::handoff::entry::Claim;
 use crate::core::handoff::manifest::NotClaimed;
+use crate::core::handoff::manifest_entry::Claim;
 use crate::core::ids::ConversationId;
 use crate::fs::session;
-use crate::host::drift;
+use crate::host::drift_check;
 use crate::sys::clock::Clock;
 use crate::sys::process::{self, NamedProcess};
 
@@ -41,7 +41,7 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Fa
     let loaded = place.store.claim(&id, claim).map_err(store_failed)?;
     place.tell_foreign(&loaded.entry);
     let dir = std::env::current_dir().unwrap_or_default();
-    let said = drift::since(&place.config, &place.store, &loaded, &dir);
+    let said = drift_check::since(&place.config, &place.store, &loaded, &dir);
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
         let _ = place.store.release(&id, &conversation);
         let hint = "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway";

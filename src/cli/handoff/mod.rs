@@ -3,10 +3,10 @@
 //! It works on the files alone; a session is asked only for what it knows better: its conversation, its
 //! channel.
 
-pub(super) mod args;
 mod create;
 mod current;
 mod fit;
+pub(super) mod handoff_args;
 mod load;
 mod redactions;
 mod script_loaded;
@@ -21,18 +21,18 @@ use super::control::{dir_of, outer_session, paths};
 use super::error::{Failed, note, say, visible};
 use crate::core::config::Config;
 use crate::core::handoff::brief::Budget;
-use crate::core::handoff::entry::{HandoffProgress, IndexEntry};
 use crate::core::handoff::handoff_selector::{NotPicked, pick};
 use crate::core::handoff::manifest::{NotClaimed, NotMoved};
+use crate::core::handoff::manifest_entry::{HandoffProgress, IndexEntry};
 use crate::core::ids::{Channel, HandoffId, SessionName};
-use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::handover_question::AskAnswer;
 use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::fs::registry;
 use crate::fs::store::{HandoffScope, Keeping, Store, StoreError};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
-use args::{HandoffVerb, Where, Which};
+use handoff_args::{HandoffVerb, Where, Which};
 pub(super) use script_loaded::settle;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
@@ -68,7 +68,7 @@ struct HandoffPlace {
 impl HandoffPlace {
     fn new() -> Result<Self, Failed> {
         let paths = paths()?;
-        let config = super::settings::valid(&paths, &[])?;
+        let config = super::read_config::valid(&paths, &[])?;
         let session = outer_session(&paths);
         let store = Store::at(&paths.claude);
         Ok(HandoffPlace { paths, config, session, store })

@@ -9,7 +9,7 @@ use super::{HandoffPlace, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::handoff::redact::{found, redact};
-use crate::core::handoff::text::safe_line;
+use crate::core::handoff::safe_text::safe_line;
 use crate::core::ids::HandoffId;
 
 /// How many are listed at most.

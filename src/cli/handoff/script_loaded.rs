@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use crate::core::claude::transcript_line::TranscriptLine;
-use crate::core::handoff::entry::{Claim, IndexEntry};
+use crate::core::handoff::manifest_entry::{Claim, IndexEntry};
 use crate::core::ids::Channel;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
-use crate::fs::{session, transcript};
+use crate::fs::{session, whole_transcript};
 use crate::sys::clock::Clock;
 
 /// How much of the end of a transcript is looked at, in bytes.
@@ -51,7 +51,7 @@ fn has_answered(paths: &Paths, claim: &Claim, entry: &IndexEntry) -> bool {
 
 fn answer_since(path: &Path, since: WallTime) -> bool {
     let mut answered = false;
-    let read = transcript::last_lines(path, LOOKED_AT, |bytes| {
+    let read = whole_transcript::last_lines(path, LOOKED_AT, |bytes| {
         TranscriptLine::parse_each(bytes, |line| {
             if let TranscriptLine::Assistant(line) = line
                 && !line.sidechain

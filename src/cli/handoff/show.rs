@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::args::{HandoffShowOptions, Where, Which};
+use super::handoff_args::{HandoffShowOptions, Where, Which};
 use super::{HandoffPlace, answer, object, scope, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::table;
-use crate::core::handoff::entry::IndexEntry;
-use crate::core::handoff::text::safe;
+use crate::core::handoff::manifest_entry::IndexEntry;
+use crate::core::handoff::safe_text::safe;
 use crate::core::ids::{Channel, HandoffId};
 use crate::core::time::age;
 use crate::fs::project::project_of;

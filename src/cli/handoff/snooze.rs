@@ -3,11 +3,11 @@
 
 use serde_json::json;
 
-use super::args::Session;
+use super::handoff_args::Session;
+use crate::cli::control::ANSWER;
 use crate::cli::control::{HostControl, Rule, live};
 use crate::cli::error::{Failed, say, say_wrapped};
-use crate::cli::session::ANSWER;
-use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::handover_question::AskAnswer;
 use crate::fs::paths::Paths;
 use crate::ipc::answers::SnoozeAnswer;
 use crate::ipc::message::Request;

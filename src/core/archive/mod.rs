@@ -5,14 +5,14 @@
 //! zstd passes over, and ends with a [`Seal`]: a file that was cut off has none, and is never taken for a
 //! whole one. `fs::archive` reads and writes them.
 
+mod archive_manifest;
 mod cleanup;
 mod limit;
-mod manifest;
 mod seal;
 
+pub use archive_manifest::{ArchiveManifest, ArchivedFile, FORMAT, VERSION};
 pub use cleanup::{CLEANUP_DAYS, CleanupPeriod, PeriodOrigin, SettingsScope};
 pub use limit::{ArchiveLimits, over_limit};
-pub use manifest::{ArchiveManifest, ArchivedFile, FORMAT, VERSION};
 pub use seal::{SEAL_BYTES, Seal};
 
 use thiserror::Error;

@@ -4,7 +4,7 @@
 //! JSON cannot hold bytes that are not UTF-8. Such bytes are U+FFFD in the event, as every player expects,
 //! and exact in a comment on the next line (`#hopty {"raw":"<base64>"}`), which other readers skip.
 
-pub mod event;
+pub mod cast_event;
 mod event_line;
 pub mod header;
 pub mod reader;
@@ -14,7 +14,7 @@ pub mod writer;
 #[cfg(test)]
 mod writer_tests;
 
-pub use event::{CastEvent, CastEventKind};
+pub use cast_event::{CastEvent, CastEventKind};
 pub use header::{CastHeader, CastTheme};
 pub use reader::{CastError, CastFault, CastReader};
 pub use writer::CastWriter;

@@ -1,8 +1,8 @@
 //! What can be read of a damaged line: text that is no UTF-8, records that were glued together, and a record
 //! after a torn one.
 
-use super::record::RawRecord;
 use super::transcript_line::{RecordCount, TranscriptLine, trim};
+use super::transcript_record::RawRecord;
 
 /// Starts of a record, as Claude writes them: where reading is taken up again after a torn one.
 pub(super) const STARTS: [&[u8]; 3] = [b"{\"parentUuid\":", b"{\"type\":\"", b"{\"isSidechain\":"];

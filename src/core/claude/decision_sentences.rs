@@ -1,7 +1,7 @@
 //! Decisions that Claude stated while it worked: sentences that give a choice and its reason. They are
 //! quoted, never believed.
 
-use super::memory::LastItems;
+use super::bounded_memory::LastItems;
 
 /// How many sentences are kept.
 pub const STATED_CAP: usize = 20;
@@ -42,7 +42,7 @@ pub type StatedDecisions = LastItems<String, STATED_CAP>;
 
 /// Reads the sentences of one answer that state a decision, each once.
 pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
-    let text = crate::core::handoff::text::cut_words(text, READ_CAP);
+    let text = crate::core::handoff::safe_text::cut_words(text, READ_CAP);
     let mut fenced = false;
     for line in text.lines() {
         if line.trim_start().starts_with("```") {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{carry_over, permission_subject, question};
-use crate::core::handoff::continuation::is_ours;
+use super::{ask_mode_question, carry_over, permission_subject};
+use crate::core::handoff::continuation_prompt::is_ours;
 use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{HookAnswer, HookInstruction};
@@ -68,7 +68,7 @@ pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> HookI
         mode: text("permission_mode").map(|mode| mode.chars().take(40).collect()),
         asks: (event == HookEvent::PermissionRequest).then(|| asked_by(text("tool_name")).to_owned()),
         answered: (event == HookEvent::PostToolBatch)
-            .then(|| calls.iter().find_map(question::answer))
+            .then(|| calls.iter().find_map(ask_mode_question::answer))
             .flatten(),
         auto: event == HookEvent::PreCompact && text("trigger") == Some("auto"),
         compaction: None,
@@ -127,7 +127,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
         HookAnswer::Tell { what: HookInstruction::Note } => tell(note::QUESTION),
         HookAnswer::Tell { what: HookInstruction::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
         HookAnswer::Tell { what: HookInstruction::Ask { percent, snooze } } => {
-            tell(&question::order(*percent, *snooze))
+            tell(&ask_mode_question::order(*percent, *snooze))
         }
     }
 }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn prompts_are_told_apart() {
         let id: HandoffId = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let ours = crate::core::handoff::continuation::Continuation::with_frame(&id);
+        let ours = crate::core::handoff::continuation_prompt::Continuation::with_frame(&id);
         let whose = |prompt: &str| {
             read("UserPromptSubmit", &json!({"prompt": prompt}), Some(&id)).hook.prompt.unwrap()
         };

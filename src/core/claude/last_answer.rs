@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::transcript_line::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
-use crate::core::handoff::continuation::unwrap_pasted;
+use crate::core::handoff::continuation_prompt::unwrap_pasted;
 
 /// How many tool calls of a turn are listed.
 const TOOL_CAP: usize = 1000;

@@ -1,7 +1,7 @@
 //! A prompt that `hopty send --submit` types: made fit for a paste, and known again where Claude says that it
 //! has it.
 
-use crate::core::handoff::continuation::unwrap_pasted;
+use crate::core::handoff::continuation_prompt::unwrap_pasted;
 
 /// Why a text cannot be submitted as a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::core::handoff::requests::asks;
-use crate::core::handoff::text::cut_words;
+use crate::core::handoff::current_request::asks;
+use crate::core::handoff::safe_text::cut_words;
 
 /// How many prompts are kept.
 pub const PROMPT_CAP: usize = 20_000;

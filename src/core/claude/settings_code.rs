@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::hex::hex;
 
 /// Bytes of one settings file that are taken apart; a larger one counts as its raw text.

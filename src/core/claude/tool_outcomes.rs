@@ -4,10 +4,10 @@
 //! A command counts as a check when its words are those of a test, a build or a linter; what it came to is
 //! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
+use super::bounded_memory::LastItems;
 use super::checks::{Verdict, judge};
-use super::memory::LastItems;
 use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
-use crate::core::handoff::text::cut_words;
+use crate::core::handoff::safe_text::cut_words;
 
 pub use super::checks::is_check;
 

@@ -3,7 +3,7 @@
 
 use super::tool_outcomes::ToolOutcome;
 use super::transcript_line::{ToolResult, ToolUse};
-use crate::core::handoff::text::cut_words;
+use crate::core::handoff::safe_text::cut_words;
 
 /// How many tool calls are kept.
 pub const STEP_CAP: usize = 20;

@@ -6,9 +6,9 @@
 //! levels, safe points and texts are made elsewhere from what is said here.
 
 use super::agent_reports::{AgentReport, REPORT_CAP};
+use super::bounded_memory::{LastItems, Recent, TouchedFiles};
 use super::decision_sentences::StatedDecisions;
 use super::files_read::FilesRead;
-use super::memory::{LastItems, Recent, TouchedFiles};
 use super::pasted_prompt::{PromptPlace, SentPrompt};
 use super::prompts::Prompts;
 use super::taken_back::{TURN_CAP, TurnStart};

@@ -9,7 +9,7 @@
 use memchr::memmem;
 
 use super::damaged_line::{STARTS, repair, salvage};
-use super::record::RawRecord;
+use super::transcript_record::RawRecord;
 
 /// The longest prompt or answer that is kept, in bytes.
 pub const TEXT_CAP: usize = 1 << 20;

@@ -4,8 +4,8 @@
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 use super::agent_reports::AgentReport;
+use super::bounded_memory::FileChange;
 use super::decision_sentences;
-use super::memory::FileChange;
 use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tool_steps::{ToolStep, about, error_line};
@@ -17,9 +17,9 @@ use super::transcript_line::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
     UserKind,
 };
-use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
-use crate::core::handoff::text::cut_words;
-use crate::core::supervisor::limits::ResumeAfter;
+use crate::core::handoff::continuation_prompt::{handoff_of, unwrap_pasted};
+use crate::core::handoff::safe_text::cut_words;
+use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 
 /// How many queued prompts are kept, and of each so many bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
@@ -518,7 +518,7 @@ mod tests {
     #[test]
     fn a_handoff_is_answered_by_a_real_answer_after_its_prompt() {
         let id = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let text = crate::core::handoff::continuation::Continuation::with_frame(&id);
+        let text = crate::core::handoff::continuation_prompt::Continuation::with_frame(&id);
         let mut lines = vec![answer("m0", "m", 5), prompt(text.text())];
         assert!(of(&lines).continued(&id) && !of(&lines).answered(&id));
         lines.push(answer("m1", "<synthetic>", 5));
@@ -531,7 +531,7 @@ mod tests {
     #[test]
     fn an_answer_that_stands_before_its_prompt_still_answers_it() {
         let id = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let text = crate::core::handoff::continuation::Continuation::with_frame(&id);
+        let text = crate::core::handoff::continuation_prompt::Continuation::with_frame(&id);
         let at = |line: String, at: &str| {
             line.replacen('{', &format!("{{\"timestamp\":\"2026-11-20T14:29:{at}Z\","), 1)
         };

@@ -4,7 +4,7 @@
 
 use super::layouts::{Material, checkpoint};
 use crate::core::handoff::checkpoint::Phases;
-use crate::core::handoff::text::{cut_chars, safe_line, thousands};
+use crate::core::handoff::safe_text::{cut_chars, safe_line, thousands};
 use crate::core::ids::HandoffId;
 
 /// The width of a rule, in columns.

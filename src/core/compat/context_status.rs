@@ -1,7 +1,7 @@
 //! `.context-status`: how full the context window is, in the words of source document 001.
 
 use crate::core::config::Levels;
-use crate::core::context::{Fill, Level};
+use crate::core::context_level::{Fill, Level};
 
 /// The file in Claude's directory.
 pub const FILE: &str = ".context-status";

@@ -7,7 +7,7 @@
 //! | `session` | the one door: what happens in a session, and what the forms make of it |
 //! | `layouts` | a handoff in the formats of other tools (`handoff.views`): texts, and the files that change |
 //! | `boxes` | what documents 001 and 002 print between two sessions |
-//! | `watched_files`, `signals` | `.restart-session`, an orchestrator's files, and `.current-session` |
+//! | `watched_files`, `script_files` | `.restart-session`, an orchestrator's files, and `.current-session` |
 //! | `context_status` | the line of `.context-status` |
 //! | `session_log` | the lines of `auto-session.log` |
 //! | `profiles`, `profile_files` | the levels that each document worked with, and its own configuration file |
@@ -17,16 +17,16 @@ mod context_status;
 mod layouts;
 mod profile_files;
 mod profiles;
+mod script_files;
 mod session;
 mod session_log;
-mod signals;
 mod watched_files;
 
 pub use layouts::Material;
+pub use layouts::layout_place::LayoutPlace;
 pub use layouts::memory::MemoryReason;
 pub use layouts::memory_layout::MemoryLayout;
-pub use layouts::place::LayoutPlace;
+pub use script_files::CurrentSession;
 pub use session::{CompatWork, SessionCompat};
 pub use session_log::About;
-pub use signals::CurrentSession;
 pub use watched_files::{FileReport, WatchedFiles};

@@ -4,7 +4,7 @@
 //! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with
 //! `tail -f`.
 
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
 

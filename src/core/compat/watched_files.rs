@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layouts::{orchestrator, state_yaml};
-use super::signals;
+use super::script_files;
 use crate::core::supervisor::restart_signal::{RestartSignal, SignalFile};
 
 /// The longest `state.yaml` that is read, in bytes.
@@ -29,7 +29,7 @@ impl CompatFile {
     #[must_use]
     pub fn path(self, claude: &Path, project: &Path) -> PathBuf {
         match self {
-            CompatFile::Signal(SignalFile::OfUser) => claude.join(signals::RESTART_SESSION),
+            CompatFile::Signal(SignalFile::OfUser) => claude.join(script_files::RESTART_SESSION),
             CompatFile::Signal(SignalFile::OfProject) => {
                 project.join(orchestrator::DIR).join(orchestrator::SIGNAL)
             }
@@ -47,7 +47,7 @@ impl CompatFile {
     #[must_use]
     pub fn cap(self) -> u64 {
         match self {
-            CompatFile::Signal(_) => signals::MAX_BYTES as u64,
+            CompatFile::Signal(_) => script_files::MAX_BYTES as u64,
             CompatFile::TaskState => MAX_STATE,
         }
     }
@@ -100,7 +100,7 @@ impl WatchedFiles {
                 let signal = match content {
                     Err(reason) => RestartSignal::Malformed { reason: reason.to_owned() },
                     Ok(content) => match which {
-                        SignalFile::OfUser => signals::restart_session(content?),
+                        SignalFile::OfUser => script_files::restart_session(content?),
                         // `None` means that hopty wrote it.
                         SignalFile::OfProject => orchestrator::read(content?)?,
                     },

@@ -11,7 +11,7 @@ use thiserror::Error;
 use toml::Value;
 
 use super::keys::{ConfigKey, KEYS, ValueKind};
-use crate::core::handoff::text::cut_chars;
+use crate::core::handoff::safe_text::cut_chars;
 use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::visible::is_hidden;
 

@@ -3,9 +3,9 @@
 //! Everything is read from the lines that Claude writes, of any version; what a version does not write is not
 //! known, and is said to be so.
 
-pub mod chain;
 pub mod entry;
+pub mod handover_links;
 pub mod name;
 pub mod pages;
-pub mod query;
+pub mod search_query;
 pub mod summary;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::entry::{Entry, Speaker, ToolCall};
 use crate::core::handoff::redact::redact;
-use crate::core::handoff::text::{fenced, without_sequences};
+use crate::core::handoff::safe_text::{fenced, without_sequences};
 use crate::core::time::WallTime;
 use crate::core::visible::{is_hidden, visible};
 
@@ -217,7 +217,7 @@ impl<'a> CodeFence<'a> {
 }
 
 /// The page's look. It has no script.
-const STYLE: &str = include_str!("page.css");
+const STYLE: &str = include_str!("conversation_page.css");
 
 /// The begin of a page.
 #[must_use]

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::message_usage::RawUsage;
 use crate::core::claude::transcript_line::{TranscriptLine, UserKind};
-use crate::core::handoff::continuation::{handoff_of, unwrap_pasted};
+use crate::core::handoff::continuation_prompt::{handoff_of, unwrap_pasted};
 use crate::core::handoff::redact::redact;
-use crate::core::handoff::text::{cut_chars, cut_words};
+use crate::core::handoff::safe_text::{cut_chars, cut_words};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;
 use crate::core::token_usage::UsageFigures;
@@ -516,7 +516,7 @@ mod tests {
     #[test]
     fn what_no_person_typed_is_no_prompt() {
         let handoff = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let continued = crate::core::handoff::continuation::Continuation::with_frame(&handoff);
+        let continued = crate::core::handoff::continuation_prompt::Continuation::with_frame(&handoff);
         let summary = read(&[
             prompt(continued.text(), "01"),
             r#"{"type":"last-prompt","lastPrompt":"Continue from handoff HO-20261120-142950-c74cc080. Its record is al…"}"#.to_owned(),

@@ -8,9 +8,9 @@
 //!
 //! `fs::conversation_transfer` does it to files.
 
-mod check;
 mod fields;
 mod json_parts;
+mod moved_line_check;
 mod path_map;
 mod redact;
 mod rules;

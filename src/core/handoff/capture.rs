@@ -5,11 +5,11 @@
 //! `state`.
 
 use super::checkpoint::Phases;
-use super::entry::HandoffKind;
+use super::current_request::{begins_request, current, names_work};
+use super::manifest_entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
-use super::requests::{begins_request, current, names_work};
-use super::text::{cut_chars, safe_line};
+use super::safe_text::{cut_chars, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::TranscriptPrompt;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::brief::{BriefFiles, Budget, brief};
 use super::capture::{Capture, GitState, Lists};
-use super::continuation::Continuation;
+use super::continuation_prompt::Continuation;
 use super::document::Document;
 use super::document::tests::capture as made;
 use super::safe_prompts::Words;

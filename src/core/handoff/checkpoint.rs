@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
+use super::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use super::sections::next_steps;
 use super::state_json::DecisionRow;
-use super::text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 
 /// The longest patch in it, in bytes; the whole one is `changes.patch`.

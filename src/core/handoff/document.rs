@@ -9,7 +9,7 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use super::capture::{Capture, MemoryKeeper};
-use super::entry::HandoffKind;
+use super::manifest_entry::HandoffKind;
 use super::sections::Section;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::time::WallTime;
@@ -117,7 +117,7 @@ impl Document {
     pub fn render(&self) -> String {
         let headers = &self.headers;
         let mut text = headers.render();
-        let project = super::text::safe_line(&headers.working_dir);
+        let project = super::safe_text::safe_line(&headers.working_dir);
         // Writing to a String cannot fail.
         let _ = write!(
             text,
@@ -213,7 +213,7 @@ fn escape(value: &str) -> String {
     for c in value.chars() {
         if c.is_control()
             || matches!(c, '>' | '&' | '=' | '\u{2028}' | '\u{2029}')
-            || super::text::safe(&c.to_string()).is_empty()
+            || super::safe_text::safe(&c.to_string()).is_empty()
         {
             let _ = write!(out, "&#{};", u32::from(c));
         } else {

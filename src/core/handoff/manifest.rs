@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::entry::{Claim, HandoffProgress, IndexEntry};
+use super::manifest_entry::{Claim, HandoffProgress, IndexEntry};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
 

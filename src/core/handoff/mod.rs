@@ -2,32 +2,32 @@
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where
 //! it stands, `note` is what Claude itself adds, `brief` is what the next conversation gets of it, `drift`
-//! what became of the work tree since, `progress` whether the work moves, and `continuation` is the prompt
+//! what became of the work tree since, `work_progress` whether the work moves, and `continuation_prompt` is the prompt
 //! that is typed. All of it is text in, text out: files are written by `fs::store`.
 
 pub mod brief;
 pub mod capture;
 pub mod channel_registry;
 pub mod checkpoint;
-pub mod continuation;
+pub mod continuation_prompt;
 pub mod document;
 pub mod drift;
-pub mod entry;
 mod escape_markers;
+pub mod manifest_entry;
 mod recent_activity;
 
+pub mod current_request;
 pub mod handoff_selector;
 pub mod manifest;
 pub mod note;
 mod open_question;
 pub mod operation;
-pub mod progress;
 pub mod redact;
 pub mod reports;
-pub mod requests;
+pub mod safe_text;
 pub mod sections;
 pub mod state_json;
-pub mod text;
+pub mod work_progress;
 
 pub mod safe_prompts;
 

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::{cut_words, safe_line};
+use super::safe_text::{cut_words, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::tool_outcomes::{RunningWork, is_check};
 use crate::core::claude::transcript_facts::TranscriptFacts;

@@ -2,7 +2,7 @@
 //! outcome.
 
 use super::capture::{Capture, FinishedStep};
-use super::text::{cut_chars, fenced, safe, safe_line};
+use super::safe_text::{cut_chars, fenced, safe, safe_line};
 use crate::core::claude::tool_outcomes::ToolOutcome;
 use crate::core::claude::transcript_facts::TranscriptSpeaker;
 

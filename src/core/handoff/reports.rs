@@ -2,7 +2,7 @@
 //! reported.
 
 use super::capture::Capture;
-use super::text::{fenced, safe, safe_line};
+use super::safe_text::{fenced, safe, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
 
 /// The text of `plan.md`: the plan that the person approved last; `None` when there is none.

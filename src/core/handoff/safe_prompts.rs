@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
-use super::requests::{is_standing, request_start};
-use super::text::{cut_words, safe};
+use super::current_request::{is_standing, request_start};
+use super::safe_text::{cut_words, safe};
 use crate::core::claude::prompts::{ASKED_CAP, PromptKind, TranscriptPrompt, end_of};
 
 /// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.
@@ -87,7 +87,7 @@ impl Words {
                 None => "in a conversation before".to_owned(),
             };
             if let Some(at) = &said.prompt.at {
-                title.push_str(&format!(", {}", super::text::safe_line(at)));
+                title.push_str(&format!(", {}", super::safe_text::safe_line(at)));
             }
             for label in labels(said) {
                 title.push_str(&format!(", {label}"));

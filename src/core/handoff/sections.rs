@@ -6,7 +6,7 @@
 use super::capture::Capture;
 use super::operation::Readiness;
 use super::recent_activity::activity;
-use super::text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
+use super::safe_text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::transcript_facts::ToolError;
 

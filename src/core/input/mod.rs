@@ -10,8 +10,8 @@
 //! UTF-8 text.
 
 pub mod encode;
-mod keys;
-pub mod names;
+pub mod key_names;
+mod key_sequences;
 pub mod plain_keys;
 pub mod prefix_command;
 
@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use keys::Csi;
+use key_sequences::Csi;
 
 /// What a piece of input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -291,7 +291,7 @@ impl Classifier {
     fn control(&mut self, byte: u8, sink: &mut impl FnMut(InputPiece)) {
         match byte {
             0x20..=0x3f if self.csi.len() < MAX_CSI => self.csi.push(byte),
-            0x40..=0x7e => match keys::meaning(&self.csi, byte, self.prefix) {
+            0x40..=0x7e => match key_sequences::meaning(&self.csi, byte, self.prefix) {
                 Csi::Class(class) => self.done(class, ClassifierState::Ground, sink),
                 Csi::PasteBegins => self.done(InputClass::Paste, ClassifierState::Paste(0), sink),
                 Csi::X10Mouse => self.state = ClassifierState::X10(3),

@@ -1,6 +1,6 @@
 //! What a person tells hopty itself: the key after the prefix key.
 
-use super::keys;
+use super::key_sequences;
 
 /// What the key after the prefix key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub const ORDERS: [(char, Order, &str); 7] = [
 pub fn order(key: &[u8]) -> Option<Order> {
     let key = match key {
         [byte] => char::from(*byte),
-        sequence => keys::plain(sequence.strip_prefix(b"\x1b[")?.strip_suffix(b"u")?)?,
+        sequence => key_sequences::plain(sequence.strip_prefix(b"\x1b[")?.strip_suffix(b"u")?)?,
     };
     ORDERS.iter().find(|(known, ..)| *known == key).map(|(_, order, _)| *order)
 }
@@ -46,7 +46,7 @@ pub fn order(key: &[u8]) -> Option<Order> {
 #[must_use]
 pub fn is_release(key: &[u8]) -> bool {
     let body = key.strip_prefix(b"\x1b[").and_then(|rest| rest.split_last());
-    body.is_some_and(|(_, body)| keys::event(body) == 3)
+    body.is_some_and(|(_, body)| key_sequences::event(body) == 3)
 }
 
 #[cfg(test)]

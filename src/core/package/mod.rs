@@ -7,13 +7,13 @@
 //!
 //! `fs::package` reads and writes the stream.
 
-mod limits;
-mod manifest;
-mod name;
+mod package_file_name;
+mod package_limits;
+mod package_manifest;
 
-pub use limits::PackageLimits;
-pub use manifest::{PackageFile, PackageKind, PackageManifest};
-pub use name::{PackageName, PackageNameError};
+pub use package_file_name::{PackageName, PackageNameError};
+pub use package_limits::PackageLimits;
+pub use package_manifest::{PackageFile, PackageKind, PackageManifest};
 
 use thiserror::Error;
 

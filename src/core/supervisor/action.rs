@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use super::answer::{HookAnswer, HookInstruction};
-use super::limits::ResumeAfter;
+use super::handover_question::AskAnswer;
+pub use super::hook_answer::{HookAnswer, HookInstruction};
+use super::limit_and_error_wait::ResumeAfter;
 use super::phase::{EndCause, StartKind};
-use super::question::AskAnswer;
 pub use super::reply::{Reply, SendResult};
-use crate::core::context::Level;
+use crate::core::context_level::Level;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::Stamp;
 

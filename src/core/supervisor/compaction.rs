@@ -14,7 +14,7 @@ use super::phase::{Phase, RestartRequest};
 use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::config::RestartMode;
-use crate::core::context::Level;
+use crate::core::context_level::Level;
 use crate::core::ids::HandoffId;
 use crate::core::time::Stamp;
 

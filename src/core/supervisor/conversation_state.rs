@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction};
-use super::level_watch::LevelWatch;
-use super::limits::LimitWait;
+use super::context_level_watch::LevelWatch;
+use super::fruitless_handovers::WorkProgress;
+use super::handover_question::{AskAnswer, HandoverQuestion};
+use super::limit_and_error_wait::LimitWait;
 use super::phase::StartKind;
 use super::policy::Policy;
-use super::progress::WorkProgress;
-use super::question::{AskAnswer, HandoverQuestion};
 use super::step::EventStep;
 use crate::core::config::{AskDefault, RestartMode};
 use crate::core::ids::ConversationId;
@@ -165,7 +165,7 @@ impl ConversationState {
 mod tests {
     use super::super::tests::{claude, conversation, word};
     use super::*;
-    use crate::core::context::Fill;
+    use crate::core::context_level::Fill;
 
     fn full() -> ConversationState {
         let mut state = ConversationState { id: Some(conversation(1)), ..ConversationState::default() };

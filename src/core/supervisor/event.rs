@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 pub use super::agent_status::AgentStatus;
 use super::compaction::Compaction;
+use super::handover_question::AskAnswer;
 pub use super::key_class::KeyClass;
-use super::limits::LimitKind;
-use super::question::AskAnswer;
+use super::limit_and_error_wait::LimitKind;
 use super::screen_facts::ScreenFacts;
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::handoff::operation::Cut;
-use crate::core::handoff::progress::Mark;
+use crate::core::handoff::work_progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 
 /// How a client attached.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 
 /// The rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Where a hand-over stands, for people.
 
-use super::delivery::PromptDelivery;
 use super::phase::{Phase, RunPlan, StopFor};
+use super::prompt_delivery::PromptDelivery;
 
 /// Where a hand-over stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

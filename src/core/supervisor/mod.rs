@@ -7,67 +7,67 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `answer`, `reply`, `phase` | the vocabulary |
+//! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `hook_answer`, `reply`, `phase` | the vocabulary |
 //! | `secrets` | secrets removed from an event before it is recorded |
 //! | `step` | one event on its way through the parts: the moment, its line, the actions and decisions so far |
 //! | `exit_table` | why a child ended: one table |
 //! | `session_facts`, `run_state`, `conversation_state` | the parts that live as long as the session, a run, a conversation |
-//! | `level_watch`, `question`, `progress` | parts of the conversation: the context usage and its levels, the question that is put to a person first, in mode `ask`, whether hand-overs bring anything |
-//! | `conversation_chain`, `budget`, `crash_guard`, `permission_mode`, `person`, `key_hold` | parts of the session: conversations before, restarts, deaths, the permission mode, who is there and who gets what is typed |
-//! | `run` | one life of the child: spawn, start, keys, Ctrl+C, passed signals |
-//! | `hooks`, `conversation` | what a hook call means, and which conversation it is about |
-//! | `levels`, `compaction` | what crossing a level asks for, Claude's own compaction |
-//! | `restart_signal`, `request`, `safe_point` | a request, by a signal file too, and the way back; its safe point, Claude's own words before it, somebody who is there |
+//! | `context_level_watch`, `handover_question`, `fruitless_handovers` | parts of the conversation: the context usage and its levels, the question that is put to a person first, in mode `ask`, whether hand-overs bring anything |
+//! | `conversation_chain`, `restart_budget`, `crash_guard`, `permission_mode`, `person`, `key_hold_decision` | parts of the session: conversations before, restarts, deaths, the permission mode, who is there and who gets what is typed |
+//! | `child_run` | one life of the child: spawn, start, keys, Ctrl+C, passed signals |
+//! | `hook_decision`, `followed_conversation` | what a hook call means, and which conversation it is about |
+//! | `context_level_crossing`, `compaction` | what crossing a level asks for, Claude's own compaction |
+//! | `restart_signal`, `restart_request`, `safe_point` | a request, by a signal file too, and the way back; its safe point, Claude's own words before it, somebody who is there |
 //! | `saving` | from the safe point to a handoff on disk |
 //! | `stopping` | from SIGTERM to the end, and what follows a crash |
-//! | `submission` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
-//! | `delivery`, `sending` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
-//! | `limits` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
+//! | `paste_and_enter` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
+//! | `prompt_delivery`, `send_submit` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
+//! | `limit_and_error_wait` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
 //! | `state`, `next_handover`, `handover_step` | what others may ask |
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
 mod agent_status;
-mod answer;
-mod budget;
+mod child_run;
 pub mod compaction;
-mod conversation;
+mod context_level_crossing;
+mod context_level_watch;
 mod conversation_chain;
 mod conversation_state;
 mod crash_guard;
-mod delivery;
 pub mod event;
 pub mod exit_table;
+mod followed_conversation;
+mod fruitless_handovers;
+pub mod handover_question;
 pub mod handover_step;
-mod hooks;
+mod hook_answer;
+mod hook_decision;
 mod key_class;
-mod key_hold;
-mod level_watch;
-mod levels;
-pub mod limits;
+mod key_hold_decision;
+pub mod limit_and_error_wait;
 pub mod next_handover;
+pub mod paste_and_enter;
 mod permission_mode;
 mod person;
 pub mod phase;
 mod policy;
-mod progress;
-pub mod question;
+mod prompt_delivery;
 pub(super) mod recorded_state;
 mod reply;
-mod request;
+mod restart_budget;
+mod restart_request;
 pub mod restart_signal;
-mod run;
 mod run_state;
 mod safe_point;
 mod saving;
 pub mod screen_facts;
 mod secrets;
-pub mod sending;
+pub mod send_submit;
 mod session_facts;
 pub mod state;
 mod step;
 mod stopping;
-pub mod submission;
 
 #[cfg(test)]
 mod laws;
@@ -76,27 +76,27 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::context::Fill;
+use crate::core::context_level::Fill;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 use action::{Action, DecisionKind, Reply, SignalTarget};
-use budget::RestartBudget;
 use conversation_chain::ConversationChain;
 use conversation_state::ConversationState;
 use crash_guard::CrashGuard;
-use delivery::PromptDelivery;
 use event::{AttachKind, Event};
-use key_hold::KeyHold;
-use limits::LimitHistory;
+use key_hold_decision::KeyHold;
+use limit_and_error_wait::LimitHistory;
 use permission_mode::PermissionModes;
 use person::{People, dialog_answered};
 use phase::{Phase, StopFor, StopStep};
 pub use policy::{Agent, Policy, RULES};
-use request::SignalSeen;
+use prompt_delivery::PromptDelivery;
+use restart_budget::RestartBudget;
+use restart_request::SignalSeen;
 use run_state::RunState;
 use safe_point::HOLD_MARGIN_MS;
 use saving::Handoffs;
-use sending::{STANDS_MS, Sending, TYPING_MS};
+use send_submit::{STANDS_MS, Sending, TYPING_MS};
 use session_facts::SessionFacts;
 use state::{SessionState, StateEntry};
 use step::EventStep;

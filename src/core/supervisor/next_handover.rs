@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::level_watch::threshold_words;
+use super::context_level_watch::threshold_words;
+use super::handover_question::HandoverQuestion;
 use super::phase::{Phase, RestartRequest, StopFor};
-use super::question::HandoverQuestion;
 use super::state::SessionState;
 use super::{Agent, Supervisor, Turn};
 use crate::core::config::RestartMode;
-use crate::core::context::Level;
+use crate::core::context_level::Level;
 use crate::core::time::Stamp;
 
 /// When a hand-over comes.

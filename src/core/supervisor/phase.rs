@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::RestartBy;
-pub use super::delivery::PromptDelivery;
 use super::event::PromptOf;
 use super::policy::Policy;
+pub use super::prompt_delivery::PromptDelivery;
 use super::step::EventStep;
 use crate::core::claude::carry_over::CarryMethod;
-use crate::core::context::Level;
+use crate::core::context_level::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Turn;
 use super::event::{AgentStatus, HookEvent, HookFacts};
-use super::hooks::{HeldHook, LINES_MARGIN_MS, LINES_MS};
+use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest};
 use super::policy::Policy;
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{KnownState, SessionState, StateSource};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::time::Stamp;
 
 /// How long a Claude with hooks may take to call the first one after its start, in ms.

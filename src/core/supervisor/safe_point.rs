@@ -17,14 +17,14 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
 use super::event::{AgentStatus, HookFacts, PromptOf};
-use super::hooks::{HeldHook, LINES_MS};
+use super::hook_decision::{HeldHook, LINES_MS};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::policy::Agent;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::config::SummaryMode;
-use crate::core::context::Level;
+use crate::core::context_level::Level;
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::conversation_state::SKIPS_SINCE;
 use super::event::AgentStatus;
-use super::hooks::{LINES_MARGIN_MS, LINES_MS};
+use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
 use super::step::EventStep;
 use super::{Agent, Supervisor};
-use crate::core::handoff::progress::Mark;
+use crate::core::handoff::work_progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 

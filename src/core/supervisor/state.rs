@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::handover_step::HandoverStep;
-use super::limits::{LimitWait, UsageLimitWait};
+use super::limit_and_error_wait::{LimitWait, UsageLimitWait};
 use super::phase::Phase;
 use super::{Agent, Policy, Supervisor, Turn};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::config::Levels;
-use crate::core::context::{Fill, Level};
+use crate::core::context_level::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 

@@ -3,7 +3,7 @@
 
 use super::action::{Action, Decision, DecisionKind, HookAnswer, Reply, RestartBy, Typing};
 use super::phase::EndCause;
-use crate::core::context::Level;
+use crate::core::context_level::Level;
 use crate::core::handoff::redact::redact;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;

@@ -2,16 +2,16 @@
 
 use super::Supervisor;
 use super::action::{Action, DecisionKind, SignalTarget};
-use super::budget::RestartBudget;
 use super::conversation_chain::naming_left;
-use super::delivery::PromptDelivery;
 use super::event::AgentStatus;
 use super::exit_table::{CtrlC, ExitMeaning, ExitRow, INTERRUPT_WINDOW_MS, killed_by, meaning};
 use super::phase::{EndCause, EndRequest, Phase, RunPlan, StartKind, StopFor, StopStep};
 use super::policy::Agent;
+use super::prompt_delivery::PromptDelivery;
+use super::restart_budget::RestartBudget;
 use super::run_state::RunState;
 use super::step::EventStep;
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
 /// A run that ended within this time died quickly, in ms: one that worked for a minute can start here and is

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::key::KeyChord;
 use super::pattern::TapePattern;
-use super::settings::TapeSetting;
-use super::text::TapeText;
-use super::time::TapeTime;
+use super::tape_settings::TapeSetting;
+use super::tape_text::TapeText;
+use super::tape_time::TapeTime;
 
 /// One command of a tape. Rows and columns are 1-based, the row first. Its text form is a line of a tape.
 #[derive(Clone, Debug, PartialEq)]

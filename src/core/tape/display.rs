@@ -5,9 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use super::command::*;
 use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::lexer::{TapeLexer, TokenKind};
-use super::settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSpeed, WaitRule};
-use super::text::TapeText;
-use super::time::TapeTime;
+use super::tape_settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSpeed, WaitRule};
+use super::tape_text::TapeText;
+use super::tape_time::TapeTime;
 
 /// A value as one token of VHS: plain where it can be, else in quotes.
 struct PlainValue<'a>(&'a str);

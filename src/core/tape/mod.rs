@@ -4,23 +4,23 @@
 //! what it means there; hopty's own commands stand where VHS has no valid meaning. `docs/TAPES.md` lists
 //! both.
 
-mod args;
 mod command;
 mod display;
-mod extension;
 mod key;
 mod lexer;
 mod nearest;
 mod own_claude;
+mod own_commands;
 mod own_settings;
 mod own_style;
 mod parser;
 mod pattern;
-mod problem;
 mod regex;
-mod settings;
-mod text;
-mod time;
+mod tape_args;
+mod tape_problem;
+mod tape_settings;
+mod tape_text;
+mod tape_time;
 mod typed_keys;
 mod typed_mouse;
 mod vhs_commands;
@@ -30,22 +30,22 @@ mod vhs_settings;
 pub use command::*;
 pub use key::{KeyChord, KeyModifiers, KeyName, UnknownKey};
 pub use pattern::TapePattern;
-pub use problem::{TapeProblem, TapeSpan};
 pub use regex::{TapeRegex, TapeRegexError};
-pub use settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSettings, TapeSpeed, WaitRule};
-pub use text::TapeText;
-pub use time::TapeTime;
+pub use tape_problem::{TapeProblem, TapeSpan};
+pub use tape_settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSettings, TapeSpeed, WaitRule};
+pub use tape_text::TapeText;
+pub use tape_time::TapeTime;
 pub use typed_keys::TypedKeys;
 
 /// The words with which commands begin: those of VHS, then hopty's own.
 pub fn command_words() -> impl Iterator<Item = &'static str> {
     let vhs = lexer::VHS_KEYWORDS.into_iter().filter(|word| !vhs_settings::VHS_SETTINGS.contains(word));
-    vhs.chain(extension::OWN_COMMANDS)
+    vhs.chain(own_commands::OWN_COMMANDS)
 }
 
 /// The names of the settings: those of VHS, then hopty's own.
 pub fn setting_names() -> impl Iterator<Item = &'static str> {
-    vhs_settings::VHS_SETTINGS.into_iter().chain(extension::OWN_SETTINGS)
+    vhs_settings::VHS_SETTINGS.into_iter().chain(own_commands::OWN_SETTINGS)
 }
 
 /// How a tape is read.
@@ -152,7 +152,7 @@ impl Tape {
     /// All errors, then all warnings, for people: where, the line with a caret, what was expected.
     #[must_use]
     pub fn report(&self) -> String {
-        problem::report(&self.errors, &self.warnings)
+        tape_problem::report(&self.errors, &self.warnings)
     }
 }
 

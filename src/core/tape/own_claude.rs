@@ -1,10 +1,10 @@
 //! `Claude`, `Model` and `Expect+Hook`.
 
-use super::args::{ArgResult, ArgWord, TapeArgs, parse_time};
 use super::command::{HookCommand, ModelError, ModelReply, ModelToolCall, ModelToolInput, TapeCommand};
-use super::extension::{need_name, need_number, parse_number, texts, unknown_option};
-use super::problem::shown;
-use super::time::TapeTime;
+use super::own_commands::{need_name, need_number, parse_number, texts, unknown_option};
+use super::tape_args::{ArgResult, ArgWord, TapeArgs, parse_time};
+use super::tape_problem::shown;
+use super::tape_time::TapeTime;
 
 pub(super) fn claude(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     if let Some(suffix) = args.suffix()? {

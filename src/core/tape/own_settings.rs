@@ -1,10 +1,12 @@
 //! `Set` of hopty.
 
-use super::args::{ArgResult, TapeArgs};
-use super::extension::{need_choice, need_number, need_time};
+use super::own_commands::{need_choice, need_number, need_time};
 use super::pattern::TapePattern;
 use super::regex::TapeRegex;
-use super::settings::{LONGEST_SIDE, TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSpeed, WaitRule};
+use super::tape_args::{ArgResult, TapeArgs};
+use super::tape_settings::{
+    LONGEST_SIDE, TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSpeed, WaitRule,
+};
 
 pub(super) fn read_setting(name: &str, args: &mut TapeArgs<'_>) -> ArgResult<TapeSetting> {
     use TapeSetting as S;

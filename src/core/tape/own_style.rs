@@ -1,12 +1,12 @@
 //! `Style`: how cells look.
 
-use super::args::{ArgResult, ArgWord, TapeArgs};
 use super::command::{
     StyleAttribute, StyleColor, StyleCommand, StyleRule, StyleTarget, TapeCommand, UnderlineForm,
 };
-use super::extension::{parse_number, region, side, unknown_option};
-use super::problem::shown;
-use super::text::TapeText;
+use super::own_commands::{parse_number, region, side, unknown_option};
+use super::tape_args::{ArgResult, ArgWord, TapeArgs};
+use super::tape_problem::shown;
+use super::tape_text::TapeText;
 
 const ATTRIBUTES: [(&str, StyleAttribute); 8] = [
     ("bold", StyleAttribute::Bold),

@@ -1,14 +1,14 @@
 //! Reads a tape as the parser of VHS does: token by token, with one token looked ahead, and nothing said by
-//! the ends of lines. Commands that only hopty has are read by `extension.rs`.
+//! the ends of lines. Commands that only hopty has are read by `own_commands.rs`.
 
-use super::args::{ArgError, TapeArgs};
 use super::command::TapeCommand;
-use super::extension::is_own_command;
 use super::lexer::{TapeLexer, Token, TokenKind};
-use super::problem::{LineTable, TapeProblem, shown};
-use super::settings::TapeSetting;
-use super::text::{BadEscape, TapeText};
-use super::time::TapeTime;
+use super::own_commands::is_own_command;
+use super::tape_args::{ArgError, TapeArgs};
+use super::tape_problem::{LineTable, TapeProblem, shown};
+use super::tape_settings::TapeSetting;
+use super::tape_text::{BadEscape, TapeText};
+use super::tape_time::TapeTime;
 use super::{ParseOptions, Tape, TapeFiles, TapeStep};
 
 /// How many errors a tape may have until the reader gives up.

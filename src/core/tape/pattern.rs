@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::regex::TapeRegex;
-use super::text::TapeText;
+use super::tape_text::TapeText;
 
 /// What a tape looks for.
 #[derive(Clone, Debug, PartialEq)]

@@ -449,7 +449,10 @@ impl<'a> Translator<'a> {
             }
         };
         let Some(class) = class else {
-            return Self::fail(at, format!("there is no class `\\p{{{}}}`", super::problem::shown(plain)));
+            return Self::fail(
+                at,
+                format!("there is no class `\\p{{{}}}`", super::tape_problem::shown(plain)),
+            );
         };
         self.at += length;
         self.out.push_str(if negated { "\\P" } else { "\\p" });
@@ -573,7 +576,10 @@ impl<'a> Translator<'a> {
         ];
         let Some((name, _)) = self.rest()[2..].split_once(":]") else { return Ok(false) };
         if !NAMES.contains(&name.strip_prefix('^').unwrap_or(name)) {
-            return Self::fail(self.at, format!("there is no class `[:{}:]`", super::problem::shown(name)));
+            return Self::fail(
+                self.at,
+                format!("there is no class `[:{}:]`", super::tape_problem::shown(name)),
+            );
         }
         let _ = write!(self.out, "[:{name}:]");
         self.at += name.len() + 4;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::command::{KeyPress, TapeCommand};
 use super::key::{KeyChord, KeyModifiers, KeyName};
-use super::text::TapeText;
+use super::tape_text::TapeText;
 use super::typed_mouse::TypedMouse;
 use crate::core::input::encode::{KeyEvent, KeyboardModes, key_bytes};
 

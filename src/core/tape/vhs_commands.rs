@@ -1,16 +1,16 @@
 //! The commands of VHS.
 
 use super::command::{KeyAction, KeyPress, TapeCommand, WaitScope};
-use super::extension::{OWN_COMMANDS, is_own_command};
 use super::key::{KeyChord, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
 use super::nearest::nearest;
+use super::own_commands::{OWN_COMMANDS, is_own_command};
 use super::parser::{DEEPEST_SOURCE, TapeParser, extension};
 use super::pattern::TapePattern;
-use super::problem::shown;
 use super::regex::{TapeRegex, TapeRegexError};
-use super::text::TapeText;
-use super::time::TapeTime;
+use super::tape_problem::shown;
+use super::tape_text::TapeText;
+use super::tape_time::TapeTime;
 use super::vhs_settings::VHS_SETTINGS;
 
 impl<'a> TapeParser<'a, '_, '_> {

@@ -1,12 +1,12 @@
 //! Keys with modifiers as VHS has them, and where it has none, as hopty does.
 
 use super::command::{KeyAction, KeyPress, TapeCommand};
-use super::extension::{OWN_COMMANDS, is_own_key};
 use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
 use super::nearest::nearest;
+use super::own_commands::{OWN_COMMANDS, is_own_key};
 use super::parser::TapeParser;
-use super::problem::shown;
+use super::tape_problem::shown;
 
 /// The keys that VHS has names for.
 const VHS_KEYS: [&str; 12] = [

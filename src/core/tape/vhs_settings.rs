@@ -1,12 +1,12 @@
 //! `Set` of VHS.
 
-use super::extension::OWN_SETTINGS;
 use super::lexer::{Token, TokenKind};
 use super::nearest::nearest;
+use super::own_commands::OWN_SETTINGS;
 use super::parser::TapeParser;
-use super::problem::shown;
-use super::settings::TapeSetting;
-use super::time::TapeTime;
+use super::tape_problem::shown;
+use super::tape_settings::TapeSetting;
+use super::tape_time::TapeTime;
 
 /// The settings of VHS.
 pub(super) const VHS_SETTINGS: [&str; 21] = [

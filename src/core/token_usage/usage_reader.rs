@@ -8,7 +8,7 @@ use super::usage_figures::account_of;
 use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::message_usage::{Dollars, RawUsage};
 use crate::core::claude::transcript_line::{TranscriptLine, UserKind};
-use crate::core::handoff::continuation::handoff_of;
+use crate::core::handoff::continuation_prompt::handoff_of;
 use crate::core::time::WallTime;
 
 /// The longest pause between two lines in which Claude is taken to work, in ms: longer ones are a machine
@@ -355,7 +355,7 @@ fn says_something(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::handoff::continuation::Continuation;
+    use crate::core::handoff::continuation_prompt::Continuation;
 
     fn answer(id: &str, at: &str, output: u64) -> String {
         format!(

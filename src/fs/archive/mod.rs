@@ -8,8 +8,8 @@
 
 mod index;
 mod pack;
-mod restore;
-mod search;
+mod restore_archived;
+mod search_archive;
 mod source;
 mod store;
 #[cfg(test)]
@@ -18,8 +18,8 @@ mod unpack;
 
 pub use index::ArchiveEntry;
 pub use pack::ArchiveLevel;
-pub use restore::{RestoreTimes, RestoredConversation};
-pub use search::archive_sources;
+pub use restore_archived::{RestoreTimes, RestoredConversation};
+pub use search_archive::archive_sources;
 pub use source::{ArchiveSource, SourceFile};
 pub use store::{ArchiveStore, Archived, Replaced};
 pub use unpack::{ArchivedConversation, ArchivedReader};
@@ -28,7 +28,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::error::FsError;
+use super::file_error::FsError;
 use crate::core::archive::ArchiveError;
 
 /// Why a conversation was not archived or restored.

@@ -12,7 +12,7 @@ use super::ArchiveFailure;
 use super::source::{self, ArchiveSource, ReadState};
 use crate::core::archive::{ArchiveManifest, ArchivedFile, Seal};
 use crate::core::hex::hex;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 1 << 17;

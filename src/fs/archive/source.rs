@@ -8,7 +8,7 @@ use super::ArchiveFailure;
 use crate::core::archive::ArchiveManifest;
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::{ConversationFiles, FileRole};
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
 /// A file of a conversation.

@@ -19,7 +19,7 @@ use crate::core::hex::hex;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::fs::lock::FileLock;
 use crate::fs::store_trace;
 

@@ -12,7 +12,7 @@ use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer, ResetDirectiv
 use super::ArchiveFailure;
 use crate::core::archive::{ArchiveError, ArchiveLimits, ArchiveManifest, ArchivedFile, SEAL_BYTES, Seal};
 use crate::core::hex::hex;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The largest window that is unpacked, as a power of two: 128 MiB, as `zstdcat` does.

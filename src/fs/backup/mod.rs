@@ -7,21 +7,21 @@
 
 mod cipher;
 mod collect;
-mod create;
-mod restore;
+mod create_backup;
+mod restore_backup;
 #[cfg(test)]
 mod tests;
 
 pub use cipher::{BackupCipher, BackupKey, is_encrypted};
-pub use create::{BackupReport, create};
-pub use restore::{Put, RestorePlan, RestoreReport, plan, restore, verify};
+pub use create_backup::{BackupReport, create};
+pub use restore_backup::{Put, RestorePlan, RestoreReport, plan, restore, verify};
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::error::FsError;
+use super::file_error::FsError;
 use super::package::PackageFailure;
 use super::paths::Paths;
 use crate::core::backup::BackupRoot;

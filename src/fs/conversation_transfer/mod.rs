@@ -13,9 +13,9 @@
 //! [`export()`] writes a conversation as a package (`core::package`); [`Transfers::unpack`] reads one, and
 //! [`TransferPlan::of_package`] puts it in place in the same way.
 
-mod export;
+mod export_package;
 mod file_place;
-mod import;
+mod import_package;
 mod kill_point;
 #[cfg(test)]
 mod package_tests;
@@ -28,8 +28,8 @@ mod transfer_record;
 mod transfer_tests;
 mod transfers;
 
-pub use export::{ExportOptions, ExportReport, export};
-pub use import::{PackedConversation, UnpackedPackage, conversations_of};
+pub use export_package::{ExportOptions, ExportReport, export};
+pub use import_package::{PackedConversation, UnpackedPackage, conversations_of};
 pub use project_folder::{ProjectMemory, belongs_below, project_folder};
 pub use recovery::{RecoveredTransfer, TransferOutcome};
 pub use transfer_lines::LineCounts;
@@ -41,7 +41,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::error::FsError;
+use super::file_error::FsError;
 use super::package::PackageFailure;
 use crate::core::ids::ConversationId;
 

@@ -8,13 +8,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::TransferError;
-use super::import;
+use super::import_package;
 use super::kill_point::kill_point;
 use super::transfer_record::{TransferKind, TransferRecord, TransferStep};
 use super::transfers::{IsOpen, state_at};
 use crate::core::ids::ConversationId;
 use crate::fs::atomic;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 
 /// What became of a transfer that was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub(super) fn recover(dir: &Path, is_open: IsOpen) -> Result<Option<RecoveredTra
         if is_done { TransferOutcome::Finished } else { TransferOutcome::Undone }
     };
     if record.kind == TransferKind::Import && outcome != TransferOutcome::Undone {
-        import::note_placed(dir);
+        import_package::note_placed(dir);
     }
     TransferRecord::remove(dir)?;
     let TransferRecord { kind, id, from_dir, to_dir, .. } = record;

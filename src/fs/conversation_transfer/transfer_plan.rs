@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::TransferError;
 use super::file_place::FilePlace;
-use super::import::PackedConversation;
+use super::import_package::PackedConversation;
 use super::project_folder::{ProjectMemory, project_folder};
 use super::transfer_record::{TransferKind, TransferRecord, TransferStep};
 use crate::core::conversation_transfer::{PathMap, TransferRules};
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::{ConversationFiles, FileRole, FileState};
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
 /// Directories in which Claude keeps something for a conversation under its id, and names it by its path.

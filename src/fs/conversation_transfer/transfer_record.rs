@@ -13,7 +13,7 @@ use super::kill_point::kill_point;
 use crate::core::ids::ConversationId;
 use crate::fs::atomic;
 use crate::fs::conversations::FileState;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 
 /// The longest record that is read, in bytes.
 const RECORD_CAP: u64 = 256 << 20;

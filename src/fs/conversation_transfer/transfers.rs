@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::TransferError;
-use super::import;
+use super::import_package;
 use super::kill_point::{KillPoints, kill_point};
 use super::recovery::{self, RecoveredTransfer};
 use super::transfer_lines::{self, LineCounts};
@@ -16,7 +16,7 @@ use super::transfer_record::{TransferKind, TransferRecord, TransferStep};
 use crate::core::conversation_transfer::TransferRules;
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::FileState;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::fs::lock::FileLock;
 use crate::fs::paths::Paths;
 use crate::fs::{atomic, free_space};
@@ -71,7 +71,7 @@ impl<'a> Transfers<'a> {
         atomic::sweep(&dir);
         let transfers = Transfers { dir, is_open, _lock: lock };
         let recovered = recovery::recover(&transfers.dir, is_open)?;
-        let was_unpacking = import::remove_unpacked(&transfers.dir)?;
+        let was_unpacking = import_package::remove_unpacked(&transfers.dir)?;
         let recovered = recovered.or_else(|| was_unpacking.then(RecoveredTransfer::of_unpacking));
         Ok((transfers, recovered))
     }
@@ -100,7 +100,7 @@ impl<'a> Transfers<'a> {
         };
         let stays = recovery::finish(&record, self.is_open)?;
         if record.kind == TransferKind::Import {
-            import::note_placed(&self.dir);
+            import_package::note_placed(&self.dir);
         }
         TransferRecord::remove(&self.dir)?;
         match stays {

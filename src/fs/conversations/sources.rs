@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::search::{TranscriptPlace, TranscriptSource};
+use super::search_transcripts::{TranscriptPlace, TranscriptSource};
 use super::transcripts::TranscriptFile;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::WallTime;

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::agents::AgentTranscript;
 use super::cache::{self, CachedSummary, FileCache, ResumePoint};
 use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
-use super::search::TranscriptSource;
+use super::search_transcripts::TranscriptSource;
 use super::sources::RULE;
 use super::transcripts::{FileState, TranscriptFile};
 use super::usage_files::records_of_source;

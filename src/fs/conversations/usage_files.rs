@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::agents::AgentTranscript;
 use super::cache::FileCache;
 use super::line_reading::{LINE_CAP, digest_before, in_threads, read_lines};
-use super::search::TranscriptSource;
+use super::search_transcripts::TranscriptSource;
 use super::sources::RULE;
 use super::transcripts::{FileState, TranscriptFile};
 use crate::core::claude::line_splitter::LineSplitter;

@@ -16,7 +16,7 @@ use std::io;
 
 use thiserror::Error;
 
-use super::error::FsError;
+use super::file_error::FsError;
 use crate::core::package::PackageError;
 
 /// Why a package was not written or read.

@@ -20,7 +20,7 @@ use crate::core::package::{
     FILES_ENTRY, MANIFEST_ENTRY, PackageError, PackageFile, PackageLimits, PackageManifest,
 };
 use crate::fs::atomic;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 
 /// A tar stream consists of blocks of so many bytes.
 const BLOCK: usize = 512;

@@ -12,7 +12,7 @@ use tar::{Builder, EntryType, Header};
 use super::PackageFailure;
 use crate::core::hex::hex;
 use crate::core::package::{FILES_ENTRY, MANIFEST_ENTRY, PackageFile, PackageManifest, PackageName};
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 
 /// Writes a package; `open` is called for each file of the manifest, in order. Nothing of the output may be
 /// used when this fails.

@@ -1,7 +1,7 @@
 //! A session's directory. The name is taken as long as the host holds the lock: whether a session is alive
 //! is decided by the lock, never by a pid file.
 
-mod rename;
+mod session_rename;
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use nix::libc;
 use thiserror::Error;
 
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::status::{ExitKind, SessionStatus};
+use crate::core::status_types::{ExitKind, SessionStatus};
 use crate::core::supervisor::Agent;
 use crate::fs::paths::Paths;
 use crate::sys::boot;
@@ -23,7 +23,7 @@ use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
 
-pub use rename::{current, edit_ended, forget_former_names, former_names, rename_ended, renamed};
+pub use session_rename::{current, edit_ended, forget_former_names, former_names, rename_ended, renamed};
 
 /// How often to retry a lock without a living holder before its name counts as taken. A process that only
 /// checks whether a host lives holds it for a moment, on a busy machine for a longer one.
@@ -281,7 +281,7 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
     let mut name = wanted.clone();
     for n in 2..10_000 {
         let dir = paths.session(&name);
-        match rename::free(paths, &name) {
+        match session_rename::free(paths, &name) {
             Err(SessionError::Former { .. }) if numbered => {
                 name = wanted.numbered(n);
                 continue;
@@ -531,7 +531,7 @@ pub fn remove(paths: &Paths, name: &SessionName) -> io::Result<Removal> {
         return Ok(Removal::InUse);
     }
     let _ = std::fs::remove_file(paths.socket(name));
-    rename::forget_former_names(paths, name);
+    session_rename::forget_former_names(paths, name);
     // Renamed first: whoever takes this name meanwhile creates a directory of its own, and nothing of that is
     // removed.
     let aside = dir.with_file_name(format!(".swept-{}-{name}", std::process::id()));

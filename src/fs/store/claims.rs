@@ -7,9 +7,9 @@ use std::path::Path;
 
 use super::manifests::Locked;
 use super::{HandoffScope, Loaded, Store, StoreError};
-use crate::core::handoff::entry::{Claim, IndexEntry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
-use crate::core::handoff::text::safe_line;
+use crate::core::handoff::manifest_entry::{Claim, IndexEntry};
+use crate::core::handoff::safe_text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
 use crate::fs::project::project_of;
@@ -206,7 +206,7 @@ mod tests {
     use super::super::Keeping;
     use super::super::tests::{at, capture, claim, store};
     use super::*;
-    use crate::core::handoff::entry::HandoffProgress;
+    use crate::core::handoff::manifest_entry::HandoffProgress;
     use std::io::{BufRead, Write};
     use std::path::Path;
     use std::process::{Command, Stdio};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::manifests::FoundManifest;
 use super::{Keeping, Store};
-use crate::core::handoff::entry::HandoffProgress;
+use crate::core::handoff::manifest_entry::HandoffProgress;
 use crate::core::ids::HandoffId;
 use crate::core::time::WallTime;
 

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::boot;
+use super::boot_time;
 use crate::core::handoff::manifest::Manifest;
 use crate::core::ids::Channel;
 use crate::fs::atomic;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::fs::lock::{DirLock, FileLock};
 use crate::fs::project::project_of;
 
@@ -157,7 +157,7 @@ impl Manifests {
                 manifest.unify();
                 let records = self.dir.join("records");
                 for entry in manifest.current.iter_mut().chain(&mut manifest.also_active) {
-                    entry.elapsed_ms = boot::elapsed(&records.join(entry.id.as_str()), entry.created_at);
+                    entry.elapsed_ms = boot_time::elapsed(&records.join(entry.id.as_str()), entry.created_at);
                     // Older versions and other programs did not write one.
                     let derived = || project_of(Path::new(&entry.working_dir)).to_string_lossy().into_owned();
                     entry.project = Some(entry.project.take().unwrap_or_else(derived));

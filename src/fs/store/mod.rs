@@ -5,7 +5,7 @@
 //! last, so that the manifest never names what is not there. A manifest that cannot be read is put aside and
 //! reported, never overwritten. All of this waits for disks and locks: it belongs on a worker, not in a loop.
 
-mod boot;
+mod boot_time;
 mod claims;
 mod keeping;
 mod manifests;
@@ -22,12 +22,12 @@ use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
-use crate::core::handoff::entry::{HandoffProgress, IndexEntry};
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
+use crate::core::handoff::manifest_entry::{HandoffProgress, IndexEntry};
 use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 pub use crate::fs::project::HandoffScope;
 use crate::fs::project::project_of;
 use manifests::Manifests;
@@ -400,7 +400,7 @@ pub(super) mod tests {
     use super::*;
     use crate::core::claude::transcript_facts::TranscriptFacts;
     use crate::core::handoff::capture::HandoffOrigin;
-    use crate::core::handoff::entry::{Claim, HandoffKind};
+    use crate::core::handoff::manifest_entry::{Claim, HandoffKind};
     use crate::core::time::WallTime;
     use crate::sys::process;
     use std::io::Read;

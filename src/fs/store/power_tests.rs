@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::tests::{at, capture, claim};
 use super::{Keeping, Store};
-use crate::core::handoff::entry::IndexEntry;
+use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::store_trace::{self, Step};
 

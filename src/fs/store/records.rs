@@ -16,7 +16,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::Keeping;
-use super::boot;
+use super::boot_time;
 use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
@@ -27,7 +27,7 @@ use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
 use crate::core::hex::hex;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The longest document that is read, in bytes.
@@ -159,7 +159,7 @@ impl Records {
             atomic::write(&dir.join(PATCH), &[&*git.patch, &*git.new_files].concat())?;
         }
         // Without it the time of day decides when it expires.
-        let _ = boot::note(&dir, capture.origin.created_at);
+        let _ = boot_time::note(&dir, capture.origin.created_at);
         atomic::sync_dir(&self.dir)?;
         let sha256 = digest(text.as_bytes());
         let brief_sha256 = digest(brief.as_bytes());

@@ -1,6 +1,6 @@
 //! The program's descendants: collected before a run ends, and ended after it if any remain.
 
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::time::Stamp;
 use crate::sys::process::Process;
 

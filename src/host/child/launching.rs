@@ -16,7 +16,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
-use crate::fs::{atomic, registry, tasks};
+use crate::fs::{atomic, registry, task_files};
 use crate::host::jobs::code_approval::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::jobs::log::log;
 use crate::host::observer::status_line;
@@ -218,7 +218,7 @@ impl LaunchOrder {
     /// Claude starts without them.
     pub fn write(self) -> io::Result<LaunchFiles> {
         if let Some((paths, before, next)) = self.tasks
-            && let Err(error) = tasks::carry(&paths, &before, &next)
+            && let Err(error) = task_files::carry(&paths, &before, &next)
         {
             log(format_args!("cannot copy the task list: {error}"));
         }

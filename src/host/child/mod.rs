@@ -3,24 +3,24 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `run` | one life of the program: its output and its exit |
+//! | `program_run` | one life of the program: its output and its exit |
 //! | `descendants` | what hangs on it, and what it left |
 //! | `screen_model`, `guarded_screen`, `output_chunk` | the screen beside the byte stream, fed after the terminals |
 //! | `screen_marks` | what is new on it since a mark |
 //! | `screen_reader` | Claude's screen, read by the rules |
 //! | `segment_refresh` | how Claude is brought to draw its status line anew |
 //! | `muting` | what stays on the terminal of a run that is stopped for the next one |
-//! | `launching`, `command` | from the order to start a run to its start: arguments, environment, files |
-//! | `processes` | starting, signalling and asking about processes; the tests put their own in its place |
+//! | `launching`, `run_command` | from the order to start a run to its start: arguments, environment, files |
+//! | `child_processes` | starting, signalling and asking about processes; the tests put their own in its place |
 
-mod command;
+mod child_processes;
 mod descendants;
 mod guarded_screen;
 mod launching;
 mod muting;
 mod output_chunk;
-mod processes;
-mod run;
+mod program_run;
+mod run_command;
 mod screen_marks;
 mod screen_model;
 mod screen_reader;
@@ -31,7 +31,7 @@ use std::os::fd::AsFd;
 
 use nix::libc::SIGWINCH;
 
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::status_segment::SegmentGist;
 use crate::core::supervisor::Agent;
@@ -42,17 +42,17 @@ use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
 use crate::host::start::Lent;
 use crate::sys::poll::{Interest, PollSet};
+use child_processes::System;
 use launching::Launching;
-use processes::System;
 use screen_reader::ScreenRules;
 
-pub(super) use command::ArgumentSources;
+pub(super) use child_processes::Processes;
 pub(super) use guarded_screen::GuardedScreen;
 pub(super) use launching::{LaunchFiles, LaunchOrder, LaunchPlan, LaunchStep, Site};
-pub(super) use processes::Processes;
-use run::INPUT_HIGH;
+use program_run::INPUT_HIGH;
+pub(super) use run_command::ArgumentSources;
 
-pub(super) use run::{ChildRun, InputModes, RunStart};
+pub(super) use program_run::{ChildRun, InputModes, RunStart};
 pub(super) use screen_model::ScreenModel;
 use screen_reader::LOOK_MS;
 

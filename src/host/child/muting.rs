@@ -3,7 +3,7 @@
 
 use super::{Child, ChildRun};
 use crate::core::claude::screen_reading::ScreenPromptBox;
-use crate::host::terminals::repaint;
+use crate::host::terminals::repaint_on_attach;
 use crate::screen::Screen;
 use crate::tty::raw::END_OF_ANYTHING;
 
@@ -64,7 +64,7 @@ impl ChildRun {
     /// run end.
     fn left_above(&mut self, shown: Option<&ScreenPromptBox>) -> Option<Vec<u8>> {
         self.above_the_box(shown, |screen, lines| {
-            [repaint::history(screen, usize::MAX).as_bytes(), &lines].concat()
+            [repaint_on_attach::history(screen, usize::MAX).as_bytes(), &lines].concat()
         })
     }
 
@@ -81,7 +81,7 @@ impl ChildRun {
                 above.iter().position(|line| !line.is_empty()),
                 above.iter().rposition(|line| !line.is_empty()),
             ) {
-                (Some(first), Some(last)) => repaint::rows(screen, first..last + 1),
+                (Some(first), Some(last)) => repaint_on_attach::rows(screen, first..last + 1),
                 _ => Vec::new(),
             };
             of(screen, rows)

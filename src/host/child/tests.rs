@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
-use super::run::Inheritance;
+use super::program_run::Inheritance;
 use super::*;
 use crate::core::supervisor::phase::StartKind;
 use crate::core::terminal::Size;

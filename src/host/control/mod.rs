@@ -12,18 +12,18 @@
 //! | `connection` | one connection: its stream and its time limits |
 //! | `client_links` | a client's connection, as its terminal uses it |
 //! | `incoming` | what arrives on it, in turns |
-//! | `answers` | requests whose answer is still owed |
+//! | `owed_answers` | requests whose answer is still owed |
 //! | `unanswered_hooks` | hook calls that are held |
 //! | `waits` | requests that wait for a state, an end or a change of the screen |
-//! | `picture` | the screen as `hopty screen` and the dashboard receive it |
+//! | `screen_answer` | the screen as `hopty screen` and the dashboard receive it |
 
-mod answers;
 mod client_links;
 pub(super) mod connection;
 mod incoming;
 mod listener;
+mod owed_answers;
 pub(super) mod peer;
-pub(super) mod picture;
+pub(super) mod screen_answer;
 mod unanswered_hooks;
 mod waits;
 
@@ -42,12 +42,12 @@ use crate::host::event_loop::PollToken;
 use crate::ipc::frame::{Frame, MAX_PAYLOAD};
 use crate::ipc::message::{HostHello, PROTOCOL, Request};
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
-use answers::OwedAnswers;
+use owed_answers::OwedAnswers;
 use waits::Waits;
 
-pub(super) use answers::restart_outcome;
 pub(super) use connection::Connection;
 pub(super) use listener::TURN;
+pub(super) use owed_answers::restart_outcome;
 pub(super) use unanswered_hooks::{HookCalls, OpenHookCall};
 pub(super) use waits::{Awaited, WaitOutcome, WaitScene};
 

@@ -4,10 +4,10 @@
 //! | file | holds |
 //! |---|---|
 //! | `own_files` | the session's own directory: noticed when it is gone, and restored by a thread |
-//! | `start_code` | what the next run starts with: which settings run code, where it starts, the launch files |
+//! | `launch_site` | what the next run starts with: which settings run code, where it starts, the launch files |
 
+mod launch_site;
 mod own_files;
-mod start_code;
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use crate::core::claude::args::OwnArgs;
 use crate::core::compat::{About, LayoutPlace};
 use crate::core::handoff::capture::HandoffOrigin;
-use crate::core::handoff::entry::HandoffKind;
+use crate::core::handoff::manifest_entry::HandoffKind;
 use crate::core::handoff::redact::redact_words;
-use crate::core::handoff::text::safe_line;
+use crate::core::handoff::safe_text::safe_line;
 use crate::core::ids::{Channel, ConversationId, HandoffId, LABEL_HINT, SessionName, change_labels};
 use crate::core::input::prefix_command::{ORDERS, Order};
 use crate::core::supervisor::Agent;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{JobEvent, Jobs};
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
 use crate::sys::clock::Clock;

@@ -8,7 +8,7 @@ use crate::core::terminal::Size;
 use crate::core::word_wrap::wrap_words;
 use crate::fs::conversations::find;
 use crate::fs::paths::Paths;
-use crate::fs::transcript;
+use crate::fs::whole_transcript;
 
 /// How much of the end of a transcript is read, in bytes.
 const END: u64 = 1 << 20;
@@ -35,7 +35,7 @@ fn end_of(paths: &Paths, conversation: &ConversationId, size: Size) -> String {
     let mut entries = Vec::new();
     let mut reader = EntryReader::new();
     let read = find(paths, conversation.as_str()).map_err(|e| e.to_string()).and_then(|file| {
-        transcript::last_lines(&file.path, END, |line| reader.line(line, |entry| entries.push(entry)))
+        whole_transcript::last_lines(&file.path, END, |line| reader.line(line, |entry| entries.push(entry)))
             .map_err(|e| e.to_string())
     });
     reader.finish(|entry| entries.push(entry));

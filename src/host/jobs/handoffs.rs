@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::Material;
-use crate::core::context::Fill;
+use crate::core::context_level::Fill;
 use crate::core::handoff::brief::Budget;
 use crate::core::handoff::capture::{Capture, HandoffOrigin, Lists};
-use crate::core::handoff::continuation::Continuation;
-use crate::core::handoff::entry::Claim;
-use crate::core::handoff::progress::Mark;
+use crate::core::handoff::continuation_prompt::Continuation;
+use crate::core::handoff::manifest_entry::Claim;
+use crate::core::handoff::work_progress::Mark;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::supervisor::action::RestartBy;
 use crate::core::supervisor::phase::StartKind;
@@ -20,9 +20,9 @@ use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::{Keeping, Store};
-use crate::git::state::GitLimits;
+use crate::git::work_tree_state::GitLimits;
 use crate::host::jobs::code_approval::CodeFound;
-use crate::host::jobs::lineage::ClaudeFiles;
+use crate::host::jobs::inherited_handoff::ClaudeFiles;
 use crate::host::jobs::{JobEvent, Jobs};
 use crate::sys::clock::Clock;
 use crate::sys::process::start_ticks;
@@ -175,7 +175,7 @@ impl Jobs {
         let limits = GitLimits::of(&self.config.handoff);
         let copied = self.config.handoff.copy_transcript && !transcript.is_empty();
         let raw = copied.then(|| PathBuf::from(transcript));
-        self.lineage.saves();
+        self.inherited.saves();
         let job = move || {
             complete(&mut capture, &paths, &dir, limits);
             let found = own.add_to(&mut capture);
@@ -242,7 +242,7 @@ impl Jobs {
     /// A conversation has continued from a handoff.
     pub fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
-        self.lineage.went_on(handoff);
+        self.inherited.went_on(handoff);
         let claim = claim_for(conversation);
         self.work(move || {
             let done = Store::open(&store).and_then(|store| {
@@ -289,6 +289,6 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: GitLimits)
     // A person may have gone back to an older conversation of the chain.
     let begun_from = Store::at(&paths.claude).begun_from(&capture.origin.conversation);
     capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
-    capture.git = crate::git::state::of_work(dir, capture.situation.moved_to.as_deref(), limits);
+    capture.git = crate::git::work_tree_state::of_work(dir, capture.situation.moved_to.as_deref(), limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::core::config;
 use crate::core::journal::JournalGap;
 use crate::core::time::Stamp;
-use crate::fs::journal_file::JournalLog as JournalFile;
-use crate::host::jobs::disk_thread::{DiskThread, JournalPlace, WriteJob, count};
+use crate::fs::rotating_journal::JournalLog as JournalFile;
+use crate::host::jobs::disk_writer_thread::{DiskThread, JournalPlace, WriteJob, count};
 use crate::host::jobs::log;
 
 /// How long after a failure to retry the journal, in ms; the pause doubles each time.

@@ -7,11 +7,11 @@
 //! | file | holds |
 //! |---|---|
 //! | `handoffs` | handoffs: saved, claimed, consumed; the brief of the one on its way; transcripts compressed |
-//! | `lineage` | `--handoff`, and what a conversation has from before it |
-//! | `note` | Claude's own words for the next handoff |
-//! | `drift` | whether the work tree is still the one that a handoff was made in |
+//! | `inherited_handoff` | `--handoff`, and what a conversation has from before it |
+//! | `note_so_far` | Claude's own words for the next handoff |
+//! | `drift_check` | whether the work tree is still the one that a handoff was made in |
 //! | `code_approval` | what runs code when Claude starts, and whether a person accepted it |
-//! | `journal_queue`, `disk_thread` | the journal; the thread that writes it, the session's file and `host.log` |
+//! | `journal_queue`, `disk_writer_thread` | the journal; the thread that writes it, the session's file and `host.log` |
 //! | `compat_work` | the source documents' own forms |
 //! | `ask_answer` | the person's answer in mode `ask` |
 //! | `conversation_page` | the end of the conversation before a hand-over |
@@ -23,13 +23,13 @@ mod ask_answer;
 pub(super) mod code_approval;
 mod compat_work;
 mod conversation_page;
-mod disk_thread;
-pub mod drift;
+mod disk_writer_thread;
+pub mod drift_check;
 mod handoffs;
+mod inherited_handoff;
 mod journal_queue;
-mod lineage;
 pub(super) mod log;
-mod note;
+mod note_so_far;
 mod session_file;
 mod shared_conversation;
 
@@ -56,8 +56,8 @@ use crate::sys::clock::Clock;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
 use code_approval::CodeApproval;
+use inherited_handoff::InheritedHandoff;
 use journal_queue::Journal;
-use lineage::Lineage;
 use session_file::SessionFile;
 
 pub(super) use ask_answer::recalled_ask_answer;
@@ -65,7 +65,7 @@ pub(super) use code_approval::CodeFound;
 pub(super) use conversation_page::no_conversation_page;
 pub(super) use handoffs::{Brief, RestartReason};
 pub(super) use journal_queue::JournalEvent;
-pub(super) use note::NoteState;
+pub(super) use note_so_far::NoteState;
 
 /// The version that journals name.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -134,7 +134,7 @@ pub(super) struct Jobs {
     pub note: NoteState,
     /// The handoff whose prompt is being delivered, and the text for the new conversation.
     pub brief: Option<Brief>,
-    pub lineage: Lineage,
+    pub inherited: InheritedHandoff,
     pub code: CodeApproval,
     paths: Paths,
     config: Config,
@@ -153,7 +153,7 @@ impl Jobs {
             reason: RestartReason::default(),
             note: NoteState::default(),
             brief: None,
-            lineage: Lineage::default(),
+            inherited: InheritedHandoff::default(),
             code: CodeApproval::default(),
             paths: paths.clone(),
             config: config.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::redact::redact;
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::input::{Classifier, InputClass};
 use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
 use crate::core::time::Stamp;

@@ -10,7 +10,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 
 use super::drafts::paste;
 use crate::core::claude::pasted_prompt::{NotSubmittable, PromptPlace, SentPrompt};
-use crate::core::input::names;
+use crate::core::input::key_names;
 use crate::core::input::{Classifier, InputPiece};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::action::SendResult;
@@ -236,7 +236,8 @@ fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure>
             .decode(text)
             .map_err(|_| wrong("`base64` is invalid".to_owned()))?]),
         (None, None, Some(keys)) => {
-            let bytes = |name: &String| names::bytes(name, modes.cursor).map_err(|e| wrong(e.to_string()));
+            let bytes =
+                |name: &String| key_names::bytes(name, modes.cursor).map_err(|e| wrong(e.to_string()));
             keys.iter().map(bytes).collect::<Result<_, _>>()?
         }
         _ => return Err(wrong("`send` takes one of `text`, `base64` and `keys`".to_owned())),
@@ -302,7 +303,7 @@ pub(in crate::host) fn script_keys(bytes: &[u8]) -> impl Iterator<Item = Event> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::input::names::CursorKeys;
+    use crate::core::input::key_names::CursorKeys;
     use crate::core::supervisor::event::KeyClass;
 
     fn text(text: &str, submit: bool) -> Send {

@@ -89,7 +89,8 @@ impl World {
             self.rest();
         }
         if self.stage.last(|child| std::mem::take(&mut child.stopped)) == Some(true) {
-            self.stage.last(|child| child.changes.push_back(crate::core::process::ProcessEnd::Continued));
+            self.stage
+                .last(|child| child.changes.push_back(crate::core::process_change::ProcessEnd::Continued));
             self.child_changed();
         }
         for _ in 0..400 {
@@ -121,7 +122,7 @@ impl World {
                     break;
                 }
                 if self.plain || self.stage.last(|child| child.dying) == Some(true) {
-                    self.end(crate::core::process::ProcessEnd::Exited(143));
+                    self.end(crate::core::process_change::ProcessEnd::Exited(143));
                 }
                 while self.host.jobs.are_busy() {
                     self.work();

@@ -14,12 +14,12 @@
 //!
 //! `HOPTY_LAWS_SEED=n` takes another seed, `HOPTY_LAWS_CASES=n` more histories.
 
-mod claude;
+mod client_pty;
 mod end;
 mod moves;
 mod outside;
 mod peers;
-mod terminal;
+mod socket_claude;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -45,8 +45,8 @@ use crate::ipc::stream::FrameStream;
 use crate::pty::spawn::ErrorStream;
 use crate::sys::clock::Clock;
 use crate::sys::own_process::is_alone;
-use claude::{Claude, Stage};
 use peers::{Asked, Caller, Client, Key};
+use socket_claude::{Claude, Stage};
 
 /// Turns of the loop within one move, and how many of them may find nothing to do.
 const TURNS: u32 = 3000;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::{Asked, Asker, Caller, Client, World};
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::supervisor::phase::Phase;
 use crate::ipc::frame::tag;
 

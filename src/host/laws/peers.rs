@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::Value;
 
-use super::terminal::Terminal;
+use super::client_pty::Terminal;
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, tag};
 

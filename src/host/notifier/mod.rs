@@ -7,13 +7,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `command` | one command: input, environment, time limit |
+//! | `notify_command` | one command: input, environment, time limit |
 //! | `payload` | the JSON and the variables that it gets |
-//! | `signals` | the sequences for terminals |
+//! | `notification_sequences` | the sequences for terminals |
 
-mod command;
+mod notification_sequences;
+mod notify_command;
 mod payload;
-mod signals;
 
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
@@ -21,13 +21,13 @@ use std::path::PathBuf;
 
 use crate::core::config;
 use crate::core::notify::{Notification, NotificationQueue};
-use crate::core::status::SessionStatus;
+use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::event::{AttachKind, Event};
 use crate::core::supervisor::state::KnownState;
 use crate::core::time::{Stamp, WallTime};
 use crate::sys::worker::Worker;
-use command::{NotifyJob, NotifyResult};
+use notify_command::{NotifyJob, NotifyResult};
 
 /// How many commands may wait behind one that hangs.
 const BACKLOG: usize = 16;
@@ -99,7 +99,7 @@ impl Notifier {
     /// Sends a notification through every channel. `at`: the wall clock time of the event.
     pub fn send(&mut self, told: &Notification, at: WallTime, session: &SessionStatus) {
         let title = format!("hopty: {}", session.name);
-        self.terminal.extend(signals::bytes(&self.config.terminal, &title, &told.text));
+        self.terminal.extend(notification_sequences::bytes(&self.config.terminal, &title, &told.text));
         let dir = PathBuf::from(&session.dir);
         if !self.config.command.is_empty() {
             let (input, variables) = payload::of(told, at, session);

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::core::handoff::redact::redact;
 use crate::core::notify::Notification;
-use crate::core::status::{Rfc3339, SessionStatus};
+use crate::core::status_types::{Rfc3339, SessionStatus};
 use crate::core::time::WallTime;
 use crate::core::visible::{escaped, visible};
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::command::NotifyJob;
+use super::notify_command::NotifyJob;
 use super::*;
 use crate::core::config::{DurationMs, NotifyEvent, NotifyTerminal};
 use crate::core::supervisor::state::{KnownState, SessionState, StateSource};

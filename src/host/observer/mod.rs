@@ -8,25 +8,25 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `file_reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
+//! | `growing_file_reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
 //! | `signal_files` | files by which scripts ask for a restart |
 //! | `scan_queue` | when there is a scan, what for, and who waits for it |
 //! | `observed_transcript` | what is known of the conversation, and what the supervisor was told |
 //! | `turns` | when a turn begins and ends, where no hook tells |
 //! | `status_line` | Claude's status line: the window that it reports |
-//! | `context_usage`, `usage_limits` | how full the window is; which limit is reached |
+//! | `context_usage_sources`, `usage_limits` | how full the window is; which limit is reached |
 //! | `session_topic` | what the conversation is about |
-//! | `transcript_growth` | whether the transcript grew with the turn |
+//! | `unwritten_turn_check` | whether the transcript grew with the turn |
 
-mod context_usage;
-mod file_reader;
+mod context_usage_sources;
+mod growing_file_reader;
 mod observed_transcript;
 mod scan_queue;
 mod session_topic;
 mod signal_files;
 pub(super) mod status_line;
-mod transcript_growth;
 mod turns;
+mod unwritten_turn_check;
 mod usage_limits;
 
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-pub(super) use file_reader::{
+pub(super) use growing_file_reader::{
     DeviceInode, FileReader, OwnFiles, ScanOrder, ScanResult, SessionFiles, TranscriptRead, file_id,
 };
 pub(super) use observed_transcript::ObservedTranscript;
@@ -45,21 +45,21 @@ pub(super) use usage_limits::limit_anew;
 
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::hooks::HookInput;
-use crate::core::claude::model::Model;
+use crate::core::claude::language_model::Model;
 use crate::core::claude::pasted_prompt::SentPrompt;
-use crate::core::claude::statusline::StatusLine;
+use crate::core::claude::statusline_payload::StatusLine;
 use crate::core::claude::tasks::Tasks;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Config;
-use crate::core::handoff::text::cut_bytes;
+use crate::core::handoff::safe_text::cut_bytes;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::Stamp;
 use crate::fs::watch::{POLL_AT_REST_MS, POLL_MS, Watcher, pause};
-use file_reader::FollowTranscript;
+use growing_file_reader::FollowTranscript;
 use scan_queue::ScanQueue;
-use transcript_growth::TranscriptWatch;
+use unwritten_turn_check::UnwrittenTurnCheck;
 
 /// How long a call or a request waits for a scan of Claude's earlier output at most, in ms: a hanging disk
 /// must not block anybody, and a hook gives up on a host that is silent for long.
@@ -75,7 +75,7 @@ pub(super) struct Observer {
     /// Claude's list of tasks at the end of the conversation before: after a hand-over both share one.
     tasks: Tasks,
     /// Whether the transcript grows.
-    watch: TranscriptWatch,
+    unwritten_turn: UnwrittenTurnCheck,
     /// The person's last prompt in the conversations before, which a hand-over continues.
     prompt_before: Option<String>,
     name_before: Option<String>,
@@ -111,7 +111,7 @@ impl Observer {
             scans: ScanQueue::new(reader),
             transcript: None,
             tasks: Tasks::default(),
-            watch: TranscriptWatch::default(),
+            unwritten_turn: UnwrittenTurnCheck::default(),
             prompt_before: None,
             name_before: None,
             dialog: None,
@@ -171,7 +171,7 @@ impl Observer {
     /// The next deadline. `changed` is when the screen last changed; `lines` is set while a hook waits for
     /// lines of the transcript.
     pub fn deadline(&self, now: Stamp, changed: Stamp, lines: bool) -> Option<Stamp> {
-        let watch = self.watch.deadline().filter(|_| self.scans.is_reader_here());
+        let watch = self.unwritten_turn.deadline().filter(|_| self.scans.is_reader_here());
         [self.poll_deadline(changed), self.scans.deadline(now, lines), watch].into_iter().flatten().min()
     }
 
@@ -325,9 +325,9 @@ impl Observer {
     fn turn_boundary(&mut self, begins: bool, now: Stamp) {
         let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
         if begins {
-            self.watch.begin_turn(bytes);
+            self.unwritten_turn.begin_turn(bytes);
         } else {
-            self.watch.end_turn(now);
+            self.unwritten_turn.end_turn(now);
         }
     }
 
@@ -335,7 +335,7 @@ impl Observer {
     /// disk that does not answer is told as such.
     pub fn standing_transcript(&mut self, now: Stamp) -> Option<String> {
         let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
-        if !(self.scans.is_reader_here() && self.watch.stands_still(now, bytes)) {
+        if !(self.scans.is_reader_here() && self.unwritten_turn.stands_still(now, bytes)) {
             return None;
         }
         let what = match self.transcript_path() {
@@ -399,7 +399,7 @@ impl Observer {
                 self.prompt_before = None;
             }
             self.transcript = Some(ObservedTranscript::new(conversation.clone(), &self.tasks));
-            self.watch.forget();
+            self.unwritten_turn.forget();
         }
         if let Some((line, at)) =
             self.early_status_line.take_if(|(line, _)| line.conversation == *conversation)

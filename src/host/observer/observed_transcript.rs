@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use super::file_reader::{TranscriptPart, TranscriptRead};
+use super::growing_file_reader::{TranscriptPart, TranscriptRead};
 use crate::core::claude::carry_over::{CarryMethod, way};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::claude::tasks::Tasks;
 use crate::core::claude::transcript_facts::TranscriptFacts;
-use crate::core::context::Fill;
+use crate::core::context_level::Fill;
 use crate::core::context_usage::{ContextUsage, TokensFrom};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::event::Event;

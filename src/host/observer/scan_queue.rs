@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::file_reader::{FileReader, ScanOrder, ScanResult};
+use super::growing_file_reader::{FileReader, ScanOrder, ScanResult};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 use crate::fs::watch::Watcher;

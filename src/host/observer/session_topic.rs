@@ -4,8 +4,8 @@ use super::Observer;
 use crate::core::claude::hooks::HookInput;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::handoff::redact::redact;
-use crate::core::handoff::text::{cut_chars, safe_line};
-use crate::core::status::WorkStatus;
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::status_types::WorkStatus;
 use crate::core::supervisor::event::HookEvent;
 
 /// How much of a prompt or a task is told, in characters.

@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::file_reader::SessionFiles;
+use super::growing_file_reader::SessionFiles;
 use crate::core::compat::{FileReport, WatchedFiles};
 use crate::core::file_edit::FileView;
 use crate::core::supervisor::event::Event;
@@ -13,7 +13,7 @@ use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal, SignalFil
 use crate::core::time::WallTime;
 use crate::fs::edits::Disk;
 use crate::fs::paths::Paths;
-use crate::fs::{session, trust};
+use crate::fs::{session, trusted_dirs};
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
@@ -126,7 +126,7 @@ impl SignalScan<'_> {
         match std::fs::metadata(&real) {
             Ok(meta) if !meta.is_dir() => NamedDir::Missing,
             Ok(meta) if meta.uid() != nix::unistd::geteuid().as_raw() => NamedDir::Foreign,
-            Ok(_) if trust::is_trusted(self.paths, &real) => NamedDir::Trusted,
+            Ok(_) if trusted_dirs::is_trusted(self.paths, &real) => NamedDir::Trusted,
             Ok(_) => NamedDir::Untrusted,
             Err(_) => NamedDir::Missing,
         }

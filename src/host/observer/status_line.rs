@@ -11,7 +11,7 @@ use super::Observer;
 use crate::claude::plugin;
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::settings::{SettingsArgument, given, merge};
-use crate::core::claude::statusline::StatusLine;
+use crate::core::claude::statusline_payload::StatusLine;
 use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::sys::clock::Clock;

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::Observer;
-use crate::core::claude::statusline::LimitUsed;
-use crate::core::status::{LimitUse, LimitsStatus, ReachedLimit, Rfc3339};
+use crate::core::claude::statusline_payload::LimitUsed;
+use crate::core::status_types::{LimitUse, LimitsStatus, ReachedLimit, Rfc3339};
 use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::limits::{LimitKind, UsageLimitWait};
+use crate::core::supervisor::limit_and_error_wait::{LimitKind, UsageLimitWait};
 use crate::core::time::{Stamp, WallTime};
 use crate::sys::clock::Clock;
 

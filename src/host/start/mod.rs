@@ -24,7 +24,7 @@ use crate::core::claude::args::OwnArgs;
 use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::config::Config;
 use crate::core::ids::{ConversationId, Label, SessionName};
-use crate::core::inherited::{ErrorOutput, SignalState};
+use crate::core::inherited_state::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::core::ids::SessionName;
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::sys::poll::{Interest, wait_for};

@@ -11,7 +11,7 @@ use super::scene::Scene;
 use super::scrollback::TerminalId;
 use super::undo_notice::UndoNotice;
 use crate::core::input::InputClass;
-use crate::core::status::ClientStatus;
+use crate::core::status_types::ClientStatus;
 use crate::core::supervisor::event::{AttachKind, Event, KeyClass};
 use crate::core::terminal::{Modes, Size};
 use crate::core::time::Stamp;

@@ -8,7 +8,7 @@ use super::TerminalEvent;
 use super::Terminals;
 use super::capabilities::Capabilities;
 use super::mirror_painter::MirrorPainter;
-use super::repaint;
+use super::repaint_on_attach;
 use super::scene::{ClientLinks, Scene};
 use crate::core::time::Stamp;
 use crate::screen::{Screen, TerminalBefore};
@@ -82,12 +82,12 @@ impl Terminals {
         let picture = run.model.change(|screen| {
             screen.set_terminal_before(former);
             if text_only {
-                return repaint::text(screen);
+                return repaint_on_attach::text(screen);
             }
             let unseen = self.scrollback.unseen(terminal_id, screen.history_total());
-            repaint::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX))
+            repaint_on_attach::whole(screen, usize::try_from(unseen).unwrap_or(usize::MAX))
         });
-        let mut picture = picture.unwrap_or_else(|| repaint::blank(run.model.size()));
+        let mut picture = picture.unwrap_or_else(|| repaint_on_attach::blank(run.model.size()));
         if run.has_ended {
             // The modes that the program left set were undone at its end.
             picture.extend(run.model.undo());
@@ -168,8 +168,11 @@ impl Terminals {
     pub(super) fn draw_last_lines(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.gets_bytes()) else { return };
         let undo = client.undo(scene);
-        let lines =
-            scene.run.as_mut().and_then(|run| run.model.look(repaint::last_lines)).unwrap_or_default();
+        let lines = scene
+            .run
+            .as_mut()
+            .and_then(|run| run.model.look(repaint_on_attach::last_lines))
+            .unwrap_or_default();
         client.put_picture(id, &[undo, lines].concat(), scene);
         client.view = ClientView::Direct;
     }

@@ -7,7 +7,7 @@
 use super::client::{Client, STUCK_END_MS, STUCK_LEAVE_MS, STUCK_STOP_MS, send_output};
 use super::client_terminal::{AfterFlush, Suspension};
 use super::client_view::ClientView;
-use super::repaint;
+use super::repaint_on_attach;
 use super::scene::Scene;
 use super::{TerminalEvent, Terminals};
 use crate::core::supervisor::phase::EndCause;
@@ -24,7 +24,7 @@ impl Terminals {
     pub fn release(&mut self, id: u64, scene: &mut Scene<'_>) {
         let bytes = self.client(id).is_some_and(Client::gets_bytes);
         let undo = self.take_off(id, scene);
-        let redo = scene.run.as_mut().filter(|_| bytes).and_then(|run| repaint::redo(run, &undo));
+        let redo = scene.run.as_mut().filter(|_| bytes).and_then(|run| repaint_on_attach::redo(run, &undo));
         let now = scene.now();
         let Some(client) = self.client_mut(id) else { return };
         client.view = ClientView::Direct;
@@ -53,7 +53,11 @@ impl Terminals {
         }
         let Some(run) = &mut scene.run else { return };
         let draw = |screen: &Screen| {
-            if screen.alternate() { repaint::again(screen) } else { repaint::modes(screen) }
+            if screen.alternate() {
+                repaint_on_attach::again(screen)
+            } else {
+                repaint_on_attach::modes(screen)
+            }
         };
         let picture = run.model.look(draw).unwrap_or_default();
         self.events.push_back(TerminalEvent::WantsRedraw);
@@ -75,7 +79,7 @@ impl Terminals {
         } else {
             let bytes = self.client(id).is_some_and(Client::gets_bytes);
             let run = scene.run.as_mut().filter(|run| bytes && run.muted.is_none());
-            let below = run.and_then(|run| run.model.look(repaint::below));
+            let below = run.and_then(|run| run.model.look(repaint_on_attach::below));
             self.take_off(id, scene);
             if let Some(client) = self.clients.get_mut(&id) {
                 client.put(id, &below.unwrap_or_default(), scene);

@@ -18,7 +18,7 @@
 //! | `output` | what the program writes and asks: to whom it goes, what is kept, who is too slow |
 //! | `client_view` | what a terminal shows: the program's bytes, a mirror, or nothing until it is drawn anew |
 //! | `mirror_painter` | a mirror: pictures of the session, drawn by difference |
-//! | `repaint` | the whole picture, for a terminal that comes late |
+//! | `repaint_on_attach` | the whole picture, for a terminal that comes late |
 //! | `repair` | what makes a terminal whole whose host or client dies |
 //! | `capabilities` | what a terminal cannot do |
 //! | `scrollback` | how much of the history each terminal has been shown |
@@ -37,7 +37,7 @@ mod leader;
 mod mirror_painter;
 mod notices;
 mod output;
-pub(super) mod repaint;
+pub(super) mod repaint_on_attach;
 mod repair;
 mod ring;
 mod scene;
@@ -53,7 +53,7 @@ pub(super) use undelivered::UnreadInput;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::core::config::{self, SizePolicy};
-use crate::core::status::ClientStatus;
+use crate::core::status_types::ClientStatus;
 use crate::core::supervisor::event::AttachKind;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;

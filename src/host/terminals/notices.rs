@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Terminals;
 use super::scene::Scene;
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::terminal::Size;
 use crate::core::time::{Stamp, ago};

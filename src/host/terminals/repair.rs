@@ -4,7 +4,7 @@
 use super::Terminals;
 use super::client::Client;
 use super::client_view::ClientView;
-use super::repaint;
+use super::repaint_on_attach;
 use super::scene::Scene;
 use crate::ipc::frame::tag;
 
@@ -32,7 +32,7 @@ impl Terminals {
         }
         let undo = match &mut client.view {
             ClientView::Direct => run.muted.clone().unwrap_or_else(|| {
-                let step = run.model.look_so_far(repaint::step_below).unwrap_or_default();
+                let step = run.model.look_so_far(repaint_on_attach::step_below).unwrap_or_default();
                 [run.model.undo_so_far(), step].concat()
             }),
             ClientView::Mirror(painter) => painter.undo(),
@@ -55,7 +55,10 @@ impl Client {
     fn last_undo(&mut self, scene: &mut Scene<'_>) -> Vec<u8> {
         let undo = self.undo(scene);
         let run = scene.run.as_mut().filter(|run| self.gets_bytes() && run.muted.is_none());
-        match run.and_then(|run| run.model.look(repaint::step_below)).filter(|step| !step.is_empty()) {
+        match run
+            .and_then(|run| run.model.look(repaint_on_attach::step_below))
+            .filter(|step| !step.is_empty())
+        {
             Some(step) => [&undo, &step, b"\r\n" as &[u8]].concat(),
             None => undo,
         }

@@ -7,10 +7,12 @@
 //! | `terminals` | people's terminals: what they show, and what is typed on them |
 //! | `program` | the program: output and end, the next run, its screen, what scripts and hopty type |
 //! | `observer` | what Claude's files and hooks say, and the records that are made of a conversation |
-//! | `jobs` | what threads have brought; the journal, recordings, the session's status, notifications |
+//! | `jobs` | what threads have brought; the journal, recordings, notifications |
+//! | `session_status` | the session's status, from what each part knows |
 
 mod jobs;
 mod observer;
 mod program;
 mod requests;
+mod session_status;
 mod terminals;

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::core::claude::hooks;
 use crate::core::compat::{CompatWork, MemoryReason};
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::entry::HandoffKind;
+use crate::core::handoff::manifest_entry::HandoffKind;
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::ConversationId;
-use crate::core::status::ContextStatus;
+use crate::core::status_types::ContextStatus;
 use crate::core::supervisor::action::{DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::core::supervisor::next_handover::HandoverWhen;
@@ -128,7 +128,7 @@ impl Host {
         if anew {
             // Another job: the tasks and notes of the one before do not apply.
             self.observer.forget_tasks();
-            self.jobs.lineage.predecessor = None;
+            self.jobs.inherited.predecessor = None;
         }
         let keeps_tasks = !anew && self.recorder.supervisor.restarts() > 0;
         if self.observer.follow(conversation, transcript, keeps_tasks) {
@@ -330,7 +330,7 @@ impl Host {
 impl Host {
     /// The data on the conversation, for a record of it.
     fn capture(&self, conversation: ConversationId, kind: HandoffKind, reason: String) -> Capture {
-        let (path, before) = (self.observer.transcript_path(), self.jobs.lineage.predecessor.clone());
+        let (path, before) = (self.observer.transcript_path(), self.jobs.inherited.predecessor.clone());
         let origin = self.session.origin(conversation, kind, path, before);
         let (fill, moved_to) = (self.recorder.supervisor.fill(), self.observer.working_dir());
         self.jobs.capture(origin, self.observer.facts(), fill, reason, moved_to)

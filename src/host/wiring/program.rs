@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::status_segment::Segment;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::next_handover::NextHandover;

@@ -7,17 +7,19 @@ use serde::Serialize;
 
 use crate::core::config::RestartMode;
 use crate::core::ids::SessionName;
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::{DecisionKind, Reply};
 use crate::core::supervisor::event::{Asker, Event};
-use crate::core::supervisor::question::AskAnswer;
-use crate::core::supervisor::sending::DRAFT;
+use crate::core::supervisor::handover_question::AskAnswer;
+use crate::core::supervisor::send_submit::DRAFT;
 use crate::core::terminal::Size;
 use crate::fs::session::SessionError;
 use crate::host::Host;
 use crate::host::child::Child;
-use crate::host::control::{self, Awaited, ConnectionUse, ControlEvent, WaitOutcome, WaitScene, picture};
+use crate::host::control::{
+    self, Awaited, ConnectionUse, ControlEvent, WaitOutcome, WaitScene, screen_answer,
+};
 use crate::host::identity::{SessionIdentity, not_renamed, wanted_name};
 use crate::host::jobs::JobEvent;
 use crate::host::keyboard::Keyboard;
@@ -259,7 +261,7 @@ impl Host {
             Request::Answer { dialog, option } => self.try_answer(asked, &dialog, option)?,
             Request::Screen { history } => {
                 let model = self.child.run.as_mut().map(|run| &mut run.model);
-                let line = picture::answer(request, model, history);
+                let line = screen_answer::answer(request, model, history);
                 self.control.send(id, &line, self.clock.now());
             }
             Request::Wait(wanted) => self.wait(asked, Awaited::Condition(wanted))?,

@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 use nix::libc::SIGCONT;
 
 use crate::core::config::OnHangup;
-use crate::core::handoff::text::safe_line;
+use crate::core::handoff::safe_text::safe_line;
 use crate::core::ids::SessionName;
 use crate::core::input::prefix_command::{Order, order};
 use crate::core::input::{InputClass, InputPiece};
-use crate::core::process::Signal;
+use crate::core::process_change::Signal;
 use crate::core::supervisor::Supervisor;
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
 use crate::core::word_wrap::wrap_words;

@@ -5,9 +5,9 @@ mod film_strip;
 #[cfg(test)]
 mod svg_tests;
 
+use super::cast_theme::theme_of_cast;
 use super::film::{Film, FilmOptions};
 use super::play_time::PlayTime;
-use super::theme::theme_of_cast;
 use super::timeline::Timeline;
 use crate::screen::picture::svg_row::draw_row;
 use crate::screen::picture::theme::PictureTheme;

@@ -9,7 +9,7 @@ mod lines;
 mod print;
 mod rectangles;
 mod skip_ahead;
-mod write;
+mod unparsed_bytes;
 
 pub use buffers::{ScreenBuffer, ScreenBuffers};
 pub use display_state::DisplayState;

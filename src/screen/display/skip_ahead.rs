@@ -4,7 +4,7 @@
 //! can only write and scroll, the model continues at the first line that stays. A law, with a test, checks
 //! that the state is the same as if each line had been written.
 
-use super::write::printable;
+use super::unparsed_bytes::printable;
 use crate::screen::display::DisplayState;
 use crate::screen::grid::{HistoryLine, PackedStyle, width};
 use crate::screen::modes::TerminalMode;

@@ -7,7 +7,7 @@
 //! | `stream_parser` | where bytes come in: the short way, and what `vte` gets |
 //! | `control_sequence` | the usual control sequences, read in one go |
 //! | `utf8` | characters, and what is broken or cut |
-//! | `perform` | what `vte` calls: text, control characters, short escape sequences |
+//! | `parser_callbacks` | what `vte` calls: text, control characters, short escape sequences |
 //! | `csi`, `params`, `sgr` | what a control sequence means; its numbers; the pen |
 //! | `osc` | titles, colours, links, the clipboard |
 //! | `callback_state` | what is remembered between two calls of `vte` |
@@ -18,7 +18,7 @@ mod control_sequence;
 mod csi;
 mod osc;
 mod params;
-mod perform;
+mod parser_callbacks;
 mod sgr;
 mod stream_parser;
 mod unfinished;

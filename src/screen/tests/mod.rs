@@ -5,4 +5,4 @@ mod dump;
 mod inputs;
 mod laws;
 mod links;
-mod reflow;
+mod resize;

@@ -4,14 +4,14 @@
 mod colors;
 mod notifications;
 mod pointer;
-mod progress;
 mod reports;
+mod tab_progress;
 mod titles;
 mod window_state;
 
 pub use colors::ColorId;
 pub use pointer::PointerStack;
-pub use progress::Progress;
 pub use reports::{ScreenReport, ShellMark};
+pub use tab_progress::Progress;
 pub use titles::TitleKind;
 pub use window_state::WindowState;

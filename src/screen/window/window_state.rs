@@ -2,8 +2,8 @@
 
 use super::colors::TerminalColors;
 use super::notifications::Notifications;
-use super::progress::Progress;
 use super::reports::ProgramReports;
+use super::tab_progress::Progress;
 use super::titles::Titles;
 
 /// The window's state.

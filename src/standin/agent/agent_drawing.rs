@@ -5,9 +5,9 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::agent_draft::AgentDraft;
 use super::agent_screen::Block;
 use super::agent_shared::{PermissionQuestion, Shown};
-use super::draft::AgentDraft;
 use super::options::{AgentPermissionMode, VERSION};
 
 const DIM: &str = "\x1b[38;5;246m";

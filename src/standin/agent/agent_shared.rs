@@ -12,15 +12,15 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::agent_files::World;
 use super::children::Children;
-use super::hooks::Hooks;
+use super::hook_outcome::{self, HookPlace, HooksOutcome};
+use super::hook_settings::Hooks;
 use super::lock;
 use super::model_client::{Cancel, ModelClient};
 use super::options::{AgentPermissionMode, Options, VERSION};
-use super::outcome::{self, HookPlace, HooksOutcome};
 use super::presence::{AgentPresence, Presence};
 use super::transcript::{Chain, TranscriptOutput};
-use super::world::World;
 
 /// Longest text that one hook may give to the model, in UTF-16 units (measured: 10,000 whole, 10,001 not).
 const MAX_CONTEXT: usize = 10_000;
@@ -181,7 +181,7 @@ impl AgentShared {
             _ => Duration::from_secs(600),
         };
         let place = HookPlace { children: &self.children, cwd: &self.world.cwd, env: &env, limit };
-        let mut outcome = outcome::run(&hooks, &payload, &place);
+        let mut outcome = hook_outcome::run(&hooks, &payload, &place);
         outcome.contexts = outcome.contexts.into_iter().map(|text| self.fitted(event, text)).collect();
         let name = if subject.is_empty() { event.to_owned() } else { format!("{event}:{subject}") };
         for text in &outcome.messages {

@@ -3,7 +3,7 @@
 //! One `poll` over the terminal and a wake-up stream; the engine works in its own thread and sends events.
 //! Which key does what is as measured on 2.1.329.
 
-mod keys;
+mod agent_keys;
 
 use std::env;
 use std::io::{self, Read};
@@ -18,15 +18,15 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
+use super::agent_draft::AgentDraft;
 use super::agent_drawing::{self, Bottom};
+use super::agent_input::Decoder;
 use super::agent_screen::{AgentScreen, Block};
 use super::agent_shared::{AgentEvent, AgentShared, PayloadScope, PermissionQuestion};
-use super::draft::AgentDraft;
+use super::agent_terminal::AgentTerminal;
 use super::engine::{Command, Engine};
-use super::input::Decoder;
 use super::lock;
 use super::presence::AgentPresence;
-use super::terminal::AgentTerminal;
 
 /// How long a first Ctrl+C or Ctrl+D waits for a second (measured: 0.75 s exits, 0.9 s does not).
 const TWICE: Duration = Duration::from_millis(800);

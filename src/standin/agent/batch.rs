@@ -13,12 +13,12 @@ use super::agent_shared::{
     AgentEvent, AgentShared, PayloadScope, PermissionAnswer, PermissionQuestion, Shown,
 };
 use super::engine::Engine;
-use super::history;
+use super::hook_outcome::Permission;
 use super::lock;
 use super::model_client::ModelMessage;
 use super::options::AgentPermissionMode;
-use super::outcome::Permission;
 use super::presence::AgentPresence;
+use super::resumed_history;
 use super::tools::{self, Bench, ToolRun};
 use super::transcript::now;
 use super::turn::TurnEnd;
@@ -99,7 +99,7 @@ impl Batch {
         if end.is_none() {
             self.take_queue();
         }
-        history::push(&mut engine.messages, "user", std::mem::take(&mut self.results));
+        resumed_history::push(&mut engine.messages, "user", std::mem::take(&mut self.results));
         end
     }
 

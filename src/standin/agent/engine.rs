@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::agent_shared::{AgentEvent, AgentPrompt, AgentShared, PayloadScope, Shown};
-use super::history::{self, reminder};
 use super::lock;
 use super::options::AgentBegin;
+use super::resumed_history::{self, reminder};
 use super::tools;
 use super::transcript::Chain;
 
@@ -102,7 +102,7 @@ impl Engine {
             self.session_start("startup");
             return;
         }
-        self.messages = history::load(&self.shared.transcript.path());
+        self.messages = resumed_history::load(&self.shared.transcript.path());
         for message in &self.messages {
             let texts =
                 message["content"].as_array().into_iter().flatten().filter_map(|b| b["text"].as_str());
@@ -190,7 +190,7 @@ impl Engine {
         }
         let mut messages = self.messages.clone();
         let task = "Your task is to create a detailed summary of the conversation so far.";
-        history::push(
+        resumed_history::push(
             &mut messages,
             "user",
             vec![json!({"type": "text", "text": format!("{task}\n{instructions}")})],

@@ -11,28 +11,28 @@
 //! (so many Enters are lost), `HOPTY_AGENT_EXIT_MS` (sleep on SIGTERM), `HOPTY_AGENT_IGNORE_TERM`,
 //! `HOPTY_AGENT_CRASH_AFTER` (end without a word instead of one more request).
 
+mod agent_draft;
 mod agent_drawing;
+mod agent_files;
+mod agent_input;
 mod agent_screen;
 mod agent_shared;
+mod agent_terminal;
 mod app;
 mod batch;
 mod children;
-mod draft;
 mod engine;
 mod fault;
-mod history;
-mod hooks;
-mod input;
+mod hook_outcome;
+mod hook_settings;
 mod model_client;
 mod options;
-mod outcome;
 mod presence;
-mod tasks;
-mod terminal;
+mod resumed_history;
+mod task_tools;
 mod tools;
 mod transcript;
 mod turn;
-mod world;
 
 use std::collections::VecDeque;
 use std::env;
@@ -48,18 +48,18 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::iterator::Signals;
 use uuid::Uuid;
 
+use agent_files::World;
 use agent_screen::{AgentScreen, Renderer};
 use agent_shared::{AgentEvent, AgentPrompt, AgentShared, Live, PayloadScope, Post};
+use agent_terminal::AgentTerminal;
 use app::{App, Parts};
 use children::Children;
 use engine::{Engine, PromptSource};
-use hooks::Hooks;
+use hook_settings::Hooks;
 use model_client::{Cancel, ModelClient};
 use options::{AgentBegin, Options, Parsed};
 use presence::Presence;
-use terminal::AgentTerminal;
 use transcript::{Chain, Persistence, TranscriptOutput};
-use world::World;
 
 /// Longest prompt that is read from a pipe, in bytes.
 const MAX_INPUT: u64 = 10 * 1024 * 1024;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::children::{Children, Errors};
-use super::tasks;
+use super::task_tools;
 
 /// Tools offered to the model, with the properties of their input.
 const OFFERED: &[(&str, &[&str])] = &[
@@ -153,9 +153,9 @@ pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> ToolRun {
         "Read" => read(&path, input, bench.cwd),
         "Write" => write(&path, text("content")),
         "Edit" => edit(&path, text("old_string"), text("new_string"), input["replace_all"] == true),
-        "TaskCreate" => tasks::create(&bench.tasks, text("subject"), text("description")),
-        "TaskUpdate" => tasks::update(&bench.tasks, text("taskId"), input),
-        "TaskList" => tasks::list(&bench.tasks),
+        "TaskCreate" => task_tools::create(&bench.tasks, text("subject"), text("description")),
+        "TaskUpdate" => task_tools::update(&bench.tasks, text("taskId"), input),
+        "TaskList" => task_tools::list(&bench.tasks),
         _ => ToolRun::failed(format!("No such tool available: {name}")),
     }
 }

@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::agent_shared::{AgentEvent, AgentPrompt, PayloadScope, Shown};
 use super::batch::Batch;
 use super::engine::{Engine, PromptSource};
-use super::history::{self, reminder};
 use super::lock;
 use super::model_client::{ModelFailure, ModelMessage};
 use super::presence::AgentPresence;
+use super::resumed_history::{self, reminder};
 use super::transcript::now;
 
 /// How often Stop hooks may send the model on (measured: 10).
@@ -152,7 +152,7 @@ impl Engine {
             )));
         }
         blocks.push(json!({"type": "text", "text": prompt.text}));
-        history::push(&mut self.messages, "user", blocks);
+        resumed_history::push(&mut self.messages, "user", blocks);
         shared.show(Shown::Prompt(prompt.shown.clone()));
         shared.transcript.open();
     }
@@ -202,7 +202,7 @@ impl Engine {
         let session = lock(&self.shared.live).session.clone();
         let body = self.body(&self.messages);
         let message = self.shared.client.ask(&body, &session, &self.shared.cancel)?;
-        history::push(&mut self.messages, "assistant", message.content.clone());
+        resumed_history::push(&mut self.messages, "assistant", message.content.clone());
         let texts: Vec<&str> = message.content.iter().filter_map(|b| b["text"].as_str()).collect();
         self.last_text = texts.join("\n");
         for text in texts.into_iter().filter(|t| !t.is_empty()) {
@@ -241,7 +241,7 @@ impl Engine {
             return false;
         };
         shared.link("user", json!({"message": {"role": "user", "content": text}, "isMeta": true}));
-        history::push(&mut self.messages, "user", vec![json!({"type": "text", "text": text})]);
+        resumed_history::push(&mut self.messages, "user", vec![json!({"type": "text", "text": text})]);
         true
     }
 
@@ -259,14 +259,14 @@ impl Engine {
         for text in texts.iter().filter_map(|b| b["text"].as_str()) {
             self.shared.show(Shown::Text(text.to_owned()));
         }
-        history::push(&mut self.messages, "assistant", texts);
+        resumed_history::push(&mut self.messages, "assistant", texts);
     }
 
     fn interrupted(&mut self, how: &'static str) -> TurnEnd {
         let block = json!({"type": "text", "text": format!("[Request interrupted by user{how}]")});
         let id = lock(&self.shared.live).prompt_id.clone();
         self.shared.link("user", json!({"promptId": id, "message": {"role": "user", "content": [block]}}));
-        history::push(&mut self.messages, "user", vec![block]);
+        resumed_history::push(&mut self.messages, "user", vec![block]);
         self.shared.show(Shown::Result("Interrupted · What should Claude do instead?".into()));
         TurnEnd::Interrupted(how)
     }

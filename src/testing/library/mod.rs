@@ -35,13 +35,13 @@ use super::isolation::TestDirs;
 use super::look::{Look, ScreenArea, TextPattern};
 use super::outcome::{FailureKind, ScreenCopy, TapeFailure, TestTimes};
 use super::processes::end_words;
+use super::program_wait::{SettleRules, WaitEnd, WaitFailure};
 use super::redaction::TapeRedactions;
 use super::snapshot::snapshot_store::{SnapshotMode, SnapshotStore};
 use super::snapshot::{PendingSnapshot, ScreenSnapshot, SnapshotParts};
-use super::terminal::TestTerminal;
-use super::wait::{SettleRules, WaitEnd, WaitFailure};
+use super::test_terminal::TestTerminal;
 use crate::core::cast::CastEvent;
-use crate::core::process::ProcessEnd;
+use crate::core::process_change::ProcessEnd;
 use crate::core::tape::KeyChord;
 
 pub use style_check::StyleCheck;

@@ -17,7 +17,7 @@ use crate::testing::evidence_cast::{evidence_cast, last_screen};
 use crate::testing::isolation::{EnvironmentRules, TestDirs};
 use crate::testing::outcome::{EvidenceFile, FailureKind, TapeFailure, TestPlace};
 use crate::testing::redaction::TapeRedactions;
-use crate::testing::terminal::{ProgramUnderTest, TapEvent, TestTerminal};
+use crate::testing::test_terminal::{ProgramUnderTest, TapEvent, TestTerminal};
 
 /// The most bytes of a recording: a program that floods must not fill the memory.
 const RECORDING_MAX: usize = 32 * 1024 * 1024;

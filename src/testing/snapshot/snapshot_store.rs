@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::screen_snapshot::{SNAPSHOT_BYTES_MAX, ScreenSnapshot, SnapshotTextError};
 use crate::core::shell_word::shell_word;
 use crate::fs::atomic;
-use crate::fs::error::FsError;
+use crate::fs::file_error::FsError;
 use crate::testing::outcome::{ScreenComparison, SnapshotChange};
 
 /// The directory beside the tapes.

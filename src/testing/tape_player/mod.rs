@@ -2,9 +2,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `session` | the terminals of a test, and how programs are started in them |
-//! | `typing` | commands that are input: text, keys, mouse, paste, resize, signals |
-//! | `waiting` | `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit` |
+//! | `test_terminals` | the terminals of a test, and how programs are started in them |
+//! | `input_commands` | commands that are input: text, keys, mouse, paste, resize, signals |
+//! | `wait_commands` | `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit` |
 //! | `inspection` | what is checked on a screen: style, cursor, title, modes, regions |
 //! | `test_files` | files of the test, commands on the side, and what a tape writes |
 //! | `tape_snapshots` | `Snapshot` |
@@ -12,19 +12,19 @@
 //! | `claude_test` | Claude Code with a scripted model, and what its hooks did |
 //! | `step_failure` | why a command failed |
 //! | `recorded_output` | `Output` to a recording, an animation or a page |
-//! | `evidence` | the files that tell why a tape failed |
+//! | `failure_evidence` | the files that tell why a tape failed |
 
 mod claude_test;
-mod evidence;
+mod failure_evidence;
+mod input_commands;
 mod inspection;
 mod pausing;
 mod recorded_output;
-mod session;
 mod step_failure;
 mod tape_snapshots;
 mod test_files;
-mod typing;
-mod waiting;
+mod test_terminals;
+mod wait_commands;
 
 pub use tape_snapshots::{SnapshotUse, redactions_of};
 pub(crate) use test_files::copy_tree;
@@ -42,8 +42,8 @@ use nix::libc;
 
 use self::claude_test::ClaudeTest;
 use self::recorded_output::HiddenTimes;
-use self::session::{FinishedPrograms, TestSession};
 use self::step_failure::{StepFailure, StepResult};
+use self::test_terminals::{FinishedPrograms, TestSession};
 use super::discovery::TapeFile;
 use super::isolation::{EnvironmentRules, TestDirs, TestHome};
 use super::outcome::{FailureKind, ScreenCopy, SnapshotNote, TapeFailure, TapeWarning, TestPlace, TestTimes};
@@ -51,7 +51,7 @@ use super::processes::{end_all_of, end_words};
 use super::snapshot::{ScreenSnapshot, SnapshotStore};
 use super::stress::SeededChoices;
 use super::test_pause::PauseRule;
-use crate::core::process::ProcessEnd;
+use crate::core::process_change::ProcessEnd;
 use crate::core::shell_word::shell_word;
 use crate::core::tape::{
     RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,

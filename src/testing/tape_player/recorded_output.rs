@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::TapePlayer;
-use super::session::FIRST;
+use super::test_terminals::FIRST;
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastTheme};
 use crate::recording::html::{self, TracePage};
 use crate::recording::play_time::PlayTime;

@@ -4,8 +4,8 @@ use std::io;
 
 use crate::core::io_words::io_words;
 use crate::testing::outcome::{FailureKind, ScreenComparison, TestTimes};
-use crate::testing::terminal::TestStartError;
-use crate::testing::wait::{WaitEnd, WaitFailure};
+use crate::testing::program_wait::{WaitEnd, WaitFailure};
+use crate::testing::test_terminal::TestStartError;
 
 /// What a command of a tape comes to.
 pub(super) type StepResult<T = ()> = Result<T, Box<StepFailure>>;

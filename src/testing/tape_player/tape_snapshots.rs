@@ -4,10 +4,10 @@ use super::step_failure::{StepFailure, StepResult};
 use super::{TapePlayer, duration};
 use crate::core::tape::{ScreenRegion, Tape};
 use crate::testing::outcome::{FailureKind, ScreenCopy, SnapshotChange, SnapshotNote};
+use crate::testing::program_wait::{SettleRules, WaitEnd};
 use crate::testing::redaction::TapeRedactions;
 use crate::testing::snapshot::snapshot_store::SnapshotError;
 use crate::testing::snapshot::{ScreenSnapshot, SnapshotMode, SnapshotParts, SnapshotStore};
-use crate::testing::wait::{SettleRules, WaitEnd};
 
 /// What a tape's snapshots are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,16 +11,16 @@ use serde_json::json;
 
 use super::step_failure::{StepFailure, StepResult};
 use super::{TapePlayer, duration, redactions_of};
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::tape::{TapeCommand, TapePattern, TapeText, TapeTime};
-use crate::recording::theme::theme_of_cast;
+use crate::recording::cast_theme::theme_of_cast;
 use crate::screen::PictureLines;
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
 use crate::testing::look::TextPattern;
 use crate::testing::processes::TestProcesses;
-use crate::testing::terminal::starting;
-use crate::testing::wait::SettleRules;
+use crate::testing::program_wait::SettleRules;
+use crate::testing::test_terminal::starting;
 
 /// The longest file that a tape copies or looks into, in bytes.
 const FILE_MAX: u64 = 64 << 20;
@@ -280,7 +280,9 @@ impl TapePlayer<'_> {
         );
         let (_, terminal) = self.terminal()?;
         match terminal.settle(&rules, limit) {
-            Err(failure) if failure.end == crate::testing::wait::WaitEnd::Stopped => Err(failure.into()),
+            Err(failure) if failure.end == crate::testing::program_wait::WaitEnd::Stopped => {
+                Err(failure.into())
+            }
             _ => Ok(()),
         }
     }

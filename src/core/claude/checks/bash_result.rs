@@ -2,7 +2,7 @@
 //! matching.
 
 use super::{FAILING_CAP, LINE_CAP};
-use crate::core::handoff::text::cut_bytes;
+use crate::core::handoff::safe_text::cut_bytes;
 
 /// How much of a line is looked at, in bytes.
 const LOOK: usize = 1024;

@@ -3,20 +3,20 @@
 //! They are written only where `handoff.views` names them, beside the record, which stays the truth: nothing
 //! in a layout is ever read back as a handoff. All of it is made from what `state.json` says, so it is as
 //! safe to show and as free of secrets; only the raw copies of layout `memory` are the source's own bytes.
-//! Text in, text out: `place` says which files change, `fs::edits` changes them.
+//! Text in, text out: `layout_place` says which files change, `fs::edits` changes them.
 
 pub mod acm;
+pub mod layout_place;
 pub mod memory;
 pub mod memory_layout;
 pub mod orchestrator;
 pub mod pid;
-pub mod place;
 pub mod state_yaml;
 
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
-use crate::core::handoff::entry::IndexEntry;
+use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::handoff::state_json::HandoffState;
 use crate::core::ids::HandoffId;
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Material, state_yaml};
-use crate::core::compat::signals::MAX_BYTES;
+use crate::core::compat::script_files::MAX_BYTES;
 use crate::core::supervisor::restart_signal::RestartSignal;
 use crate::core::time::WallTime;
 

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use super::Material;
-use crate::core::handoff::text::{cut_chars, fenced, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, fenced, safe_line};
 use crate::core::ids::{Channel, HandoffId};
 
 /// The longest line of a field, in characters.

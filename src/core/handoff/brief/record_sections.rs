@@ -1,8 +1,8 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::fill::BriefPart;
-use super::places::BriefFiles;
+use super::brief_files::BriefFiles;
+use super::section_lengths::BriefPart;
 use super::truncation::Passage;
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
@@ -12,10 +12,10 @@ use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, TranscriptSpeaker};
 use crate::core::handoff::capture::{Capture, FinishedStep, PlanInHand};
+use crate::core::handoff::current_request::asks;
 use crate::core::handoff::reports::origin;
-use crate::core::handoff::requests::asks;
 use crate::core::handoff::safe_prompts::{Words, shorten};
-use crate::core::handoff::text::{cut_chars, safe, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, safe, safe_line};
 
 /// The longest line, in characters.
 const LINE: usize = 400;

@@ -1,14 +1,14 @@
 //! What the person wants: the current request and what was said about it since, then everything before,
 //! newest first.
 
-use super::fill::BriefPart;
-use super::places::BriefFiles;
+use super::brief_files::BriefFiles;
+use super::section_lengths::BriefPart;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::requests::{asks, is_option};
+use crate::core::handoff::current_request::{asks, is_option};
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, labels};
-use crate::core::handoff::text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
 
 /// How many prompts since the one that set work stand with it.
 const SINCE: usize = 8;

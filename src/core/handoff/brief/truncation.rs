@@ -1,8 +1,8 @@
 //! The kinds of text in a brief, and how each is cut: quotes and texts by their middle, lists by their end.
 
+use super::super::current_request::is_standing;
 use super::super::document::Fence;
-use super::super::requests::is_standing;
-use super::super::text::{cut_bytes, cut_units, fenced, units};
+use super::super::safe_text::{cut_bytes, cut_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;

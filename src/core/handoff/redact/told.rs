@@ -11,7 +11,7 @@ use super::values::{How, Place, ValueQuoting, is_secret, is_told};
 use super::words::is_placeholder;
 use super::{Kind, Span, place};
 use crate::core::claude::prompts::end_of;
-use crate::core::handoff::text::cut_bytes;
+use crate::core::handoff::safe_text::cut_bytes;
 
 /// Words for a password, in small letters.
 const PASSWORDS: [&str; 33] = [

@@ -50,7 +50,7 @@ const LOOK: usize = 200;
 /// Whether `value`, assigned to a name of this class, is a secret.
 pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
     let value = value.trim();
-    let looked = crate::core::handoff::text::cut_bytes(value, LOOK);
+    let looked = crate::core::handoff::safe_text::cut_bytes(value, LOOK);
     if value.len() < 3 || looked.contains(MARK.trim_end()) || is_placeholder(looked) {
         return false;
     }

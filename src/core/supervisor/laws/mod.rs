@@ -4,13 +4,13 @@
 //! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not
 //! depend on luck; `HOPTY_LAWS_SEED=n` takes another one.
 
+mod action_words;
 mod histories;
-mod journal;
-mod limits;
-mod moves;
-mod place;
-mod prompts;
-mod words;
+mod journal_law;
+mod limit_laws;
+mod machine_place;
+mod next_event;
+mod prompt_law;
 mod world;
 
 use std::cell::RefCell;
@@ -27,8 +27,8 @@ use super::exit_table::{CtrlC, ExitRow};
 use super::tests::{claude, plain, span};
 use super::{Phase, Policy, Supervisor};
 use crate::core::config::{AfterError, RestartMode};
-use moves::Dice;
-use words::{ignored, kind};
+use action_words::{ignored, kind};
+use next_event::Dice;
 use world::World;
 
 /// Where the machine must have stood.
@@ -238,7 +238,7 @@ impl Coverage {
 fn cell(sup: &Supervisor, now: crate::core::time::Stamp, event: &Event) -> Option<(ExitRow, CtrlC, usize)> {
     let (end, run) = match event {
         Event::Child { run, end } => (*end, *run),
-        Event::CouldNotStart { run, code } => (crate::core::process::ProcessEnd::Exited(*code), *run),
+        Event::CouldNotStart { run, code } => (crate::core::process_change::ProcessEnd::Exited(*code), *run),
         _ => return None,
     };
     if run != sup.run() || matches!(sup.phase(), Phase::Closed { .. }) {

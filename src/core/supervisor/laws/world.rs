@@ -4,17 +4,17 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
-use super::super::delivery::PromptDelivery;
 use super::super::event::{AgentStatus, Event, HookEvent, HookFacts, KeyClass, PromptOf};
 use super::super::phase::{StartKind, StopFor, StopStep};
+use super::super::prompt_delivery::PromptDelivery;
 use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
 use super::super::{Phase, Policy, Supervisor};
-use super::limits::LimitLaws;
-use super::prompts::Prompts;
-use super::words::ignored;
+use super::action_words::ignored;
+use super::limit_laws::LimitLaws;
+use super::prompt_law::Prompts;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -392,7 +392,7 @@ impl World {
                 assert!(self.keys == Keys::Held && self.run.pastes == 1, "an Enter without a paste");
                 assert!(matches!(before, Phase::Delivering { .. }));
                 self.run.enters += 1;
-                assert!(self.run.enters <= super::super::delivery::ENTERS);
+                assert!(self.run.enters <= super::super::prompt_delivery::ENTERS);
             }
             Typing::Interrupt => {
                 let key = matches!(event, Event::Keys { class: KeyClass::Interrupt, .. });

@@ -5,7 +5,7 @@ use super::*;
 use crate::core::claude::hooks::stdout;
 use crate::core::config::{DurationMs, RestartMode, Threshold};
 use crate::core::supervisor::action::{HookAnswer, SignalTarget};
-use crate::core::supervisor::question::AskAnswer;
+use crate::core::supervisor::handover_question::AskAnswer;
 
 /// The main loop: the end that hopty brought about leads to the next run, the same end by itself does not.
 #[test]

@@ -1,6 +1,6 @@
 //! Usage limits and API errors: who is told, what waits, and who goes on.
 
-use super::super::limits::LimitKind;
+use super::super::limit_and_error_wait::LimitKind;
 use super::*;
 use crate::core::config::AfterError;
 

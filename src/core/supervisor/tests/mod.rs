@@ -1,24 +1,24 @@
 //! Scenarios: whole stories told to the supervisor event by event, with what it must want at each point.
 
+mod ask_mode;
 mod asking;
-mod back;
-mod chain;
+mod back_over_handover;
 mod crashes;
 mod delivery;
 mod hookless;
 mod interrupts;
 mod items;
 mod limits;
-mod person;
+mod person_present;
 mod policy_keys;
 mod progress;
-mod question;
-mod stopping;
+mod safe_point_waits;
+mod stop_requests;
 mod submitting;
 mod task;
 mod telling;
-mod waiting;
-mod words;
+mod whole_handover;
+mod words_before_handover;
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, Typing};
 use super::event::{
@@ -31,7 +31,7 @@ use super::{Agent, Policy, RULES, Supervisor};
 use crate::core::config::{Config, DurationMs};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::{ConversationId, HandoffId};
-use crate::core::process::{ProcessEnd, Signal};
+use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
 

@@ -1,7 +1,7 @@
 //! Hand-overs that bring nothing are stopped.
 
 use super::*;
-use crate::core::handoff::progress::Mark;
+use crate::core::handoff::work_progress::Mark;
 
 const MARK: Mark = Mark { next: 7, tree: 1, files: 0 };
 

@@ -5,8 +5,8 @@
 //! one, at white space; where it does not stand on a line of its own, at the next comma, semicolon, ampersand
 //! or bracket too.
 
+mod assigned_line;
 mod ends;
-mod lines;
 
 use super::names::{Class, class};
 use super::values::{How, Place, ValueQuoting, is_secret, is_unspeakable};

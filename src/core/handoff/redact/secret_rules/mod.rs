@@ -1,8 +1,8 @@
-//! Keys of services, found by the rules of `table`.
+//! Keys of services, found by the rules of `rule_table`.
 //!
 //! A rule holds only where a word can begin, and not for placeholders.
 
-mod table;
+mod rule_table;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +11,7 @@ pub(super) use tests::shapes_of_keys;
 
 use super::values::{is_scrambled, made_up};
 use super::{Kind, Span, begins_word, blocks, run};
-use table::RULES;
+use rule_table::RULES;
 
 /// How much of a run is looked at before the rule holds, in bytes; a key is hidden to its end.
 const LOOK: usize = 300;

@@ -1,0 +1,114 @@
+//! `hopty detach` and `hopty stop`, also with every session.
+
+use std::io::IsTerminal;
+
+use serde_json::json;
+
+use super::control::{ANSWER, HostControl, Rule, live, paths};
+use super::error::{Failed, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
+use crate::core::ids::SessionName;
+use crate::fs::paths::Paths;
+use crate::ipc::answers::{AcceptAnswer, DetachAnswer};
+use crate::ipc::message::Request;
+
+/// Sends the clients of a session away; it goes on.
+pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Any)?;
+    let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
+    let done: DetachAnswer = control.ask(&Request::Detach { client })?;
+    if as_json {
+        say(format_args!("{}", json!(done)))?;
+    } else if done.detached == 0 {
+        let missing = client.map_or("no terminal is attached to it".to_owned(), |number| {
+            format!("it has no client {number}")
+        });
+        let hint = format!("`hopty status {name} --json` lists clients");
+        return Err(Failed::new(1, missing).about(&name).hint(hint));
+    }
+    Ok(u8::from(done.detached == 0))
+}
+
+/// Sends the clients of every session away.
+pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let (counts, code) = for_each(live_names(&paths)?, "detach", as_json, |name| {
+        let mut control = HostControl::connect(&paths, name, Some(ANSWER))?;
+        let done: DetachAnswer = control.ask(&Request::Detach { client: None })?;
+        Ok(done.detached)
+    });
+    let detached: usize = counts.iter().sum();
+    if as_json {
+        say(format_args!("{}", json!({"detached": detached})))?;
+    } else if detached == 0 && code == 0 {
+        return Err(
+            Failed::new(1, "no terminal is attached to any session").hint("`hopty ls` lists sessions")
+        );
+    }
+    Ok(if code == 0 { u8::from(detached == 0) } else { code })
+}
+
+pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Careful)?;
+    stop_one(&paths, &name, kill)?;
+    Ok(0)
+}
+
+/// Ends every session, after a question unless `yes`.
+pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let names = live_names(&paths)?;
+    if names.is_empty() {
+        return Err(Failed::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions"));
+    }
+    if !yes {
+        if !std::io::stdin().is_terminal() {
+            return Err(no_terminal("hopty stop --all --yes"));
+        }
+        let listed: Vec<&str> = names.iter().map(SessionName::as_str).collect();
+        if !ask_yes_no(&format!("End {}?", listed.join(", ")), YesNo::No)? {
+            note(format_args!("cancelled"));
+            return Ok(1);
+        }
+    }
+    let (_, code) = for_each(names, "stop", as_json, |name| {
+        stop_one(&paths, name, kill)?;
+        if !as_json {
+            say_wrapped(format_args!("stopped {name}"))?;
+        }
+        Ok(())
+    });
+    Ok(code)
+}
+
+fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), Failed> {
+    let mut control = HostControl::connect(paths, name, None)?;
+    control.ask::<AcceptAnswer>(&Request::Stop { kill })?;
+    control.wait_for_end();
+    // A host of an older version gives its name back a moment later.
+    super::wait::is_gone(paths, name);
+    Ok(())
+}
+
+/// Does the same with several sessions, also when it fails with one of them. Returns what came of the others,
+/// and the exit code of the last failure or 0.
+fn for_each<T>(
+    names: Vec<SessionName>,
+    verb: &str,
+    as_json: bool,
+    each: impl Fn(&SessionName) -> Result<T, Failed>,
+) -> (Vec<T>, u8) {
+    let mut code = 0;
+    let done =
+        names.iter().filter_map(|name| each(name).map_err(|failed| code = failed.print(verb, as_json)).ok());
+    let done = done.collect();
+    (done, code)
+}
+
+/// The names of the sessions that run.
+pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
+    super::control::readable(paths)?;
+    let all = crate::fs::session::list(paths).into_iter();
+    Ok(all.filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
+}

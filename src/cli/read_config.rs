@@ -1,0 +1,160 @@
+//! The configuration as this process finds it: files, environment, flags.
+
+use std::cell::LazyCell;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use super::error::{Failed, visible};
+use crate::core::archive::CleanupPeriod;
+use crate::core::config::{
+    Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
+};
+use crate::fs::paths::Paths;
+use crate::fs::trusted_dirs;
+use crate::sys::safe_file::{self, FileRule, SafeFileError};
+
+/// Bytes of a file that a person writes, at most.
+const MAX_FILE: u64 = 1 << 20;
+
+/// What helps with each of its mistakes.
+pub(super) const HINT: &str =
+    "`hopty config init --print` lists every key and its values; `hopty config show` shows what is in force";
+
+/// The configuration, and what is wrong with its pieces.
+pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
+    let resolved = resolved(Some(paths), flags);
+    (resolved.config, resolved.problems)
+}
+
+/// The configuration with its history.
+pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolved {
+    let user_path = paths.map(Paths::config_file);
+    let project = std::env::current_dir().unwrap_or_default();
+    let project_path = project.join(".hopty.toml");
+    let mut unreadable = Vec::new();
+    let mut text_of = |path: &Path| {
+        read(path).unwrap_or_else(|kind| {
+            unreadable.push(Problem {
+                at: ConfigSource::File { path: path.display().to_string(), line: None },
+                kind,
+            });
+            None
+        })
+    };
+    let is_trusted = LazyCell::new(|| paths.is_some_and(|paths| trusted_dirs::is_trusted(paths, &project)));
+    let mut untrusted = Vec::new();
+    let mut counts = |path: &Path| {
+        let counts = !path.starts_with(&project) || path.symlink_metadata().is_err() || *is_trusted;
+        if !counts {
+            untrusted.push(path.display().to_string());
+        }
+        counts
+    };
+    let user = user_path.as_deref().and_then(&mut text_of);
+    let own = if counts(&project_path) { text_of(&project_path) } else { None };
+    let user_path = user_path.unwrap_or_default();
+    let ours = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HOPTY_"));
+    let env: Vec<(String, String)> =
+        ours.filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
+    let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
+    let mut sources = Sources {
+        user: user.as_deref().map(|text| File { path: &user_name, text }),
+        project: own.as_deref().map(|text| File { path: &project_name, text }),
+        env: &env,
+        flags,
+        document: None,
+    };
+    let mut resolved = resolve(&sources);
+    // Few have chosen a profile whose document has a file, and every client asks.
+    let document_path = paths.and_then(|paths| resolved.config.context.profile.file(&paths.claude, &project));
+    let document = document_path.as_deref().filter(|path| counts(path)).and_then(&mut text_of);
+    let document_name = document_path.unwrap_or_default().display().to_string();
+    if let Some(text) = &document {
+        sources.document = Some(File { path: &document_name, text });
+        resolved = resolve(&sources);
+    }
+    unreadable.append(&mut resolved.problems);
+    resolved.problems = unreadable;
+    resolved.untrusted = untrusted;
+    resolved
+}
+
+/// What does not count and is no mistake, as lines for a person: files of a project that Claude does not
+/// trust, keys of earlier versions.
+pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
+    let line = |path: &String| {
+        format!(
+            "{} is ignored: Claude does not trust this directory\nhint: accept Claude's trust dialog here; \
+             hopty reads the file from the next start on",
+            visible(path)
+        )
+    };
+    resolved
+        .untrusted
+        .iter()
+        .map(line)
+        .chain(resolved.retired.iter().map(|key| visible(&key.to_string())))
+        .collect()
+}
+
+/// The configuration of a verb that acts by it.
+///
+/// # Errors
+/// Exit code 2 with what is wrong in it.
+pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Failed> {
+    let (config, problems) = load(paths, flags);
+    all_right(&problems).map(|()| config)
+}
+
+/// That nothing is wrong in it.
+///
+/// # Errors
+/// Exit code 2 with the first thing that is, and how many more there are.
+pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
+    let Some((first, others)) = problems.split_first() else { return Ok(()) };
+    let failed = Failed::new(2, first.to_string());
+    Err(match others.len() {
+        0 => failed.hint(HINT),
+        1 => failed.also("1 more error").hint("`hopty config check` shows both"),
+        n => failed.also(&format!("{n} more errors")).hint("`hopty config check` shows all"),
+    })
+}
+
+/// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and
+/// keeps nobody waiting. A pipe is refused: client and host each read the file, and a pipe can be read once.
+fn read(path: &Path) -> Result<Option<String>, ProblemKind> {
+    if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device()) {
+        return Ok(None);
+    }
+    safe_file::read(path, FileRule::configuration(MAX_FILE)).map_or_else(
+        |error| {
+            Err(match error {
+                SafeFileError::Io { source, .. } => ProblemKind::Unreadable(source.to_string()),
+                SafeFileError::TooLong { cap, .. } => {
+                    ProblemKind::TooLarge(usize::try_from(cap).unwrap_or(usize::MAX))
+                }
+                SafeFileError::Foreign(_) => ProblemKind::Unreadable("it belongs to another user".to_owned()),
+                SafeFileError::Kind { found, .. } => {
+                    ProblemKind::Unreadable(format!("it is {found}, not a file"))
+                }
+                other => ProblemKind::Unreadable(other.to_string()),
+            })
+        },
+        |bytes| {
+            let text = |bytes| {
+                String::from_utf8(bytes).map_err(|_| ProblemKind::Unreadable("it is not UTF-8".to_owned()))
+            };
+            bytes.map(text).transpose()
+        },
+    )
+}
+
+/// How long Claude keeps conversations, as a Claude that is started in `dir` reads its settings.
+pub(super) fn cleanup_period(paths: &Paths, dir: &Path) -> CleanupPeriod {
+    crate::claude::settings_files::cleanup_period(&paths.claude_settings(dir))
+}
+
+/// The same in this directory.
+pub(super) fn cleanup_period_here(paths: &Paths) -> CleanupPeriod {
+    cleanup_period(paths, &std::env::current_dir().unwrap_or_default())
+}

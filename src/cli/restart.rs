@@ -1,0 +1,77 @@
+//! `hopty restart`.
+
+use std::io::IsTerminal;
+
+use serde_json::json;
+
+use super::control::{ANSWER, HostControl, Rule, live, paths};
+use super::error::{Failed, note, say, say_wrapped, visible};
+use crate::core::ids::SessionName;
+use crate::core::status_types::SessionStatus;
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::state::SessionState;
+use crate::fs::paths::Paths;
+use crate::ipc::answers::{AcceptAnswer, RestartAnswer};
+use crate::ipc::message::Request;
+use crate::sys::clock::local;
+
+pub(super) fn restart(
+    given: Option<&str>,
+    now: bool,
+    no_handoff: bool,
+    wait: bool,
+    as_json: bool,
+) -> Result<u8, Failed> {
+    let paths = paths()?;
+    let name = live(&paths, given, Rule::Any)?;
+    let mut control = HostControl::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
+    // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own
+    // turn short.
+    let told = !now && !as_json && std::io::stderr().is_terminal();
+    let status = if as_json { None } else { Some(control.status()?) };
+    let held = status.as_ref().filter(|_| told).and_then(held_up);
+    let is_plain = status.is_some_and(|status| status.agent.is(Agent::Plain));
+    let accepted: AcceptAnswer = control.ask(&Request::Restart { now, no_handoff, wait })?;
+    if as_json {
+        say(format_args!("{}", json!(accepted)))?;
+    } else {
+        let waits = if is_plain { "" } else { ": waiting for a safe point" };
+        say_wrapped(format_args!("restart of {name} requested{waits}"))?;
+        if let Some(what) = held {
+            note(format_args!("hint: {what}; `hopty restart {name} --now` does not wait"));
+        }
+    }
+    if wait {
+        let done: RestartAnswer = control.answer()?;
+        if as_json {
+            say(format_args!("{}", json!(done)))?;
+        } else {
+            let handed = match done.handoff {
+                Some(id) => format!("handed over as {id}"),
+                None if is_plain => "restarted".to_owned(),
+                None => "started fresh without a handoff".to_owned(),
+            };
+            let conversation =
+                done.conversation.map_or_else(String::new, |id| format!("; conversation {id}"));
+            say_wrapped(format_args!("{handed}{conversation}"))?;
+        }
+    }
+    Ok(0)
+}
+
+/// Why a restart that was asked for is not there at once, for people.
+fn held_up(session: &SessionStatus) -> Option<String> {
+    match (session.state.known(), session.blocked_on(local)) {
+        _ if session.agent.is(Agent::Plain) => None,
+        (Some(SessionState::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(&what))),
+        (Some(SessionState::Busy), _) => Some("it is busy".to_owned()),
+        _ => None,
+    }
+}
+
+/// Asks for a hand-over at the next safe point.
+pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+    let mut control = HostControl::connect(paths, name, Some(ANSWER))?;
+    let request = Request::Restart { now: false, no_handoff: false, wait: false };
+    control.ask::<AcceptAnswer>(&request).map(drop)
+}

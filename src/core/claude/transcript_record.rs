@@ -1,0 +1,457 @@
+//! The JSON form of a transcript line, and what becomes of it.
+//!
+//! The structs list the fields that hopty uses and no other. The forms are those of 1.0.128 to 2.1.329
+//! (measured).
+
+use serde::Deserialize;
+
+use super::hooks::PLUGIN_NAME;
+use super::lenient_json::{Flag, List, LooseContent, Notes, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::message_usage::RawUsage;
+use super::prompts::is_foreign;
+use super::transcript_facts::SCHEDULED_BYTES;
+use super::transcript_line::{
+    ApiFailure, Assistant, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP,
+    TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
+};
+use crate::core::handoff::safe_text::cut_words;
+
+/// How much of a conversation's name is kept, in bytes.
+const TITLE_CAP: usize = 400;
+/// How much of a failure's words is kept, in bytes.
+const SAID_CAP: usize = 200;
+
+/// What stands in the place of a structured answer when the person refused the call (2.1.331).
+const REFUSED: &str = "User rejected tool use";
+
+/// What 2.1.332 writes on the line of a call that the person refused.
+const REFUSED_BY_PERSON: &str = "user-rejected";
+
+/// How much of a command is kept, in bytes: what stands at its end says whose exit status it has.
+const COMMAND_CAP: usize = 4096;
+/// How much of a command is kept as its description, in bytes.
+const ABOUT_CAP: usize = 300;
+
+/// Beginnings of user lines that Claude writes for its own commands and their output. A command or skill whose
+/// text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
+const COMMANDS: [&str; 9] = [
+    "<command-name>",
+    "<command-message>",
+    "<local-command-caveat>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "<user-memory-input>",
+];
+
+impl RawRecord {
+    /// The line that this record is, by its `type`.
+    pub(super) fn into_line(self) -> TranscriptLine {
+        match self.r#type.0.as_deref() {
+            Some("assistant") => TranscriptLine::Assistant(Box::new(self.into_assistant())),
+            Some("user") => TranscriptLine::User(Box::new(self.into_user())),
+            Some("queue-operation") => TranscriptLine::Queue {
+                operation: self.operation.0.unwrap_or_default(),
+                content: self.content.0,
+                timestamp: self.timestamp.0,
+            },
+            Some("permission-mode") => {
+                TranscriptLine::PermissionMode(self.permission_mode.0.unwrap_or_default())
+            }
+            Some("custom-title") => TranscriptLine::Title(self.custom_title.0.unwrap_or_default()),
+            Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
+                TranscriptLine::CompactBoundary {
+                    post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0),
+                }
+            }
+            _ => TranscriptLine::Other,
+        }
+    }
+
+    fn into_assistant(self) -> Assistant {
+        let message = self.message.0.unwrap_or_default();
+        let model = message.model.0.unwrap_or_default();
+        let synthetic = model == "<synthetic>";
+        let limits = self.quota_limits.0.unwrap_or_default();
+        let mut failure = synthetic.then(|| ApiFailure {
+            error: self.error.0.unwrap_or_default(),
+            status: self.api_error_status.0,
+            resets_at: limits.resets_at.0,
+            limit: limits.rate_limit_type.0,
+            said: String::new(),
+        });
+        let (mut text, mut tool_uses) = (String::new(), Vec::new());
+        match message.content {
+            LooseContent::Plain(plain) => text = plain,
+            LooseContent::Blocks(blocks) => {
+                for block in blocks {
+                    match block.r#type.0.as_deref() {
+                        Some("text") => append(&mut text, block.text.0.as_deref().unwrap_or_default()),
+                        Some("tool_use") => tool_uses.push(block.into_tool_use()),
+                        _ => {}
+                    }
+                }
+            }
+            LooseContent::Nothing => {}
+        }
+        if let Some(failure) = &mut failure {
+            cut_words(&text, SAID_CAP).clone_into(&mut failure.said);
+        }
+        Assistant {
+            message_id: message.id.0.unwrap_or_default(),
+            model,
+            synthetic,
+            usage: message.usage.0.map(RawUsage::into_usage),
+            stop_reason: message.stop_reason.0,
+            tool_uses,
+            text,
+            sidechain: self.is_sidechain.0,
+            timestamp: self.timestamp.0,
+            failure,
+        }
+    }
+
+    fn into_user(self) -> User {
+        let noted = self.is_meta.0 || self.is_compact_summary.0 || self.is_visible_in_transcript_only.0;
+        let origin = self.origin.0.and_then(|origin| origin.kind.0);
+        let source = self.prompt_source.0;
+        let person =
+            origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
+        let (mut prompt, mut results, mut images) = (String::new(), Vec::new(), 0);
+        match self.message.0.unwrap_or_default().content {
+            LooseContent::Plain(plain) => prompt = plain,
+            LooseContent::Blocks(blocks) => {
+                for block in blocks {
+                    match block.r#type.0.as_deref() {
+                        Some("tool_result") => results.push(block.into_result()),
+                        Some("image") => images += 1,
+                        Some("text") => {
+                            let text = block.text.0.unwrap_or_default();
+                            if !text.starts_with("<system-reminder>") && !text.starts_with("<ide_") {
+                                append(&mut prompt, &text);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            LooseContent::Nothing => {}
+        }
+        let kind = if !results.is_empty() {
+            // No tool can write at the top of the line. Without a decision (before 2.1.332) what stands there
+            // counts as the person's.
+            let decided = self.permission_decision.0.and_then(|decision| decision.source.0);
+            let by_person = decided.is_none_or(|source| source.starts_with("user"));
+            let refused = self.tool_use_result.text.as_deref() == Some(REFUSED)
+                || by_person && self.tool_denial_kind.0.as_deref() == Some(REFUSED_BY_PERSON);
+            let is_comment = by_person && !prompt.starts_with("[Request interrupted") && !is_foreign(&prompt);
+            let comment = Some(prompt).filter(|said| is_comment && !said.trim().is_empty());
+            let detail = ResultDetail {
+                refused,
+                said: if refused { self.user_feedback.0.or(comment) } else { comment },
+                ..self.tool_use_result.object.unwrap_or_default().into_detail()
+            };
+            UserKind::ToolResults { results, detail: Box::new(detail) }
+        } else if prompt.starts_with("[Request interrupted by user") {
+            UserKind::Interrupted
+        } else if is_foreign(&prompt) || !person {
+            UserKind::Notification(prompt)
+        } else if !noted && let Some(command) = typed_command(&prompt) {
+            UserKind::Prompt(command)
+        } else if let Some(command) = tagged(&prompt, "bash-input").filter(|_| !noted) {
+            UserKind::ShellCommand(command)
+        } else if let Some(text) = tagged(&prompt, "user-memory-input").filter(|_| !noted) {
+            UserKind::Memory(text)
+        } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
+            UserKind::Meta
+        } else {
+            UserKind::Prompt(prompt)
+        };
+        User {
+            kind,
+            origin,
+            source,
+            sidechain: self.is_sidechain.0,
+            uuid: self.uuid.0,
+            parent: self.parent_uuid.0,
+            timestamp: self.timestamp.0,
+            permission_mode: self.permission_mode.0,
+            images,
+        }
+    }
+}
+
+/// What stands between the tags, where the text begins with the first of them.
+fn tagged(text: &str, tag: &str) -> Option<String> {
+    let rest = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
+    rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner.trim().to_owned())
+}
+
+impl RawBlock {
+    fn into_tool_use(self) -> ToolUse {
+        let input = self.input.0.unwrap_or_default();
+        let questions = input.questions.0.unwrap_or_default();
+        let command = input.command.0;
+        let name = self.name.0.unwrap_or_default();
+        ToolUse {
+            id: self.id.0.unwrap_or_default(),
+            input: ToolInput {
+                path: input.file_path.0.or(input.notebook_path.0),
+                subject: input.subject.0,
+                task_id: input.task_id.0,
+                status: input.status.0,
+                about: (input
+                    .description
+                    .0
+                    .or_else(|| command.as_deref().map(|command| cut_words(command, ABOUT_CAP).to_owned())))
+                .or(input.pattern.0)
+                .or(input.query.0)
+                .or(input.url.0),
+                todos: input.todos.0.map(rows),
+                options: questions
+                    .iter()
+                    .flat_map(|q| q.options.0.iter().flatten())
+                    .filter_map(|option| option.label.0.clone())
+                    .collect(),
+                questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
+                command,
+                background: input.run_in_background.0,
+                plan: input.plan.0,
+                schedules: input
+                    .prompt
+                    .0
+                    .filter(|_| matches!(name.as_str(), "CronCreate" | "ScheduleWakeup")),
+                lines: (input.offset.0, input.limit.0),
+            },
+            name,
+        }
+    }
+
+    fn into_result(self) -> ToolResult {
+        let mut text = String::new();
+        match self.content {
+            LooseContent::Plain(plain) => text = plain,
+            LooseContent::Blocks(parts) => {
+                for part in parts.into_iter().filter_map(|part| part.text.0) {
+                    append(&mut text, &part);
+                    // Cut only now and then: many small parts would be copied again and again.
+                    if text.len() > 4 * RESULT_CAP {
+                        text = ends(&text, RESULT_HEAD, RESULT_TAIL);
+                    }
+                }
+                text = ends(&text, RESULT_HEAD, RESULT_TAIL);
+            }
+            LooseContent::Nothing => {}
+        }
+        ToolResult { id: self.tool_use_id.0.unwrap_or_default(), is_error: self.is_error.0, text }
+    }
+}
+
+impl RawDetail {
+    fn into_detail(self) -> ResultDetail {
+        ResultDetail {
+            created: self.task.0.map(RawTask::into_row),
+            status_now: self.status_change.0.and_then(|change| change.to.0),
+            tasks: self.tasks.0.map(rows),
+            answers: self.answers.0,
+            notes: self.annotations.0,
+            wrote: self.r#type.0,
+            running: self.background_task_id.0.or(if self.is_async.0 { self.agent_id.0 } else { None }),
+            output: self.output_file.0,
+            plan_file: self.file_path.0.filter(|_| self.plan.0.is_some()),
+            plan: self.plan.0,
+            refused: false,
+            said: None,
+        }
+    }
+}
+
+impl RawTask {
+    fn into_row(self) -> TaskRow {
+        TaskRow {
+            id: self.id.0,
+            subject: self.subject.0.or(self.content.0).unwrap_or_default(),
+            status: self.status.0.unwrap_or_default(),
+        }
+    }
+}
+
+/// A command or skill of the person's that Claude expands into a prompt, as it was typed: its name and what
+/// was given to it. Commands that Claude runs itself (`/clear`, `/model`) begin with `<command-name>`
+/// (measured on 2.1.332).
+fn typed_command(line: &str) -> Option<String> {
+    let (_, rest) = line.strip_prefix("<command-message>")?.split_once("</command-message>")?;
+    let (name, rest) = rest.trim_start().strip_prefix("<command-name>")?.split_once("</command-name>")?;
+    // A skill that the model chose has no slash; hopty's own commands set no work.
+    let plain = name.strip_prefix('/')?;
+    if plain.split_once(':').is_some_and(|(plugin, _)| plugin == PLUGIN_NAME) {
+        return None;
+    }
+    let given = rest.trim_start().strip_prefix("<command-args>").unwrap_or_default();
+    let given = given.rsplit_once("</command-args>").map_or("", |(given, _)| given);
+    Some(format!("{name} {given}").trim_end().to_owned())
+}
+
+fn rows(tasks: Vec<RawTask>) -> Vec<TaskRow> {
+    tasks.into_iter().map(RawTask::into_row).collect()
+}
+
+fn append(text: &mut String, more: &str) {
+    if !text.is_empty() && !more.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(more);
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct RawRecord {
+    r#type: Text<64>,
+    is_sidechain: Flag,
+    is_meta: Flag,
+    is_compact_summary: Flag,
+    is_visible_in_transcript_only: Flag,
+    uuid: Text<64>,
+    parent_uuid: Text<64>,
+    timestamp: Text<64>,
+    message: Object<RawMessage>,
+    tool_use_result: ObjectOrText<RawDetail>,
+    origin: Object<RawOrigin>,
+    prompt_source: Text<64>,
+    operation: Text<64>,
+    content: Text<TEXT_CAP>,
+    permission_mode: Text<64>,
+    custom_title: Text<TITLE_CAP>,
+    tool_denial_kind: Text<64>,
+    user_feedback: Text<TEXT_CAP>,
+    permission_decision: Object<RawPermissionDecision>,
+    subtype: Text<64>,
+    compact_metadata: Object<RawCompact>,
+    error: Text<200>,
+    api_error_status: Number,
+    quota_limits: Object<RawLimits>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawMessage {
+    id: Text<200>,
+    model: Text<200>,
+    content: LooseContent<RawBlock, TEXT_CAP>,
+    stop_reason: Text<64>,
+    usage: Object<RawUsage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawBlock {
+    r#type: Text<64>,
+    text: Text<TEXT_CAP>,
+    id: Text<200>,
+    name: Text<200>,
+    input: Object<RawInput>,
+    tool_use_id: Text<200>,
+    content: LooseContent<RawPart, RESULT_HEAD, RESULT_TAIL>,
+    is_error: Flag,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawPart {
+    text: Text<RESULT_HEAD, RESULT_TAIL>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawInput {
+    file_path: Text<4096>,
+    notebook_path: Text<4096>,
+    subject: Text<2000>,
+    description: Text<300>,
+    prompt: Text<SCHEDULED_BYTES>,
+    command: Text<COMMAND_CAP>,
+    pattern: Text<300>,
+    query: Text<300>,
+    url: Text<300>,
+    #[serde(rename = "taskId")]
+    task_id: Text<64>,
+    status: Text<64>,
+    todos: List<RawTask, TASK_CAP>,
+    questions: List<RawQuestion, 16>,
+    run_in_background: Flag,
+    plan: Text<PLAN_CAP>,
+    offset: Number,
+    limit: Number,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawTask {
+    id: Text<64>,
+    subject: Text<2000>,
+    content: Text<2000>,
+    status: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawQuestion {
+    question: Text<2000>,
+    options: List<RawOption, 16>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawOption {
+    label: Text<300>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawDetail {
+    task: Object<RawTask>,
+    status_change: Object<RawChange>,
+    tasks: List<RawTask, TASK_CAP>,
+    answers: Pairs,
+    annotations: Notes,
+    r#type: Text<64>,
+    background_task_id: Text<64>,
+    is_async: Flag,
+    agent_id: Text<64>,
+    output_file: Text<1000>,
+    plan: Text<PLAN_CAP>,
+    file_path: Text<1000>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawChange {
+    to: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawPermissionDecision {
+    source: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawOrigin {
+    kind: Text<64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawCompact {
+    post_tokens: Number,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawLimits {
+    resets_at: Number,
+    rate_limit_type: Text<64>,
+}

@@ -1,0 +1,61 @@
+//! Shares the budget of a brief out among its parts.
+
+use super::truncation::Passage;
+use crate::core::handoff::safe_text::units;
+
+/// A section of the brief.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BriefPart {
+    /// Its heading.
+    pub title: &'static str,
+    /// What it keeps whatever the others want, in UTF-16 units.
+    pub floor: usize,
+    /// What it gets before the ones behind it get more than their floor.
+    pub ideal: usize,
+    /// What it says.
+    pub passage: Passage,
+}
+
+fn heading(part: &BriefPart) -> String {
+    format!("\n## {}\n", part.title)
+}
+
+/// The parts in at most `room` UTF-16 units, in their order. Each has its floor; what is left goes to the
+/// first ones up to their ideal, and then to the first ones up to all they want.
+pub(super) fn fill(parts: &[BriefPart], room: usize) -> String {
+    let parts: Vec<(&BriefPart, usize)> = parts
+        .iter()
+        .filter(|part| !part.passage.is_empty())
+        .map(|part| (part, units(&heading(part)) + units(&part.passage.whole())))
+        .collect();
+    let floors: usize = parts.iter().map(|(part, want)| (*want).min(part.floor)).sum();
+    // In a small brief everybody has less.
+    let scaled = |floor: usize| if floors > room { floor * room / floors } else { floor };
+    let mut given: Vec<usize> = parts.iter().map(|(part, want)| scaled((*want).min(part.floor))).collect();
+    let mut left = room.saturating_sub(given.iter().sum());
+    for up_to_ideal in [true, false] {
+        for ((part, want), given) in parts.iter().zip(&mut given) {
+            let goal = if up_to_ideal { (*want).min(part.ideal) } else { *want };
+            let more = goal.saturating_sub(*given).min(left);
+            *given += more;
+            left -= more;
+        }
+    }
+    let mut text = String::new();
+    // What one part could not use, because it is cut at a line, is the next one's.
+    let mut spare = left;
+    for ((part, want), given) in parts.iter().zip(given) {
+        let heading = heading(part);
+        let room = (given + spare).min(*want);
+        let body = part.passage.fit(room.saturating_sub(units(&heading)));
+        let used = if body.is_empty() { 0 } else { units(&heading) + units(&body) };
+        if used > 0 && used <= given + spare {
+            text.push_str(&heading);
+            text.push_str(&body);
+            spare = given + spare - used;
+        } else {
+            spare += given;
+        }
+    }
+    text
+}

@@ -1,0 +1,67 @@
+//! What a program has from whoever starts it besides environment, directory and limits: the state of its
+//! signals, and where its errors go. Taken over from hopty's own start into every run, so that a program
+//! under `nohup`, or with `2>log`, behaves as it does without hopty.
+
+use serde::{Deserialize, Serialize};
+
+use super::process_change::Signal;
+
+/// What exec leaves of a process's signals: a signal is ignored or at its default, and blocked or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignalState {
+    /// The ignored ones: bit n - 1 is signal n, as in Linux's `/proc/PID/status`.
+    pub ignored: u64,
+    /// The blocked ones, in the same form.
+    pub blocked: u64,
+}
+
+impl SignalState {
+    /// All the signals there are.
+    pub const ALL: std::ops::RangeInclusive<i32> = 1..=64;
+
+    /// Whether the signal is ignored.
+    #[must_use]
+    pub fn ignores(self, signal: Signal) -> bool {
+        self.ignored & bit(signal) != 0
+    }
+
+    /// Whether the signal is blocked.
+    #[must_use]
+    pub fn blocks(self, signal: Signal) -> bool {
+        self.blocked & bit(signal) != 0
+    }
+}
+
+/// The bit that stands for a signal; none for a number that is no signal.
+#[must_use]
+pub fn bit(signal: Signal) -> u64 {
+    signal.0.checked_sub(1).and_then(|n| 1u64.checked_shl(u32::try_from(n).ok()?)).unwrap_or(0)
+}
+
+/// Where a program's standard error goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorOutput {
+    /// To its terminal.
+    #[default]
+    Terminal,
+    /// Where hopty's goes, which is not the terminal (`2>log`).
+    Redirected,
+    /// Nowhere: it is closed (`2>&-`).
+    Closed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_is_a_signal() {
+        let state = SignalState { ignored: 0x1000, blocked: 1 << 63 };
+        assert!(state.ignores(Signal(13)) && !state.ignores(Signal(12)) && !state.blocks(Signal(13)));
+        assert!(state.blocks(Signal(64)));
+        for none in [i32::MIN, -1, 0, 65, i32::MAX] {
+            assert_eq!(bit(Signal(none)), 0, "{none}");
+        }
+    }
+}

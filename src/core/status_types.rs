@@ -1,0 +1,633 @@
+//! The session object: what `hopty status --json` prints, a host answers and writes into `session.json`, and
+//! every verb and the dashboard read. `docs/PROTOCOL.md` describes its keys.
+//!
+//! Host and reader may be of different versions, so reading is tolerant: a missing key, or a value of another
+//! kind, leaves the default; a word that this version does not know is kept as it came; keys that it does not
+//! know are kept in `rest`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::context_level::{Level, WindowFrom};
+use super::context_usage::TokensFrom;
+use super::ids::{ConversationId, HandoffId};
+use super::shell_word::shell_line;
+use super::supervisor::Agent;
+use super::supervisor::limit_and_error_wait::LimitKind;
+use super::supervisor::next_handover::HandoverWhen;
+use super::supervisor::phase::EndCause;
+use super::supervisor::state::{SessionState, StateSource};
+use super::time::WallTime;
+
+/// A session as its host tells it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionStatus {
+    /// The session's name.
+    pub name: String,
+    /// Its labels, in order.
+    pub labels: Vec<String>,
+    /// The working directory.
+    pub dir: String,
+    /// What runs: Claude, or any other program.
+    pub agent: OpenWord<Agent>,
+    /// The program with its arguments, secrets hidden.
+    pub command: Vec<String>,
+    /// What the session does.
+    pub state: OpenWord<SessionState>,
+    /// Since when.
+    pub state_since: Option<Rfc3339>,
+    /// How that is known.
+    pub state_from: OpenWord<StateSource>,
+    /// While it is blocked: on what.
+    pub waiting_for: Option<String>,
+    /// What the permission or the question is about: `Bash: touch x1`, on one line, at most 200 characters,
+    /// secrets hidden.
+    pub waiting_subject: Option<String>,
+    /// The API error at which the last turn ended, by Claude's name (`server_error`), until the next turn begins.
+    pub turn_error: Option<String>,
+    /// The draft in Claude's prompt box, on one line, at most 200 characters, secrets hidden. Only a live host
+    /// tells it.
+    pub draft: Option<String>,
+    /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
+    pub phase: String,
+    /// Number of the run, 0 before the first.
+    pub run: u32,
+    /// How often the program was replaced.
+    pub restarts: u32,
+    /// The program's process id while it lives.
+    pub pid: Option<i32>,
+    /// The host's process id.
+    pub host_pid: u32,
+    /// When the session began.
+    pub started_at: Option<Rfc3339>,
+    /// The run of the machine that it lives in.
+    pub machine: MachineStatus,
+    /// hopty's version.
+    pub version: String,
+    /// Claude's version, where a file tells it.
+    pub claude_version: Option<String>,
+    /// The conversation that is followed.
+    pub conversation: Option<ConversationId>,
+    /// The conversation that was handed over to it, to which `hopty back` goes.
+    pub before: Option<ConversationId>,
+    /// The conversation's transcript.
+    pub transcript: Option<String>,
+    /// The channel of its handoffs.
+    pub channel: String,
+    /// How full the context is.
+    pub context: ContextStatus,
+    /// What the conversation is about.
+    pub work: WorkStatus,
+    /// Claude's usage limits.
+    pub limits: LimitsStatus,
+    /// The last handoff.
+    pub handoff: Option<HandoffStatus>,
+    /// When the next hand-over comes.
+    pub next_handover: Option<HandoverStatus>,
+    /// The size of the program's terminal.
+    pub size: SessionSize,
+    /// Its recording, while there is one.
+    pub recording: Option<RecordingStatus>,
+    /// The attached terminals.
+    pub clients: Vec<ClientStatus>,
+    /// How it ended.
+    pub exit: Option<ExitStatus>,
+    /// When it ended; unknown where the host was killed.
+    pub ended_at: Option<Rfc3339>,
+    /// Why it is as it is, in a sentence.
+    pub why: String,
+    /// Number of the last journal line.
+    pub seq: u64,
+    /// Keys that only a newer host knows.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// How full the context is, and which level that reaches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextStatus {
+    /// Tokens in the conversation.
+    pub tokens: u64,
+    /// The window in tokens.
+    pub window: u64,
+    /// Percent of the window, 0 to 100.
+    pub percent: u8,
+    /// The level that is reached.
+    pub level: OpenWord<Level>,
+    /// Where the tokens came from.
+    pub tokens_from: OpenWord<TokensFrom>,
+    /// Where the window came from.
+    pub window_from: OpenWord<WindowFrom>,
+    /// Size of the transcript in bytes.
+    pub bytes: u64,
+    /// When the figure was made.
+    pub at: Option<Rfc3339>,
+}
+
+/// The run of the machine that a session lives in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineStatus {
+    /// The system's id of it.
+    pub boot_id: Option<String>,
+    /// Whether the host was told to end (SIGTERM), as at a shutdown.
+    pub shutdown: bool,
+}
+
+/// What the conversation is about, how far it is and what it has cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkStatus {
+    /// The conversation's name, where Claude or the person gave it one.
+    pub title: Option<String>,
+    /// The person's last prompt in one line, at most 200 characters, secrets hidden.
+    pub prompt: Option<String>,
+    /// How many tasks are on Claude's list.
+    pub tasks: u32,
+    /// How many of them are done.
+    pub tasks_done: u32,
+    /// The task that Claude is at.
+    pub task: Option<String>,
+    /// The model, as Claude names it.
+    pub model: Option<String>,
+    /// What the running Claude has cost so far, in US dollars, by its own count.
+    pub cost_usd: Option<f64>,
+}
+
+/// Usage limits, as far as Claude tells them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitsStatus {
+    /// The one that is waited for.
+    pub reached: Option<ReachedLimit>,
+    /// Use of the limit of five hours.
+    pub five_hour: Option<LimitUse>,
+    /// Use of the weekly limit.
+    pub seven_day: Option<LimitUse>,
+}
+
+/// A usage limit that was hit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReachedLimit {
+    /// Which one.
+    pub kind: OpenWord<LimitKind>,
+    /// When it resets.
+    pub resets_at: Option<Rfc3339>,
+}
+
+/// How much of a usage limit is used up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitUse {
+    /// In percent.
+    pub percent: u64,
+    /// When it resets.
+    pub resets_at: Option<Rfc3339>,
+}
+
+/// The last handoff.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandoffStatus {
+    /// Its id.
+    pub id: HandoffId,
+    /// Whether somebody has read it.
+    pub status: OpenWord<HandoffUse>,
+}
+
+/// Whether a handoff was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HandoffUse {
+    /// It waits for its reader.
+    Active,
+    /// A conversation went on from it.
+    Consumed,
+}
+
+/// When the next hand-over comes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HandoverStatus {
+    /// When.
+    pub when: OpenWord<HandoverWhen>,
+    /// Why then, in a few words.
+    pub why: String,
+    /// When at the latest, where that is known.
+    pub at: Option<Rfc3339>,
+}
+
+/// A size in cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionSize {
+    /// Columns.
+    pub cols: u16,
+    /// Rows.
+    pub rows: u16,
+}
+
+/// An attached terminal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientStatus {
+    /// Its number.
+    pub id: u32,
+    /// Its name, where it is known.
+    pub tty: Option<String>,
+    /// Columns.
+    pub cols: u16,
+    /// Rows.
+    pub rows: u16,
+    /// Whether it sets the session's size.
+    pub leader: bool,
+    /// Whether it only looks.
+    pub read_only: bool,
+    /// How bytes reach it: `fd`, `relay` or `none`.
+    pub via: String,
+}
+
+/// A recording in progress.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordingStatus {
+    /// The file.
+    pub file: String,
+    /// Since when.
+    pub since: Option<Rfc3339>,
+    /// The file's length in bytes.
+    pub bytes: u64,
+    /// Whether what is typed is recorded, too.
+    pub input: bool,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExitStatus {
+    /// By itself, by a signal, or nobody knows.
+    pub kind: OpenWord<ExitKind>,
+    /// The exit code as a shell gives it.
+    pub code: Option<u8>,
+    /// The signal's number, where there was one.
+    pub signal: Option<i32>,
+    /// Why it ended.
+    pub cause: OpenWord<EndCause>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitKind {
+    /// It ended itself.
+    Exited,
+    /// A signal ended it.
+    Signaled,
+    /// The host died before it could tell.
+    Lost,
+}
+
+/// A word of a fixed set, or one that only another version knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OpenWord<T> {
+    /// One of the set.
+    Known(T),
+    /// Any other; empty where nothing was said.
+    Other(String),
+}
+
+/// A moment, in JSON as RFC 3339 with milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rfc3339(pub WallTime);
+
+impl SessionStatus {
+    /// Whether Claude is being ended for a new run that does not work yet. Claude is idle for moments of this,
+    /// and its turn is not over: it goes on in the new run.
+    #[must_use]
+    pub fn is_handed_over(&self) -> bool {
+        ["saving", "stopping", "cooling", "spawning", "delivering"].contains(&self.phase.as_str())
+    }
+
+    /// Reads a session object; `None` when it is not a JSON object.
+    #[must_use]
+    pub fn read(json: &[u8]) -> Option<Self> {
+        serde_json::from_slice(json).ok().and_then(Self::from_json)
+    }
+
+    /// The same of one that is parsed already.
+    #[must_use]
+    pub fn from_json(object: Value) -> Option<Self> {
+        tolerant(object)
+    }
+
+    /// The session object.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Whether it does this.
+    #[must_use]
+    pub fn is(&self, state: SessionState) -> bool {
+        self.state.is(state)
+    }
+
+    /// What it is about: the conversation's name, where it says more than the session's, or the last prompt;
+    /// of another program its command line.
+    #[must_use]
+    pub fn about(&self) -> Option<Cow<'_, str>> {
+        let title = self.work.title.as_deref().filter(|title| *title != self.name);
+        let command = || self.agent.is(Agent::Plain).then(|| shell_line(&self.command)).map(Cow::from);
+        title.or(self.work.prompt.as_deref()).map(Cow::from).or_else(command)
+    }
+
+    /// What a blocked session waits for, with what that is about: `permission (Bash: touch x1)`.
+    #[must_use]
+    pub fn blocked_on(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
+        let what = self.waits_for(moment).filter(|_| self.is(SessionState::Blocked))?;
+        Some(match &self.waiting_subject {
+            Some(subject) => format!("{what} ({subject})"),
+            None => what,
+        })
+    }
+
+    /// Whether a person answers what it waits for in its terminal.
+    #[must_use]
+    pub fn waits_in_a_dialog(&self) -> bool {
+        let on = self.waiting_for.as_deref().filter(|_| self.is(SessionState::Blocked));
+        on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings"))
+    }
+
+    /// The state in one word, for people: hopty knows of a program that is not Claude only that it runs.
+    #[must_use]
+    pub fn state_word(&self) -> String {
+        let runs = self.agent.is(Agent::Plain) && self.is(SessionState::Unknown);
+        if runs { "running".to_owned() } else { self.state.to_string() }
+    }
+
+    /// The state in a few words, with what a blocked session waits for: `blocked: Bash touch x1`, or
+    /// `blocked (trust dialog)` where that is not about anything; `idle (api error)` where the last turn ended
+    /// so. `moment` writes a time for people.
+    #[must_use]
+    pub fn state_words(&self, moment: impl Fn(WallTime) -> String) -> String {
+        match (&self.waiting_subject, self.waits_for(moment)) {
+            (Some(subject), Some(_)) => {
+                // The tool and what it is asked to do, without the sign between them.
+                format!("{}: {}", self.state, subject.replacen(": ", " ", 1))
+            }
+            (None, Some(what)) => format!("{} ({what})", self.state),
+            (_, None) if self.turn_error.is_some() && self.is(SessionState::Idle) => {
+                format!("{} (api error)", self.state)
+            }
+            (_, None) => self.state_word(),
+        }
+    }
+
+    /// What a blocked session waits for, in words: a usage limit with its end. `moment` writes a time for
+    /// people.
+    #[must_use]
+    pub fn waits_for(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
+        let on = self.waiting_for.as_deref()?;
+        let Some(limit) = self.limits.reached.as_ref().filter(|_| matches!(on, "usage_limit" | "limit"))
+        else {
+            return Some(match on {
+                // Claude shows one that hopty has no rule for.
+                "unknown" => "a dialog".to_owned(),
+                "trust" | "bypass" | "api_key" => format!("{} dialog", on.replace('_', " ")),
+                on => on.replace('_', " "),
+            });
+        };
+        let name = limit.kind.known().unwrap_or(LimitKind::Other).words();
+        let dialog = if on == "limit" { " dialog" } else { "" };
+        let until = limit.resets_at.map_or_else(String::new, |at| format!(" until {}", moment(at.0)));
+        Some(format!("{name}{dialog}{until}"))
+    }
+}
+
+impl ContextStatus {
+    /// Percent of the window, where anything is known of the tokens.
+    #[must_use]
+    pub fn known_percent(&self) -> Option<u8> {
+        let known = !self.tokens_from.is(TokensFrom::None) && !self.tokens_from.is_empty();
+        known.then(|| self.percent.min(100))
+    }
+
+    /// Tokens that are left of the window.
+    #[must_use]
+    pub fn remaining(&self) -> u64 {
+        self.window.saturating_sub(self.tokens)
+    }
+}
+
+/// Reads an object, and leaves out what is of another kind than this version expects, at any depth.
+fn tolerant<T: DeserializeOwned>(object: Value) -> Option<T> {
+    // A derived reader takes a list for an object, too.
+    let object = Some(object).filter(Value::is_object)?;
+    serde_json::from_value(readable_part(object, &|part| T::deserialize(part).is_ok())?).ok()
+}
+
+/// What is left of `value` when only that stays which `reads` takes; `None` if that is nothing.
+fn readable_part(value: Value, reads: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    if reads(&value) {
+        return Some(value);
+    }
+    let rest = match value {
+        Value::Object(fields) => {
+            let field = |(key, value): (String, Value)| {
+                let part = readable_part(value, &|part| reads(&json!({&key: part})))?;
+                Some((key, part))
+            };
+            Value::Object(fields.into_iter().filter_map(field).collect())
+        }
+        Value::Array(items) => {
+            let item = |value| readable_part(value, &|part| reads(&json!([part])));
+            Value::Array(items.into_iter().filter_map(item).collect())
+        }
+        _ => return None,
+    };
+    reads(&rest).then_some(rest)
+}
+
+/// For a field of another message: what can be read of an object, else `None`.
+///
+/// # Errors
+/// None but the format's own.
+pub fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
+    Value::deserialize(from).map(tolerant)
+}
+
+impl<T> Default for OpenWord<T> {
+    fn default() -> Self {
+        OpenWord::Other(String::new())
+    }
+}
+
+impl<T> From<T> for OpenWord<T> {
+    fn from(known: T) -> Self {
+        OpenWord::Known(known)
+    }
+}
+
+impl<T: PartialEq> OpenWord<T> {
+    /// Whether it is this one.
+    #[must_use]
+    pub fn is(&self, known: T) -> bool {
+        *self == OpenWord::Known(known)
+    }
+}
+
+impl<T: Copy> OpenWord<T> {
+    /// It, where this version knows it.
+    #[must_use]
+    pub fn known(&self) -> Option<T> {
+        match self {
+            OpenWord::Known(known) => Some(*known),
+            OpenWord::Other(_) => None,
+        }
+    }
+}
+
+impl<T> OpenWord<T> {
+    /// Whether nothing was said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, OpenWord::Other(word) if word.is_empty())
+    }
+}
+
+/// The word as it is in JSON.
+impl<T: Serialize> fmt::Display for OpenWord<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(serde_json::to_value(self).unwrap_or_default().as_str().unwrap_or_default())
+    }
+}
+
+impl Serialize for Rfc3339 {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0.rfc3339_ms())
+    }
+}
+
+impl<'de> Deserialize<'de> for Rfc3339 {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        WallTime::parse(&text).map(Rfc3339).ok_or_else(|| serde::de::Error::custom("not a time of RFC 3339"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Value {
+        serde_json::from_str(include_str!("../../fixtures/contract/session.json")).unwrap()
+    }
+
+    #[test]
+    fn a_session_object_reads_and_writes_the_same() {
+        let status = SessionStatus::from_json(example()).unwrap();
+        assert!(status.is(SessionState::Busy) && status.agent.is(Agent::Claude) && status.rest.is_empty());
+        assert_eq!(status.context.known_percent(), Some(82));
+        assert_eq!(status.json(), example());
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&SessionStatus::default().json()), keys(&example()), "every key is always there");
+    }
+
+    #[test]
+    fn a_limit_that_is_waited_for_has_a_name_and_an_end() {
+        let mut status = SessionStatus::from_json(json!({"waiting_for": "usage_limit",
+            "limits": {"reached": {"kind": "seven_day", "resets_at": "2026-11-28T16:54:00Z"}}}))
+        .unwrap();
+        let words = |status: &SessionStatus| status.waits_for(WallTime::plain);
+        assert_eq!(words(&status).as_deref(), Some("weekly limit until 2026-11-28 16:54:00"));
+        status.waiting_for = Some("limit".to_owned());
+        assert_eq!(words(&status).as_deref(), Some("weekly limit dialog until 2026-11-28 16:54:00"));
+        status.waiting_for = Some("permission".to_owned());
+        assert_eq!(words(&status).as_deref(), Some("permission"));
+        status.limits.reached = None;
+        status.waiting_for = Some("usage_limit".to_owned());
+        assert_eq!(words(&status).as_deref(), Some("usage limit"));
+    }
+
+    #[test]
+    fn a_state_is_told_with_what_it_waits_for() {
+        let of = |on: &str, subject: Option<&str>| {
+            let object = json!({"state": "blocked", "waiting_for": on, "waiting_subject": subject});
+            SessionStatus::from_json(object).unwrap().state_words(WallTime::plain)
+        };
+        assert_eq!(of("permission", Some("Bash: touch x: y")), "blocked: Bash touch x: y");
+        assert_eq!(of("permission", None), "blocked (permission)");
+        assert_eq!(of("unknown", Some("Surprise?")), "blocked: Surprise?");
+        assert_eq!(of("unknown", None), "blocked (a dialog)");
+        assert_eq!(of("trust", None), "blocked (trust dialog)");
+        assert_eq!(of("auto_mode_offer", None), "blocked (auto mode offer)");
+        let of = |state: &str| {
+            let object = json!({"state": state, "turn_error": "server_error"});
+            SessionStatus::from_json(object).unwrap().state_words(WallTime::plain)
+        };
+        assert_eq!((of("busy"), of("idle")), ("busy".to_owned(), "idle (api error)".to_owned()));
+        let busy = SessionStatus::from_json(json!({"state": "busy"})).unwrap();
+        assert_eq!(busy.state_words(WallTime::plain), "busy");
+    }
+
+    #[test]
+    fn an_older_host_lacks_keys() {
+        let old = SessionStatus::read(include_bytes!("../../fixtures/wire/session.json")).unwrap();
+        assert!(old.is(SessionState::Ended) && old.exit.unwrap().cause.is(EndCause::Stopped));
+        assert_eq!((old.limits, old.before, old.next_handover), (LimitsStatus::default(), None, None));
+        assert_eq!(old.context.known_percent(), None);
+    }
+
+    #[test]
+    fn a_newer_host_has_more_keys_and_words() {
+        let mut newer = example();
+        newer["mood"] = json!({"calm": true});
+        newer["state"] = json!("dreaming");
+        newer["next_handover"]["when"] = json!("tomorrow");
+        newer["exit"] = json!({"kind": "vanished", "cause": "magic"});
+        let status = SessionStatus::from_json(newer.clone()).unwrap();
+        assert_eq!((status.state.to_string(), status.state.known()), ("dreaming".to_owned(), None));
+        let written = status.json();
+        assert_eq!((&written["mood"], &written["state"]), (&newer["mood"], &newer["state"]));
+        assert_eq!(status.exit.unwrap().cause.to_string(), "magic");
+    }
+
+    #[test]
+    fn what_is_of_another_kind_costs_only_itself() {
+        let odd = json!({"name": 7, "dir": "/p", "command": "x", "clients": [{}, {}], "restarts": -1,
+            "why": {}, "context": [],
+            "pid": "1", "state_since": "yesterday", "conversation": "no id", "run": 3});
+        let status = SessionStatus::from_json(odd).unwrap();
+        assert_eq!((status.dir.as_str(), status.run, status.clients.len()), ("/p", 3, 2));
+        assert_eq!(
+            (status.name.as_str(), status.pid, status.state_since, status.conversation),
+            ("", None, None, None)
+        );
+        for none in [json!(null), json!([1]), json!("x")] {
+            assert_eq!(SessionStatus::from_json(none), None);
+        }
+        assert_eq!(SessionStatus::read(b"{"), None);
+    }
+
+    #[test]
+    fn an_odd_key_deep_inside_costs_only_itself() {
+        let mut odd = example();
+        odd["exit"] = json!({"kind": "exited", "code": 4711, "signal": null, "cause": "finished"});
+        odd["context"]["tokens"] = json!("many");
+        odd["clients"] = json!([{"id": "one", "tty": "/dev/pts/1"}, 7, {"id": 2}]);
+        let status = SessionStatus::from_json(odd).unwrap();
+        let exit = status.exit.unwrap();
+        assert!(exit.cause.is(EndCause::Finished) && exit.code.is_none(), "{exit:?}");
+        assert_eq!((status.context.tokens, status.context.percent), (0, 82));
+        let clients: Vec<_> =
+            status.clients.iter().map(|client| (client.id, client.tty.as_deref())).collect();
+        assert_eq!(clients, [(0, Some("/dev/pts/1")), (2, None)]);
+    }
+}

@@ -1,0 +1,360 @@
+//! The settings of a tape: what `Set` can say, and what holds when it says nothing.
+
+use super::regex::TapeRegex;
+use super::tape_text::TapeText;
+use super::tape_time::TapeTime;
+
+/// One `Set`. The numbers of VHS are `int` and `float64` there.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TapeSetting {
+    /// The shell: `bash`, `zsh`, `fish`, …
+    Shell(String),
+    /// Fonts, by name.
+    FontFamily(String),
+    /// Pixels.
+    FontSize(i64),
+    /// Pixels between characters.
+    LetterSpacing(f64),
+    /// A factor of the font's size.
+    LineHeight(f64),
+    /// The pause after each typed character.
+    TypingSpeed(TapeTime),
+    /// The name of a theme, or JSON; empty for the usual one.
+    Theme(String),
+    /// Pixels.
+    Width(i64),
+    /// Pixels.
+    Height(i64),
+    /// Pixels around the screen.
+    Padding(i64),
+    /// Frames a second.
+    Framerate(i64),
+    /// A factor.
+    PlaybackSpeed(f64),
+    /// Percent.
+    LoopOffset(f64),
+    /// Pixels around the window.
+    Margin(i64),
+    /// A colour or a picture.
+    MarginFill(String),
+    /// `Colorful`, `ColorfulRight`, `Rings`, `RingsRight`, or empty.
+    WindowBar(String),
+    /// Pixels.
+    WindowBarSize(i64),
+    /// Pixels.
+    BorderRadius(i64),
+    /// Whether the cursor blinks in the recording.
+    CursorBlink(bool),
+    /// How long `Wait` waits.
+    WaitTimeout(TapeTime),
+    /// What `Wait` waits for.
+    WaitPattern(TapeRegex),
+    /// Rows of the screen.
+    Rows(u16),
+    /// Columns of the screen.
+    Columns(u16),
+    /// A setting of VHS that stands where VHS ignores it, with a value that VHS could not use.
+    Unused {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+
+    /// `TERM`.
+    Term(String),
+    /// `TZ`.
+    Timezone(String),
+    /// `LANG` and `LC_ALL`.
+    Locale(String),
+    /// Whether the program gets a home directory of its own.
+    Home(TapeHome),
+    /// How long the whole tape may take.
+    Deadline(TapeTime),
+    /// How long `Expect` and the other checks wait.
+    ExpectTimeout(TapeTime),
+    /// How long nothing may change until the screen has settled.
+    Settle(TapeTime),
+    /// Whether `Sleep` and typing take the time they say.
+    Speed(TapeSpeed),
+    /// What snapshots show instead of the text that matches.
+    Redact(TapeRegex, TapeText),
+    /// How often a failing tape is tried again.
+    Retry(u32),
+    /// What the tape needs for itself.
+    Needs(TapeNeed),
+    /// Whether processes may be left.
+    Leftovers(TapeLeftovers),
+    /// Whether `Wait` takes text that stood there before.
+    Wait(WaitRule),
+}
+
+/// The home directory of the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TapeHome {
+    /// An empty one.
+    #[default]
+    Fresh,
+    /// The person's.
+    Keep,
+}
+
+/// How `Sleep` and typing are played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TapeSpeed {
+    /// As long as they say.
+    Real,
+    /// A sleep ends when the screen has settled; typing has no pauses.
+    Fast,
+}
+
+/// What a tape needs for itself, so that it runs alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TapeNeed {
+    /// A processor.
+    Core,
+    /// The network.
+    Net,
+}
+
+/// What processes that outlive the tape mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TapeLeftovers {
+    /// The tape fails.
+    #[default]
+    Fail,
+    /// They are ended, and that is all.
+    Allow,
+}
+
+/// What `Wait` does with text that stood there before the last input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitRule {
+    /// It matches, with a warning, as in VHS.
+    #[default]
+    Level,
+    /// The tape fails.
+    Fresh,
+}
+
+/// Everything that the header of a tape sets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TapeSettings {
+    /// The shell.
+    pub shell: String,
+    /// Fonts, by name.
+    pub font_family: String,
+    /// Pixels.
+    pub font_size: i64,
+    /// Pixels between characters.
+    pub letter_spacing: f64,
+    /// A factor of the font's size.
+    pub line_height: f64,
+    /// The pause after each typed character.
+    pub typing_speed: TapeTime,
+    /// The name of a theme, or JSON; empty for the usual one.
+    pub theme: String,
+    /// Pixels.
+    pub width: i64,
+    /// Pixels.
+    pub height: i64,
+    /// Pixels around the screen.
+    pub padding: i64,
+    /// Frames a second.
+    pub framerate: i64,
+    /// A factor.
+    pub playback_speed: f64,
+    /// Percent.
+    pub loop_offset: f64,
+    /// Pixels around the window.
+    pub margin: i64,
+    /// A colour or a picture; `None` for the background of the theme.
+    pub margin_fill: Option<String>,
+    /// The bar's style, or empty.
+    pub window_bar: String,
+    /// Pixels.
+    pub window_bar_size: i64,
+    /// Pixels.
+    pub border_radius: i64,
+    /// Whether the cursor blinks in the recording.
+    pub cursor_blink: bool,
+    /// How long `Wait` waits.
+    pub wait_timeout: TapeTime,
+    /// What `Wait` waits for.
+    pub wait_pattern: TapeRegex,
+    /// Rows of the screen, when given.
+    pub rows: Option<u16>,
+    /// Columns of the screen, when given.
+    pub columns: Option<u16>,
+    /// Whether a size in pixels is given, or what changes one.
+    pub has_pixel_size: bool,
+    /// `TERM`.
+    pub term: String,
+    /// `TZ`.
+    pub timezone: String,
+    /// `LANG` and `LC_ALL`.
+    pub locale: String,
+    /// The home directory of the program.
+    pub home: TapeHome,
+    /// How long the whole tape may take, where it says so (`Tape::deadline`).
+    pub deadline: Option<TapeTime>,
+    /// How long `Expect` and the other checks wait.
+    pub expect_timeout: TapeTime,
+    /// How long nothing may change until the screen has settled.
+    pub settle: TapeTime,
+    /// How `Sleep` and typing are played, when the tape says so.
+    pub speed: Option<TapeSpeed>,
+    /// What snapshots show instead of the text that matches, in order.
+    pub redactions: Vec<(TapeRegex, TapeText)>,
+    /// How often a failing tape is tried again, when the tape says so.
+    pub retry: Option<u32>,
+    /// What the tape needs for itself.
+    pub needs: Vec<TapeNeed>,
+    /// What processes that are left mean.
+    pub leftovers: TapeLeftovers,
+    /// What `Wait` does with old text.
+    pub wait: WaitRule,
+}
+
+impl Default for TapeSettings {
+    fn default() -> Self {
+        TapeSettings {
+            shell: "bash".to_owned(),
+            font_family: "JetBrains Mono".to_owned(),
+            font_size: 22,
+            letter_spacing: 1.0,
+            line_height: 1.0,
+            typing_speed: TapeTime::from_millis(50),
+            theme: String::new(),
+            width: 1200,
+            height: 600,
+            padding: 60,
+            framerate: 50,
+            playback_speed: 1.0,
+            loop_offset: 0.0,
+            margin: 0,
+            margin_fill: None,
+            window_bar: String::new(),
+            window_bar_size: 30,
+            border_radius: 0,
+            cursor_blink: true,
+            wait_timeout: TapeTime::from_millis(15_000),
+            wait_pattern: TapeRegex::usual_prompt(),
+            rows: None,
+            columns: None,
+            has_pixel_size: false,
+            term: "xterm-256color".to_owned(),
+            timezone: "UTC".to_owned(),
+            locale: "C.UTF-8".to_owned(),
+            home: TapeHome::default(),
+            deadline: None,
+            expect_timeout: TapeTime::from_millis(5000),
+            settle: TapeTime::from_millis(50),
+            speed: None,
+            redactions: Vec::new(),
+            retry: None,
+            needs: Vec::new(),
+            leftovers: TapeLeftovers::default(),
+            wait: WaitRule::default(),
+        }
+    }
+}
+
+/// The size when a tape gives none: columns, rows.
+const USUAL_GRID: (u16, u16) = (80, 24);
+/// No screen has more rows or columns.
+pub(super) const LONGEST_SIDE: u16 = 1000;
+/// The width of a cell as a part of the font's size. VHS measures the font in a browser, which there is none
+/// of here; this is what JetBrains Mono has, nearly.
+const CELL_WIDTH: f64 = 0.56;
+
+impl TapeSettings {
+    /// The size of the screen in columns and rows: `Rows` and `Columns` where they are given, else from the
+    /// pixels where these are given, else 80x24.
+    #[must_use]
+    pub fn grid_size(&self) -> (u16, u16) {
+        let (cols, rows) = if self.has_pixel_size { self.grid_of_pixels() } else { USUAL_GRID };
+        (self.columns.unwrap_or(cols), self.rows.unwrap_or(rows))
+    }
+
+    /// How many cells fit into the window.
+    fn grid_of_pixels(&self) -> (u16, u16) {
+        let around = self.padding.saturating_add(self.margin).saturating_mul(2);
+        let bar = if self.window_bar.is_empty() { 0 } else { self.window_bar_size };
+        let font = self.font_size as f64;
+        let cells = |pixels: i64, cell: f64| {
+            let cell = cell.ceil().max(1.0);
+            let cells = (pixels as f64 / cell).floor();
+            // A float is cut to the range of the integer.
+            (cells as u16).clamp(1, LONGEST_SIDE)
+        };
+        (
+            cells(self.width.saturating_sub(around), font * CELL_WIDTH + self.letter_spacing),
+            cells(self.height.saturating_sub(around).saturating_sub(bar), font * self.line_height),
+        )
+    }
+
+    /// Takes a setting.
+    pub fn apply(&mut self, setting: &TapeSetting) {
+        use TapeSetting as S;
+        self.has_pixel_size |= setting.changes_grid();
+        match setting.clone() {
+            S::Shell(name) => self.shell = name,
+            S::FontFamily(name) => self.font_family = name,
+            S::FontSize(pixels) => self.font_size = pixels,
+            S::LetterSpacing(pixels) => self.letter_spacing = pixels,
+            S::LineHeight(factor) => self.line_height = factor,
+            S::TypingSpeed(time) => self.typing_speed = time,
+            S::Theme(theme) => self.theme = theme,
+            S::Width(pixels) => self.width = pixels,
+            S::Height(pixels) => self.height = pixels,
+            S::Padding(pixels) => self.padding = pixels,
+            S::Framerate(frames) => self.framerate = frames,
+            S::PlaybackSpeed(factor) => self.playback_speed = factor,
+            S::LoopOffset(percent) => self.loop_offset = percent,
+            S::Margin(pixels) => self.margin = pixels,
+            S::MarginFill(fill) => self.margin_fill = Some(fill),
+            S::WindowBar(style) => self.window_bar = style,
+            S::WindowBarSize(pixels) => self.window_bar_size = pixels,
+            S::BorderRadius(pixels) => self.border_radius = pixels,
+            S::CursorBlink(blinks) => self.cursor_blink = blinks,
+            S::WaitTimeout(time) => self.wait_timeout = time,
+            S::WaitPattern(regex) => self.wait_pattern = regex,
+            S::Rows(rows) => self.rows = Some(rows),
+            S::Columns(columns) => self.columns = Some(columns),
+            S::Unused { .. } => {}
+            S::Term(name) => self.term = name,
+            S::Timezone(name) => self.timezone = name,
+            S::Locale(name) => self.locale = name,
+            S::Home(home) => self.home = home,
+            S::Deadline(time) => self.deadline = Some(time),
+            S::ExpectTimeout(time) => self.expect_timeout = time,
+            S::Settle(time) => self.settle = time,
+            S::Speed(speed) => self.speed = Some(speed),
+            S::Redact(regex, instead) => self.redactions.push((regex, instead)),
+            S::Retry(times) => self.retry = Some(times),
+            S::Needs(need) => self.needs.push(need),
+            S::Leftovers(leftovers) => self.leftovers = leftovers,
+            S::Wait(rule) => self.wait = rule,
+        }
+    }
+}
+
+impl TapeSetting {
+    /// Whether the number of cells in a window of VHS depends on it.
+    fn changes_grid(&self) -> bool {
+        use TapeSetting as S;
+        matches!(
+            self,
+            S::FontSize(_)
+                | S::LetterSpacing(_)
+                | S::LineHeight(_)
+                | S::Width(_)
+                | S::Height(_)
+                | S::Padding(_)
+                | S::Margin(_)
+                | S::WindowBar(_)
+                | S::WindowBarSize(_)
+        )
+    }
+}

@@ -1,0 +1,205 @@
+//! One session as the dashboard shows it, from its status. All of its text is fit to be shown: it
+//! comes from files, programs and peers. Pure.
+
+use crate::core::context_level::Level;
+use crate::core::ids::SessionName;
+use crate::core::shell_word::shell_line;
+use crate::core::status_types::SessionStatus;
+use crate::core::supervisor::Agent;
+use crate::core::supervisor::state::SessionState;
+use crate::core::time::WallTime;
+use crate::core::visible::is_hidden;
+
+/// The longest text that is kept, in characters; no screen is wider.
+const TEXT_MAX: usize = 1000;
+
+/// One session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Its name.
+    pub name: SessionName,
+    /// `idle`, `busy` and so on, or `unresponsive`.
+    pub state: String,
+    /// The state, and what a blocked one waits for: `blocked: Bash touch x1`.
+    pub state_words: String,
+    /// What a blocked one waits for, as its host names it: for the host, and never shown.
+    pub dialog: String,
+    /// How long it has been in its state, `5 min`; empty while that is not known.
+    pub since: String,
+    /// How long ago it was started; empty while that is not known.
+    pub age: String,
+    /// Claude's model; empty while that is not known.
+    pub model: String,
+    /// How full the context is, 0 to 100; `None` while it is not known.
+    pub percent: Option<u8>,
+    /// The level that was reached; `None` for one of another version.
+    pub level: Option<Level>,
+    /// Restarts so far.
+    pub restarts: u32,
+    /// Terminals that are attached.
+    pub clients: usize,
+    /// The working directory, `~` for the home directory.
+    pub dir: String,
+    /// The git branch of that directory, or the commit; empty outside of a repository.
+    pub branch: String,
+    /// Whether the program is an agent that can be given a prompt; `None` until its host has said so.
+    pub agent: Option<bool>,
+    /// The program and its arguments.
+    pub command: String,
+    /// What the conversation is about; empty while that is not known.
+    pub about: String,
+    /// Its labels, with `,` between them.
+    pub labels: String,
+    /// Why it is as it is, in a sentence.
+    pub why: String,
+}
+
+impl SessionRow {
+    /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead, `age` how long ago one was.
+    /// The branch is not in the status: see [`SessionRow::on_branch`].
+    #[must_use]
+    pub fn of(
+        name: &SessionName,
+        status: &SessionStatus,
+        home: &str,
+        moment: fn(WallTime) -> String,
+        age: fn(WallTime) -> String,
+    ) -> SessionRow {
+        let since = if status.is(SessionState::Ended) { status.ended_at } else { status.state_since };
+        SessionRow {
+            name: name.clone(),
+            state: clean(&status.state_word()),
+            state_words: clean(&status.state_words(moment)),
+            dialog: status.waiting_for.clone().unwrap_or_default(),
+            since: since.map(|at| age(at.0)).unwrap_or_default(),
+            age: status.started_at.map(|at| age(at.0)).unwrap_or_default(),
+            model: clean(status.work.model.as_deref().unwrap_or_default().trim_start_matches("claude-")),
+            percent: status.context.known_percent(),
+            level: status.context.level.known(),
+            restarts: status.restarts,
+            clients: status.clients.len(),
+            dir: below_home(&clean(&status.dir), home),
+            branch: String::new(),
+            agent: (!status.agent.is_empty()).then(|| !status.agent.is(Agent::Plain)),
+            command: clean(&shell_line(&status.command)),
+            about: clean(&status.about().unwrap_or_default()),
+            labels: clean(&status.labels.join(",")),
+            why: clean(&status.why),
+        }
+    }
+
+    /// The same with the git branch of its directory.
+    #[must_use]
+    pub fn on_branch(self, branch: Option<&str>) -> SessionRow {
+        SessionRow { branch: clean(branch.unwrap_or_default()), ..self }
+    }
+
+    /// Whether a filter lets it through: any part of what its line shows, whatever the case.
+    #[must_use]
+    pub fn matches(&self, filter: &str) -> bool {
+        let filter = filter.to_lowercase();
+        [
+            self.name.as_str(),
+            &self.state_words,
+            &self.dir,
+            &self.branch,
+            &self.command,
+            &self.about,
+            &self.labels,
+        ]
+        .iter()
+        .any(|text| text.to_lowercase().contains(&filter))
+    }
+}
+
+fn below_home(dir: &str, home: &str) -> String {
+    match dir.strip_prefix(home).filter(|_| home.len() > 1) {
+        Some("") => "~".to_owned(),
+        Some(rest) if rest.starts_with('/') => format!("~{rest}"),
+        _ => dir.to_owned(),
+    }
+}
+
+/// Text of others with everything replaced that a terminal would act on, or that turns the direction of what
+/// follows.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    text.chars()
+        .take(TEXT_MAX)
+        .map(|c| if is_harmless(c) { c } else { char::REPLACEMENT_CHARACTER })
+        .collect()
+}
+
+/// Whether a character is only drawn.
+#[must_use]
+pub fn is_harmless(c: char) -> bool {
+    !is_hidden(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(object: Value, home: &str) -> SessionRow {
+        let status = SessionStatus::from_json(object).unwrap_or_default();
+        SessionRow::of(&"proj".parse().unwrap(), &status, home, WallTime::plain, |_| "5 min".to_owned())
+    }
+
+    #[test]
+    fn a_session_object_becomes_a_row() {
+        let object = json!({"labels": ["api", "work"], "state": "blocked", "waiting_for": "a person",
+            "state_since": "2026-11-20T14:00:00.000Z", "dir": "/home/u/proj",
+            "agent": "claude",
+            "command": ["claude", "--model", "opus"], "restarts": 3, "clients": [{}, {}], "why": "It waits.",
+            "context": {"tokens_from": "transcript", "percent": 82, "level": "handoff"}});
+        let row = read(object, "/home/u");
+        assert_eq!((row.percent, row.restarts, row.clients, row.agent), (Some(82), 3, 2, Some(true)));
+        assert_eq!(
+            (row.dir.as_str(), row.command.as_str(), row.why.as_str()),
+            ("~/proj", "claude --model opus", "It waits.")
+        );
+        assert_eq!(row.labels, "api,work");
+        assert_eq!((row.state_words.as_str(), row.since.as_str()), ("blocked (a person)", "5 min"));
+        assert!(
+            row.matches("work")
+                && row.matches("BLOCK")
+                && row.matches("a person")
+                && row.matches("~/pro")
+                && row.matches("opus")
+                && !row.matches("vim")
+        );
+    }
+
+    #[test]
+    fn a_context_that_nobody_knows_has_no_percent() {
+        let object = json!({"context": {"tokens_from": "none", "percent": 0}});
+        assert_eq!(read(object, "").percent, None);
+    }
+
+    #[test]
+    fn anything_can_be_read_and_nothing_moves_a_cursor() {
+        for object in [
+            json!(null),
+            json!([1]),
+            json!({"command": "x", "clients": 7, "context": [], "restarts": -1, "why": {}}),
+        ] {
+            assert_eq!(read(object, "/").percent, None);
+        }
+        let object = json!({"state": "a\u{1b}[2J", "dir": "/x\u{202e}\u{7}\n", "why": "\u{9b}31m",
+            "command": ["\r", "\u{2028}"]});
+        let row = read(object, "/home/u");
+        for text in [&row.state, &row.dir, &row.why, &row.command] {
+            assert!(text.contains('\u{fffd}') && text.chars().all(is_harmless), "{text:?}");
+        }
+        assert_eq!(clean(&"x".repeat(5000)).len(), TEXT_MAX);
+    }
+
+    #[test]
+    fn the_home_directory_is_a_tilde_and_its_neighbours_are_not() {
+        assert_eq!(below_home("/home/u", "/home/u"), "~");
+        assert_eq!(below_home("/home/uwe", "/home/u"), "/home/uwe");
+        assert_eq!(below_home("/x", "/"), "/x");
+    }
+}

@@ -1,0 +1,334 @@
+//! Restoring a backup into an empty or a living home.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use sha2::{Digest, Sha256};
+
+use super::cipher::{BackupKey, is_encrypted};
+use super::{BackupFailure, root};
+use crate::core::archive::CleanupPeriod;
+use crate::core::backup::{BackupContent, is_transcript, place_of};
+use crate::core::hex::hex;
+use crate::core::package::{PackageError, PackageFile, PackageKind, PackageLimits, PackageManifest};
+use crate::core::time::WallTime;
+use crate::fs::file_error::FsError;
+use crate::fs::lock::FileLock;
+use crate::fs::package::{PackageFailure, PackageReader};
+use crate::fs::paths::Paths;
+use crate::fs::restore_target::restore_target;
+use crate::fs::{atomic, free_space, store_trace};
+use crate::sys::safe_file::{self, FileRule};
+
+/// Room that is left on the disk beside what is restored, in bytes.
+const RESERVE: u64 = 16 << 20;
+
+/// What becomes of a file of a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It is not there: it is written.
+    New,
+    /// It is there with the same content.
+    Same,
+    /// It is there with another content, and stays as it is.
+    Differs,
+    /// It is there with another content, is kept beside, and is replaced.
+    Replaced,
+    /// It says what is run, and nobody asked for such files.
+    LeftOut,
+    /// It is a script that hooks wrote, which is never restored.
+    HookScript,
+}
+
+/// What a restore does.
+#[derive(Clone, Copy, Debug)]
+pub struct RestorePlan {
+    /// Whether files that differ are replaced.
+    pub overwrite: bool,
+    /// Whether files that say what is run are restored.
+    pub with_settings: bool,
+    /// When it is done.
+    pub now: WallTime,
+    /// How long Claude keeps conversations, and how many days before their deletion they are dated now.
+    /// `None`: every file keeps its time.
+    pub cleanup: Option<(CleanupPeriod, u64)>,
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct RestoreReport {
+    /// Each file with what became of it.
+    pub files: Vec<(PathBuf, Put)>,
+    /// How many transcripts are dated now, so that Claude does not delete them.
+    pub dated_now: usize,
+    /// Whether a restore before this one was interrupted. Each file is then the old one or the new one,
+    /// whole.
+    pub was_interrupted: bool,
+}
+
+/// Reads a backup to its end and compares all of it.
+///
+/// # Errors
+/// When it is damaged, or cannot be read or decrypted.
+pub fn verify(path: &Path, key: &BackupKey) -> Result<PackageManifest, BackupFailure> {
+    verified(open(path)?, key)
+}
+
+pub(super) fn verified(file: File, key: &BackupKey) -> Result<PackageManifest, BackupFailure> {
+    let manifest = opened(file, key)?.verify()?;
+    places(&manifest)?;
+    Ok(manifest)
+}
+
+fn open(path: &Path) -> Result<File, BackupFailure> {
+    let file = safe_file::open(path, FileRule::of_claude(u64::MAX)).map_err(FsError::from)?;
+    Ok(file.ok_or_else(|| FsError::io("open", path)(io::ErrorKind::NotFound.into()))?)
+}
+
+fn opened(mut file: File, key: &BackupKey) -> Result<PackageReader<Box<dyn Read>>, BackupFailure> {
+    let input = |error| BackupFailure::from(PackageFailure::Input(error));
+    let begin = {
+        let mut reader = BufReader::with_capacity(64, &mut file);
+        reader.fill_buf().map_err(input)?.to_vec()
+    };
+    file.seek(SeekFrom::Start(0)).map_err(input)?;
+    let plain: Box<dyn Read> = if is_encrypted(&begin) {
+        key.reader(BufReader::with_capacity(1 << 17, file))?
+    } else {
+        Box::new(file)
+    };
+    let reader = PackageReader::open(plain, &PackageLimits::default())?;
+    let found = reader.manifest().kind;
+    if found != PackageKind::Backup {
+        return Err(PackageFailure::Refused(PackageError::Kind { found, wanted: PackageKind::Backup }).into());
+    }
+    Ok(reader)
+}
+
+/// Where each file belongs.
+fn places(manifest: &PackageManifest) -> Result<(), BackupFailure> {
+    match manifest.files.iter().find(|file| place_of(file.name.as_str()).is_none()) {
+        Some(foreign) => Err(BackupFailure::Foreign(foreign.name.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// What a restore would do. Nothing is written.
+///
+/// # Errors
+/// As [`verify`].
+pub fn plan(
+    paths: &Paths,
+    path: &Path,
+    key: &BackupKey,
+    plan: &RestorePlan,
+) -> Result<RestoreReport, BackupFailure> {
+    let manifest = verify(path, key)?;
+    let mut report = RestoreReport::default();
+    for file in &manifest.files {
+        let (target, put) = decide(paths, file, plan)?;
+        report.dated_now += usize::from(put == Put::New && is_dated_now(file, plan));
+        report.files.push((target, put));
+    }
+    Ok(report)
+}
+
+/// Restores a backup. All of it is unpacked and compared first, below hopty's data directory; then each file
+/// goes to its place, transcripts last. A file that is replaced stays beside the new one, under its name with
+/// `.before-restore-TIME`.
+///
+/// # Errors
+/// When the backup is damaged or hostile, or the disk is full: nothing was restored. When a file cannot be
+/// written to its place: those before it are restored, and running it again goes on.
+pub fn restore(
+    paths: &Paths,
+    path: &Path,
+    key: &BackupKey,
+    plan: &RestorePlan,
+) -> Result<RestoreReport, BackupFailure> {
+    atomic::private_dir(&paths.data)?;
+    let was_interrupted = sweep(&paths.data);
+    let reader = opened(open(path)?, key)?;
+    places(reader.manifest())?;
+    check_room(paths, reader.manifest())?;
+    let staged = tempfile::Builder::new()
+        .prefix(STAGED)
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir_in(&paths.data)
+        .map_err(FsError::io("make a temporary directory in", &paths.data))?;
+    // Tells the next restore that this one is at work.
+    let _lock = FileLock::try_take(&staged.path().join(LOCK))?;
+    let manifest = reader.unpack(staged.path())?;
+    let mut report = RestoreReport { was_interrupted, ..RestoreReport::default() };
+    let mut files: Vec<&PackageFile> = manifest.files.iter().collect();
+    files.sort_by_key(|file| is_transcript(file.name.as_str()));
+    let of = files.len();
+    for file in files {
+        put_one(paths, staged.path(), file, plan, &mut report).map_err(|cause| {
+            let is_restored = |put: &Put| matches!(put, Put::New | Put::Replaced);
+            match report.files.iter().filter(|(_, put)| is_restored(put)).count() {
+                0 => cause,
+                restored => BackupFailure::Partly { restored, of, cause: Box::new(cause) },
+            }
+        })?;
+    }
+    Ok(report)
+}
+
+/// Puts one file that was unpacked into its place.
+fn put_one(
+    paths: &Paths,
+    staged: &Path,
+    file: &PackageFile,
+    plan: &RestorePlan,
+    report: &mut RestoreReport,
+) -> Result<(), BackupFailure> {
+    let (target, put) = decide(paths, file, plan)?;
+    if matches!(put, Put::New | Put::Replaced) {
+        let is_now = is_dated_now(file, plan);
+        place(&staged.join(file.name.as_str()), &target, file, put, is_now, plan.now)?;
+        report.dated_now += usize::from(is_now);
+    }
+    report.files.push((target, put));
+    Ok(())
+}
+
+/// Whether each disk has the room: everything is unpacked once, and then written once more in its place.
+fn check_room(paths: &Paths, manifest: &PackageManifest) -> Result<(), BackupFailure> {
+    let mut least: Vec<(u64, PathBuf, u64)> = Vec::new();
+    let mut need = |dir: &Path, bytes: u64| {
+        let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        let Ok(disk) = fs::metadata(there).map(|meta| meta.dev()) else { return };
+        match least.iter_mut().find(|(known, ..)| *known == disk) {
+            Some((.., sum)) => *sum = sum.saturating_add(bytes),
+            None => least.push((disk, there.to_owned(), bytes)),
+        }
+    };
+    need(&paths.data, manifest.total_bytes());
+    for file in &manifest.files {
+        if let Some((part, ..)) = place_of(file.name.as_str()) {
+            need(&root(paths, part), file.bytes);
+        }
+    }
+    match least.iter().find_map(|(_, dir, bytes)| free_space::lack(dir, bytes.saturating_add(RESERVE))) {
+        Some(lack) => Err(BackupFailure::NoRoom(lack)),
+        None => Ok(()),
+    }
+}
+
+/// The begin of the names of directories in which backups are unpacked.
+const STAGED: &str = ".hopty-tmp-restore-";
+
+/// The lock in such a directory. It ends with the process that restores.
+const LOCK: &str = ".lock";
+
+/// Deletes what restores that were killed have unpacked; whether there was something.
+fn sweep(data: &Path) -> bool {
+    let mut found = false;
+    for entry in fs::read_dir(data).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(STAGED);
+        if is_ours
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && let Ok(Some(_lock)) = FileLock::try_take(&entry.path().join(LOCK))
+        {
+            let _ = fs::remove_dir_all(entry.path());
+            found = true;
+        }
+    }
+    found
+}
+
+fn is_dated_now(file: &PackageFile, plan: &RestorePlan) -> bool {
+    let modified = WallTime(i64::try_from(file.modified_ms).unwrap_or(i64::MAX));
+    file.name.as_str().starts_with("claude/projects/")
+        && plan.cleanup.is_some_and(|(period, days)| period.deletes_within(modified, plan.now, days))
+}
+
+/// Where a file belongs, and what is done with it.
+fn decide(paths: &Paths, file: &PackageFile, plan: &RestorePlan) -> Result<(PathBuf, Put), BackupFailure> {
+    let name = file.name.as_str();
+    let (part, below, content) = place_of(name).ok_or_else(|| BackupFailure::Foreign(name.to_owned()))?;
+    let top = root(paths, part);
+    match content {
+        BackupContent::HookScript => return Ok((top.join(below), Put::HookScript)),
+        BackupContent::Settings if !plan.with_settings => return Ok((top.join(below), Put::LeftOut)),
+        BackupContent::Settings | BackupContent::Record => {}
+    }
+    let target = restore_target(&top, Path::new(below))?;
+    let put = match fs::symlink_metadata(&target) {
+        Err(_) => Put::New,
+        Ok(meta) if meta.is_file() && meta.len() == file.bytes && hash(&target)? == file.sha256 => Put::Same,
+        Ok(meta) if meta.is_file() && plan.overwrite => Put::Replaced,
+        Ok(_) => Put::Differs,
+    };
+    Ok((target, put))
+}
+
+fn hash(path: &Path) -> Result<String, BackupFailure> {
+    let failed = |error| BackupFailure::from(FsError::io("read", path)(error));
+    let mut file = open(path)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 17]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => hash.update(&buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+fn place(
+    staged: &Path,
+    target: &Path,
+    file: &PackageFile,
+    put: Put,
+    is_now: bool,
+    now: WallTime,
+) -> Result<(), BackupFailure> {
+    let dir = target.parent().unwrap_or(Path::new("/"));
+    if !dir.is_dir() {
+        atomic::private_dir(dir)?;
+    }
+    atomic::sweep_older(dir, atomic::LEFT_OVER);
+    let mut temp = tempfile::Builder::new()
+        .prefix(atomic::TEMP_PREFIX)
+        .permissions(fs::Permissions::from_mode(0o600))
+        .tempfile_in(dir)
+        .map_err(FsError::io("make a temporary file in", dir))?;
+    let mut content = open(staged)?;
+    let written = io::copy(&mut content, temp.as_file_mut()).and_then(|_| temp.as_file_mut().flush());
+    written.map_err(FsError::io("write", target))?;
+    let at = if is_now { None } else { UNIX_EPOCH.checked_add(Duration::from_millis(file.modified_ms)) };
+    let mode = if file.executable { 0o700 } else { 0o600 };
+    let set = temp
+        .as_file()
+        .set_permissions(fs::Permissions::from_mode(mode))
+        .and_then(|()| temp.as_file().set_modified(at.unwrap_or_else(SystemTime::now)));
+    set.map_err(FsError::io("write", target))?;
+    store_trace::filled(temp.path());
+    temp.as_file().sync_all().map_err(FsError::io("sync", target))?;
+    store_trace::synced(temp.path());
+    if put == Put::Replaced {
+        let mut name = target.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".before-restore-{}", now.compact()));
+        let beside = target.with_file_name(name);
+        match atomic::keep_beside(target, &beside) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(BackupFailure::Exists(beside));
+            }
+            Err(error) => return Err(FsError::io("keep", target)(error).into()),
+        }
+        store_trace::renamed(temp.path(), target);
+        temp.persist(target).map_err(|failed| FsError::io("rename to", target)(failed.error))?;
+    } else {
+        store_trace::renamed(temp.path(), target);
+        atomic::persist_new(temp, target).map_err(FsError::io("rename to", target))?;
+    }
+    Ok(atomic::sync_dir(dir)?)
+}

@@ -1,0 +1,271 @@
+//! A session gets another name. Its directory moves, and a link with the old name stays in its place: the running
+//! program was given paths below it, and who asks for the old name is told the new one. As long as the session
+//! runs, nobody else takes the old name.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::PoisonError;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::{Keeper, NameLock, SessionError, TryLockError, is_alive, lock_file, status};
+use crate::core::ids::SessionName;
+use crate::core::status_types::SessionStatus;
+use crate::core::visible::escaped;
+use crate::fs::atomic;
+use crate::fs::paths::Paths;
+use crate::sys::private_dir::DirError;
+
+/// The present name of a session that was renamed and once had this name.
+#[must_use]
+pub fn renamed(paths: &Paths, name: &SessionName) -> Option<SessionName> {
+    link_to(paths, name)
+        .filter(|now| fs::symlink_metadata(paths.session(now)).is_ok_and(|meta| meta.is_dir()))
+}
+
+/// The present name of the session that has this name or had it.
+#[must_use]
+pub fn current(paths: &Paths, name: &SessionName) -> SessionName {
+    renamed(paths, name).unwrap_or_else(|| name.clone())
+}
+
+/// The names that a session had before.
+#[must_use]
+pub fn former_names(paths: &Paths, name: &SessionName) -> Vec<SessionName> {
+    let Ok(dir) = fs::read_dir(paths.sessions()) else { return Vec::new() };
+    let names = dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<SessionName>().ok());
+    names.filter(|former| link_to(paths, former).as_ref() == Some(name)).collect()
+}
+
+/// Where a former name leads.
+fn link_to(paths: &Paths, name: &SessionName) -> Option<SessionName> {
+    fs::read_link(paths.session(name)).ok()?.to_str()?.parse().ok()
+}
+
+/// Frees a name that a session had before. An error if that one runs.
+pub(super) fn free(paths: &Paths, name: &SessionName) -> Result<(), SessionError> {
+    if link_to(paths, name).is_none() {
+        return Ok(());
+    }
+    match renamed(paths, name) {
+        Some(now) if is_alive(&paths.session(&now)) => Err(SessionError::Former { name: name.clone(), now }),
+        _ => remove_link(paths, name),
+    }
+}
+
+fn remove_link(paths: &Paths, name: &SessionName) -> Result<(), SessionError> {
+    let link = paths.session(name);
+    match fs::remove_file(&link) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(DirError::Io(link, e).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Removes the former names of a session that is gone, with their sockets.
+pub fn forget_former_names(paths: &Paths, name: &SessionName) {
+    for former in former_names(paths, name) {
+        let _ = fs::remove_file(paths.socket(&former));
+        let _ = remove_link(paths, &former);
+    }
+}
+
+/// Gives a session that has ended another name.
+///
+/// # Errors
+/// [`SessionError::Taken`] if it runs after all, or the new name belongs to a running session;
+/// [`SessionError::Ended`] if it belongs to an ended one; others when its directory cannot be moved.
+pub fn rename_ended(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), SessionError> {
+    let _lock = lock_ended(paths, from)?;
+    move_dir(paths, from, to)?;
+    // Every verb goes by the directory's name; the file only repeats it.
+    let _ = edit(paths, to, |last| to.as_str().clone_into(&mut last.name));
+    Ok(())
+}
+
+/// Changes what is on file of a session that has ended.
+///
+/// # Errors
+/// [`SessionError::Taken`] if it runs after all; others when its file cannot be written.
+pub fn edit_ended(
+    paths: &Paths,
+    name: &SessionName,
+    change: impl FnOnce(&mut SessionStatus),
+) -> Result<(), SessionError> {
+    let _lock = lock_ended(paths, name)?;
+    edit(paths, name, change)
+}
+
+/// Keeps a session that has ended from being started meanwhile.
+fn lock_ended(paths: &Paths, name: &SessionName) -> Result<File, SessionError> {
+    let dir = paths.session(name);
+    let io = |e| SessionError::from(DirError::Io(dir.clone(), e));
+    let lock = lock_file(&dir).map_err(io)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(SessionError::Taken(name.clone())),
+        Err(TryLockError::Error(e)) => Err(io(e)),
+    }
+}
+
+fn edit(
+    paths: &Paths,
+    name: &SessionName,
+    change: impl FnOnce(&mut SessionStatus),
+) -> Result<(), SessionError> {
+    let dir = paths.session(name);
+    let Ok(Some(mut last)) = status(&dir) else { return Ok(()) };
+    change(&mut last);
+    let text = escaped(&format!("{:#}\n", last.json()));
+    let file = dir.join("session.json");
+    atomic::swap(&file, text.as_bytes()).map_err(|e| DirError::Io(file, io::Error::other(e)).into())
+}
+
+impl Keeper {
+    /// Gives the session another name, and returns its directory. For a thread, as [`Keeper::restore`].
+    ///
+    /// # Errors
+    /// As [`rename_ended`].
+    pub fn rename(&self, paths: &Paths, to: &SessionName) -> Result<PathBuf, SessionError> {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        move_dir(paths, &place.name, to)?;
+        place.name = to.clone();
+        place.dir = paths.session(to);
+        Ok(place.dir.clone())
+    }
+}
+
+impl NameLock {
+    /// The session was renamed by its [`Keeper`].
+    pub fn renamed(&mut self, name: SessionName, dir: PathBuf) {
+        (self.name, self.dir) = (name, dir);
+    }
+}
+
+/// Moves a session's directory to another name, and leaves a link. There is no moment without either.
+fn move_dir(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), SessionError> {
+    let (old, new) = (paths.session(from), paths.session(to));
+    let io = |e: io::Error| SessionError::from(DirError::Io(new.clone(), e));
+    if renamed(paths, to).as_ref() == Some(from) {
+        remove_link(paths, to)?;
+    } else {
+        free(paths, to)?;
+    }
+    // Links to it would then be chains.
+    let former = former_names(paths, from);
+    match symlink(to.as_str(), &new) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            let is_taken = is_alive(&new);
+            return Err(if is_taken {
+                SessionError::Taken(to.clone())
+            } else {
+                SessionError::Ended(to.clone())
+            });
+        }
+        made => made.map_err(io)?,
+    }
+    match renameat_with(CWD, &old, CWD, &new, RenameFlags::EXCHANGE) {
+        Ok(()) if old.is_symlink() => {}
+        Ok(()) => {
+            // Somebody took the new name a moment ago.
+            let back = renameat_with(CWD, &old, CWD, &new, RenameFlags::EXCHANGE);
+            return Err(back.map_or_else(|e| io(e.into()), |()| SessionError::Taken(to.clone())));
+        }
+        // Not every file system can exchange two files.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            fs::remove_file(&new).and_then(|()| fs::rename(&old, &new)).map_err(io)?;
+            symlink(to.as_str(), &old).map_err(io)?;
+        }
+        Err(e) => {
+            let _ = fs::remove_file(&new);
+            return Err(io(e.into()));
+        }
+    }
+    for former in former {
+        let aside = paths.sessions().join(format!(".link-{}-{former}", std::process::id()));
+        let _ = symlink(to.as_str(), &aside).and_then(|()| fs::rename(&aside, paths.session(&former)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{claim, list, prepare, remove};
+    use super::*;
+    use crate::sys::own_process::is_alone;
+
+    fn name(text: &str) -> SessionName {
+        text.parse().unwrap()
+    }
+
+    fn world() -> (tempfile::TempDir, Paths) {
+        let home = tempfile::tempdir().unwrap();
+        let paths = Paths::from_env(|name| (name == "HOME").then(|| home.path().into())).unwrap();
+        prepare(&paths).unwrap();
+        (home, paths)
+    }
+
+    fn names(paths: &Paths) -> Vec<(String, bool)> {
+        list(paths).into_iter().map(|(name, alive)| (name.to_string(), alive)).collect()
+    }
+
+    #[test]
+    fn a_running_session_keeps_its_lock_and_its_old_paths() {
+        if !is_alone("fs::session::session_rename::tests::a_running_session_keeps_its_lock_and_its_old_paths")
+        {
+            return;
+        }
+        let (_home, paths) = world();
+        let mut one = claim(&paths, &name("one"), false).unwrap();
+        let old = one.dir.join("plugin");
+        fs::write(&old, "x").unwrap();
+        for (from, to) in
+            [("one", "two"), ("two", "three"), ("three", "two"), ("two", "one"), ("one", "four")]
+        {
+            let dir = one.keeper().rename(&paths, &name(to)).unwrap();
+            one.renamed(name(to), dir);
+            assert_eq!(names(&paths), [(to.to_owned(), true)]);
+            assert_eq!((renamed(&paths, &name(from)), renamed(&paths, &name(to))), (Some(name(to)), None));
+            assert_eq!(fs::read(&old).unwrap(), b"x", "what the program was given is there");
+            assert!(one.keeper().restore(&paths).unwrap().is_none(), "nothing is missing");
+        }
+        let mut former = former_names(&paths, &name("four"));
+        former.sort();
+        assert_eq!(former, [name("one"), name("three"), name("two")]);
+        // Nobody takes a former name while the session runs.
+        assert!(
+            matches!(claim(&paths, &name("two"), false), Err(SessionError::Former { now, .. }) if now == name("four"))
+        );
+        assert_eq!(claim(&paths, &name("two"), true).unwrap().name, name("two-2"));
+        one.give_back();
+        assert_eq!(claim(&paths, &name("two"), false).unwrap().name, name("two"));
+        remove(&paths, &name("four")).unwrap();
+        assert!(
+            former_names(&paths, &name("four")).is_empty()
+                && fs::symlink_metadata(paths.session(&name("one"))).is_err()
+        );
+    }
+
+    #[test]
+    fn a_name_in_use_is_refused_and_nothing_has_changed() {
+        if !is_alone("fs::session::session_rename::tests::a_name_in_use_is_refused_and_nothing_has_changed") {
+            return;
+        }
+        let (_home, paths) = world();
+        let one = claim(&paths, &name("one"), false).unwrap();
+        let _two = claim(&paths, &name("two"), false).unwrap();
+        drop(claim(&paths, &name("over"), false).unwrap());
+        let rename = |to: &str| one.keeper().rename(&paths, &name(to));
+        assert!(matches!(rename("two"), Err(SessionError::Taken(_))));
+        assert!(matches!(rename("over"), Err(SessionError::Ended(_))));
+        assert!(matches!(rename_ended(&paths, &name("one"), &name("new")), Err(SessionError::Taken(_))));
+        assert!(matches!(rename_ended(&paths, &name("over"), &name("one")), Err(SessionError::Taken(_))));
+        assert_eq!(names(&paths), [("one".into(), true), ("over".into(), false), ("two".into(), true)]);
+        rename_ended(&paths, &name("over"), &name("new")).unwrap();
+        assert_eq!(renamed(&paths, &name("over")), Some(name("new")));
+        // The old name of one that has ended is free.
+        assert_eq!(claim(&paths, &name("over"), false).unwrap().name, name("over"));
+    }
+}

@@ -1,0 +1,328 @@
+//! The state of a work tree: branch, head, what is changed, and the patch of everything that is not
+//! committed.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use super::git_program;
+use super::git_run::{KillReason, RunOutput};
+use super::new_files;
+use super::private::WorkTreeGit;
+use super::repository::Repository;
+use super::sandbox;
+use crate::core::config::Handoff;
+use crate::core::handoff::capture::GitState;
+
+/// The most output of `git status` that is read, in bytes.
+const STATUS_CAP: usize = 1 << 20;
+/// The most output of `git diff --stat` that is read, in bytes.
+const STAT_CAP: usize = 64 << 10;
+/// How much is kept of the staged and of the unstaged patch each, in bytes.
+const PART_CAP: usize = 128 << 10;
+/// A diff in one form, and of submodules only the commit.
+const DIFF: [&str; 6] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--ignore-submodules=dirty",
+    "--submodule=short",
+];
+/// Of how many changed paths it is asked whether a filter changes them.
+const ATTRIBUTES_CAP: usize = 200;
+/// How many changed paths are kept.
+const PATHS_CAP: usize = 2000;
+
+/// How much is asked of git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GitLimits {
+    /// For all runs together (`handoff.git_timeout`).
+    pub time: Duration,
+    /// The longest patch, in bytes; a longer one is left out whole, since half a patch cannot be applied. 0:
+    /// none is asked for (`handoff.diff`).
+    pub patch: usize,
+}
+
+impl GitLimits {
+    /// As configured.
+    #[must_use]
+    pub fn of(config: &Handoff) -> Self {
+        let limits = Self { time: Duration::from_millis(config.git_timeout.ms()), ..Self::default() };
+        if config.diff { limits } else { Self { patch: 0, ..limits } }
+    }
+}
+
+impl Default for GitLimits {
+    /// 1.5 s and 8 MiB.
+    fn default() -> Self {
+        Self { time: Duration::from_millis(1500), patch: 8 << 20 }
+    }
+}
+
+/// Why there is nothing to say about a work tree.
+#[derive(Debug, Error)]
+pub enum GitError {
+    /// git could not be run.
+    #[error("cannot run git: {0}")]
+    Run(#[source] io::Error),
+    /// The directory cannot be read.
+    #[error("the directory cannot be read: {0}")]
+    Place(#[source] io::Error),
+    /// git did not answer in time.
+    #[error("git did not finish in time")]
+    TimedOut,
+    /// git refused.
+    #[error("git failed: {0}")]
+    Failed(String),
+    /// There is none outside of the project.
+    #[error("no git in PATH outside of the project")]
+    NoGit,
+    /// It cannot be kept from reading configurations.
+    #[error("git {0} is too old: 2.32 is needed")]
+    TooOld(String),
+    /// The kernel cannot keep git from starting other programs.
+    #[error("this kernel cannot filter system calls, so git could run what the repository names")]
+    NoSandbox,
+    /// There is no place for the directory that git is given.
+    #[error("cannot create a private directory for git: {0}")]
+    Private(#[source] io::Error),
+    /// It belongs to another user.
+    #[error("{0} belongs to another user, and safe.directory does not name it")]
+    Foreign(String),
+    /// There is no work tree to tell of.
+    #[error("this is a bare repository, without a work tree")]
+    Bare,
+    /// The repository says that its work tree is another directory.
+    #[error("the repository names {0} as its work tree (core.worktree)")]
+    Elsewhere(String),
+}
+
+impl GitError {
+    /// Of a program that did not start.
+    pub(super) fn of_start(error: io::Error) -> Self {
+        if error.raw_os_error() == Some(sandbox::UNAVAILABLE) { Self::NoSandbox } else { Self::Run(error) }
+    }
+}
+
+/// The branch of the work tree that `dir` is in, from its `HEAD` alone: git is not run. `None` outside of one
+/// and where no branch is checked out.
+#[must_use]
+pub fn branch(dir: &Path) -> Option<String> {
+    Repository::find(dir).ok()??.branch()
+}
+
+/// The branch of the work tree that `dir` is in, or the first digits of the commit that is checked out without
+/// one; from its `HEAD` alone, as [`branch`].
+#[must_use]
+pub fn checkout(dir: &Path) -> Option<String> {
+    let repository = Repository::find(dir).ok()??;
+    repository.branch().or_else(|| repository.detached_at())
+}
+
+/// The version of the git that is run for `project`.
+///
+/// # Errors
+/// When there is none that can be run safely.
+pub fn version(project: &Path, time: Duration) -> Result<String, GitError> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    git_program::find(&search, project, Instant::now() + time).map(|program| program.version)
+}
+
+/// The state of the work tree that `dir` is in; `None` outside of a repository. No git that lies
+/// in `project` or in a work tree is run.
+///
+/// # Errors
+/// When git cannot be run safely, refuses, or its status takes too long. A diff that takes too long or is too
+/// big is left out, and a note says so.
+pub fn read(dir: &Path, project: &Path, limits: GitLimits) -> Result<Option<GitState>, GitError> {
+    read_until(dir, project, limits, Instant::now() + limits.time)
+}
+
+fn read_until(
+    dir: &Path,
+    project: &Path,
+    limits: GitLimits,
+    until: Instant,
+) -> Result<Option<GitState>, GitError> {
+    let Some(git) = WorkTreeGit::open(dir, project, until)? else { return Ok(None) };
+    let args = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "-z",
+        "--untracked-files=normal",
+        "--ignore-submodules=dirty",
+    ];
+    let output = git.ask(&args, STATUS_CAP).map_err(GitError::of_start)?;
+    if output.cut == Some(KillReason::Time) {
+        return Err(GitError::TimedOut);
+    }
+    if output.status.is_some_and(|status| !status.success()) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(GitError::Failed(said.lines().next().unwrap_or("no reason given").to_owned()));
+    }
+    let mut state = parse_status(&output.stdout);
+    if output.cut == Some(KillReason::Size) {
+        state.notes.push("more files are changed than listed here".to_owned());
+    }
+    let ask = DiffRunner { git: &git };
+    ask.filters(&mut state);
+    if let Some(stat) = ask.diff(&["--stat=120"], "summary", &mut state, STAT_CAP) {
+        state.stat = String::from_utf8_lossy(&stat).into_owned();
+    }
+    if limits.patch > 0 {
+        if let Some(patch) = ask.diff(&["--binary"], "patch", &mut state, limits.patch) {
+            state.patch = patch;
+        }
+        ask.parts(&mut state);
+        let room = limits.patch.saturating_sub(state.patch.len());
+        new_files::add(&git, &mut state, room);
+    }
+    Ok(Some(state))
+}
+
+/// The same where a conversation works that began in `dir` and has gone to `moved`, another worktree perhaps;
+/// of `dir` where nothing can be told of the other. Where git was not run, the notes say why.
+#[must_use]
+pub fn of_work(dir: &Path, moved: Option<&str>, limits: GitLimits) -> Option<GitState> {
+    let until = Instant::now() + limits.time;
+    let mut notes = Vec::new();
+    let mut at = |place: &Path| {
+        let state = read_until(place, dir, limits, until);
+        state.unwrap_or_else(|error| {
+            notes.push(format!("the state of {} is unknown: {error}", place.display()));
+            None
+        })
+    };
+    let there =
+        moved.and_then(|moved| Some(GitState { dir: Some(moved.to_owned()), ..at(Path::new(moved))? }));
+    let state = there.or_else(|| at(dir));
+    match (state, notes.is_empty()) {
+        (None, true) => None,
+        (None, false) => Some(GitState { unknown: true, notes, ..GitState::default() }),
+        (Some(state), _) => Some(GitState { notes: notes.into_iter().chain(state.notes).collect(), ..state }),
+    }
+}
+
+/// What a diff is asked with.
+struct DiffRunner<'a> {
+    git: &'a WorkTreeGit,
+}
+
+impl DiffRunner<'_> {
+    /// What `git diff` says about everything that is not committed; `None`, with a note, when it does not say
+    /// all of it.
+    fn diff(&self, how: &[&str], what: &str, state: &mut GitState, cap: usize) -> Option<Vec<u8>> {
+        // Before the first commit there is no head to compare with, only what is staged.
+        let base = if state.head.is_some() { "HEAD" } else { "--cached" };
+        let args: Vec<&str> = DIFF.iter().chain(how).copied().chain([base]).collect();
+        let why = match self.git.ask(&args, cap) {
+            Ok(RunOutput { cut: None, status: Some(status), stdout, .. }) if status.success() => {
+                return Some(stdout);
+            }
+            Ok(RunOutput { cut: Some(KillReason::Time), .. }) => "did not finish in time",
+            Ok(RunOutput { cut: Some(KillReason::Size), .. }) => "is too long",
+            Ok(_) | Err(_) => "could not be created",
+        };
+        state.notes.push(format!("the {what} of the changes {why}"));
+        None
+    }
+
+    /// A note where changed files go through a filter, which is not run: they are compared as they lie on
+    /// disk.
+    fn filters(&self, state: &mut GitState) {
+        let tracked = state.changed.iter().filter(|(code, _)| code != "??").map(|(_, path)| path.as_str());
+        let args: Vec<&str> =
+            ["check-attr", "-z", "filter", "--"].into_iter().chain(tracked.take(ATTRIBUTES_CAP)).collect();
+        let Some(output) = (args.len() > 4).then(|| self.git.ask(&args, STATUS_CAP).ok()).flatten() else {
+            return;
+        };
+        let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
+        let values = fields
+            .chunks_exact(3)
+            .map(|row| row[2])
+            .filter(|value| !matches!(*value, b"unspecified" | b"unset" | b"set"));
+        let names: BTreeSet<_> = values.map(String::from_utf8_lossy).collect();
+        if !names.is_empty() {
+            let names: Vec<&str> = names.iter().take(3).map(|name| &**name).collect();
+            state.notes.push(format!(
+                "filters are not run ({}): their files are compared as they are on disk",
+                names.join(", ")
+            ));
+        }
+    }
+
+    /// The beginnings of the staged and of the unstaged patch. Where all is of one kind, it is the patch that
+    /// is there.
+    fn parts(&self, state: &mut GitState) {
+        let tracked = || state.changed.iter().map(|(code, _)| code.as_bytes()).filter(|code| *code != b"??");
+        let staged = tracked().any(|code| code.first() != Some(&b'.'));
+        let unstaged = tracked().any(|code| code.get(1) != Some(&b'.'));
+        let part = |how: &[&str], all: bool| match (all, state.patch.is_empty()) {
+            (true, false) => state.patch[..state.patch.len().min(PART_CAP)].to_vec(),
+            _ => {
+                let args: Vec<&str> = DIFF.iter().chain(how).copied().collect();
+                self.git.ask(&args, PART_CAP).map(|output| output.stdout).unwrap_or_default()
+            }
+        };
+        let of_staged = if staged { part(&["--cached"], !unstaged) } else { Vec::new() };
+        let of_unstaged = if unstaged { part(&[], !staged) } else { Vec::new() };
+        (state.staged, state.unstaged) = (of_staged, of_unstaged);
+    }
+}
+
+/// Reads `git status --porcelain=v2 --branch -z`. A field that is not as expected is read over.
+fn parse_status(bytes: &[u8]) -> GitState {
+    let mut state = GitState::default();
+    let mut fields = bytes.split(|b| *b == 0).map(String::from_utf8_lossy);
+    while let Some(field) = fields.next() {
+        let mut words = field.splitn(2, ' ');
+        let (Some(kind), Some(rest)) = (words.next(), words.next()) else { continue };
+        let path_at = match kind {
+            "#" => {
+                match rest.split_once(' ') {
+                    Some(("branch.oid", oid)) if oid != "(initial)" => state.head = Some(oid.to_owned()),
+                    Some(("branch.head", branch)) if branch != "(detached)" => {
+                        state.branch = Some(branch.to_owned())
+                    }
+                    Some(("branch.upstream", upstream)) => state.upstream = Some(upstream.to_owned()),
+                    Some(("branch.ab", counts)) => state.ahead_behind = ahead_behind(counts),
+                    _ => {}
+                }
+                continue;
+            }
+            "1" => 8,
+            "2" => 9,
+            "u" => 10,
+            "?" => 1,
+            _ => continue,
+        };
+        let code = if kind == "?" { "??" } else { rest.split(' ').next().unwrap_or_default() };
+        if kind == "2" {
+            // A renamed path is followed by the path that it had.
+            fields.next();
+        }
+        let path = rest.splitn(path_at, ' ').nth(path_at - 1);
+        if let Some(path) = path.filter(|_| state.changed.len() < PATHS_CAP) {
+            state.changed.push((code.to_owned(), path.to_owned()));
+        }
+    }
+    state
+}
+
+/// `+1 -2`.
+fn ahead_behind(counts: &str) -> Option<(u64, u64)> {
+    let (ahead, behind) = counts.split_once(' ')?;
+    Some((ahead.strip_prefix('+')?.parse().ok()?, behind.strip_prefix('-')?.parse().ok()?))
+}
+
+#[cfg(test)]
+#[path = "ordinary_tests.rs"]
+mod ordinary_tests;
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

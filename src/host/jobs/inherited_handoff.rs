@@ -1,0 +1,166 @@
+//! What a conversation inherits: the handoff that it began from (`--handoff` claims one), and files that
+//! Claude or the person wrote for the next conversation.
+
+use std::path::{Path, PathBuf};
+
+use crate::core::compat::SessionCompat;
+use crate::core::config::GitPolicy;
+use crate::core::handoff::capture::Capture;
+use crate::core::handoff::drift::ADVICE;
+use crate::core::handoff::handoff_selector::{NotPicked, pick};
+use crate::core::handoff::safe_text::safe_line;
+use crate::core::ids::{Channel, ConversationId, HandoffId};
+use crate::core::time::WallTime;
+use crate::fs::handwritten_handoffs::{self, OwnFile};
+use crate::fs::project::project_of;
+use crate::fs::store::{HandoffScope, Loaded, Store, StoreError};
+use crate::host::jobs::handoffs::claim_for;
+use crate::host::jobs::{Brief, JobEvent, Jobs, drift_check};
+use crate::host::start::StartReport;
+use crate::sys::clock::Clock;
+
+/// The origin of the current conversation.
+#[derive(Debug, Default)]
+pub(in crate::host) struct InheritedHandoff {
+    /// The handoff that it continued from.
+    pub predecessor: Option<HandoffId>,
+    /// When that handoff was saved.
+    carried: Option<WallTime>,
+    /// When the handoff that is being delivered was saved.
+    saved: Option<WallTime>,
+}
+
+impl InheritedHandoff {
+    /// A handoff is about to be saved.
+    pub fn saves(&mut self) {
+        self.saved = Some(Clock::wall());
+    }
+
+    /// A new conversation continued from a handoff: files that it included are not carried again.
+    pub fn went_on(&mut self, from: &HandoffId) {
+        self.predecessor = Some(from.clone());
+        self.carried = self.saved.take().or(self.carried);
+    }
+}
+
+/// A handoff that the session begins from.
+#[derive(Debug)]
+pub(in crate::host) struct LoadedHandoff {
+    pub id: HandoffId,
+    /// What the person is told before the program draws.
+    pub notices: Vec<String>,
+}
+
+/// Where Claude's own files may be, for a worker that looks for them.
+pub(in crate::host) struct ClaudeFiles {
+    claude: PathBuf,
+    pid: Option<u32>,
+    since: WallTime,
+}
+
+impl ClaudeFiles {
+    /// Puts their text into the record. Returns sentences for the person about them.
+    pub fn add_to(&self, capture: &mut Capture) -> Vec<String> {
+        let (found, mut said) =
+            handwritten_handoffs::find(&self.claude, &capture.origin.channel, self.pid, self.since);
+        capture.own_file = handwritten_handoffs::joined(&found);
+        said.extend(found.iter().map(|OwnFile { path, .. }| {
+            format!("{} was found: its text is in the handoff.", path.display())
+        }));
+        said
+    }
+}
+
+impl Jobs {
+    /// Files of Claude's own for the next record. `pid`: the program; `began`: when the session did.
+    pub fn own_files(&self, pid: Option<u32>, began: WallTime) -> ClaudeFiles {
+        ClaudeFiles { claude: self.paths.claude.clone(), pid, since: self.inherited.carried.unwrap_or(began) }
+    }
+
+    /// The session went back to the conversation before a handoff: it must not be loaded again, unless
+    /// another conversation already continues from it.
+    pub fn discard(&mut self, handoff: HandoffId) {
+        let store = self.paths.claude.clone();
+        self.work(move || {
+            let cleared = Store::open(&store).and_then(|store| store.clear(&handoff));
+            match cleared {
+                Ok(()) | Err(StoreError::NotMoved(_)) => JobEvent::Quiet,
+                Err(error) => JobEvent::Failed(format!("could not discard {handoff}: {error}")),
+            }
+        });
+    }
+
+    /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
+    ///
+    /// # Errors
+    /// When there is none, or it may not be loaded: what the person is told instead of a session.
+    pub fn load_handoff(
+        &mut self,
+        id: Option<&str>,
+        conversation: &ConversationId,
+        (dir, channel): (&Path, &Channel),
+        compat: &mut SessionCompat,
+    ) -> Result<LoadedHandoff, StartReport> {
+        let hint =
+            "`hopty handoff list` lists handoffs; without --handoff, hopty starts a fresh conversation";
+        let refuse = |what: String| StartReport::failed(1, what, hint);
+        let store = Store::open(&self.paths.claude).map_err(|e| refuse(e.to_string()))?;
+        let id: HandoffId = match id {
+            Some(text) => {
+                let known = store.list(None).map_err(|e| refuse(e.to_string()))?;
+                pick(text, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
+                    NotPicked::Unknown(_) => refuse(why.to_string()),
+                    NotPicked::BadId(_) | NotPicked::Several(_) => {
+                        StartReport::failed(2, why.to_string(), hint)
+                    }
+                })?
+            }
+            None => {
+                let now = Clock::wall();
+                let pending = store
+                    .pending(channel, None, HandoffScope::Project, dir, now)
+                    .map_err(|e| refuse(e.to_string()))?;
+                pending.ok_or_else(|| refuse(store.none_waits(channel, dir, now)))?.id
+            }
+        };
+        let loaded: Loaded = store.claim(&id, claim_for(conversation)).map_err(|e| refuse(e.to_string()))?;
+        let said = drift_check::since(&self.config, &store, &loaded, dir);
+        if !said.is_empty() && self.config.handoff.git == GitPolicy::Hold {
+            let _ = store.release(&id, conversation);
+            let what = format!("{id} is not loaded: {}", said.join(" "));
+            return Err(StartReport::failed(
+                4,
+                what,
+                "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway",
+            ));
+        }
+        let (text, document) = loaded.brief(&said, self.budget());
+        let mut notices = said;
+        if !notices.is_empty() {
+            notices.push(ADVICE.to_owned());
+        }
+        let foreign = *loaded.entry.project() != *project_of(dir).to_string_lossy();
+        if foreign {
+            notices.push(format!("{id} belongs to another project: {}", safe_line(loaded.entry.project())));
+        }
+        if *loaded.entry.working_dir != *dir.to_string_lossy()
+            && !(foreign && loaded.entry.working_dir == loaded.entry.project())
+        {
+            notices.push(format!("{id} was made in {}", safe_line(&loaded.entry.working_dir)));
+        }
+        self.brief = Some(Brief {
+            text,
+            id: id.clone(),
+            document,
+            typed: None,
+            mark: None,
+            raw: None,
+            material: None,
+            made_in: (dir.to_owned(), loaded.channel),
+            found: Vec::new(),
+        });
+        compat.begins_from(&id, || store.progress(&id).unwrap_or_default());
+        self.inherited.predecessor = Some(id.clone());
+        Ok(LoadedHandoff { id, notices })
+    }
+}

@@ -1,0 +1,21 @@
+//! The sequences by which a terminal shows a notification.
+
+use crate::core::config::NotifyTerminal;
+use crate::core::handoff::redact::redact;
+use crate::core::handoff::safe_text::{cut_chars, safe_line};
+
+/// How much of a text a terminal is shown, in characters.
+const TEXT: usize = 200;
+
+/// The bytes for one notification. Neither text has a character that ends a sequence or separates its fields.
+pub(super) fn bytes(ways: &[NotifyTerminal], title: &str, text: &str) -> Vec<u8> {
+    let clean = |text: &str| cut_chars(&safe_line(&redact(text)), TEXT).replace(';', ",");
+    let (title, text) = (clean(title), clean(text));
+    let sequence = |way: &NotifyTerminal| match way {
+        NotifyTerminal::Osc9 => format!("\x1b]9;{title}: {text}\x07"),
+        NotifyTerminal::Osc99 => format!("\x1b]99;;{title}: {text}\x1b\\"),
+        NotifyTerminal::Osc777 => format!("\x1b]777;notify;{title};{text}\x07"),
+        NotifyTerminal::Bell => "\x07".to_owned(),
+    };
+    ways.iter().map(sequence).collect::<String>().into_bytes()
+}

@@ -1,0 +1,766 @@
+//! Waiting for a program under test: for text that is new, for quiet, for a shell's prompt, for the end.
+//!
+//! Looks happen at the ends of frames and never in between. Only facts of processes, which nothing announces,
+//! are looked at again after a while.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use super::fresh_text_watch::{FrameEnd, TestMark, TextAge};
+use super::look::{CellRegion, FoundPlace, Look, ScreenArea, short};
+use super::processes::{ProcessLook, end_words};
+use super::test_terminal::{PumpEnd, TestTerminal};
+use crate::core::process_change::ProcessEnd;
+use crate::screen::{ScreenPlace, ShellMark};
+use crate::sys::process_activity::{ProcessActivity, system_call};
+
+/// How many times its limit a wait may last while the program waits for a CPU.
+const STARVED_MAX: u32 = 4;
+/// How often it is looked at for how long the program waited for a CPU: processes that end take it with them.
+const CLOCK_LOOK: Duration = Duration::from_millis(250);
+/// How far two looks at processes are apart that must tell the same.
+const LOOK_TWICE: Duration = Duration::from_millis(2);
+/// How often processes that work are looked at again, at first and at most.
+const PROCESS_LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
+/// How long output must pause before typed text counts as taken, whether it is shown or not.
+const TYPED_QUIET: Duration = Duration::from_millis(50);
+/// CPU time below which a process that a shell has started may not have left the shell's group yet.
+const JUST_STARTED: Duration = Duration::from_millis(5);
+
+/// A clock for a limit. It stands still for the time that the program's processes are runnable without a CPU:
+/// a loaded machine is no reason to fail.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitClock {
+    began: Instant,
+    limit: Duration,
+    looked: Instant,
+    waited: Duration,
+    ran_before: Duration,
+    ran: Duration,
+    starved: Duration,
+}
+
+impl WaitClock {
+    /// Starts a clock that allows `limit`, with what the processes have done so far.
+    #[must_use]
+    pub fn start(limit: Duration, look: &ProcessLook) -> Self {
+        let now = Instant::now();
+        WaitClock {
+            began: now,
+            limit,
+            looked: now,
+            waited: look.waited,
+            ran_before: look.ran,
+            ran: look.ran,
+            starved: Duration::ZERO,
+        }
+    }
+
+    /// Takes in what the processes have done since the last look.
+    pub fn take(&mut self, look: &ProcessLook) {
+        self.take_at(Instant::now(), look);
+    }
+
+    fn take_at(&mut self, now: Instant, look: &ProcessLook) {
+        // Several processes that wait at the same time hold the program up once.
+        let waited = look.waited.saturating_sub(self.waited).min(now.duration_since(self.looked));
+        self.starved += waited;
+        (self.looked, self.waited, self.ran) = (now, look.waited, look.ran);
+    }
+
+    /// When the limit is over, as far as is known.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        let longest = self.limit.saturating_mul(STARVED_MAX);
+        self.began + self.limit.saturating_add(self.starved).min(longest)
+    }
+
+    /// How long the processes ran on a CPU.
+    #[must_use]
+    pub fn ran(&self) -> Duration {
+        self.ran.saturating_sub(self.ran_before)
+    }
+
+    /// How long they waited for one.
+    #[must_use]
+    pub fn starved(&self) -> Duration {
+        self.starved
+    }
+
+    /// How long it has been running.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+/// Why a wait ended without what it was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitEnd {
+    /// The limit was over.
+    TimedOut,
+    /// The program has ended.
+    Ended(ProcessEnd),
+    /// It was there, though it should not be.
+    Present,
+    /// The whole test was stopped.
+    Stopped,
+}
+
+/// A wait that ended without what it was for.
+#[derive(Clone, Debug)]
+pub struct WaitFailure {
+    /// Why it ended.
+    pub end: WaitEnd,
+    /// What is wrong, in one line: `not on row 4; nearest: row 4 "four" (new since line 7)`.
+    pub message: String,
+    /// The row that is most like what was looked for.
+    pub nearest: Option<ScreenPlace>,
+    /// How long it waited.
+    pub took: Duration,
+    /// How long the program's processes ran meanwhile, all together.
+    pub program_ran: Duration,
+    /// How long they waited for a CPU.
+    pub waited_for_cpu: Duration,
+}
+
+impl fmt::Display for WaitFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for WaitFailure {}
+
+/// What was waited for is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitFound {
+    /// Where: what is new of it, or all of it where age does not matter.
+    pub places: Vec<FoundPlace>,
+    /// It stood there at the first look, and all of it was there before the mark: since before the mark of
+    /// this line. Only a wait that takes what is there reports it.
+    pub stale: Option<TextAge>,
+}
+
+/// How a failure says that rows did not settle.
+pub(super) const KEPT_CHANGING: &str = "kept changing";
+
+/// When a screen counts as settled.
+#[derive(Clone, Debug)]
+pub struct SettleRules {
+    /// How long nothing visible may change.
+    pub quiet: Duration,
+    /// Where changes do not count.
+    pub except: Vec<CellRegion>,
+    /// Where alone they count, if it is not the whole screen.
+    pub only: Option<CellRegion>,
+}
+
+impl Default for SettleRules {
+    fn default() -> Self {
+        SettleRules { quiet: Duration::from_millis(50), except: Vec::new(), only: None }
+    }
+}
+
+/// A shell that waits for its next command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShellReady {
+    /// The exit status of its last command after the mark, where the shell announces it (OSC 133).
+    pub status: Option<i32>,
+}
+
+/// What one step of a wait came to.
+enum WaitStep {
+    Frame(FrameEnd),
+    /// The moment that was asked for has come, and the limit is not over.
+    Moment,
+    Failed(WaitEnd),
+}
+
+/// A wait as it goes on.
+struct Waiting {
+    clock: WaitClock,
+    look: Instant,
+}
+
+impl Waiting {
+    fn start(terminal: &mut TestTerminal, limit: Duration) -> Self {
+        terminal.pump_now();
+        let clock = WaitClock::start(limit, &terminal.look_at_processes());
+        Waiting { clock, look: Instant::now() + CLOCK_LOOK }
+    }
+
+    /// Waits for the end of a frame, but not beyond `moment`.
+    fn step(&mut self, terminal: &mut TestTerminal, moment: Option<Instant>) -> WaitStep {
+        loop {
+            let deadline = self.clock.deadline();
+            let until =
+                moment.map_or(deadline, |moment| moment.min(deadline)).min(self.look.max(Instant::now()));
+            match terminal.pump(Some(until)) {
+                PumpEnd::Frame(frame) => return WaitStep::Frame(frame),
+                PumpEnd::Ended(end) => return WaitStep::Failed(WaitEnd::Ended(end)),
+                PumpEnd::Stopped => return WaitStep::Failed(WaitEnd::Stopped),
+                PumpEnd::Deadline => {}
+            }
+            let now = Instant::now();
+            if now >= self.look || now >= deadline {
+                self.clock.take(&terminal.look_at_processes());
+                self.look = now + CLOCK_LOOK;
+                if now >= self.clock.deadline() {
+                    return WaitStep::Failed(WaitEnd::TimedOut);
+                }
+            }
+            if moment.is_some_and(|moment| now >= moment) {
+                return WaitStep::Moment;
+            }
+        }
+    }
+
+    /// `goal` is what was waited for, `state` what there is instead.
+    fn failure(
+        &mut self,
+        terminal: &mut TestTerminal,
+        end: WaitEnd,
+        goal: &str,
+        state: String,
+    ) -> WaitFailure {
+        self.clock.take(&terminal.look_at_processes());
+        let message = match end {
+            WaitEnd::Ended(how) => {
+                format!("the program ended ({}) while waiting for {goal}; {state}", end_words(how))
+            }
+            WaitEnd::Stopped => format!("stopped while waiting for {goal}"),
+            WaitEnd::TimedOut | WaitEnd::Present => state,
+        };
+        WaitFailure {
+            end,
+            message,
+            nearest: None,
+            took: self.clock.elapsed(),
+            program_ran: self.clock.ran(),
+            waited_for_cpu: self.clock.starved(),
+        }
+    }
+}
+
+impl TestTerminal {
+    /// Waits until `what` has become so since the mark: something that matches is new.
+    ///
+    /// # Errors
+    /// When the limit is over, the program has ended, or the test is stopped.
+    pub fn expect(
+        &mut self,
+        what: &Look,
+        since: &TestMark,
+        limit: Duration,
+    ) -> Result<WaitFound, Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        if what.times == Some(0) && self.watch().find(what, since).all.is_empty() {
+            self.answered(since, limit);
+        }
+        loop {
+            let found = self.watch().find(what, since);
+            let right = what.times.is_none_or(|times| found.all.len() == times);
+            // To be nowhere is a state and no event.
+            if right && (!found.new.is_empty() || what.times == Some(0)) {
+                return Ok(WaitFound { places: found.new, stale: None });
+            }
+            if let WaitStep::Failed(end) = waiting.step(self, None) {
+                let state = self.missing(what, since);
+                return Err(self.failed(&mut waiting, end, what, state));
+            }
+        }
+    }
+
+    /// Waits until `what` is there, whenever it came. At once when it is there already: then what is stale of
+    /// it is told.
+    ///
+    /// # Errors
+    /// As [`TestTerminal::expect`].
+    pub fn wait_for(
+        &mut self,
+        what: &Look,
+        since: &TestMark,
+        limit: Duration,
+    ) -> Result<WaitFound, Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        let mut is_first = true;
+        loop {
+            let found = self.watch().find(what, since);
+            let is_there = what.times.map_or(!found.all.is_empty(), |times| found.all.len() == times);
+            if is_there {
+                let is_stale = is_first && found.new.is_empty();
+                let stale = found.all.first().filter(|_| is_stale).map(|place| self.age_before(place, since));
+                return Ok(WaitFound { places: found.all, stale });
+            }
+            is_first = false;
+            if let WaitStep::Failed(end) = waiting.step(self, None) {
+                let state = self.missing(what, since);
+                return Err(self.failed(&mut waiting, end, what, state));
+            }
+        }
+    }
+
+    /// Waits until `what` is nowhere any more; if it is nowhere already, until the program has answered what
+    /// it was given at the mark. Returns whether it was there at all.
+    ///
+    /// # Errors
+    /// As [`TestTerminal::expect`].
+    pub fn gone(&mut self, what: &Look, since: &TestMark, limit: Duration) -> Result<bool, Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        let mut was_there = true;
+        if self.watch().subject().find(what).is_empty() {
+            self.answered(since, limit);
+            was_there = !self.watch().subject().find(what).is_empty();
+        }
+        loop {
+            let found = self.watch().subject().find(what);
+            let Some(place) = found.first() else { return Ok(was_there) };
+            let state = format!("{} is still {}", what.pattern, self.with_age(place));
+            if let WaitStep::Failed(end) = waiting.step(self, None) {
+                let goal = format!("{} to go", what.pattern);
+                return Err(Box::new(waiting.failure(self, end, &goal, state)));
+            }
+        }
+    }
+
+    /// Waits until the screen has settled, and looks whether `what` is nowhere then.
+    ///
+    /// # Errors
+    /// When it is there, or the screen does not settle. A program that has ended has settled.
+    pub fn expect_not(
+        &mut self,
+        what: &Look,
+        rules: &SettleRules,
+        limit: Duration,
+    ) -> Result<(), Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        self.settle(rules, limit).or_else(|failure| match failure.end {
+            WaitEnd::Ended(_) => Ok(()),
+            _ => Err(failure),
+        })?;
+        let found = self.watch().subject().find(what);
+        let Some(place) = found.first() else { return Ok(()) };
+        let state = format!("{} is {}", what.pattern, self.with_age(place));
+        Err(Box::new(waiting.failure(self, WaitEnd::Present, "it to be gone", state)))
+    }
+
+    /// Waits until nothing visible has changed for a while, no process of the program works, and nothing is
+    /// left to read. The blinking of text and cursor is no change.
+    ///
+    /// # Errors
+    /// As [`TestTerminal::expect`]; the message names the rows that kept changing.
+    pub fn settle(&mut self, rules: &SettleRules, limit: Duration) -> Result<(), Box<WaitFailure>> {
+        self.settle_unless(rules, limit, |_| false)
+    }
+
+    /// Waits until the screen has settled, or until something is enough, which is tried at the end of each
+    /// frame.
+    fn settle_unless(
+        &mut self,
+        rules: &SettleRules,
+        limit: Duration,
+        is_enough: impl Fn(&TestTerminal) -> bool,
+    ) -> Result<(), Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        let mut changes = RowChanges::default();
+        let mut changed = Instant::now();
+        let mut pause = PROCESS_LOOK.0;
+        let mut is_working = false;
+        loop {
+            if is_enough(self) {
+                return Ok(());
+            }
+            let mut moment = changed + rules.quiet;
+            if Instant::now() >= moment {
+                // What was typed reaches the program before it is looked at.
+                let _ = self.has_unread_input();
+                let first = self.look_at_processes();
+                if !first.is_working() {
+                    let mut is_same = false;
+                    let look_again = Instant::now() + LOOK_TWICE;
+                    match waiting.step(self, Some(look_again)) {
+                        WaitStep::Moment => is_same = self.look_at_processes().is_same_as(&first),
+                        WaitStep::Frame(frame) => changes.take(&frame, rules, &mut changed),
+                        WaitStep::Failed(end) => {
+                            return Err(self.unsettled(&mut waiting, end, &changes, false));
+                        }
+                    }
+                    let frame = self.pump_now();
+                    let before = changed;
+                    changes.take(&frame, rules, &mut changed);
+                    if is_same && before == changed && Instant::now() >= changed + rules.quiet {
+                        return Ok(());
+                    }
+                    is_working = false;
+                } else {
+                    is_working = true;
+                }
+                moment = Instant::now() + pause;
+                pause = (pause * 2).min(PROCESS_LOOK.1);
+            } else {
+                pause = PROCESS_LOOK.0;
+            }
+            match waiting.step(self, Some(moment)) {
+                WaitStep::Frame(frame) => changes.take(&frame, rules, &mut changed),
+                WaitStep::Moment => {}
+                WaitStep::Failed(end) => return Err(self.unsettled(&mut waiting, end, &changes, is_working)),
+            }
+        }
+    }
+
+    fn unsettled(
+        &mut self,
+        waiting: &mut Waiting,
+        end: WaitEnd,
+        changes: &RowChanges,
+        is_working: bool,
+    ) -> Box<WaitFailure> {
+        let state = match (changes.words(), is_working) {
+            (Some(rows), _) => format!("not settled: {rows}"),
+            (None, true) => {
+                let left = self.processes().left();
+                let working: Vec<String> = left
+                    .into_iter()
+                    .filter(|process| ProcessActivity::of(process.pid).is_some_and(|now| now.is_working))
+                    .map(|process| format!("{} (pid {})", short(&process.command), process.pid))
+                    .collect();
+                format!("not settled: still working: {}", working.join(", "))
+            }
+            (None, false) => "not settled".to_owned(),
+        };
+        Box::new(waiting.failure(self, end, "the screen to settle", state))
+    }
+
+    /// Waits until a shell waits for its next command: its process group is in the foreground again, nothing
+    /// that was typed is unread, and it sleeps. Where it announces its prompts (OSC 133), the prompt is there
+    /// as well.
+    ///
+    /// # Errors
+    /// As [`TestTerminal::expect`].
+    pub fn ready(&mut self, since: &TestMark, limit: Duration) -> Result<ShellReady, Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        let mut pause = PROCESS_LOOK.0;
+        loop {
+            let first = self.is_shell_waiting();
+            if let Ok(first) = &first {
+                let step = waiting.step(self, Some(Instant::now() + LOOK_TWICE));
+                let later = self.is_shell_waiting();
+                let is_same = matches!(&later, Ok(later) if later.is_same_as(first));
+                if matches!(step, WaitStep::Moment) && is_same {
+                    return Ok(ShellReady { status: self.watch().status_since(since) });
+                }
+                if let WaitStep::Failed(end) = step {
+                    return Err(Box::new(waiting.failure(self, end, "the prompt", "no prompt".to_owned())));
+                }
+                continue;
+            }
+            match waiting.step(self, Some(Instant::now() + pause)) {
+                WaitStep::Frame(_) => pause = PROCESS_LOOK.0,
+                WaitStep::Moment => pause = (pause * 2).min(PROCESS_LOOK.1),
+                WaitStep::Failed(end) => {
+                    let state = format!("no prompt: {}", first.err().unwrap_or_default());
+                    return Err(Box::new(waiting.failure(self, end, "the prompt", state)));
+                }
+            }
+        }
+    }
+
+    /// What the shell's processes do, where the shell waits for a command; else why it does not.
+    fn is_shell_waiting(&mut self) -> Result<ProcessLook, String> {
+        if self.has_unread_input() {
+            return Err("it has not read what was typed".to_owned());
+        }
+        let shell = self.pid();
+        if let Some(mark @ (ShellMark::Output | ShellMark::Done(_))) = self.watch().shell_mark() {
+            let what = match mark {
+                ShellMark::Output => {
+                    "a command runs, or the tape has replaced what reports its end (PROMPT_COMMAND)"
+                }
+                _ => "it has shown no prompt",
+            };
+            return Err(what.to_owned());
+        }
+        let named = |pid: i32| {
+            let command = crate::sys::process_activity::command_line(pid);
+            short(&command.unwrap_or_else(|| format!("process {pid}")))
+        };
+        let group = self.foreground_group().unwrap_or(0);
+        let look = self.look_at_processes();
+        let own = look.all.iter().find(|process| process.stat.pid == shell);
+        let Some(own) = own else { return Err("the shell is gone".to_owned()) };
+        if group != own.stat.group {
+            return Err(format!("{} is in the foreground", named(group)));
+        }
+        if own.is_working {
+            return Err("the shell is working".to_owned());
+        }
+        for process in look.all.iter().filter(|process| process.stat.pid != shell) {
+            // A child in the shell's own group is what a shell without job control waits for. A new one
+            // leaves the group in its first moments.
+            let is_starting = process.is_working && process.ran < JUST_STARTED;
+            if process.stat.group == group || is_starting {
+                return Err(format!("{} runs", named(process.stat.pid)));
+            }
+        }
+        // A shell may wait for its children and not for a person. The number is the architecture's.
+        if [nix::libc::SYS_wait4, nix::libc::SYS_waitid].contains(&system_call(shell).unwrap_or(-1)) {
+            return Err("the shell waits for a command".to_owned());
+        }
+        Ok(look)
+    }
+
+    /// Waits until the program has ended and all that it wrote was read.
+    ///
+    /// # Errors
+    /// When the limit is over or the test is stopped.
+    pub fn exit(&mut self, limit: Duration) -> Result<ProcessEnd, Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        loop {
+            match waiting.step(self, None) {
+                WaitStep::Failed(WaitEnd::Ended(end)) => return Ok(end),
+                WaitStep::Failed(end) => {
+                    let left = self.processes().left();
+                    let names: Vec<String> = left
+                        .iter()
+                        .map(|process| format!("{} (pid {})", short(&process.command), process.pid))
+                        .collect();
+                    let state = format!("still running: {}", names.join(", "));
+                    return Err(Box::new(waiting.failure(self, end, "the program to end", state)));
+                }
+                WaitStep::Frame(_) | WaitStep::Moment => {}
+            }
+        }
+    }
+
+    /// Waits until `text`, which was just sent after the mark, was taken: it stands before the cursor, the
+    /// terminal has echoed it, or the program shows nothing for 50 ms. At once where a line is typed that is
+    /// not shown. Afterwards the next mark makes it old. Returns false when the limit was over first.
+    ///
+    /// # Errors
+    /// When the program has ended, or the test is stopped.
+    pub fn typed(&mut self, text: &str, since: &TestMark, limit: Duration) -> Result<bool, Box<WaitFailure>> {
+        if self.is_hiding_input() {
+            return Ok(true);
+        }
+        let had_echo = self.watch().awaits_echo();
+        let mut waiting = Waiting::start(self, limit);
+        let mut changed = Instant::now();
+        loop {
+            let is_echoed = had_echo && !self.watch().awaits_echo();
+            if is_echoed || self.watch().stands_at_cursor(text, since) {
+                return Ok(true);
+            }
+            match waiting.step(self, Some(changed + TYPED_QUIET)) {
+                WaitStep::Frame(_) => changed = Instant::now(),
+                WaitStep::Moment => {
+                    // One that waits for a CPU has not had its chance.
+                    if !self.look_at_processes().is_working() {
+                        self.give_up_echo();
+                        return Ok(true);
+                    }
+                    changed = Instant::now();
+                }
+                WaitStep::Failed(WaitEnd::TimedOut) => return Ok(false),
+                WaitStep::Failed(end) => {
+                    let state = "it was not taken".to_owned();
+                    let goal = format!("{:?} to be typed", short(text));
+                    return Err(Box::new(waiting.failure(self, end, &goal, state)));
+                }
+            }
+        }
+    }
+
+    /// Waits until a condition on the terminal holds, which is tried at the end of each frame. `goal` names
+    /// it, `state` says what there is instead.
+    ///
+    /// # Errors
+    /// As [`TestTerminal::expect`].
+    pub fn wait_until(
+        &mut self,
+        limit: Duration,
+        goal: &str,
+        mut holds: impl FnMut(&TestTerminal) -> Result<(), String>,
+    ) -> Result<(), Box<WaitFailure>> {
+        let mut waiting = Waiting::start(self, limit);
+        loop {
+            let Err(state) = holds(self) else { return Ok(()) };
+            if let WaitStep::Failed(end) = waiting.step(self, None) {
+                return Err(Box::new(waiting.failure(self, end, goal, state)));
+            }
+        }
+    }
+
+    /// Waits until a state holds, as [`TestTerminal::wait_until`]. One that held when the program was given
+    /// its last input, at the mark, counts only after the program's answer ([`TestTerminal::answered`]).
+    ///
+    /// # Errors
+    /// As [`TestTerminal::expect`].
+    pub fn wait_for_state(
+        &mut self,
+        since: &TestMark,
+        limit: Duration,
+        goal: &str,
+        mut holds: impl FnMut(&TestTerminal) -> Result<(), String>,
+    ) -> Result<(), Box<WaitFailure>> {
+        self.pump_now();
+        if holds(self).is_ok() {
+            self.answered(since, limit);
+        }
+        self.wait_until(limit, goal, holds)
+    }
+
+    /// Waits until the program has answered what it was given at the mark: something on the screen is new, or
+    /// the screen has settled. No longer than the limit, after which there will be no answer.
+    pub(super) fn answered(&mut self, since: &TestMark, limit: Duration) {
+        let is_new = |terminal: &TestTerminal| !terminal.watch().new_rows(since).is_empty();
+        let _ = self.settle_unless(&SettleRules::default(), limit, is_new);
+    }
+
+    /// Serves the terminal for a time.
+    ///
+    /// # Errors
+    /// When the test is stopped. The end of the program does not end it.
+    pub fn pass(&mut self, time: Duration) -> Result<(), Box<WaitFailure>> {
+        let until = Instant::now() + time;
+        let mut waiting = Waiting::start(self, time);
+        loop {
+            match self.pump(Some(until)) {
+                PumpEnd::Frame(_) => {}
+                PumpEnd::Deadline => return Ok(()),
+                PumpEnd::Stopped => {
+                    return Err(Box::new(waiting.failure(
+                        self,
+                        WaitEnd::Stopped,
+                        "time to pass",
+                        String::new(),
+                    )));
+                }
+                PumpEnd::Ended(_) => {
+                    std::thread::sleep(until.saturating_duration_since(Instant::now()));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn failed(
+        &mut self,
+        waiting: &mut Waiting,
+        end: WaitEnd,
+        what: &Look,
+        (state, nearest): (String, Option<ScreenPlace>),
+    ) -> Box<WaitFailure> {
+        let goal = what.pattern.to_string();
+        Box::new(WaitFailure { nearest, ..waiting.failure(self, end, &goal, state) })
+    }
+
+    /// Why `what` was not found, in words, and the row that is most like it.
+    fn missing(&self, what: &Look, since: &TestMark) -> (String, Option<ScreenPlace>) {
+        let found = self.watch().find(what, since);
+        if let Some(times) = what.times.filter(|times| found.all.len() != *times) {
+            let there = found.all.len();
+            return (format!("{} is {} {there} times, not {times}", what.pattern, what.area), None);
+        }
+        if let Some(place) = found.all.first() {
+            let pattern = &what.pattern;
+            let state = match self.age_before(place, since) {
+                TextAge::Echo => format!("{pattern} is {place} only as the echo of what was typed"),
+                TextAge::Before(line) | TextAge::After(line) => format!(
+                    "{pattern} is {place} since before line {line}; Wait looks at what is there, Expect \
+                     at what is new"
+                ),
+            };
+            let row = match place {
+                FoundPlace::Cells(places) => places.first().cloned(),
+                _ => None,
+            };
+            return (state, row);
+        }
+        let not = format!("not {}", what.area);
+        match what.area {
+            ScreenArea::Title => {
+                return (format!("{not}; the title is {:?}", short(self.screen().title())), None);
+            }
+            ScreenArea::Clipboard => {
+                let state = match self.watch().clipboard() {
+                    Some(text) => format!("{not}, which holds {:?}", short(text)),
+                    None => format!("{not}, which is empty"),
+                };
+                return (state, None);
+            }
+            _ => {}
+        }
+        match self.watch().nearest(what) {
+            Some((row, age)) => {
+                let number = row.place.row + 1;
+                let state = format!("{not}; nearest: row {number} {:?}{}", row.text, age_words(age));
+                (state, Some(row.place))
+            }
+            None => (not, None),
+        }
+    }
+
+    /// Since when a place is what it is that was so at the mark.
+    fn age_before(&self, place: &FoundPlace, since: &TestMark) -> TextAge {
+        match self.watch().age(place) {
+            Some(age @ (TextAge::Before(_) | TextAge::Echo)) => age,
+            _ => TextAge::Before(since.line()),
+        }
+    }
+
+    fn with_age(&self, place: &FoundPlace) -> String {
+        format!("{place}{}", age_words(self.watch().age(place)))
+    }
+}
+
+fn age_words(age: Option<TextAge>) -> String {
+    match age {
+        Some(TextAge::Before(line)) => format!(" (there since before line {line})"),
+        Some(TextAge::After(line)) => format!(" (new since line {line})"),
+        Some(TextAge::Echo) => " (the echo of what was typed)".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// How often rows changed while something was to settle.
+#[derive(Debug, Default)]
+struct RowChanges(std::collections::BTreeMap<u16, u32>);
+
+impl RowChanges {
+    /// Takes in a frame; `changed` is set to now when something visible has changed that counts.
+    fn take(&mut self, frame: &FrameEnd, rules: &SettleRules, changed: &mut Instant) {
+        if !frame.is_visible {
+            return;
+        }
+        let is_excepted = |row: u16, col: u16| {
+            rules.except.iter().any(|region| region.contains(row, col))
+                || rules.only.is_some_and(|only| !only.contains(row, col))
+        };
+        let mut counts = frame.places.is_empty();
+        for place in &frame.places {
+            if place.cols.clone().any(|col| !is_excepted(place.row, col)) {
+                *self.0.entry(place.row).or_default() += 1;
+                counts = true;
+            }
+        }
+        if counts {
+            *changed = Instant::now();
+        }
+    }
+
+    /// The rows that changed most, in words.
+    fn words(&self) -> Option<String> {
+        let mut rows: Vec<(u16, u32)> = self.0.iter().map(|(row, times)| (*row, *times)).collect();
+        rows.sort_by_key(|(row, times)| (std::cmp::Reverse(*times), *row));
+        rows.truncate(5);
+        rows.sort_unstable();
+        let named: Vec<String> =
+            rows.iter().map(|(row, times)| format!("row {} ({times} times)", row + 1)).collect();
+        (!named.is_empty()).then(|| format!("{} {KEPT_CHANGING}", named.join(", ")))
+    }
+}
+
+#[cfg(test)]
+#[path = "wait_tests.rs"]
+mod tests;

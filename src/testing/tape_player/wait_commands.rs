@@ -1,0 +1,262 @@
+//! Commands that wait: `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit`.
+
+use super::step_failure::{StepFailure, StepResult};
+use super::{TapePlayer, duration};
+use crate::core::process_change::ProcessEnd;
+use crate::core::tape::{
+    ExpectArea, ExpectCommand, ProgramEnd, RegionShape, ScreenRect, ScreenRegion, TapePattern, TapeTime,
+    WaitRule, WaitScope,
+};
+use crate::testing::fresh_text_watch::TextAge;
+use crate::testing::look::{CellRegion, Look, ScreenArea, frame_around};
+use crate::testing::outcome::FailureKind;
+use crate::testing::processes::end_words;
+use crate::testing::program_wait::{KEPT_CHANGING, SettleRules, WaitFailure};
+
+impl TapePlayer<'_> {
+    /// `Wait` of VHS: until it stands there, whenever it came.
+    pub(super) fn wait(
+        &mut self,
+        scope: WaitScope,
+        limit: Option<TapeTime>,
+        pattern: Option<&TapePattern>,
+    ) -> StepResult {
+        let usual = TapePattern::Regex(self.settings.wait_pattern.clone());
+        let look = Look {
+            pattern: self.pattern(pattern.unwrap_or(&usual), false)?,
+            area: match scope {
+                WaitScope::Line => ScreenArea::Line,
+                WaitScope::Screen => ScreenArea::All,
+            },
+            times: None,
+            joined: true,
+        };
+        let limit = self.limit(limit, self.settings.wait_timeout);
+        let is_strict = self.options.strict || self.settings.wait == WaitRule::Fresh;
+        let (named, terminal) = self.terminal()?;
+        let found = match terminal.wait_for(&look, &named.mark, limit) {
+            Ok(found) => found,
+            Err(failure) => {
+                let mut failure = noted(failure, &look, pattern.unwrap_or(&usual));
+                let anywhere = Look { area: ScreenArea::All, ..look };
+                if scope == WaitScope::Line && !terminal.watch().find(&anywhere, &named.mark).all.is_empty() {
+                    let hint = "it stands on another row than the cursor: `Wait+Screen` looks at all of them";
+                    failure.hint.get_or_insert_with(|| hint.to_owned());
+                }
+                return Err(failure);
+            }
+        };
+        self.expected.extend(pattern.cloned());
+        let Some(age) = found.stale else { return Ok(()) };
+        let shown = pattern.unwrap_or(&usual);
+        let message = match age {
+            TextAge::Echo => format!("{shown} is only the echo of what was typed; `Expect` waits for more"),
+            TextAge::Before(line) | TextAge::After(line) => {
+                format!("{shown} was there before line {line}; `Expect` waits for what is new")
+            }
+        };
+        if is_strict {
+            return Err(StepFailure::check(message));
+        }
+        self.warn(message);
+        Ok(())
+    }
+
+    /// What a check looks for, and where.
+    pub(super) fn look(&mut self, expect: &ExpectCommand) -> StepResult<Look> {
+        let area = match &expect.area {
+            ExpectArea::Screen => ScreenArea::All,
+            ExpectArea::Line => ScreenArea::Line,
+            ExpectArea::Row(row) => {
+                let rows = self.terminal()?.1.screen().size().1;
+                if *row > rows {
+                    return Err(StepFailure::command(format!("the screen has {rows} rows, so no row {row}")));
+                }
+                ScreenArea::Row(row.saturating_sub(1))
+            }
+            ExpectArea::Region(region) => ScreenArea::Region(self.region(region)?),
+            ExpectArea::History => ScreenArea::History,
+            ExpectArea::Title => ScreenArea::Title,
+            ExpectArea::Clipboard => ScreenArea::Clipboard,
+        };
+        let times = expect.times.and_then(|times| usize::try_from(times).ok());
+        Ok(Look { pattern: self.pattern(&expect.pattern, true)?, area, times, joined: false })
+    }
+
+    /// The cells of a region now.
+    pub(super) fn region(&mut self, region: &ScreenRegion) -> StepResult<CellRegion> {
+        let shape = match region {
+            ScreenRegion::Rect(rect) => RegionShape::Rect(*rect),
+            ScreenRegion::Named(name) => self.regions.get(name).cloned().ok_or_else(|| {
+                let known: Vec<&str> = self.regions.keys().map(String::as_str).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                StepFailure::command(format!("no region is called {name}; known: {known}"))
+            })?,
+        };
+        match shape {
+            RegionShape::Rect(ScreenRect { row, col, rows, cols }) => {
+                Ok(CellRegion { row: row.saturating_sub(1), col: col.saturating_sub(1), rows, cols })
+            }
+            RegionShape::Box(title) => {
+                let title = self.text(&title)?;
+                let limit = self.check_limit(None);
+                let (_, terminal) = self.terminal()?;
+                let mut inside = None;
+                terminal.wait_until(limit, "a frame with this title", |terminal| {
+                    inside = frame_around(terminal.view(), &title).map(|frame| frame.inside);
+                    inside.map(|_| ()).ok_or_else(|| format!("no frame is drawn around {title:?}"))
+                })?;
+                inside.ok_or_else(|| StepFailure::command(format!("no frame is drawn around {title:?}")))
+            }
+        }
+    }
+
+    pub(super) fn expect(&mut self, expect: &ExpectCommand) -> StepResult {
+        let look = self.look(expect)?;
+        let limit = self.check_limit(expect.limit);
+        let (named, terminal) = self.terminal()?;
+        terminal
+            .expect(&look, &named.mark, limit)
+            .map_err(|failure| noted(failure, &look, &expect.pattern))?;
+        self.expected.push(expect.pattern.clone());
+        Ok(())
+    }
+
+    pub(super) fn expect_not(&mut self, expect: &ExpectCommand) -> StepResult {
+        let look = self.look(expect)?;
+        let limit = self.check_limit(expect.limit);
+        let only = match look.area {
+            ScreenArea::Row(row) => Some(CellRegion { row, col: 0, rows: 1, cols: u16::MAX }),
+            ScreenArea::Region(region) => Some(region),
+            _ => None,
+        };
+        let quiet = duration(self.settings.settle);
+        let rules = SettleRules { quiet, only, ..SettleRules::default() };
+        let (_, terminal) = self.terminal()?;
+        let done = terminal.expect_not(&look, &rules, limit);
+        done.map_err(|failure| {
+            let mut failure = noted(failure, &look, &expect.pattern);
+            if failure.message.contains(KEPT_CHANGING) {
+                let hint = format!("`Gone {}` does not wait for the whole screen to settle", expect.pattern);
+                failure.hint = Some(hint);
+            }
+            failure
+        })
+    }
+
+    pub(super) fn gone(&mut self, expect: &ExpectCommand) -> StepResult {
+        let look = self.look(expect)?;
+        let limit = self.check_limit(expect.limit);
+        let (named, terminal) = self.terminal()?;
+        let was_there = terminal
+            .gone(&look, &named.mark, limit)
+            .map_err(|failure| noted(failure, &look, &expect.pattern))?;
+        if !was_there && !self.expected.contains(&expect.pattern) {
+            let pattern = &expect.pattern;
+            self.warn(format!(
+                "{pattern} was not there, so it cannot go; `Expect {pattern}` before it makes sure"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn settle(
+        &mut self,
+        limit: Option<TapeTime>,
+        quiet: Option<TapeTime>,
+        except: &[ScreenRegion],
+    ) -> StepResult {
+        let except = except.iter().map(|region| self.region(region)).collect::<StepResult<_>>()?;
+        let rules =
+            SettleRules { quiet: duration(quiet.unwrap_or(self.settings.settle)), except, only: None };
+        let limit = self.check_limit(limit);
+        let (_, terminal) = self.terminal()?;
+        terminal.settle(&rules, limit).map_err(|failure| {
+            let mut failure: Box<StepFailure> = failure.into();
+            if failure.message.contains(KEPT_CHANGING) {
+                let hint =
+                    "`Settle except 3,1 1x80` leaves out the row 3; a `Region` gives such a place a name";
+                failure.hint = Some(hint.to_owned());
+            }
+            failure
+        })
+    }
+
+    pub(super) fn ready(&mut self, limit: Option<TapeTime>) -> StepResult {
+        let limit = self.check_limit(limit);
+        let (named, terminal) = self.terminal()?;
+        let ready = terminal.ready(&named.mark, limit)?;
+        self.status = ready.status;
+        Ok(())
+    }
+
+    pub(super) fn check_status(&mut self, status: i32) -> StepResult {
+        match self.status {
+            Some(found) if found == status => Ok(()),
+            Some(found) => Err(StepFailure::check(format!("the command ended with {found}, not {status}"))),
+            None => Err(Box::new(StepFailure::new(FailureKind::Check, "there is no exit status yet").hint(
+                "put `Ready` before it; bash, zsh and fish report the status, each started by `Set Shell` and with \
+                 its prompt as it is",
+            ))),
+        }
+    }
+
+    pub(super) fn exit(&mut self, limit: Option<TapeTime>, wanted: &ProgramEnd) -> StepResult {
+        let limit = self.check_limit(limit);
+        let (named, terminal) = self.terminal()?;
+        let end = terminal.exit(limit)?;
+        named.is_end_checked = true;
+        let (is_right, words) = match (wanted, end) {
+            (ProgramEnd::Code(code), ProcessEnd::Exited(found)) => {
+                (i32::from(found) == *code, format!("exit {code}"))
+            }
+            (ProgramEnd::Code(code), _) => (false, format!("exit {code}")),
+            (ProgramEnd::Signal(signal), end) => {
+                let number = super::test_terminals::signal_number(signal.name());
+                let found = match end {
+                    ProcessEnd::Signaled(signal) => Some(signal.0),
+                    _ => None,
+                };
+                (found.is_some() && found == number, format!("SIG{}", signal.name()))
+            }
+        };
+        if is_right {
+            return Ok(());
+        }
+        let message = format!("{} ended with {}, not {words}", named.command, end_words(end));
+        let mut failure = StepFailure::new(FailureKind::ProgramEnd, message);
+        failure.hint = match (wanted, end) {
+            (ProgramEnd::Code(_), ProcessEnd::Signaled(_)) => {
+                let name = end_words(end);
+                name.strip_prefix("SIG").map(|name| format!("`Exit {name}` expects this signal"))
+            }
+            (ProgramEnd::Signal(signal), ProcessEnd::Exited(code))
+                if super::test_terminals::signal_number(signal.name()) == Some(i32::from(code) - 128) =>
+            {
+                Some(format!("a shell exits by itself if a signal ends its last command: `Exit {code}`"))
+            }
+            _ => None,
+        };
+        Err(Box::new(failure))
+    }
+}
+
+/// A failed wait, with what was expected as the tape has it, also beside the row that is most like it.
+fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<StepFailure> {
+    let mut failure: Box<StepFailure> = failure.into();
+    let (inner, shown) = (look.pattern.to_string(), pattern.to_string());
+    failure.message = failure.message.replace(&inner, &shown);
+    let expected = format!("expected {shown}");
+    failure.row_notes.iter_mut().for_each(|(_, note)| note.clone_from(&expected));
+    if matches!(pattern, TapePattern::Text(text) if looks_like_a_regex(text.as_str())) {
+        failure.hint = Some("a text in quotes is taken literally; /…/ is a regular expression".to_owned());
+    }
+    failure
+}
+
+/// Whether a text was probably meant as a regular expression.
+fn looks_like_a_regex(text: &str) -> bool {
+    text.starts_with('^')
+        || text.ends_with('$') && text.len() > 1
+        || [".*", ".+", "\\d", "\\w", "\\s"].iter().any(|part| text.contains(part))
+}

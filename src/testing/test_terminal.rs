@@ -1,0 +1,713 @@
+//! A program under test in a pseudo-terminal of its own, with a screen model that shows what it draws and
+//! answers what it asks.
+//!
+//! Nothing happens between two calls: [`TestTerminal::pump`] reads what the program wrote, up to the end of a
+//! frame, and sleeps in `poll` until there is something. The waits of `program_wait.rs` are made of it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use thiserror::Error;
+
+use super::fresh_text_watch::{FrameEnd, FreshTextWatch, TestMark};
+use super::processes::{LeftProcess, ProcessLook, TestProcesses};
+use crate::core::process_change::{ProcessEnd, Signal};
+use crate::core::terminal::{Modes, Size};
+use crate::pty::child;
+use crate::pty::open::Pty;
+use crate::pty::spawn::spawn_leader;
+use crate::screen::{Screen, TerminalIdentity, reply};
+use crate::sys::fd::read_some;
+use crate::sys::outbuf::OutBuf;
+use crate::sys::poll::{Interest, PollSet, is_readable};
+use crate::sys::process::{self, Process, StatFile};
+use crate::tty::modes;
+
+/// Bytes that are read at a time.
+const READ: usize = 1 << 16;
+/// How long output may come without a pause before what there is counts as a frame: a program that floods is
+/// looked at, too.
+const FRAME_MAX: Duration = Duration::from_millis(100);
+/// How long a program may hold its picture back or leave a sequence unfinished, as terminals allow it.
+const HOLD_MAX: Duration = Duration::from_secs(1);
+/// How long a program that runs is waited for when it paused in its output: it may have lost its CPU in the
+/// middle of a picture.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+/// How often it is looked at meanwhile.
+const PAUSE_LOOK: Duration = Duration::from_micros(100);
+/// Bytes of a burst from which on all processes are looked at, and not only the one in the foreground: less
+/// is written by one call.
+const LARGE: usize = 1024;
+/// Bytes for the program that wait because it does not read, above which answers to its questions are
+/// dropped.
+const INPUT_MAX: usize = 1 << 20;
+/// How long processes may take to end after SIGHUP and SIGTERM, before they are killed.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long processes of a program that has ended may take to end by themselves.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// How long killed processes may take to be gone.
+const GONE: Duration = Duration::from_secs(5);
+
+/// Held while a terminal is opened and its program is started, and by whoever else starts programs in this
+/// process meanwhile: until a new descriptor is close-on-exec, every program that is started inherits it.
+static STARTS: Mutex<()> = Mutex::new(());
+
+/// Waits for its turn to start a program. See [`TestTerminal::start`], which does so itself.
+pub fn starting() -> MutexGuard<'static, ()> {
+    STARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program to be tested.
+#[derive(Clone, Debug)]
+pub struct ProgramUnderTest {
+    /// The program, found in `PATH` of `env` unless it is a path, and its arguments.
+    pub argv: Vec<OsString>,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+    /// Columns of its terminal.
+    pub cols: u16,
+    /// Rows of its terminal.
+    pub rows: u16,
+    /// Lines above the screen that are kept.
+    pub history: usize,
+    /// A directory that no other running test has, which `env` names or in which it runs: it tells what the
+    /// program left behind, in parallel tests. `None`: only processes of the program's own session are told.
+    pub own_dir: Option<PathBuf>,
+    /// It is killed when the thread that started it ends, also with a process that is killed itself.
+    pub ends_with_thread: bool,
+}
+
+impl ProgramUnderTest {
+    /// A program in a terminal of 80x24, with no environment and in the directory of this process.
+    #[must_use]
+    pub fn new(argv: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        ProgramUnderTest {
+            argv: argv.into_iter().map(Into::into).collect(),
+            env: Vec::new(),
+            cwd: ".".into(),
+            cols: 80,
+            rows: 24,
+            history: 1000,
+            own_dir: None,
+            ends_with_thread: false,
+        }
+    }
+
+    fn variable(&self, name: &OsString) -> Option<(OsString, OsString)> {
+        self.env.iter().rev().find(|(known, _)| known == name).cloned()
+    }
+
+    /// Whether its terminal takes window names, as GNU screen and tmux do.
+    fn takes_names(&self) -> bool {
+        let term = self.variable(&"TERM".into()).map(|(_, term)| term.to_string_lossy().into_owned());
+        term.is_some_and(|term| term.starts_with("screen") || term.starts_with("tmux"))
+    }
+}
+
+/// Why a program under test did not start.
+#[derive(Debug, Error)]
+pub enum TestStartError {
+    /// No program was named.
+    #[error("no program to start")]
+    NoProgram,
+    /// There is no such program.
+    #[error("cannot start {0}: no such program in PATH or at that path")]
+    NotFound(String),
+    /// The directory is missing.
+    #[error("cannot start {0}: the directory {1} is missing")]
+    NoDirectory(String, PathBuf),
+    /// There is no terminal for it.
+    #[error("cannot open a pseudo-terminal: {0}")]
+    NoTerminal(io::Error),
+    /// The system refused.
+    #[error("cannot start {0}: {1}")]
+    Refused(String, io::Error),
+}
+
+/// What passes between a terminal and its program, for a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TapEvent<'a> {
+    /// The program wrote these bytes.
+    Output(&'a [u8]),
+    /// These were typed. `secret`: the program shows nothing of a line that is typed, as for a password.
+    Input {
+        /// The bytes.
+        bytes: &'a [u8],
+        /// Whether they are a secret.
+        secret: bool,
+    },
+    /// The size changed.
+    Resize {
+        /// Columns.
+        cols: u16,
+        /// Rows.
+        rows: u16,
+    },
+    /// The program ended.
+    End(ProcessEnd),
+}
+
+/// Takes every event with the time since the start of the program.
+pub type TerminalTap = Box<dyn FnMut(Duration, TapEvent<'_>) + Send>;
+
+/// How many bytes the next read may take, for tests of programs that must bear any cut; at least 1.
+pub type ReadCut = Box<dyn FnMut() -> usize + Send>;
+
+/// Why [`TestTerminal::pump`] came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PumpEnd {
+    /// A frame is whole.
+    Frame(FrameEnd),
+    /// The time has come.
+    Deadline,
+    /// The program has ended, and all that it wrote was read.
+    Ended(ProcessEnd),
+    /// The descriptor of [`TestTerminal::stop_on`] is readable.
+    Stopped,
+}
+
+/// How a test ended and what it left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalEnd {
+    /// How the program ended, by itself or because it was made to; `None` if it did not.
+    pub end: Option<ProcessEnd>,
+    /// It was still running.
+    pub was_running: bool,
+    /// Processes that were left: after a program that ended by itself, all that lived on; after one that was
+    /// ended, those that took neither SIGHUP nor SIGTERM. They were killed.
+    pub left: Vec<LeftProcess>,
+}
+
+/// A program under test and its terminal.
+pub struct TestTerminal {
+    pty: Pty,
+    /// Kept open, so that the terminal's modes can be read and its output after the end is not lost.
+    slave: File,
+    watch: FreshTextWatch,
+    pid: i32,
+    process: Option<Process>,
+    end: Option<ProcessEnd>,
+    /// The end was told to the tap.
+    is_end_told: bool,
+    processes: TestProcesses,
+    input: OutBuf,
+    started: Instant,
+    /// When output came last.
+    last_output: Instant,
+    tap: Option<TerminalTap>,
+    cut: Option<ReadCut>,
+    stop: Option<Arc<OwnedFd>>,
+    foreground: Option<(i32, StatFile)>,
+    buffer: Box<[u8]>,
+    beside: Vec<TestTerminal>,
+}
+
+impl fmt::Debug for TestTerminal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestTerminal")
+            .field("pid", &self.pid)
+            .field("end", &self.end)
+            .field("screen", self.watch.screen())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A descriptor that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Master,
+    Program,
+    Stop,
+    Beside(usize),
+}
+
+impl TestTerminal {
+    /// Starts a program as the leader of a session in a new terminal.
+    ///
+    /// # Errors
+    /// When there is no terminal for it, or it cannot be executed.
+    pub fn start(program: &ProgramUnderTest) -> Result<Self, TestStartError> {
+        let (name, args) = program.argv.split_first().ok_or(TestStartError::NoProgram)?;
+        let shown = || name.to_string_lossy().into_owned();
+        let mut command = Command::new(name);
+        command.args(args).env_clear().envs(program.env.iter().cloned()).current_dir(&program.cwd);
+        command.arg0(name);
+        if program.ends_with_thread {
+            process::end_with_thread(&mut command);
+        }
+        let turn = starting();
+        let size = Size::cells(program.cols, program.rows);
+        let pty = Pty::open(size).map_err(TestStartError::NoTerminal)?;
+        let slave = pty.open_slave().map_err(TestStartError::NoTerminal)?;
+        let child = spawn_leader(&slave, command).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if !program.cwd.is_dir() => {
+                TestStartError::NoDirectory(shown(), program.cwd.clone())
+            }
+            io::ErrorKind::NotFound => TestStartError::NotFound(shown()),
+            _ => TestStartError::Refused(shown(), error),
+        })?;
+        drop(turn);
+        let pid = i32::try_from(child.id()).unwrap_or(0);
+        let mut watch = FreshTextWatch::new(size.drawn(), program.history);
+        watch.screen_mut().set_takes_names(program.takes_names());
+        let now = Instant::now();
+        Ok(TestTerminal {
+            pty,
+            slave,
+            watch,
+            pid,
+            // A child that was not waited for keeps its pid.
+            process: Process::open(pid).ok(),
+            end: None,
+            is_end_told: false,
+            processes: TestProcesses::new(pid, program.own_dir.clone()),
+            input: OutBuf::default(),
+            started: now,
+            last_output: now,
+            tap: None,
+            cut: None,
+            stop: None,
+            foreground: None,
+            buffer: vec![0; READ].into(),
+            beside: Vec::new(),
+        })
+    }
+
+    /// Takes every event from now on.
+    pub fn set_tap(&mut self, tap: TerminalTap) {
+        self.tap = Some(tap);
+    }
+
+    /// Cuts reads to the sizes that `cut` gives.
+    pub fn cut_reads(&mut self, cut: ReadCut) {
+        self.cut = Some(cut);
+    }
+
+    /// Ends every wait when this descriptor becomes readable or its other side is closed.
+    pub fn stop_on(&mut self, fd: Arc<OwnedFd>) {
+        self.stop = Some(fd);
+    }
+
+    /// Other terminals of the same test, which are served while this one is waited for.
+    pub fn put_beside(&mut self, others: Vec<TestTerminal>) {
+        self.beside = others;
+    }
+
+    /// Gives them back.
+    #[must_use]
+    pub fn take_beside(&mut self) -> Vec<TestTerminal> {
+        std::mem::take(&mut self.beside)
+    }
+
+    /// The screen at the end of the last frame, or in the middle of the next.
+    #[must_use]
+    pub fn screen(&self) -> &Screen {
+        self.watch.screen()
+    }
+
+    /// What the viewport shows: the screen, unless [`TestTerminal::scroll`] has scrolled it back.
+    #[must_use]
+    pub fn view(&self) -> &Screen {
+        self.watch.view()
+    }
+
+    /// Scrolls the viewport by so many lines; the program is told nothing. Returns by how many it was
+    /// scrolled.
+    pub fn scroll(&mut self, is_up: bool, lines: u32) -> u32 {
+        self.pump_now();
+        self.watch.scroll(is_up, lines)
+    }
+
+    /// The viewport follows the output again, as it does in a terminal when something is typed.
+    pub fn scroll_to_end(&mut self) {
+        self.watch.scroll_to_end();
+    }
+
+    /// The screen with what is new on it.
+    #[must_use]
+    pub fn watch(&self) -> &FreshTextWatch {
+        &self.watch
+    }
+
+    /// The id of the program's process.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How the program ended, as far as is known.
+    #[must_use]
+    pub fn end(&self) -> Option<ProcessEnd> {
+        self.end
+    }
+
+    /// Since when the program runs.
+    #[must_use]
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// The terminal's modes (termios).
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn modes(&self) -> io::Result<Modes> {
+        modes::read(&self.slave)
+    }
+
+    /// Whether a line is typed that is not shown, as a password is: ECHO is off and ICANON on.
+    #[must_use]
+    pub fn is_hiding_input(&self) -> bool {
+        self.modes().is_ok_and(|modes| hides_input(&modes))
+    }
+
+    /// The processes of the program.
+    pub fn processes(&mut self) -> &mut TestProcesses {
+        &mut self.processes
+    }
+
+    /// Looks at the processes of the program.
+    pub fn look_at_processes(&mut self) -> ProcessLook {
+        self.processes.look()
+    }
+
+    /// The process group in the terminal's foreground.
+    #[must_use]
+    pub fn foreground_group(&self) -> Option<i32> {
+        nix::unistd::tcgetpgrp(&self.pty).ok().map(nix::unistd::Pid::as_raw).filter(|group| *group > 0)
+    }
+
+    /// Hands on what was typed to whoever reads the terminal, and returns whether some of it is unread.
+    #[must_use]
+    pub fn has_unread_input(&self) -> bool {
+        // Polling the program's side has the kernel hand on what is on its way.
+        let _ = is_readable(self.slave.as_fd());
+        self.pty.unread() || !self.input.is_empty()
+    }
+
+    /// The mark of the program's start, for the line `line` of the tape: all that it writes is new. Call it
+    /// before anything else.
+    pub fn start_mark(&mut self, line: u32) -> TestMark {
+        self.watch.take_mark(line)
+    }
+
+    /// A mark for an input of the tape's line `line`: what changes from here on is new. Take it before the
+    /// first byte of the input. Reads what the program has written, up to the end of a frame.
+    pub fn take_mark(&mut self, line: u32) -> TestMark {
+        self.pump_now();
+        self.watch.take_mark(line)
+    }
+
+    /// Types bytes: as many as the terminal takes now, the rest when the program reads. The terminal's own
+    /// echo of them is no news.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let modes = self.modes()?;
+        self.watch.expect_echo(bytes, &modes);
+        self.tell(TapEvent::Input { bytes, secret: hides_input(&modes) });
+        self.write(bytes)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.input.send(&self.pty, bytes)
+    }
+
+    fn tell(&mut self, event: TapEvent<'_>) {
+        if let Some(tap) = &mut self.tap {
+            tap(self.started.elapsed(), event);
+        }
+    }
+
+    /// Changes the size of the terminal, of which the kernel tells the program.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn resize(&mut self, cols: u16, rows: u16) -> io::Result<()> {
+        self.watch.resize(cols, rows);
+        self.tell(TapEvent::Resize { cols, rows });
+        self.pty.resize(Size::cells(cols, rows))
+    }
+
+    /// Sends a signal to the process group in the foreground, which is the program's own where it is no
+    /// shell.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
+        self.pty.signal_foreground(signal)
+    }
+
+    /// Reads what is there, up to the end of a frame, without waiting for more. Returns what changed in it.
+    pub fn pump_now(&mut self) -> FrameEnd {
+        if is_readable(self.pty.as_fd()) || self.watch.is_inside_frame() {
+            let burst = self.read_burst();
+            return self.finish_frame(burst);
+        }
+        FrameEnd::default()
+    }
+
+    /// Waits until a frame is whole, the program has ended, or the deadline (`None`: none).
+    pub fn pump(&mut self, until: Option<Instant>) -> PumpEnd {
+        loop {
+            if let Some(end) = self.end {
+                self.read_burst();
+                if self.watch.is_inside_frame() {
+                    return PumpEnd::Frame(self.watch.end_frame());
+                }
+                if !std::mem::replace(&mut self.is_end_told, true) {
+                    self.tell(TapEvent::End(end));
+                }
+                return PumpEnd::Ended(end);
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let ready = self.poll(left);
+            if ready.contains(&Source::Stop) {
+                return PumpEnd::Stopped;
+            }
+            for source in &ready {
+                if let Source::Beside(at) = source
+                    && let Some(other) = self.beside.get_mut(*at)
+                {
+                    other.serve();
+                }
+            }
+            if ready.contains(&Source::Master) {
+                let burst = self.read_burst();
+                if self.watch.is_inside_frame() {
+                    return PumpEnd::Frame(self.finish_frame(burst));
+                }
+            }
+            if ready.contains(&Source::Program) {
+                self.take_end();
+            } else if ready.is_empty() && left.is_some_and(|left| left.is_zero()) {
+                return PumpEnd::Deadline;
+            }
+        }
+    }
+
+    /// Waits for descriptors; writes what waits to be written.
+    fn poll(&mut self, left: Option<Duration>) -> Vec<Source> {
+        let mut set = PollSet::default();
+        let interest = if self.input.is_empty() { Interest::Read } else { Interest::Both };
+        set.add(Source::Master, self.pty.as_fd(), interest);
+        if let Some(process) = self.process.as_ref().filter(|_| self.end.is_none()) {
+            set.add(Source::Program, process.as_fd(), Interest::Read);
+        }
+        if let Some(stop) = &self.stop {
+            set.add(Source::Stop, stop.as_fd(), Interest::Read);
+        }
+        for (at, other) in self.beside.iter().enumerate() {
+            let interest = if other.input.is_empty() { Interest::Read } else { Interest::Both };
+            set.add(Source::Beside(at), other.pty.as_fd(), interest);
+        }
+        let ready = set.wait_within(left).unwrap_or_default();
+        if ready.iter().any(|(source, ready)| *source == Source::Master && ready.write)
+            && self.input.flush(&self.pty).is_err()
+        {
+            self.input.clear();
+        }
+        ready
+            .into_iter()
+            .filter(|(source, ready)| *source != Source::Master || ready.read)
+            .map(|(source, _)| source)
+            .collect()
+    }
+
+    /// Reads and writes what can be, while another terminal is waited for.
+    fn serve(&mut self) {
+        if self.input.flush(&self.pty).is_err() {
+            self.input.clear();
+        }
+        // Its frame ends when it is looked at.
+        self.read_burst();
+    }
+
+    /// Reads until there is no more, or for as long as a frame may take at most, and returns how many bytes.
+    fn read_burst(&mut self) -> usize {
+        let until = Instant::now() + FRAME_MAX;
+        let mut total = 0;
+        while Instant::now() < until {
+            let most = self.cut.as_mut().map_or(READ, |cut| cut().clamp(1, READ));
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let read = read_some(&self.pty, &mut buffer[..most]).ok().flatten().unwrap_or(0);
+            if read > 0 {
+                self.take_output(&buffer[..read]);
+            }
+            self.buffer = buffer;
+            total += read;
+            if read == 0 {
+                break;
+            }
+        }
+        total
+    }
+
+    fn take_output(&mut self, bytes: &[u8]) {
+        self.last_output = Instant::now();
+        self.tell(TapEvent::Output(bytes));
+        self.watch.feed(bytes);
+        let queries = self.watch.screen_mut().take_queries();
+        if queries.is_empty() {
+            return;
+        }
+        let screen = self.watch.screen();
+        let identity = TerminalIdentity {
+            described: screen.described_colors(),
+            ..TerminalIdentity::new(env!("CARGO_PKG_VERSION"))
+        };
+        let answers: Vec<u8> = queries.iter().flat_map(|query| reply(query, &identity)).collect();
+        if self.input.len() + answers.len() <= INPUT_MAX {
+            let _ = self.write(&answers);
+        }
+    }
+
+    /// Waits for the rest of a picture that the program is in the middle of, and ends the frame.
+    fn finish_frame(&mut self, mut burst: usize) -> FrameEnd {
+        let began = Instant::now();
+        let mut latest = began;
+        loop {
+            let is_held = self.watch.is_drawing();
+            let limit = if is_held {
+                HOLD_MAX.saturating_sub(began.elapsed())
+            } else {
+                let pause = PAUSE_MAX.saturating_sub(latest.elapsed());
+                pause.min(FRAME_MAX.saturating_sub(began.elapsed()))
+            };
+            if limit.is_zero() || self.end.is_some() || (!is_held && !self.may_be_writing(burst)) {
+                return self.watch.end_frame();
+            }
+            let ready = self.poll(Some(if is_held { limit } else { limit.min(PAUSE_LOOK) }));
+            if ready.contains(&Source::Master) {
+                burst += self.read_burst();
+                latest = Instant::now();
+            } else if ready.contains(&Source::Program) {
+                // Its last output can be read now.
+                self.take_end();
+                self.read_burst();
+            } else if ready.contains(&Source::Stop) {
+                return self.watch.end_frame();
+            }
+        }
+    }
+
+    /// Whether the program runs, so that it may be in the middle of a picture: the process in the foreground,
+    /// or any of them after a `burst` that needs more than one call to write.
+    fn may_be_writing(&mut self, burst: usize) -> bool {
+        let group = self.foreground_group().unwrap_or(self.pid);
+        if self.foreground.as_ref().is_none_or(|(known, _)| *known != group) {
+            self.foreground = StatFile::open(group).ok().map(|file| (group, file));
+        }
+        let leader = self.foreground.as_ref().and_then(|(_, file)| file.now());
+        match leader.map(|stat| stat.state) {
+            Some(b'R' | b'D') => true,
+            None => {
+                self.foreground = None;
+                self.processes.look().is_working()
+            }
+            Some(_) => burst >= LARGE && self.processes.look().is_working(),
+        }
+    }
+
+    /// Learns how the program ended.
+    fn take_end(&mut self) {
+        if self.end.is_some() {
+            return;
+        }
+        // While the program is not waited for, its children are known by it.
+        self.processes.look();
+        loop {
+            match child::change(self.pid) {
+                Ok(Some(change)) if change.is_final() => self.end = Some(change),
+                Ok(Some(_)) => continue,
+                Ok(None) => {}
+                // Somebody else has collected it.
+                Err(_) => self.end = Some(ProcessEnd::Exited(255)),
+            }
+            return;
+        }
+    }
+
+    /// How long ago the program wrote something.
+    #[must_use]
+    pub fn quiet_for(&self) -> Duration {
+        self.last_output.elapsed()
+    }
+
+    /// Marks the terminal's echo of what was typed as missing, where it did not come.
+    pub(super) fn give_up_echo(&mut self) {
+        self.watch.give_up_echo();
+    }
+
+    /// Ends the test: the program, if it still runs, as closing its terminal would and with SIGTERM, and then
+    /// every process that is left, with SIGKILL. Afterwards none is left.
+    pub fn finish(mut self) -> TerminalEnd {
+        self.end_all()
+    }
+
+    fn end_all(&mut self) -> TerminalEnd {
+        self.take_end();
+        let was_running = self.end.is_none();
+        if was_running {
+            self.processes.look();
+            for signal in [Signal::HUP, Signal::TERM] {
+                self.processes.signal(signal);
+            }
+            self.wait_for_end(GRACE);
+        }
+        self.processes.look();
+        let mut left = Vec::new();
+        if !self.processes.wait_for_none(if was_running { GRACE } else { FAREWELL }) {
+            left = self.processes.left();
+            // Of a program that ignores its end, what is in its session has not been left by it.
+            left.retain(|process| self.end.is_some() || process.session != self.pid);
+            for _ in 0..3 {
+                // What a process starts before it is killed is found by the next look.
+                self.processes.look();
+                self.processes.signal(Signal::KILL);
+                self.wait_for_end(GONE);
+                if self.processes.wait_for_none(GRACE) {
+                    break;
+                }
+            }
+        }
+        TerminalEnd { end: self.end, was_running, left }
+    }
+
+    /// Reads on, so that a program that writes can end, until it has ended.
+    fn wait_for_end(&mut self, limit: Duration) {
+        let until = Instant::now() + limit;
+        while !matches!(self.pump(Some(until)), PumpEnd::Ended(_) | PumpEnd::Deadline | PumpEnd::Stopped) {}
+        self.take_end();
+    }
+}
+
+fn hides_input(modes: &Modes) -> bool {
+    let is_on = |flag: libc::tcflag_t| modes.lflag & u64::from(flag) != 0;
+    is_on(libc::ICANON) && !is_on(libc::ECHO)
+}
+
+/// A terminal under test that is dropped leaves no process.
+impl Drop for TestTerminal {
+    fn drop(&mut self) {
+        if self.end.is_none() || !self.processes.look().all.is_empty() {
+            self.processes.look();
+            self.processes.signal(Signal::KILL);
+            self.stop = None;
+            self.wait_for_end(GONE);
+            self.processes.wait_for_none(GRACE);
+        }
+    }
+}
