@@ -23,55 +23,93 @@ pub(super) const CLOSING_MS: u64 = 1000;
 /// How long a session that is over stays for a client that is about to send a request, in ms.
 pub(super) const ASKS_MS: u64 = 250;
 
+/// What a connection carries.
+#[derive(Debug)]
+pub(in crate::host) enum ConnectionStage {
+    /// Nothing yet: its first line is awaited since then.
+    Greeting(Stamp),
+    /// Requests and hook calls, a line each.
+    Requests(RequestLines),
+    /// A client's frames.
+    Client {
+        /// It was told to stop sending typed bytes.
+        told_to_wait: bool,
+    },
+}
+
+/// What a peer that sends requests is waited for, and waits for itself.
+#[derive(Debug)]
+pub(in crate::host) struct RequestLines {
+    /// When it last sent a request or got an answer.
+    pub active: Stamp,
+    /// It has just connected, or was shown a screen that it searches: at the session's end, how long to wait
+    /// for its next request.
+    pub asks: Option<Stamp>,
+    /// It asked to end the session and waits for that.
+    pub stops: bool,
+    /// The `restart --wait` whose outcome it waits for.
+    pub restart: Option<u64>,
+}
+
 /// One connection.
 #[derive(Debug)]
 pub(in crate::host) struct Connection {
     pub stream: FrameStream,
-    pub greeted: bool,
-    pub pid: i32,
-    /// The peer, and when its process began, in clock ticks since boot.
-    pub peer: Option<Peer>,
-    pub began: Option<u64>,
-    /// When it last sent a request or got an answer.
-    pub active: Stamp,
-    /// It asked to end the session and waits for that.
-    pub stops: bool,
-    /// It has just connected, or was shown a screen that it searches: at the session's end, how long to wait
-    /// for its next request.
-    pub asks: Option<Stamp>,
-    /// It belongs to a client: frames follow.
-    pub framed: bool,
-    pub opened: Stamp,
+    pub peer: Peer,
+    /// The peer's process, and when that began, in clock ticks since boot.
+    pub process: (i32, Option<u64>),
+    pub stage: ConnectionStage,
     /// Close it once everything is written, and at this time in any case.
     pub closing: Option<Stamp>,
     /// It has more input than one turn handles.
     pub more: bool,
     /// Its input has to wait.
     pub held: bool,
-    /// It was told to stop sending typed bytes.
-    pub told_to_wait: bool,
-    /// The `restart --wait` whose outcome this connection waits for.
-    pub waits: Option<u64>,
 }
 
 impl Connection {
-    pub fn new(stream: FrameStream, pid: i32, opened: Stamp) -> Self {
-        Connection {
-            stream,
-            greeted: false,
-            pid,
-            peer: None,
-            began: None,
-            active: opened,
-            stops: false,
-            asks: Some(opened.after(ASKS_MS)),
-            framed: false,
-            opened,
-            closing: None,
-            more: false,
-            held: false,
-            told_to_wait: false,
-            waits: None,
+    pub fn new(stream: FrameStream, peer: Peer, process: (i32, Option<u64>), opened: Stamp) -> Self {
+        let stage = ConnectionStage::Greeting(opened);
+        Connection { stream, peer, process, stage, closing: None, more: false, held: false }
+    }
+
+    /// The peer has greeted: its requests follow.
+    pub fn greeted(&mut self, now: Stamp) {
+        if let ConnectionStage::Greeting(opened) = self.stage {
+            let asks = Some(opened.after(ASKS_MS));
+            self.stage =
+                ConnectionStage::Requests(RequestLines { active: now, asks, stops: false, restart: None });
+        }
+    }
+
+    /// The peer's requests, unless it has not greeted or is a client.
+    pub fn requests(&mut self) -> Option<&mut RequestLines> {
+        if let ConnectionStage::Requests(requests) = &mut self.stage { Some(requests) } else { None }
+    }
+
+    /// Whether it belongs to a client.
+    pub fn is_client(&self) -> bool {
+        matches!(self.stage, ConnectionStage::Client { .. })
+    }
+
+    /// Whether its peer waits for the end of the session or of a restart.
+    pub fn is_waiting(&self) -> bool {
+        matches!(&self.stage, ConnectionStage::Requests(requests) if requests.stops || requests.restart.is_some())
+    }
+
+    /// Until when its next request is waited for at the session's end.
+    pub fn asks_until(&self) -> Option<Stamp> {
+        match &self.stage {
+            ConnectionStage::Greeting(opened) => Some(opened.after(ASKS_MS)),
+            ConnectionStage::Requests(requests) => requests.asks,
+            ConnectionStage::Client { .. } => None,
+        }
+    }
+
+    /// It is not silent: it has just sent a request or got an answer.
+    pub fn note_active(&mut self, now: Stamp) {
+        if let Some(requests) = self.requests() {
+            requests.active = now;
         }
     }
 
@@ -87,27 +125,34 @@ impl Connection {
 
     /// Whether its input must wait: its own answers, or the child (`input_waits`), have to be read first.
     pub fn is_deaf(&self, input_waits: bool) -> bool {
-        if self.framed { input_waits } else { self.stream.waiting() > ANSWERS_HIGH }
+        if self.is_client() { input_waits } else { self.stream.waiting() > ANSWERS_HIGH }
     }
 
     /// A relayed client holds its keyboard back itself: no other frame could get past typed bytes.
     pub fn tell_to_wait(&mut self, input_waits: bool) {
-        if input_waits != self.told_to_wait {
-            self.told_to_wait = input_waits;
+        if let ConnectionStage::Client { told_to_wait } = &mut self.stage
+            && *told_to_wait != input_waits
+        {
+            *told_to_wait = input_waits;
             self.frame(tag::HOLD, &[u8::from(input_waits)]);
         }
     }
 
     /// When it is closed if it neither waits nor sends a request by then.
     pub fn idle_until(&self) -> Option<Stamp> {
-        let limit = if self.peer == Some(Peer::Person) { IDLE_MS.0 } else { IDLE_MS.1 };
-        (self.greeted && !self.framed).then(|| self.active.after(limit))
+        let ConnectionStage::Requests(requests) = &self.stage else { return None };
+        Some(requests.active.after(if self.peer == Peer::Person { IDLE_MS.0 } else { IDLE_MS.1 }))
+    }
+
+    /// When it is closed if it has not greeted by then.
+    fn greeting_until(&self) -> Option<Stamp> {
+        if let ConnectionStage::Greeting(opened) = self.stage { Some(opened.after(HELLO_MS)) } else { None }
     }
 
     /// Whether it is to be closed now: it never spoke, or its last answer is written or has taken too long.
     /// `client_quiet`: its client's terminal has taken everything.
     pub(super) fn is_over(&self, now: Stamp, client_quiet: bool) -> bool {
-        let silent = !self.greeted && now >= self.opened.after(HELLO_MS);
+        let silent = self.greeting_until().is_some_and(|until| now >= until);
         let quiet = self.is_quiet() && client_quiet;
         silent || self.closing.is_some_and(|until| quiet || now >= until)
     }
@@ -117,12 +162,11 @@ impl Connection {
         if self.more && !self.is_deaf(input_waits) {
             return Some(Stamp(0));
         }
-        let hello = (!self.greeted).then(|| self.opened.after(HELLO_MS));
-        [hello, self.idle_until(), self.closing].into_iter().flatten().min()
+        [self.greeting_until(), self.idle_until(), self.closing].into_iter().flatten().min()
     }
 
     pub fn watch<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, id: u64, input_waits: bool) {
-        let waits = self.is_deaf(input_waits) && (!self.framed || self.stream.is_full());
+        let waits = self.is_deaf(input_waits) && (!self.is_client() || self.stream.is_full());
         let deaf = self.closing.is_some() || self.more || waits;
         let interest = match (deaf, self.stream.waiting() > 0) {
             (true, true) => Interest::Write,
@@ -152,8 +196,10 @@ mod tests {
     #[test]
     fn more_of_who_reads_no_answers_is_not_due() {
         let (_far, near) = UnixStream::pair().unwrap();
-        let mut connection = Connection::new(FrameStream::new(near).unwrap(), 1, Stamp(0));
-        (connection.greeted, connection.more) = (true, true);
+        let mut connection =
+            Connection::new(FrameStream::new(near).unwrap(), Peer::Person, (1, None), Stamp(0));
+        connection.greeted(Stamp(0));
+        connection.more = true;
         assert_eq!(connection.deadline(false), Some(Stamp(0)));
         // The bytes that the socket does not take are queued.
         connection.stream.send(&vec![b'x'; 8 * ANSWERS_HIGH]);

@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::connection::{CLOSING_MS, Connection};
+use super::connection::{CLOSING_MS, Connection, ConnectionStage};
 use super::{ConnectionUse, Control, ControlEvent};
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, TooLarge, tag};
@@ -50,10 +50,10 @@ impl Connection {
     fn take(&mut self, turn: &Reading, input_waits: bool) -> Result<Option<Incoming>, TooLarge> {
         self.held = self.is_deaf(input_waits);
         self.more = turn.taken == TURN;
-        if self.closing.is_some() || self.more || (self.held && !self.framed) {
+        if self.closing.is_some() || self.more || (self.held && !self.is_client()) {
             return Ok(None);
         }
-        if !self.framed {
+        if !self.is_client() {
             return self.stream.line().map(|line| line.map(Incoming::Line));
         }
         // Only typed bytes wait: a stop, a signal or a new size does not.
@@ -115,12 +115,13 @@ impl Control {
     }
 
     fn take_line(&mut self, id: u64, line: &[u8], now: Stamp) -> Option<ControlEvent> {
-        if !self.connection(id)?.greeted {
-            self.greet(id, line, now);
-            return None;
-        }
-        if let Some(connection) = self.connection_mut(id) {
-            (connection.asks, connection.active) = (None, now);
+        match &mut self.connection_mut(id)?.stage {
+            ConnectionStage::Greeting(_) => {
+                self.greet(id, line, now);
+                return None;
+            }
+            ConnectionStage::Requests(requests) => (requests.asks, requests.active) = (None, now),
+            ConnectionStage::Client { .. } => {}
         }
         match parse_request(line) {
             Ok((request, wanted)) => {
@@ -151,7 +152,7 @@ impl Control {
         let answer = self.hello();
         self.send(id, &answer, now);
         if let Some(connection) = self.connection_mut(id) {
-            connection.greeted = true;
+            connection.greeted(now);
         }
         if !known {
             self.close_after_answer(id, now);
@@ -173,7 +174,7 @@ impl Control {
 
     /// The error for a peer whose line was too long. A frame has no room for one.
     fn refuse_size(&mut self, id: u64, what: &str, now: Stamp) {
-        if self.connection(id).is_some_and(|c| !c.framed) {
+        if self.connection(id).is_some_and(|c| !c.is_client()) {
             let failure = Failure::new(Code::TooLarge, what, "send less");
             self.send(id, &error_line(0, &failure), now);
         }

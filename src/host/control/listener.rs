@@ -29,8 +29,8 @@ impl Control {
     pub fn admit_launcher(&mut self, socket: UnixStream, now: Stamp) -> Option<u64> {
         let stream = FrameStream::new(socket).ok()?;
         let (pid, _) = stream.peer().unwrap_or_default();
-        let mut connection = Connection::new(stream, pid, now);
-        (connection.greeted, connection.peer) = (true, Some(Peer::Person));
+        let mut connection = Connection::new(stream, Peer::Person, (pid, None), now);
+        connection.greeted(now);
         Some(self.admit(connection))
     }
 
@@ -76,9 +76,7 @@ impl Control {
             stream.send(format!("{}{}", self.hello(), error_line(0, &failure)).as_bytes());
             return true;
         }
-        let mut connection = Connection::new(stream, pid, now);
-        (connection.peer, connection.began) = (Some(peer), Some(began));
-        let id = self.admit(connection);
+        let id = self.admit(Connection::new(stream, peer, (pid, Some(began)), now));
         self.ready(id, FdReadiness { read: true, ..FdReadiness::default() });
         true
     }
@@ -87,8 +85,7 @@ impl Control {
     /// Claude and its tools cannot take, and some for these, which the Claude of another session cannot take.
     fn full_for(&self, peer: &Peer) -> Option<Failure> {
         let open_of = |is_of_kind: fn(&Peer) -> bool| {
-            let peers = self.connections.values().map(|connection| connection.peer.as_ref());
-            peers.filter(|other| is_of_kind(other.unwrap_or(&Peer::Inside))).count()
+            self.connections.values().filter(|connection| is_of_kind(&connection.peer)).count()
         };
         let (open, most, whose) = match peer {
             _ if self.connections.len() >= MAX_CONNECTIONS => (MAX_CONNECTIONS, MAX_CONNECTIONS, ""),

@@ -209,7 +209,7 @@ impl Control {
 
     /// Whether everything is written, and nobody is about to ask something else.
     pub fn is_quiet(&self, now: Stamp) -> bool {
-        self.connections.values().all(|c| c.is_quiet() && c.asks.is_none_or(|until| now >= until))
+        self.connections.values().all(|c| c.is_quiet() && c.asks_until().is_none_or(|until| now >= until))
     }
 
     /// Closes all connections at once.
@@ -251,7 +251,7 @@ impl Control {
 
     /// When the session's end stops waiting for the next request of a peer.
     pub fn farewell_deadline(&self, now: Stamp) -> Option<Stamp> {
-        self.connections.values().filter_map(|c| c.asks).filter(|at| *at > now).min()
+        self.connections.values().filter_map(|c| c.asks_until()).filter(|at| *at > now).min()
     }
 
     /// Closes connections that never spoke, are silent for too long or were to be closed. Returns them.
@@ -267,7 +267,7 @@ impl Control {
                 self.connections.remove(&id);
                 closed.push(id);
             } else if idle {
-                connection.active = now;
+                connection.note_active(now);
             }
         }
         closed
@@ -275,7 +275,7 @@ impl Control {
 
     /// Whether the connection waits for an answer, so that its silence means nothing.
     fn is_awaited(&self, id: u64) -> bool {
-        let open = self.connections.get(&id).is_some_and(|c| c.stops || c.waits.is_some());
+        let open = self.connections.get(&id).is_some_and(|c| c.is_waiting());
         open || self.owed.has(id) || self.hooks.has(id) || self.waits.has(id)
     }
 
@@ -283,7 +283,7 @@ impl Control {
     pub fn send(&mut self, id: u64, line: &str, now: Stamp) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.stream.send(line.as_bytes());
-            connection.active = now;
+            connection.note_active(now);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Control;
-use super::connection::ASKS_MS;
+use super::connection::{ASKS_MS, ConnectionStage, RequestLines};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
@@ -52,46 +52,53 @@ impl Control {
         self.owed.by_key.take_if(|owed| *owed == number).is_some()
     }
 
+    fn requests_of(&mut self, id: u64) -> Option<&mut RequestLines> {
+        self.connection_mut(id)?.requests()
+    }
+
     /// A connection is a client's from now on: frames follow. Gives its process, and when that began, in
     /// clock ticks since boot.
     pub fn becomes_client(&mut self, id: u64) -> Option<(i32, Option<u64>)> {
         let connection = self.connection_mut(id)?;
-        connection.framed = true;
-        Some((connection.pid, connection.began))
+        connection.stage = ConnectionStage::Client { told_to_wait: false };
+        Some(connection.process)
     }
 
     /// It was shown a screen that it searches: at the session's end, its next request is waited for.
     pub fn expect_request(&mut self, id: u64, now: Stamp) {
-        if let Some(connection) = self.connection_mut(id) {
-            connection.asks = Some(now.after(ASKS_MS));
+        if let Some(requests) = self.requests_of(id) {
+            requests.asks = Some(now.after(ASKS_MS));
         }
     }
 
     /// This connection asked to end the session, and stays open until it has.
     pub fn waits_for_end(&mut self, id: u64) {
-        if let Some(connection) = self.connection_mut(id) {
-            connection.stops = true;
+        if let Some(requests) = self.requests_of(id) {
+            requests.stops = true;
         }
     }
 
     /// This request is answered again when the restart is over.
     pub fn waits_for_restart(&mut self, id: u64, request: u64) {
-        if let Some(connection) = self.connection_mut(id) {
-            connection.waits = Some(request);
+        if let Some(requests) = self.requests_of(id) {
+            requests.restart = Some(request);
         }
     }
 
     /// No restart will come of it.
     pub fn waits_no_more(&mut self, id: u64) {
-        if let Some(connection) = self.connection_mut(id) {
-            connection.waits = None;
+        if let Some(requests) = self.requests_of(id) {
+            requests.restart = None;
         }
     }
 
     /// Answers the requests that wait for the end of a restart: with what came of it, or why there is none.
     pub fn settle_restarts(&mut self, outcome: &Result<RestartAnswer, String>, now: Stamp) {
-        let waiting: Vec<(u64, u64)> =
-            self.connections.iter_mut().filter_map(|(id, c)| Some((*id, c.waits.take()?))).collect();
+        let waiting: Vec<(u64, u64)> = self
+            .connections
+            .iter_mut()
+            .filter_map(|(id, c)| Some((*id, c.requests()?.restart.take()?)))
+            .collect();
         for (id, request) in waiting {
             let line = match outcome {
                 Ok(done) => ok_line(request, done),

@@ -115,8 +115,7 @@ impl Control {
 
     /// The peer of a connection.
     fn peer(&self, id: u64) -> Peer {
-        let Some(connection) = self.connections.get(&id) else { return Peer::Inside };
-        connection.peer.clone().unwrap_or_else(|| self.look_up(connection.pid, Ok(None)).0)
+        self.connections.get(&id).map_or(Peer::Inside, |connection| connection.peer.clone())
     }
 
     /// The same for the supervisor: the Claude of another session is not a person, even if it may control

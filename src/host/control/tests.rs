@@ -59,8 +59,7 @@ impl Place {
     fn connect(&mut self, peer: Peer) -> (u64, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         far.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let mut connection = Connection::new(FrameStream::new(near).unwrap(), 1, NOW);
-        connection.peer = Some(peer);
+        let connection = Connection::new(FrameStream::new(near).unwrap(), peer, (1, None), NOW);
         (self.control.admit(connection), far)
     }
 

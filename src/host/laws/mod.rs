@@ -32,8 +32,10 @@ use proptest::prelude::any;
 use proptest::test_runner::{Config as ProptestConfig, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
+use super::Host;
+use super::control::Connection;
+use super::control::peer::Peer;
 use super::start::{Launch, Lent};
-use super::{Host, control::Connection};
 use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Asker;
@@ -146,13 +148,8 @@ impl World {
     fn connect(&mut self, asker: Asker) -> (u64, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         let pid = i32::try_from(std::process::id()).unwrap();
-        let mut connection = Connection::new(FrameStream::new(near).unwrap(), pid, self.now());
-        let inside = asker == Asker::Descendant;
-        connection.peer = Some(if inside {
-            crate::host::control::peer::Peer::Inside
-        } else {
-            crate::host::control::peer::Peer::Person
-        });
+        let peer = if asker == Asker::Descendant { Peer::Inside } else { Peer::Person };
+        let connection = Connection::new(FrameStream::new(near).unwrap(), peer, (pid, None), self.now());
         (self.host.control.admit(connection), far)
     }
 
