@@ -171,9 +171,14 @@ fn files(days: u64) -> (World, PathBuf) {
         )
     };
     std::fs::write(&path, (0..6000).map(line).collect::<String>()).unwrap();
-    let at = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
-    std::fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+    age(&path, days);
     (world, path)
+}
+
+/// Dates a file this many days back.
+fn age(path: &Path, days: u64) {
+    let at = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
 }
 
 fn text(world: &World, args: &[&str]) -> String {
@@ -212,18 +217,17 @@ fn a_start_archives_in_the_background_what_claude_would_delete_soon() {
     wait_for("the end of the process in the background", || world.processes().is_empty().then_some(()));
 }
 
-/// `archive.older_than_days`, `archive.before_days` and `archive.auto`.
+/// `--older-than`, and `archive.auto`.
 #[test]
-fn what_is_archived_is_as_configured() {
-    let (mut world, _) = files(12);
+fn what_is_archived_is_as_wanted() {
+    let (mut world, path) = files(12);
     assert!(text(&world, &["conversations", "archive", "--dry-run"]).contains(&ID[..8]));
-    world.set("HOPTY_ARCHIVE_OLDER_THAN_DAYS", "13");
-    let young = text(&world, &["conversations", "archive", "--dry-run"]);
+    let young = text(&world, &["conversations", "archive", "--dry-run", "--older-than", "13d"]);
     assert!(young.contains("no conversation is old enough"), "{young}");
-    // Claude would delete it in 18 days.
     let archived = world.home.join(format!(".local/share/hopty/archive/-p/{ID}.jsonl.zst"));
-    for (days, auto, is_there) in [("10", "on", false), ("20", "off", false), ("20", "on", true)] {
-        world.set("HOPTY_ARCHIVE_BEFORE_DAYS", days);
+    // Claude would delete it in 18 days, and then in 9.
+    for (days, auto, is_there) in [(12, "on", false), (21, "off", false), (21, "on", true)] {
+        age(&path, days);
         world.set("HOPTY_ARCHIVE_AUTO", auto);
         assert_eq!(text(&world, &["conversations", "archive", "--auto"]), "");
         assert_eq!(archived.exists(), is_there, "{days} {auto}");

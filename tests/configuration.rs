@@ -1,13 +1,17 @@
-//! The configuration is held to the code: something acts on every key, and on every word that a key takes.
+//! The configuration is held to the code: every key reaches a session, and something acts on it and on every
+//! word that it takes.
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod source;
+mod support;
 
 use std::collections::BTreeSet;
 
-use hopty::core::config::{ConfigKey, KEYS, ValueKind};
+use hopty::core::config::{Config, ConfigKey, KEYS, ValueKind};
 use source::{Source, Token, sources, text};
+use support::wait_for;
+use support::world::World;
 
 /// The files that may act by the configuration: not its own, nor those that only set it for a show.
 fn acting() -> Vec<Source> {
@@ -142,9 +146,8 @@ restart.reap tests/sessions/restarts.rs what_a_run_leaves_behind_is_left_alone_w
 delivery.ready_timeout src/core/supervisor/tests/policy_keys.rs the_prompt_box_is_waited_for_as_long_as_ready_timeout
 delivery.answer_dialogs src/core/supervisor/tests/limits.rs the_limits_dialog_is_answered_unless_that_is_configured_away
 handoff.expiry tests/handoff/moves.rs item_031_a_handoff_expires_after_two_hours_or_as_configured
-handoff.frame_chars src/core/handoff/brief/brief_text_tests.rs its_length_and_its_decisions_are_as_configured
+handoff.frame_chars src/core/handoff/brief/brief_text_tests.rs its_length_is_as_configured_and_its_decisions_as_the_budget_says
 handoff.decisions src/core/handoff/captured_tests.rs item_091_the_checkpoint_has_every_field
-handoff.frame_decisions src/core/handoff/brief/brief_text_tests.rs its_length_and_its_decisions_are_as_configured
 handoff.gotchas src/core/handoff/captured_tests.rs item_091_the_checkpoint_has_every_field
 handoff.diff src/git/state_tests.rs git_is_asked_as_configured
 handoff.git tests/handoff/trees.rs hold_leaves_it_and_ignore_does_not_look
@@ -159,8 +162,7 @@ recovery.quick_deaths src/core/supervisor/tests/crashes.rs pauses_double_up_to_a
 recovery.after_limit src/core/supervisor/tests/limits.rs after_a_limit_hopty_goes_on_when_it_is_told_and_not_at_all_where_that_is_off
 recovery.limit_wait src/core/supervisor/tests/limits.rs after_a_limit_hopty_goes_on_when_it_is_told_and_not_at_all_where_that_is_off
 recovery.after_error src/core/supervisor/tests/limits.rs who_is_there_is_left_alone
-recovery.retry_pause src/core/supervisor/tests/limits.rs the_pause_and_the_number_of_retries_are_as_configured
-recovery.retries src/core/supervisor/tests/limits.rs the_pause_and_the_number_of_retries_are_as_configured
+recovery.retry_pause src/core/supervisor/tests/limits.rs the_pause_before_a_retry_is_as_configured
 hooks.inject tests/hooks.rs not_injected
 hooks.commands tests/slash_commands.rs one_key_turns_the_commands_off
 hooks.ack tests/hooks.rs the_wait_of_a_hook_is_that_of_the_configuration
@@ -173,9 +175,7 @@ journal.keep_ended_days src/fs/session/tests.rs old_ended_sessions_are_swept_awa
 record.auto tests/recording.rs every_session_is_recorded_within_bounds_where_that_is_configured
 record.max_bytes tests/recording.rs every_session_is_recorded_within_bounds_where_that_is_configured
 record.keep_days tests/recording.rs every_session_is_recorded_within_bounds_where_that_is_configured
-archive.auto tests/archive.rs what_is_archived_is_as_configured
-archive.before_days tests/archive.rs what_is_archived_is_as_configured
-archive.older_than_days tests/archive.rs what_is_archived_is_as_configured
+archive.auto tests/archive.rs what_is_archived_is_as_wanted
 archive.max_mb tests/archive.rs the_archive_has_a_limit_and_loses_nothing_by_itself
 control.allow_from tests/attacks/peers.rs only_the_person_s_own_configuration_allows
 notify.command src/host/notifier/tests.rs a_command_gets_json_and_variables
@@ -207,4 +207,127 @@ fn every_key_has_a_test_of_its_effect() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Every key at a value that is not its default. `CLAUDE` is the world's program, and five are as the world's
+/// environment has them.
+const EVERY_KEY: &str = r#"
+[program]
+claude = "CLAUDE"
+update_env = ["SSH_AUTH_SOCK"]
+[terminal]
+prefix = "ctrl-a"
+on_hangup = "end"
+size = "smallest"
+detached_size = "100x30"
+segment = false
+offer_attach = false
+scrollback_lines = 500
+[context]
+profile = "s0"
+window = 300000
+ask = { percent = 51 }
+warn = { percent = 61, tokens = 90000 }
+handoff = { percent = 71 }
+hard = {}
+[restart]
+mode = "ask"
+ask_timeout = "3m"
+ask_default = "nothing"
+snooze = "7m"
+max_restarts = 4
+window = "2h"
+turn_wait = "1m"
+work_wait = "90s"
+draft_wait = "40s"
+wait_for_person = "0s"
+grace = "4s"
+young = "9s"
+reap = "none"
+[delivery]
+ready_timeout = "50s"
+answer_dialogs = []
+[handoff]
+expiry = "3h"
+frame_chars = 8000
+decisions = 8
+gotchas = 4
+diff = false
+git = "hold"
+git_timeout = "2s"
+summary = "off"
+views = ["acm"]
+copy_transcript = false
+keep_records = 40
+keep_days = 20
+[recovery]
+resume_after_crash = false
+quick_deaths = 2
+after_limit = false
+limit_wait = "3m"
+after_error = "never"
+retry_pause = "2m"
+[hooks]
+inject = false
+commands = false
+ack = "400ms"
+hold = "50s"
+[compat]
+signal_files = false
+session_log = true
+[journal]
+max_bytes = 5000000
+files = 2
+keep_ended_days = 7
+[record]
+auto = true
+max_bytes = 200000
+keep_days = 3
+[archive]
+auto = "off"
+max_mb = 512
+[control]
+allow_from = ["lead-*"]
+[notify]
+command = "true"
+terminal = ["bell"]
+desktop = true
+after = "20s"
+events = ["idle"]
+quiet_hours = "22:00-07:30"
+"#;
+
+/// From the file to the host, whose journal begins with what it was configured with.
+#[test]
+fn every_key_reaches_the_session() {
+    let world = World::plain();
+    let claude = world.env.iter().find(|(name, _)| name == "HOPTY_PROGRAM_CLAUDE").unwrap();
+    let file = EVERY_KEY.replace("CLAUDE", claude.1.to_str().unwrap());
+    let wanted: toml::Table = file.parse().unwrap();
+    let defaults = toml::Table::try_from(Config::default()).unwrap();
+    let named = wanted.iter().flat_map(|(section, keys)| {
+        keys.as_table().unwrap().keys().map(move |name| format!("{section}.{name}"))
+    });
+    let keys: BTreeSet<String> = KEYS.iter().map(ConfigKey::path).collect();
+    assert_eq!(named.collect::<BTreeSet<_>>(), keys, "one line a key");
+    for key in KEYS {
+        let of = |table: &toml::Table| table[key.section].get(key.name).cloned();
+        assert_ne!(of(&wanted), of(&defaults), "{}", key.path());
+    }
+    let dir = world.home.join(".config/hopty");
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("config.toml"), file).unwrap();
+    world.run_detached("proj", &["cat"]);
+    let open = wait_for("the first line of the journal", || {
+        let journal = world.journal();
+        journal.split_once('\n').map(|(line, _)| serde_json::from_str::<serde_json::Value>(line).unwrap())
+    });
+    let got = &open["open"]["config"];
+    let wanted = serde_json::to_value(wanted.try_into::<Config>().unwrap()).unwrap();
+    for key in KEYS {
+        let of = |config: &serde_json::Value| config[key.section][key.name].clone();
+        assert_eq!(of(got), of(&wanted), "{}", key.path());
+    }
+    world.ask(&["stop", "proj"]);
+    world.assert_nothing_left();
 }

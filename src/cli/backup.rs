@@ -142,9 +142,7 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
                 Some(dir) => below(dir)?,
             };
             let key = key_of(&file, &phrase, identity.as_deref())?;
-            let config = super::read_config::valid(&paths()?, &[])?.archive;
-            let cleanup = (!keep_times)
-                .then(|| (super::read_config::cleanup_period_here(&to), u64::from(config.before_days)));
+            let cleanup = (!keep_times).then(|| super::read_config::cleanup_period_here(&to));
             let how = RestorePlan { overwrite, with_settings, now: Clock::wall(), cleanup };
             let done = if dry_run { plan(&to, &file, &key, &how) } else { restore(&to, &file, &key, &how) };
             tell(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, dry_run, json)

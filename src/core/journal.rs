@@ -174,13 +174,14 @@ struct OpenLine {
 
 /// Configuration keys of earlier releases that are constants now. A journal that was recorded with another
 /// value cannot be replayed by the same rules.
-const NOW_CONSTANT: [(&str, &str, &str); 6] = [
+const NOW_CONSTANT: [(&str, &str, &str); 7] = [
     ("context", "rearm", "5"),
     ("delivery", "enter_every", "200ms"),
     ("delivery", "enter_max", "20"),
     ("delivery", "confirm_timeout", "30s"),
     ("handoff", "summary_timeout", "90s"),
     ("recovery", "quick_death", "1m"),
+    ("recovery", "retries", "5"),
 ];
 
 fn with_constants<'de, D: serde::Deserializer<'de>>(from: D) -> Result<super::config::Config, D::Error> {

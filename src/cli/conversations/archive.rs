@@ -27,6 +27,9 @@ use crate::sys::inherited;
 
 /// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Days without use after which a conversation is archived, unless `--older-than` says otherwise: as long as
+/// before Claude deletes one.
+const UNUSED_DAYS: u64 = 10;
 /// How long the background may archive at a time; the next session's start goes on.
 const AUTO_TIME: Duration = Duration::from_secs(120);
 
@@ -55,11 +58,11 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     let period = read_config::cleanup_period_here(&paths);
     let now = Clock::wall();
     let files = if options.conversations.is_empty() {
-        let oldest = options.older_than.unwrap_or(u64::from(config.older_than_days));
+        let oldest = options.older_than.unwrap_or(UNUSED_DAYS);
         let mut all = Transcripts::all(&paths);
         super::tell(&all.notices);
         let due = |file: &TranscriptFile| {
-            is_older(file, now, oldest) || is_due(file, now, period, &config) && options.older_than.is_none()
+            is_older(file, now, oldest) || is_due(file, now, period) && options.older_than.is_none()
         };
         all.files.retain(due);
         all.files.reverse();
@@ -101,8 +104,8 @@ fn is_older(file: &TranscriptFile, now: WallTime, days: u64) -> bool {
 }
 
 /// Whether Claude is going to delete it soon.
-fn is_due(file: &TranscriptFile, now: WallTime, period: CleanupPeriod, config: &Archive) -> bool {
-    period.deletes_within(file.state.modified(), now, u64::from(config.before_days))
+fn is_due(file: &TranscriptFile, now: WallTime, period: CleanupPeriod) -> bool {
+    period.deletes_soon(file.state.modified(), now)
 }
 
 pub(super) fn summaries(paths: &Paths, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
@@ -306,7 +309,7 @@ pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<
     let here = std::env::current_dir().unwrap_or_default();
     let period = read_config::cleanup_period(paths, &here);
     let now = Clock::wall();
-    let is_due = |file: &TranscriptFile| is_due(file, now, period, config);
+    let is_due = |file: &TranscriptFile| is_due(file, now, period);
     if !is_wanted(config, period) || !Transcripts::all(paths).files.iter().any(is_due) {
         return None;
     }
@@ -326,7 +329,7 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
     run::be_nice();
     let now = Clock::wall();
     let mut files = Transcripts::all(paths).files;
-    files.retain(|file| is_due(file, now, period, config));
+    files.retain(|file| is_due(file, now, period));
     files.reverse();
     if files.is_empty() {
         return Ok(0);

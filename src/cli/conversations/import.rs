@@ -45,7 +45,7 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, Failed> {
     let package = transfers.unpack(input, &limits).map_err(about)?;
     for one in &package.conversations {
         let target = target(&paths, one, to.as_deref(), options)?;
-        let is_due = is_due(&paths, one, options)?;
+        let is_due = is_due(&paths, one, options);
         if is_due {
             one.date_now().map_err(about)?;
         }
@@ -106,15 +106,9 @@ fn target(
 }
 
 /// Whether Claude would delete it soon because of its age.
-fn is_due(paths: &Paths, packed: &PackedConversation, options: &ImportOptions) -> Result<bool, Failed> {
-    let config = read_config::valid(paths, &[])?.archive;
+fn is_due(paths: &Paths, packed: &PackedConversation, options: &ImportOptions) -> bool {
     let used = WallTime(i64::try_from(packed.modified_ms).unwrap_or(i64::MAX));
-    let is_due = crate::cli::read_config::cleanup_period_here(paths).deletes_within(
-        used,
-        Clock::wall(),
-        u64::from(config.before_days),
-    );
-    Ok(is_due && !options.keep_times)
+    !options.keep_times && read_config::cleanup_period_here(paths).deletes_soon(used, Clock::wall())
 }
 
 /// `done` is absent where nothing was done.

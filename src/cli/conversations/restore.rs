@@ -16,11 +16,10 @@ use crate::sys::clock::Clock;
 
 pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
     let paths = paths()?;
-    let config = read_config::valid(&paths, &[])?.archive;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let entry = named(&store, &options.conversation)?;
     let period = read_config::cleanup_period_here(&paths);
-    let is_due = period.deletes_within(entry.written_at, Clock::wall(), u64::from(config.before_days));
+    let is_due = period.deletes_soon(entry.written_at, Clock::wall());
     let times = if is_due && !options.keep_times { RestoreTimes::Now } else { RestoreTimes::Original };
     let failed = |failure: crate::fs::archive::ArchiveFailure| {
         Failed::new(1, failure.to_string()).about(&options.conversation).hint(failure.hint())

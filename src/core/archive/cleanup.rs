@@ -8,6 +8,9 @@ use crate::core::time::WallTime;
 
 /// The days that Claude keeps a conversation if its settings do not say.
 pub const CLEANUP_DAYS: u64 = 30;
+/// Days before Claude may delete a conversation at which hopty saves it: long enough for a person who is away
+/// for a week, short enough that no conversation in use is archived.
+const SOON_DAYS: i64 = 10;
 /// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -89,11 +92,10 @@ impl CleanupPeriod {
         WallTime(modified.0.saturating_add(ms))
     }
 
-    /// Whether Claude may delete what was last written at `modified` within `days` days from `now`.
+    /// Whether Claude may delete what was last written at `modified` within ten days from `now`.
     #[must_use]
-    pub fn deletes_within(self, modified: WallTime, now: WallTime, days: u64) -> bool {
-        let ms = i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY_MS);
-        self.deletes_at(modified).0 <= now.0.saturating_add(ms)
+    pub fn deletes_soon(self, modified: WallTime, now: WallTime) -> bool {
+        self.deletes_at(modified).0 <= now.0.saturating_add(SOON_DAYS * DAY_MS)
     }
 }
 
@@ -137,10 +139,10 @@ mod tests {
         let day = |n: i64| WallTime(n * DAY_MS);
         let period = of(&[]);
         assert_eq!(period.deletes_at(day(1)), day(31));
-        assert!(!period.deletes_within(day(1), day(25), 5));
-        assert!(period.deletes_within(day(1), day(26), 5));
-        assert!(period.deletes_within(day(1), day(90), 5));
+        assert!(!period.deletes_soon(day(1), day(20)));
+        assert!(period.deletes_soon(day(1), day(21)));
+        assert!(period.deletes_soon(day(1), day(90)));
         let forever = CleanupPeriod { days: u64::MAX, origin: PeriodOrigin::Settings };
-        assert!(!forever.deletes_within(day(1), day(90_000), 5));
+        assert!(!forever.deletes_soon(day(1), day(90_000)));
     }
 }

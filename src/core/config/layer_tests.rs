@@ -46,12 +46,12 @@ fn flat(table: &Table) -> BTreeMap<String, String> {
 
 /// What hopty has beyond the contract.
 const BEYOND: &str = r#"
-archive = { auto = "on", before_days = 10, max_mb = 10240, older_than_days = 10 }
+archive = { auto = "on", max_mb = 10240 }
 control = { allow_from = [] }
-handoff = { decisions = 10, diff = true, frame_decisions = 50, gotchas = 5 }
+handoff = { decisions = 10, diff = true, gotchas = 5 }
 hooks = { commands = true }
 record = { auto = false, max_bytes = 268435456, keep_days = 7 }
-recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retries = 5, retry_pause = "1m" }
+recovery = { after_error = "unattended", after_limit = true, limit_wait = "2m", retry_pause = "1m" }
 restart = { snooze = "5m" }
 terminal = { offer_attach = true, segment = true }
 notify = { command = "", terminal = [], desktop = false, after = "30s", quiet_hours = "", events = ["blocked", "idle", "limit_reached", "limit_over", "handover_held", "handover_failed", "crashed", "transcript", "ended"] }

@@ -140,15 +140,22 @@ pub struct Retired {
 }
 
 /// Keys of earlier versions, and what happens instead.
-const RETIRED: [(&str, &str); 9] = [
+const RETIRED: [(&str, &str); 13] = [
+    ("archive.before_days", "hopty archives a conversation 10 days before Claude deletes it"),
+    (
+        "archive.older_than_days",
+        "`hopty conversations archive` archives what was not used for 10 days, or for `--older-than DAYS`",
+    ),
     ("context.rearm", "a level can be crossed again 5 points below it"),
     ("delivery.confirm_timeout", "hopty waits 30 seconds for the proof of submission"),
     ("delivery.enter_every", "hopty presses Enter every 200 ms"),
     ("delivery.enter_max", "hopty presses Enter at most 20 times"),
     ("delivery.method", "hopty always types the continuation prompt, with proof"),
+    ("handoff.frame_decisions", "a brief contains as many decisions as it has room for"),
     ("handoff.goal_chars", "a handoff gives at most 4,000 characters to the current request"),
     ("handoff.summary_timeout", "hopty waits 90 seconds for Claude's own words"),
     ("recovery.quick_death", "a run that ends within a minute counts as a quick death"),
+    ("recovery.retries", "hopty retries at most 5 times after an API error"),
     ("restart.quiet", "without hooks a turn is over when the screen has not changed for 2 seconds"),
 ];
 

@@ -318,8 +318,6 @@ section! {
         frame_chars: u32 = 9_500,
         /// How many decisions the record lists.
         decisions: u32 = 10,
-        /// How many decisions the frame tells at most.
-        frame_decisions: u32 = 50,
         /// Known gotchas that are told.
         gotchas: u32 = 5,
         /// Whether uncommitted changes and new files are kept as a patch.
@@ -355,8 +353,6 @@ section! {
         after_error: AfterError = AfterError::Unattended,
         /// The first pause before that; each further one is twice as long.
         retry_pause: DurationMs = DurationMs::from_secs(60),
-        /// So many times at most.
-        retries: u32 = 5,
     }
 }
 section! {
@@ -437,10 +433,6 @@ section! {
     Archive {
         /// Whether a session's start archives what Claude would delete soon.
         auto: AutoArchive = AutoArchive::On,
-        /// Days before its deletion at which a conversation is archived.
-        before_days: u32 = 10,
-        /// Days without use after which `hopty conversations archive` archives a conversation.
-        older_than_days: u32 = 10,
         /// MiB at which nothing more is archived.
         max_mb: u64 = 10_240,
     }

@@ -24,6 +24,9 @@ use crate::core::time::{Stamp, WallTime};
 const SETTLE_MS: u64 = 2000;
 /// A person who typed within this time before an error counts as present, in ms.
 const PRESENT_MS: u64 = 60_000;
+/// The most attempts until a turn ends well or an hour passes without an error. With pauses from one minute
+/// on, they take half an hour: what lasts longer is for a person.
+pub(super) const RETRIES: u32 = 5;
 /// The longest pause after an error, in ms.
 const LONGEST_PAUSE_MS: u64 = 1_800_000;
 /// Errors further apart than this are unrelated, in ms.
@@ -332,7 +335,7 @@ impl LimitHistory {
                 let cause = WaitCause::Error { error: error.to_owned(), said: false };
                 *wait = Some(LimitWait::new(step, cause, due));
                 if error != "rate_limit" {
-                    self.say_failed(step, wait, recovery);
+                    self.say_failed(step, wait);
                 }
             }
             _ => {
@@ -353,7 +356,7 @@ impl LimitHistory {
             AfterError::Always => true,
             AfterError::Never => false,
         };
-        if !may || self.tries >= recovery.retries {
+        if !may || self.tries >= RETRIES {
             return None;
         }
         self.tries += 1;
@@ -363,7 +366,7 @@ impl LimitHistory {
     }
 
     /// Tells people what follows an error. If nothing follows, requests are no longer held back.
-    fn say_failed(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>, recovery: &Recovery) {
+    fn say_failed(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
         let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = wait else { return };
         *said = true;
         let (because, words) = ([*seq], api_error_words(error));
@@ -372,14 +375,12 @@ impl LimitHistory {
                 let (seconds, tries) = (due.since(step.now).div_ceil(1000), self.tries);
                 format!(
                     "An API error ended the turn ({words}). hopty retries in {seconds} s unless you type \
-                     (attempt {tries} of {}).",
-                    recovery.retries
+                     (attempt {tries} of {RETRIES})."
                 )
             }
-            None if self.tries >= recovery.retries && recovery.retries > 0 => format!(
-                "An API error ended the turn ({words}) after {} retries; hopty gave up.",
-                recovery.retries
-            ),
+            None if self.tries >= RETRIES => {
+                format!("An API error ended the turn ({words}) after {RETRIES} retries; hopty gave up.")
+            }
             None => format!("An API error ended the turn ({words}). hopty leaves the retry to you."),
         };
         if due.is_none() {
@@ -417,11 +418,11 @@ impl LimitHistory {
     }
 
     /// Reports or drops what has reached its time.
-    pub(super) fn tick(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>, recovery: &Recovery) {
+    pub(super) fn tick(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
         let Some(halt) = &*wait else { return };
         match &halt.cause {
             WaitCause::Error { said: false, .. } if step.now >= halt.since.after(SETTLE_MS) => {
-                self.say_failed(step, wait, recovery)
+                self.say_failed(step, wait)
             }
             WaitCause::Limit { limit } if halt.due.is_none() && step.now >= limit.reset => {
                 if let Some(halt) = wait.take() {
@@ -514,9 +515,9 @@ mod tests {
     #[test]
     fn the_pause_after_errors_grows_until_hopty_gives_up() {
         let (mut history, mut wait) = (LimitHistory::default(), None);
-        let recovery = Recovery { retries: 2, ..Recovery::default() };
+        let recovery = Recovery::default();
         let mut pauses = Vec::new();
-        for n in 0..3 {
+        for n in 0..=u64::from(RETRIES) {
             let now = 10_000 * n;
             let error = Some("overloaded");
             let words = at(now, |step| history.turn_failed(step, &mut wait, &recovery, error));
@@ -524,12 +525,12 @@ mod tests {
             pauses.push(wait.as_ref().and_then(|wait| wait.due).map(|due| due.since(Stamp(now))));
         }
         let first = recovery.retry_pause.ms();
-        assert_eq!(pauses, [Some(first), Some(2 * first), None]);
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 0].map(|times| (times > 0).then_some(times * first)));
         assert_eq!(wait, None, "nothing follows, so nothing is held back");
-        at(30_000, |step| history.turn_ended_well(step, &mut wait));
-        at(30_001, |step| history.turn_failed(step, &mut wait, &recovery, None));
-        assert_eq!(wait.as_ref().and_then(|wait| wait.due), Some(Stamp(30_001).after(first)), "counted anew");
-        let words = at(30_002, |step| history.person_types(step, &mut wait, false));
+        at(60_000, |step| history.turn_ended_well(step, &mut wait));
+        at(60_001, |step| history.turn_failed(step, &mut wait, &recovery, None));
+        assert_eq!(wait.as_ref().and_then(|wait| wait.due), Some(Stamp(60_001).after(first)), "counted anew");
+        let words = at(60_002, |step| history.person_types(step, &mut wait, false));
         assert_eq!((words.as_str(), wait), ("continue.cancelled", None));
     }
 
@@ -545,8 +546,8 @@ mod tests {
         let halt = wait.as_ref().unwrap();
         assert_eq!((halt.waits_for(Stamp(699)), halt.waits_for(Stamp(700))), (Some("usage_limit"), None));
         assert!(halt.hinders(Stamp(699)).is_some() && halt.hinders(Stamp(700)).is_none());
-        assert_eq!(at(699, |step| history.tick(step, &mut wait, &recovery)), "");
-        assert_eq!(at(700, |step| history.tick(step, &mut wait, &recovery)), "limit.over");
+        assert_eq!(at(699, |step| history.tick(step, &mut wait)), "");
+        assert_eq!(at(700, |step| history.tick(step, &mut wait)), "limit.over");
         assert_eq!(wait, None);
     }
 

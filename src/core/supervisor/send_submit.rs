@@ -162,7 +162,7 @@ impl Supervisor {
     /// Something changed while the work stands still: tells people, answers the limit's dialog if allowed, and
     /// sends hopty's own prompt to continue when that is due.
     pub(super) fn resume_when_due(&mut self, step: &mut EventStep<'_>) {
-        self.limits.tick(step, &mut self.conversation.limit_wait, &self.policy.config.recovery);
+        self.limits.tick(step, &mut self.conversation.limit_wait);
         let Some(wait) = &mut self.conversation.limit_wait else { return };
         self.limits.answer_dialog(step, wait, &self.run.screen, &self.policy);
         let Some((_, after)) = wait.resumes().filter(|(due, _)| step.now >= *due) else { return };

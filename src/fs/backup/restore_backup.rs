@@ -52,9 +52,9 @@ pub struct RestorePlan {
     pub with_settings: bool,
     /// When it is done.
     pub now: WallTime,
-    /// How long Claude keeps conversations, and how many days before their deletion they are dated now.
-    /// `None`: every file keeps its time.
-    pub cleanup: Option<(CleanupPeriod, u64)>,
+    /// How long Claude keeps conversations: one that it would delete soon is dated now. `None`: every file keeps
+    /// its time.
+    pub cleanup: Option<CleanupPeriod>,
 }
 
 /// What was done.
@@ -244,7 +244,7 @@ fn sweep(data: &Path) -> bool {
 fn is_dated_now(file: &PackageFile, plan: &RestorePlan) -> bool {
     let modified = WallTime(i64::try_from(file.modified_ms).unwrap_or(i64::MAX));
     file.name.as_str().starts_with("claude/projects/")
-        && plan.cleanup.is_some_and(|(period, days)| period.deletes_within(modified, plan.now, days))
+        && plan.cleanup.is_some_and(|period| period.deletes_soon(modified, plan.now))
 }
 
 /// Where a file belongs, and what is done with it.

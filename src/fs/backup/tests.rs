@@ -192,9 +192,7 @@ fn old_transcripts_are_dated_now_so_that_claude_keeps_them() {
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_780_000_000);
     fs::File::options().write(true).open(&transcript).unwrap().set_modified(old).unwrap();
     let report = create(&from, &dir.path().join("backup"), &BackupCipher::None, NOW).unwrap();
-    for (name, cleanup, is_old) in
-        [("a", None, true), ("b", Some((CleanupPeriod::of_settings([]), 10)), false)]
-    {
+    for (name, cleanup, is_old) in [("a", None, true), ("b", Some(CleanupPeriod::of_settings([])), false)] {
         let to = paths(&dir.path().join(name));
         fs::create_dir(&to.home).unwrap();
         restore(&to, &report.path, &BackupKey::None, &RestorePlan { cleanup, ..PLAN }).unwrap();

@@ -33,6 +33,10 @@ const CHANGES_CAP: usize = 480;
 /// done has room beside it.
 const REQUEST: usize = 4000;
 
+/// The most decisions in it, the newest: a fresh Claude needs those that still bind, and the record has more
+/// (`handoff.decisions`).
+const DECISIONS: usize = 50;
+
 /// How long a brief may be, in UTF-16 units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -40,7 +44,7 @@ pub struct Budget {
     pub brief: usize,
     /// The current request.
     pub request: usize,
-    /// How many decisions are told (`handoff.frame_decisions`).
+    /// How many decisions are told.
     pub decisions: usize,
 }
 
@@ -55,7 +59,7 @@ impl Budget {
     #[must_use]
     pub fn of(config: &Handoff) -> Self {
         let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-        Self { brief: size(config.frame_chars), request: REQUEST, decisions: size(config.frame_decisions) }
+        Self { brief: size(config.frame_chars), request: REQUEST, decisions: DECISIONS }
     }
 }
 

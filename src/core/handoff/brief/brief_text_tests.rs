@@ -433,14 +433,14 @@ fn the_least_budget_and_the_longest_paths_hold() {
 }
 
 #[test]
-fn its_length_and_its_decisions_are_as_configured() {
-    let of = |frame_chars, frame_decisions| {
+fn its_length_is_as_configured_and_its_decisions_as_the_budget_says() {
+    let of = |frame_chars, decisions| {
         let mut capture = capture("begin");
         capture.decisions = (0..20)
             .map(|n| AnsweredQuestion { question: format!("Q{n}?"), answer: "That.".into() })
             .collect();
         capture.last_answer = "said ".repeat(3000);
-        of(&capture, Budget::of(&Handoff { frame_chars, frame_decisions, ..Handoff::default() }))
+        of(&capture, Budget { decisions, ..Budget::of(&Handoff { frame_chars, ..Handoff::default() }) })
     };
     let decisions = |text: &str| (0..20).filter(|n| text.contains(&format!("Q{n}?"))).count();
     assert_eq!([1, 7].map(|n| decisions(&of(9500, n))), [1, 7]);
