@@ -21,7 +21,7 @@ use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 /// When a temporary file is one that a killed process has left, in a directory whose writers hold no lock.
 pub const LEFT_OVER: Duration = Duration::from_secs(3600);
 /// The prefix of temporary files; it identifies the leftovers of a crash.
-pub const TEMP_PREFIX: &str = crate::core::io_words::TEMPORARY;
+pub(super) const TEMP_PREFIX: &str = crate::core::io_words::TEMPORARY;
 
 /// Replaces the content of `path`.
 ///
@@ -70,6 +70,18 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// An empty temporary file in `dir` (0600), with the prefix by which leftovers are known.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn temporary_in(dir: &Path) -> Result<NamedTempFile, FsError> {
+    tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .permissions(fs::Permissions::from_mode(0o600))
+        .tempfile_in(dir)
+        .map_err(FsError::io("make a temporary file in", dir))
+}
+
 /// A temporary file beside `path` with the new content, and their directory.
 fn filled(
     path: &Path,
@@ -77,12 +89,8 @@ fn filled(
 ) -> Result<(NamedTempFile, &Path), FsError> {
     refuse_odd(path)?;
     let dir = above(path);
-    let mut temp = tempfile::Builder::new()
-        .prefix(TEMP_PREFIX)
-        .permissions(fs::Permissions::from_mode(0o600))
-        .tempfile_in(dir)
-        .map_err(FsError::io("create a temporary file in", dir))?;
-    safe_file::open_to_owner(temp.as_file()).map_err(FsError::io("create a temporary file in", dir))?;
+    let mut temp = temporary_in(dir)?;
+    safe_file::open_to_owner(temp.as_file()).map_err(FsError::io("make a temporary file in", dir))?;
     fill(temp.as_file_mut()).map_err(FsError::io("write", path))?;
     store_trace::filled(temp.path());
     Ok((temp, dir))

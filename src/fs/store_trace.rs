@@ -54,7 +54,22 @@ mod to {
     }
 
     /// The exit code of a process that [`end_after`] ended.
-    pub(in crate::fs) const ENDED: i32 = 77;
+    const ENDED: i32 = 77;
+
+    /// Runs the ignored test `part` in a process of its own with this variable. Whether it was ended at a step;
+    /// it must not fail.
+    pub(in crate::fs) fn is_ended_at_step(part: &str, (name, value): (&str, &str)) -> bool {
+        let ended = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([part, "--exact", "--ignored", "--test-threads=1"])
+            .env(name, value)
+            .output()
+            .unwrap();
+        match ended.status.code() {
+            Some(ENDED) => true,
+            Some(0) => false,
+            other => panic!("{part} with {value:?}: {other:?}"),
+        }
+    }
 
     /// The process ends at this thread's step with this number, counted from 1.
     pub(in crate::fs) fn end_after(steps: usize) {

@@ -146,15 +146,7 @@ fn plain(dir: &Path, args: &[&str]) -> Vec<u8> {
 
 /// Compares what `read` says with plain git, twice, and that nothing was written.
 fn compare(what: &str, work: &Path) {
-    let args = [
-        "status",
-        "--porcelain=v2",
-        "--branch",
-        "-z",
-        "--untracked-files=normal",
-        "--ignore-submodules=dirty",
-    ];
-    let expected = parse_status(&plain(work, &args));
+    let expected = parse_status(&plain(work, &STATUS_ARGS));
     let base = if expected.head.is_some() { "HEAD" } else { "--cached" };
     let diff =
         |how: &[&str]| plain(work, &[&["diff", "--ignore-submodules=dirty", "--no-color"], how].concat());

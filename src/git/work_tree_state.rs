@@ -17,6 +17,9 @@ use super::sandbox;
 use crate::core::config::Handoff;
 use crate::core::handoff::capture::GitState;
 
+/// What git is asked for the state of a work tree.
+const STATUS_ARGS: [&str; 6] =
+    ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
 /// The most output of `git status` that is read, in bytes.
 const STATUS_CAP: usize = 1 << 20;
 /// The most output of `git diff --stat` that is read, in bytes.
@@ -149,15 +152,7 @@ fn read_until(
     until: Instant,
 ) -> Result<Option<GitState>, GitError> {
     let Some(git) = WorkTreeGit::open(dir, project, until)? else { return Ok(None) };
-    let args = [
-        "status",
-        "--porcelain=v2",
-        "--branch",
-        "-z",
-        "--untracked-files=normal",
-        "--ignore-submodules=dirty",
-    ];
-    let output = git.ask(&args, STATUS_CAP).map_err(GitError::of_start)?;
+    let output = git.ask(&STATUS_ARGS, STATUS_CAP).map_err(GitError::of_start)?;
     if output.cut == Some(KillReason::Time) {
         return Err(GitError::TimedOut);
     }
@@ -238,7 +233,8 @@ impl DiffRunner<'_> {
         let tracked = state.changed.iter().filter(|(code, _)| code != "??").map(|(_, path)| path.as_str());
         let args: Vec<&str> =
             ["check-attr", "-z", "filter", "--"].into_iter().chain(tracked.take(ATTRIBUTES_CAP)).collect();
-        let Some(output) = (args.len() > 4).then(|| self.git.ask(&args, STATUS_CAP).ok()).flatten() else {
+        let Some(output) = (args.len() > 4).then(|| self.git.ask(&STATUS_ARGS, STATUS_CAP).ok()).flatten()
+        else {
             return;
         };
         let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();

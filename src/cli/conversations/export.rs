@@ -1,8 +1,7 @@
 //! `hopty conversations export`: a conversation as a package, to a file or a pipe.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::conversations_args::ExportPackageOptions;
@@ -102,11 +101,7 @@ fn to_file(
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     atomic::sweep_older(dir, atomic::LEFT_OVER);
-    let mut temp = tempfile::Builder::new()
-        .prefix(atomic::TEMP_PREFIX)
-        .permissions(Permissions::from_mode(0o600))
-        .tempfile_in(dir)
-        .map_err(FsError::io("make a temporary file in", dir))?;
+    let mut temp = atomic::temporary_in(dir)?;
     let mut out = BufWriter::new(temp.as_file_mut());
     let report = fill(&mut out)?;
     out.flush().map_err(FsError::io("write", path))?;

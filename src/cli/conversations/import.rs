@@ -7,14 +7,13 @@ use std::path::Path;
 use serde_json::json;
 
 use super::conversations_args::ImportOptions;
-use super::transfer::{begin, existing_directory, failed, new_id, open_by};
+use super::transfer::{begin, existing_directory, failed, new_id, open_by, say_resume};
 use super::{count, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::read_config;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
-use crate::core::shell_word::shell_word;
 use crate::core::time::WallTime;
 use crate::fs::conversation_transfer::{
     PackedConversation, TransferError, TransferPlan, TransferReport, TransferTarget, conversations_of,
@@ -161,10 +160,5 @@ fn tell(
              times."
         ))?;
     }
-    say_wrapped(format_args!(
-        "Resume it: cd {} && hopty --resume {}",
-        visible(&shell_word(&target.dir)),
-        target.id
-    ))?;
-    Ok(())
+    Ok(say_resume(target)?)
 }

@@ -212,11 +212,7 @@ fn one(
                 report.lines.changed,
                 report.lines.lines
             ))?;
-            say_wrapped(format_args!(
-                "Resume it: cd {} && hopty --resume {}",
-                visible(&shell_word(&target.dir)),
-                target.id
-            ))?;
+            say_resume(target)?;
         }
         TransferResult::Would { files, bytes } => {
             say_wrapped(format_args!(
@@ -356,6 +352,15 @@ fn move_memory(
         moved.files += plan.files();
     }
     Ok(moved)
+}
+
+/// Says how a conversation that was put there is resumed.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub(super) fn say_resume(target: &TransferTarget) -> std::io::Result<()> {
+    let dir = visible(&shell_word(&target.dir));
+    say_wrapped(format_args!("Resume it: cd {dir} && hopty --resume {}", target.id))
 }
 
 fn tell_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<()> {

@@ -128,11 +128,7 @@ impl ArchiveStore {
         let dir = at.parent().unwrap_or(&self.claude);
         make_dirs(&self.claude, dir)?;
         atomic::sweep(dir);
-        let mut temp = tempfile::Builder::new()
-            .prefix(atomic::TEMP_PREFIX)
-            .permissions(fs::Permissions::from_mode(0o600))
-            .tempfile_in(dir)
-            .map_err(FsError::io("make a temporary file in", dir))?;
+        let mut temp = atomic::temporary_in(dir)?;
         let out = temp.as_file_mut();
         archived.checked(file, |part| Ok(out.write_all(part).map_err(FsError::io("write", at))?))?;
         let modified = match times {

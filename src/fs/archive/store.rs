@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -155,11 +155,7 @@ impl ArchiveStore {
             });
         }
         let before = earlier.as_ref().and_then(|held| held.as_ref().ok()).map(|held| &held.manifest);
-        let mut temp = tempfile::Builder::new()
-            .prefix(atomic::TEMP_PREFIX)
-            .permissions(fs::Permissions::from_mode(0o600))
-            .tempfile_in(&dir)
-            .map_err(FsError::io("make a temporary file in", &dir))?;
+        let mut temp = atomic::temporary_in(&dir)?;
         let empty = ArchiveManifest::new(source.conversation.clone(), source.project.clone(), now, summary);
         let packed = pack::pack(temp.as_file_mut(), &path, source, empty, before, self.level)?;
         store_trace::filled(temp.path());

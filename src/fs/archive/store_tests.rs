@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::json;
@@ -475,18 +474,8 @@ fn part() {
 
 /// Runs a part until its step; whether it was ended there.
 fn ended_at(home: &Home, what: &str, step: usize) -> bool {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["fs::archive::store_tests::part", "--exact", "--ignored", "--test-threads=1"])
-        .env(PART, format!("{}\n{what}\n{step}", home.dir.display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    match child.wait().unwrap().code() {
-        Some(store_trace::ENDED) => true,
-        Some(0) => false,
-        other => panic!("{what} at step {step}: {other:?}"),
-    }
+    let part = format!("{}\n{what}\n{step}", home.dir.display());
+    store_trace::is_ended_at_step("fs::archive::store_tests::part", (PART, &part))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Making a backup.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -76,11 +76,7 @@ pub fn create(
     let manifest = PackageManifest::new(PackageKind::Backup, created_ms, info, files);
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     atomic::sweep_older(dir, atomic::LEFT_OVER);
-    let mut temp = tempfile::Builder::new()
-        .prefix(atomic::TEMP_PREFIX)
-        .permissions(fs::Permissions::from_mode(0o600))
-        .tempfile_in(dir)
-        .map_err(FsError::io("make a temporary file in", dir))?;
+    let mut temp = atomic::temporary_in(dir)?;
     let open = |file: &PackageFile| -> Result<Box<dyn Read>, FsError> {
         if let Some(content) = kept.get(file.name.as_str()) {
             return Ok(Box::new(Cursor::new(content.clone())));

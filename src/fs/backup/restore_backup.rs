@@ -295,11 +295,7 @@ fn place(
         atomic::private_dir(dir)?;
     }
     atomic::sweep_older(dir, atomic::LEFT_OVER);
-    let mut temp = tempfile::Builder::new()
-        .prefix(atomic::TEMP_PREFIX)
-        .permissions(fs::Permissions::from_mode(0o600))
-        .tempfile_in(dir)
-        .map_err(FsError::io("make a temporary file in", dir))?;
+    let mut temp = atomic::temporary_in(dir)?;
     let mut content = open(staged)?;
     let written = io::copy(&mut content, temp.as_file_mut()).and_then(|_| temp.as_file_mut().flush());
     written.map_err(FsError::io("write", target))?;

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -368,18 +367,8 @@ fn part() {
 
 /// Restores or creates until a step; whether it was ended there.
 fn ended_at(home: &Path, backup: &Path, step: usize, verb: &str) -> bool {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["fs::backup::tests::part", "--exact", "--ignored", "--test-threads=1"])
-        .env(PART, format!("{}\n{}\n{step}\n{verb}", home.display(), backup.display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    match child.wait().unwrap().code() {
-        Some(store_trace::ENDED) => true,
-        Some(0) => false,
-        other => panic!("step {step}: {other:?}"),
-    }
+    let part = format!("{}\n{}\n{step}\n{verb}", home.display(), backup.display());
+    store_trace::is_ended_at_step("fs::backup::tests::part", (PART, &part))
 }
 
 #[test]

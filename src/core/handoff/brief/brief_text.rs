@@ -33,8 +33,7 @@ const CHANGES_CAP: usize = 480;
 /// done has room beside it.
 const REQUEST: usize = 4000;
 
-/// The most decisions in it, the newest: a fresh Claude needs those that still bind, and the record has more
-/// (`handoff.decisions`).
+/// The most decisions in it, the newest, as far as there is room.
 const DECISIONS: usize = 50;
 
 /// How long a brief may be, in UTF-16 units.
