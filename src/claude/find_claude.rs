@@ -51,22 +51,13 @@ const MAX_ANSWER: usize = 4 << 10;
 pub enum FindClaudeError {
     /// The configured path leads nowhere.
     #[error("the configured program {} does not exist", path.display())]
-    ConfiguredMissing {
-        /// The path.
-        path: PathBuf,
-    },
+    ConfiguredMissing { path: PathBuf },
     /// The configured path is neither absolute nor begins with `~/`.
     #[error("the configured program {} is not an absolute path", path.display())]
-    ConfiguredRelative {
-        /// The path.
-        path: PathBuf,
-    },
+    ConfiguredRelative { path: PathBuf },
     /// The configured path is hopty.
     #[error("the configured program {} is hopty itself", path.display())]
-    ConfiguredSelf {
-        /// The path.
-        path: PathBuf,
-    },
+    ConfiguredSelf { path: PathBuf },
     /// There is a file, but it cannot be executed (exit code 126).
     #[error("{} is not an executable file", path.display())]
     NotExecutable {

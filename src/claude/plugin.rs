@@ -97,7 +97,6 @@ pub fn hooks_json(binary: &Path, set: HookSet, ack: DurationMs) -> Value {
 /// What a plugin directory has.
 #[derive(Clone, Copy, Debug)]
 pub struct PluginParts {
-    /// The hooks.
     pub hooks: HookSet,
     /// How long a hook waits for the host's first word.
     pub ack: DurationMs,

@@ -17,12 +17,10 @@ const MAX_BYTES: u64 = 1 << 16;
 /// How many such files are looked at.
 const FILES_CAP: usize = 4096;
 
-/// What it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionsFileEntry {
     /// What Claude does; missing while it starts.
     pub status: Option<AgentStatus>,
-    /// The conversation.
     pub conversation: Option<ConversationId>,
     /// While it waits for a person: for what, in Claude's words, at most 40 characters and none that moves a
     /// cursor.
@@ -42,9 +40,7 @@ struct RawSessionsFile {
 /// A Claude that lives, by its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveClaude {
-    /// Its process.
     pub pid: u32,
-    /// Its conversation.
     pub conversation: ConversationId,
     /// The directory that it works in.
     pub dir: PathBuf,

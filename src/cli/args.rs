@@ -77,7 +77,6 @@ pub(super) struct PictureForm {
     pub svg: bool,
 }
 
-/// Options of `run`.
 #[derive(Debug, Args)]
 pub(super) struct RunOptions {
     /// Name of the session and of Claude's conversation; the directory's name by default
@@ -103,7 +102,6 @@ pub(super) struct RunOptions {
     pub program: Vec<OsString>,
 }
 
-/// Options of `record`.
 #[derive(Debug, Args)]
 pub(super) struct RecordOptions {
     /// The session; with PROGRAM, the name of the new one
@@ -164,7 +162,6 @@ pub(super) struct RecordOptions {
     pub program: Vec<OsString>,
 }
 
-/// Options of `attach`.
 #[derive(Debug, Args)]
 pub(super) struct AttachOptions {
     /// The session

@@ -50,9 +50,7 @@ const TEXT_COLS: (usize, usize) = (28, table::LEAST);
 pub(super) struct ListOptions {
     /// Only these sessions; all where none is named.
     pub sessions: Vec<String>,
-    /// JSON.
     pub json: bool,
-    /// Ended ones too.
     pub all: bool,
     /// Again and again.
     pub watch: bool,

@@ -33,7 +33,6 @@ const PICTURE_IDLE_US: u64 = 2_000_000;
 /// The forms that `-o` writes.
 const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi, .cast or .gif";
 
-/// Options of `play`.
 #[derive(Debug, Args)]
 pub(super) struct PlayRecordingOptions {
     /// The recording: an asciicast, or a page that hopty made of one; `-` reads standard input

@@ -10,7 +10,6 @@ use crate::core::screen_mark::ScreenMark;
 use crate::ipc::answers::RowsAnswer;
 use crate::ipc::message::{Code, Request, Wait, WaitFor};
 
-/// The rows of a screen.
 #[derive(Debug, Default)]
 pub(super) struct ScreenRows {
     /// All of them, as lines.

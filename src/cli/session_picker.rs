@@ -29,7 +29,6 @@ const REVERSED: u8 = 7;
 pub(super) enum PickerEnd {
     /// This one.
     Picked(SessionName),
-    /// None.
     Cancelled,
     /// A signal came (its number).
     Signal(i32),

@@ -126,7 +126,6 @@ fn work(work: &WorkStatus, line: &dyn Fn(&str, &str) -> std::io::Result<()>) -> 
     Ok(())
 }
 
-/// How it ended.
 fn exit(exit: &ExitStatus) -> String {
     let cause = visible(&exit.cause.to_string()).replace('_', " ");
     let by = exit.signal.map_or_else(String::new, |number| format!(" by {}", Signal(number).name()));

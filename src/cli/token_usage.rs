@@ -83,7 +83,6 @@ fn usage_day(text: &str) -> Result<UsageDay, String> {
         .map_err(|_| "not a day: write 2026-11-20, 7d (days ago), today or yesterday".to_owned())
 }
 
-/// Options of `usage`.
 #[derive(Debug, Args)]
 pub(super) struct UsageOptions {
     /// What each row stands for

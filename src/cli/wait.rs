@@ -299,7 +299,6 @@ impl SessionView {
 pub(super) enum WaitSince {
     /// A line of the journal.
     Line(u64),
-    /// A mark.
     Mark(ScreenMark),
 }
 

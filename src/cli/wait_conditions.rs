@@ -41,7 +41,6 @@ const OTHER_WORDS: [(&str, &str); 16] = [
     ("silent", "quiet="),
 ];
 
-/// One condition.
 pub(super) struct Condition {
     /// As the person wrote it.
     pub text: String,

@@ -23,7 +23,6 @@ pub enum AttachEnd {
 /// A client's time with a session.
 #[derive(Debug)]
 pub struct Stay {
-    /// How it ended.
     pub left: AttachEnd,
     /// What the host had to tell meanwhile.
     pub notices: NoticeList,

@@ -63,7 +63,6 @@ impl Level {
 pub enum WindowFrom {
     /// A status-line payload.
     Statusline,
-    /// The table of models.
     ModelTable,
     /// No source: 200,000 is assumed.
     #[default]

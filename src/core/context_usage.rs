@@ -36,7 +36,6 @@ pub enum TokensFrom {
 /// A number of tokens, and its age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCount {
-    /// The tokens.
     pub tokens: u64,
     /// Its age in ms, if known.
     pub age_ms: Option<u64>,
@@ -75,7 +74,6 @@ impl UsageSources {
 pub struct SourceReport {
     /// Its name: `statusline`, `transcript`, `bytes`, `config`, `model_table`, `assumed`.
     pub source: &'static str,
-    /// Its value.
     pub value: String,
     /// The age of the value in ms, if known.
     pub age_ms: Option<u64>,

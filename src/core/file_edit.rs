@@ -39,7 +39,6 @@ pub trait FileView {
 pub enum FileEdit {
     /// A directory below the project, which is created if it is missing.
     DirInProject {
-        /// The project.
         project: PathBuf,
         /// The directory, relative to it.
         below: String,

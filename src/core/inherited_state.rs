@@ -42,7 +42,6 @@ pub fn bit(signal: Signal) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorOutput {
-    /// To its terminal.
     #[default]
     Terminal,
     /// Where hopty's goes, which is not the terminal (`2>log`).

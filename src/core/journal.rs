@@ -58,7 +58,6 @@ pub struct JournalGap {
 /// A supervisor, and the journal lines of its steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorder {
-    /// The supervisor.
     pub supervisor: Supervisor,
     chain: JournalDigest,
 }
@@ -142,7 +141,6 @@ pub struct JournalLine {
     event: Option<Value>,
     #[serde(default)]
     action: Option<Value>,
-    /// A decision.
     #[serde(default)]
     pub decision: Option<Value>,
     #[serde(default)]
@@ -234,7 +232,6 @@ pub enum ReplayError {
     Unreadable {
         /// The line's number in the file, from 1.
         line: usize,
-        /// Why.
         cause: String,
     },
 }

@@ -24,7 +24,6 @@ const LIMIT_DIALOG: &str = "limit";
 /// One thing that a person is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
-    /// What happened.
     pub event: NotifyEvent,
     /// One sentence for people, without the session's name.
     pub text: String,

@@ -95,7 +95,6 @@ pub struct SessionStatus {
     pub recording: Option<RecordingStatus>,
     /// The attached terminals.
     pub clients: Vec<ClientStatus>,
-    /// How it ended.
     pub exit: Option<ExitStatus>,
     /// When it ended; unknown where the host was killed.
     pub ended_at: Option<Rfc3339>,
@@ -166,7 +165,6 @@ pub struct WorkStatus {
 pub struct LimitsStatus {
     /// The one that is waited for.
     pub reached: Option<ReachedLimit>,
-    /// Use of the limit of five hours.
     pub five_hour: Option<LimitUse>,
     /// Use of the weekly limit.
     pub seven_day: Option<LimitUse>,
@@ -176,7 +174,6 @@ pub struct LimitsStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReachedLimit {
-    /// Which one.
     pub kind: OpenWord<LimitKind>,
     /// When it resets.
     pub resets_at: Option<Rfc3339>,
@@ -195,7 +192,6 @@ pub struct LimitUse {
 /// The last handoff.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandoffStatus {
-    /// Its id.
     pub id: HandoffId,
     /// Whether somebody has read it.
     pub status: OpenWord<HandoffUse>,
@@ -215,7 +211,6 @@ pub enum HandoffUse {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HandoverStatus {
-    /// When.
     pub when: OpenWord<HandoverWhen>,
     /// Why then, in a few words.
     pub why: String,
@@ -227,9 +222,7 @@ pub struct HandoverStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionSize {
-    /// Columns.
     pub cols: u16,
-    /// Rows.
     pub rows: u16,
 }
 
@@ -241,9 +234,7 @@ pub struct ClientStatus {
     pub id: u32,
     /// Its name, where it is known.
     pub tty: Option<String>,
-    /// Columns.
     pub cols: u16,
-    /// Rows.
     pub rows: u16,
     /// Whether it sets the session's size.
     pub leader: bool,
@@ -257,7 +248,6 @@ pub struct ClientStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordingStatus {
-    /// The file.
     pub file: String,
     /// Since when.
     pub since: Option<Rfc3339>,
@@ -327,7 +317,6 @@ impl SessionStatus {
         tolerant(object)
     }
 
-    /// The session object.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A size in cells, and in pixels where the terminal says so (0 otherwise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
-    /// Columns.
     pub cols: u16,
-    /// Rows.
     pub rows: u16,
     /// Width in pixels.
     #[serde(default)]
@@ -86,7 +84,6 @@ impl Ahead {
         keys
     }
 
-    /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         [self.reads.concat(), self.rest.clone()].concat()

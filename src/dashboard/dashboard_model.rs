@@ -17,7 +17,6 @@ pub(super) const ENDED: &str = "ended";
 /// What the keys go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputMode {
-    /// The list.
     List,
     /// The page of keys.
     Help,
@@ -25,7 +24,6 @@ pub enum InputMode {
     Filter,
     /// A line to a session.
     Line {
-        /// Which session.
         to: SessionName,
         /// What stands there so far.
         text: String,
@@ -67,7 +65,6 @@ pub enum DashAction {
     Quit,
 }
 
-/// The state.
 #[derive(Debug)]
 pub struct DashState {
     rows: Vec<SessionRow>,
@@ -387,7 +384,6 @@ impl DashState {
 enum Edited {
     /// It is still written.
     On,
-    /// It is done.
     Done,
     /// It is given up.
     Given,

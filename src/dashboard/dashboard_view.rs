@@ -130,7 +130,6 @@ fn header(model: &DashState, width: u16, room: usize) -> Line<'static> {
     Line::styled(fit(&text, width), bold().add_modifier(Modifier::REVERSED))
 }
 
-/// A column of the list.
 struct ListColumn {
     heading: &'static str,
     need: ColumnNeed,

@@ -41,20 +41,16 @@ const AT_ONCE: usize = 64;
 pub enum DashQuestion {
     /// Which sessions live, and with `ended` which others are known.
     List {
-        /// Ended ones too.
         ended: bool,
     },
     /// What it has done.
     Log(SessionName),
     /// A new session in a directory.
     New(String),
-    /// The session object.
     Status(SessionName),
-    /// The screen.
     Screen(SessionName),
     /// A hand-over.
     Restart(SessionName),
-    /// The end.
     Stop(SessionName),
     /// A line for the agent.
     Send(SessionName, String),

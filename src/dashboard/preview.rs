@@ -23,7 +23,6 @@ pub enum Preview {
     Shown {
         /// Whose.
         of: SessionName,
-        /// The screen.
         screen: Box<Screen>,
         /// Whether its host has given up following what the program draws.
         degraded: bool,

@@ -13,10 +13,8 @@ use crate::core::visible::is_hidden;
 /// The longest text that is kept, in characters; no screen is wider.
 const TEXT_MAX: usize = 1000;
 
-/// One session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Its name.
     pub name: SessionName,
     /// `idle`, `busy` and so on, or `unresponsive`.
     pub state: String,

@@ -51,7 +51,6 @@ pub(super) enum DemoEnd {
 pub(super) enum ShowMode {
     /// Live, on the person's terminal.
     Stage(Box<DemoScreen>),
-    /// In lines.
     Lines,
 }
 

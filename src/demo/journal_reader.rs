@@ -37,7 +37,6 @@ pub(super) struct UsageLine {
     pub(super) at: WallTime,
     /// Of which conversation.
     pub(super) conversation: String,
-    /// Tokens.
     pub(super) tokens: u64,
     /// Window in tokens.
     pub(super) window: u64,

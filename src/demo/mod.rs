@@ -88,7 +88,6 @@ enum Who {
     Demo,
     /// The scripted person.
     Person,
-    /// The agent.
     Agent,
     /// hopty, reading the context.
     Meter,

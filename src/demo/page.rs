@@ -61,7 +61,6 @@ impl PageStyle {
 
 /// What the page is made from.
 pub(super) struct Page<'a> {
-    /// What was found.
     pub(super) facts: &'a Facts,
     /// What happened, and when.
     pub(super) entries: &'a [DemoEvent],

@@ -19,7 +19,6 @@ use crate::sys::clock::Clock;
 /// Most bytes of a file that are read.
 const MAX_FILE: u64 = 16 << 20;
 
-/// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     /// The client's exit code; `None` when it had to be ended.

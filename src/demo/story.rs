@@ -68,7 +68,6 @@ impl Beat {
 pub(super) struct Story {
     /// How fast it goes.
     pub(super) pace: Pace,
-    /// Where it is.
     pub(super) beat: Beat,
     /// When that began, since the demo began.
     since: Duration,

@@ -29,7 +29,6 @@ pub enum CastOpening {
 /// Why nothing can be recorded into a file.
 #[derive(Debug, Error)]
 pub enum CastFileError {
-    /// It exists.
     #[error("{} exists", .0.display())]
     Exists(PathBuf),
     /// Something else records into it.
@@ -38,19 +37,13 @@ pub enum CastFileError {
     /// It cannot be continued because it is no recording.
     #[error("{} cannot be continued: {error}", path.display())]
     NoRecording {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         error: CastError,
     },
     /// It cannot be continued in another version of the format.
     #[error("{} has asciicast version {version}, and hopty appends only to version 3", path.display())]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: u8,
-    },
+    Version { path: PathBuf, version: u8 },
     /// It is no file that hopty may write.
     #[error(transparent)]
     Unsafe(#[from] SafeFileError),

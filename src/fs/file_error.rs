@@ -17,7 +17,6 @@ pub enum FsError {
     Io {
         /// The operation, a verb.
         doing: &'static str,
-        /// The path.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -28,7 +27,6 @@ pub enum FsError {
     /// Something that is not a file or directory is there.
     #[error("{} is not a {expected}", path.display())]
     WrongKind {
-        /// The path.
         path: PathBuf,
         /// What was expected: `file`, `directory`.
         expected: &'static str,
@@ -39,7 +37,6 @@ pub enum FsError {
     /// The file is too long.
     #[error("{} is longer than {cap} bytes", path.display())]
     TooLong {
-        /// The path.
         path: PathBuf,
         /// The limit in bytes.
         cap: u64,

@@ -16,7 +16,6 @@ const CAP: u64 = 64 << 10;
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnFile {
-    /// Its path.
     pub path: PathBuf,
     /// Its text; invalid UTF-8 is replaced.
     pub text: String,

@@ -25,7 +25,6 @@ pub enum RegistryError {
     /// It is not a valid registry.
     #[error("{} cannot be used: {why}", path.display())]
     Bad {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         why: BadRegistry,

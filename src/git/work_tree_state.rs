@@ -51,7 +51,6 @@ pub struct GitLimits {
 }
 
 impl GitLimits {
-    /// As configured.
     #[must_use]
     pub fn of(config: &Handoff) -> Self {
         let limits = Self { time: Duration::from_millis(config.git_timeout.ms()), ..Self::default() };

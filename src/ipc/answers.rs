@@ -15,7 +15,6 @@ use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::supervisor::state::SessionState;
 
-/// The answer to `context`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextAnswer {
@@ -29,7 +28,6 @@ pub struct ContextAnswer {
     pub transcript: Option<PathBuf>,
 }
 
-/// The answer to `events`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EventsAnswer {
@@ -57,7 +55,6 @@ pub struct RestartAnswer {
     pub conversation: Option<ConversationId>,
 }
 
-/// The answer to `back`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackAnswer {
     /// The conversation that is resumed.
@@ -76,7 +73,6 @@ pub struct SnoozeAnswer {
     pub snooze: Option<DurationMs>,
 }
 
-/// The answer to `send` and `answer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SendAnswer {
@@ -128,7 +124,6 @@ pub struct RowsAnswer {
     pub cursor: Option<(u16, usize)>,
 }
 
-/// The answer to `wait`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WaitAnswer {
@@ -142,7 +137,6 @@ pub struct WaitAnswer {
     pub screen: RowsAnswer,
 }
 
-/// The answer to `watch`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WatchAnswer {
@@ -169,7 +163,6 @@ pub struct AttachAnswer {
     pub frames: bool,
 }
 
-/// The answer to `detach`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DetachAnswer {
@@ -177,16 +170,13 @@ pub struct DetachAnswer {
     pub detached: usize,
 }
 
-/// The answer to `rename`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenameAnswer {
     /// The new name.
     pub name: SessionName,
-    /// The name before.
     pub before: SessionName,
 }
 
-/// The answer to `label`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LabelAnswer {
@@ -251,7 +241,6 @@ impl HookReply {
         HookReply { hold: true, stdout: None }
     }
 
-    /// This is the text.
     #[must_use]
     pub fn text(stdout: String) -> Self {
         HookReply { hold: false, stdout: Some(stdout) }

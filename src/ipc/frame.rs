@@ -43,10 +43,8 @@ pub mod tag {
     pub const HOLD: u8 = 0x89;
 }
 
-/// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The tag.
     pub tag: u8,
     /// The payload, at most [`MAX_PAYLOAD`] bytes.
     pub payload: Vec<u8>,

@@ -93,9 +93,7 @@ impl Code {
 /// An error answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The code.
     pub code: Code,
-    /// What failed.
     pub message: String,
     /// How to fix it.
     #[serde(default)]
@@ -140,10 +138,7 @@ pub enum Request {
         now: bool,
     },
     /// A person's answer to the question of mode `ask`.
-    Ask {
-        /// The answer.
-        answer: AskAnswer,
-    },
+    Ask { answer: AskAnswer },
     /// End the session.
     Stop {
         /// SIGKILL at once.
@@ -339,7 +334,6 @@ pub struct Attach {
     /// It only watches.
     #[serde(default)]
     pub read_only: bool,
-    /// Its `TERM`.
     #[serde(default)]
     pub term: String,
     /// Its process id from its own point of view; the socket's credentials count.
@@ -389,7 +383,6 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     }
 }
 
-/// A request, as a line.
 #[must_use]
 pub fn request_line(id: u64, request: &Request) -> String {
     let mut line = json!(request);
@@ -424,13 +417,11 @@ pub fn ok_line(id: u64, ok: &impl Serialize) -> String {
     format!("{}\n", json!({"id": id, "ok": ok}))
 }
 
-/// An error line.
 #[must_use]
 pub fn error_line(id: u64, failure: &Failure) -> String {
     format!("{}\n", json!({"id": id, "error": failure}))
 }
 
-/// One answer.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Answer {
     /// The id of its request.

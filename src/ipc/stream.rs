@@ -17,7 +17,6 @@ use crate::sys::outbuf::OutBuf;
 /// Whether a connection can still be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// It is open.
     Open,
     /// The peer closed it, or it broke.
     Closed,

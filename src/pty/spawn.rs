@@ -50,7 +50,6 @@ pub struct ChildProgram {
 /// Where a program's standard error goes.
 #[derive(Clone, Debug)]
 pub enum ErrorStream {
-    /// To the terminal.
     Terminal,
     /// To this descriptor.
     To(Arc<OwnedFd>),
@@ -70,7 +69,6 @@ pub enum SpawnError {
     /// It may not be executed.
     #[error("permission denied")]
     NotExecutable,
-    /// It is no program.
     #[error("not an executable file")]
     NoProgram,
     /// The working directory is gone.

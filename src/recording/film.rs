@@ -41,7 +41,6 @@ pub struct Film {
     pub is_cut: bool,
 }
 
-/// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilmFrame {
     /// When, in µs since the film began.
@@ -50,9 +49,7 @@ pub struct FilmFrame {
     pub recorded_us: u64,
     /// The rows from the top, as numbers in [`Film::rows`].
     pub rows: Vec<u32>,
-    /// The cursor.
     pub cursor: Cursor,
-    /// Columns.
     pub cols: u16,
 }
 

@@ -31,7 +31,6 @@ impl<'a> Moment<'a> {
         self.timeline
     }
 
-    /// The screen.
     #[must_use]
     pub fn screen(&self) -> &Screen {
         &self.screen

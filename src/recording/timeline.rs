@@ -45,7 +45,6 @@ pub(super) struct TimelineEvent {
 pub struct TimelineMark {
     /// When, in µs since the start.
     pub at_us: u64,
-    /// What.
     pub kind: MarkKind,
 }
 
@@ -85,7 +84,6 @@ impl Timeline {
         loader.finish()
     }
 
-    /// The header.
     #[must_use]
     pub fn header(&self) -> &CastHeader {
         &self.header

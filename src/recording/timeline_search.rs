@@ -55,7 +55,6 @@ pub struct TimelineHit {
     pub row: u16,
     /// The first column.
     pub col: u16,
-    /// How many columns.
     pub cols: u16,
 }
 

@@ -16,9 +16,7 @@ use crate::screen::modes::TerminalMode;
 /// A row and a range of columns on the visible screen, 0-based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScreenPlace {
-    /// The row.
     pub row: u16,
-    /// The columns.
     pub cols: Range<u16>,
 }
 

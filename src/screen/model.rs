@@ -148,7 +148,6 @@ impl Screen {
         (self.terminal.display.position.cols as u16, self.terminal.display.position.rows as u16)
     }
 
-    /// The cursor.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
         let display = &self.terminal.display;

@@ -27,7 +27,6 @@ pub struct TerminalState {
     pub before: TerminalBefore,
     /// The child's pending queries.
     pub queries: QueryQueue,
-    /// The state of the parser.
     pub parser: CallbackState,
     /// Something that the undo needs and [`UndoState`](super::restore::UndoState) does not hold may have
     /// changed since this was cleared.

@@ -99,7 +99,6 @@ impl ScriptedReply {
         ScriptedReply::tool("Bash", json!({"command": command.into(), "description": "scripted"}))
     }
 
-    /// An API error.
     #[must_use]
     pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> ScriptedReply {
         let error = ApiError { status, kind: kind.into(), message: message.into() };

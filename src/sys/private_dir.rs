@@ -25,7 +25,6 @@ pub enum DirError {
     Open {
         /// The directory.
         path: PathBuf,
-        /// Its mode.
         mode: u32,
     },
     /// The system refused it.

@@ -46,7 +46,6 @@ pub enum FileOwner {
 pub struct FileRule {
     /// Whether it may be a link.
     pub links: FileLinks,
-    /// Its owner.
     pub owner: FileOwner,
     /// The longest file that is read, in bytes.
     pub cap: u64,
@@ -96,7 +95,6 @@ pub enum SafeFileError {
     Io {
         /// The operation, a verb.
         doing: &'static str,
-        /// The path.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -107,7 +105,6 @@ pub enum SafeFileError {
     /// A directory, FIFO, socket or device.
     #[error("{} is {found}, not a file", path.display())]
     Kind {
-        /// The path.
         path: PathBuf,
         /// What it is, with an article.
         found: &'static str,
@@ -118,10 +115,8 @@ pub enum SafeFileError {
     /// Others can write to it.
     #[error("{} can be written by other users", .0.display())]
     Writable(PathBuf),
-    /// It is too long.
     #[error("{} is longer than {cap} bytes", path.display())]
     TooLong {
-        /// The path.
         path: PathBuf,
         /// The limit in bytes.
         cap: u64,

@@ -50,7 +50,6 @@ pub struct LookFindings {
     pub new: Vec<FoundPlace>,
 }
 
-/// The end of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameEnd {
     /// The cells that changed in it.
@@ -179,7 +178,6 @@ impl FreshTextWatch {
         }
     }
 
-    /// The screen.
     #[must_use]
     pub fn screen(&self) -> &Screen {
         &self.screen

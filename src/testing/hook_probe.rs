@@ -26,7 +26,6 @@ pub const STATUS_LINE: &str = "StatusLine";
 /// Bytes of a file of settings, or of a call's record, that are read.
 const FILE_MAX: u64 = 16 << 20;
 
-/// One call of a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookCall {
     /// The event, such as `PreToolUse`.

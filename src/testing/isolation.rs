@@ -99,7 +99,6 @@ pub struct EnvironmentRules {
     pub timezone: String,
     /// `LANG` and `LC_ALL`.
     pub locale: String,
-    /// The home.
     pub home: TestHome,
     /// Variables of this process that are passed on (`--env`).
     pub passed: Vec<String>,

@@ -44,7 +44,6 @@ pub struct TestTimes {
 pub struct TapeOutcome {
     /// The tape's path as it was found or named.
     pub tape: String,
-    /// The verdict.
     pub verdict: TapeVerdict,
     /// The failures of other attempts than the one in the verdict, oldest first: of `--retry`, `--repeat` and
     /// `--stress`.
@@ -97,7 +96,6 @@ impl TapeOutcome {
     }
 }
 
-/// The verdict on a tape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TapeVerdict {
     /// Every check of every attempt held.
@@ -248,7 +246,6 @@ pub struct TapeWarning {
 pub struct SnapshotNote {
     /// Its name on the tape.
     pub name: String,
-    /// Its file.
     pub file: PathBuf,
     /// What became of it.
     pub change: SnapshotChange,
@@ -283,9 +280,7 @@ impl SnapshotChange {
 /// A screen, or a region of one, as it was at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenCopy {
-    /// Columns.
     pub cols: u16,
-    /// Rows.
     pub rows: u16,
     /// Each row as runs of one style, blanks at its end left out; at most `rows` of them.
     pub lines: Vec<Vec<StyledRun>>,

@@ -62,7 +62,6 @@ pub struct RunPlanOptions {
 /// A tape that was read.
 #[derive(Clone, Debug)]
 pub struct LoadedTape {
-    /// Its file.
     pub file: TapeFile,
     /// What is in it, or what is wrong with it.
     pub tape: Result<Tape, String>,

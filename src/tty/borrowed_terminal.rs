@@ -18,7 +18,6 @@ use crate::sys::fd::terminal_device;
 /// Why a terminal is not taken; the client relays bytes instead.
 #[derive(Debug, Error)]
 pub enum NotTaken {
-    /// It is no terminal.
     #[error("it is not a terminal")]
     NoTerminal,
     /// It is `/dev/tty`, which means another terminal in every process.

@@ -17,7 +17,6 @@ pub(in crate::cli) struct Where {
     pub json: bool,
 }
 
-/// Which handoff.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Which {
     /// Its id or a unique prefix; by default the handoff that waits here
@@ -26,7 +25,6 @@ pub(in crate::cli) struct Which {
     pub at: Where,
 }
 
-/// Which session.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Session {
     /// The session; optional when only one matches

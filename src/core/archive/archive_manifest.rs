@@ -48,7 +48,6 @@ pub struct ArchiveManifest {
     pub format: String,
     /// [`VERSION`].
     pub version: u64,
-    /// The conversation.
     pub conversation: ConversationId,
     /// The directory below `projects` in which it lay.
     pub project: String,
@@ -94,7 +93,6 @@ impl ArchiveManifest {
         format!("projects/{project}/{conversation}.jsonl")
     }
 
-    /// The transcript.
     #[must_use]
     pub fn transcript(&self) -> Option<&ArchivedFile> {
         self.files.first()

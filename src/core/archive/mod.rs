@@ -51,7 +51,6 @@ pub enum ArchiveError {
     /// A length that differs from the manifest's.
     #[error("{name:?} does not have the {bytes} bytes that its manifest says")]
     Length {
-        /// The file.
         name: String,
         /// The manifest's length in bytes.
         bytes: u64,
@@ -62,7 +61,6 @@ pub enum ArchiveError {
     /// What cannot be unpacked.
     #[error("{name:?} cannot be unpacked: {why}")]
     Packed {
-        /// The file.
         name: String,
         /// What zstd says.
         why: String,

@@ -61,7 +61,6 @@ const CLAUDE_SETTINGS: &[&str] = &[
 ];
 
 impl BackupRoot {
-    /// All of them.
     pub const ALL: [BackupRoot; 4] =
         [BackupRoot::Claude, BackupRoot::State, BackupRoot::Config, BackupRoot::Data];
 

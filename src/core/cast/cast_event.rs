@@ -5,7 +5,6 @@
 pub struct CastEvent {
     /// Microseconds since the recording began.
     pub at_us: u64,
-    /// What happened.
     pub kind: CastEventKind,
 }
 
@@ -17,12 +16,7 @@ pub enum CastEventKind {
     /// A person typed these bytes (`i`).
     Input(Vec<u8>),
     /// The terminal was resized (`r`).
-    Resize {
-        /// Columns.
-        cols: u16,
-        /// Rows.
-        rows: u16,
-    },
+    Resize { cols: u16, rows: u16 },
     /// A marker, with its label (`m`).
     Marker(String),
     /// The program ended with this exit code (`x`).
@@ -31,7 +25,6 @@ pub enum CastEventKind {
     Other {
         /// The event's code.
         code: char,
-        /// Its data.
         data: String,
     },
 }

@@ -27,7 +27,6 @@ pub struct CastHeader {
     pub idle_time_limit: Option<f64>,
     /// The command line that was recorded.
     pub command: Option<String>,
-    /// The title.
     pub title: Option<String>,
     /// Variables of the environment.
     pub env: BTreeMap<String, String>,

@@ -68,7 +68,6 @@ pub enum CastFault {
 /// What the lines to come are.
 #[derive(Debug, PartialEq)]
 enum ReaderState {
-    /// The header.
     Header,
     /// Events with the time since the start.
     Absolute,

@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::core::config::DurationMs;
 use crate::core::supervisor::handover_question::AskAnswer;
 
-/// The tool.
 const TOOL: &str = "AskUserQuestion";
 /// The title of the question.
 pub const HEADER: &str = "Handoff";
@@ -24,7 +23,6 @@ pub fn options(snooze: DurationMs) -> [String; 3] {
     [YES.to_owned(), format!("Snooze {}", snooze.words()), DISMISS.to_owned()]
 }
 
-/// The question.
 #[must_use]
 pub fn question(percent: u8) -> String {
     format!("Context at {percent}%. {ENDS}")

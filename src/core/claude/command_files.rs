@@ -36,11 +36,9 @@ pub struct Dirs<'a> {
 /// What a word of a command may name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NamedFiles {
-    /// This file.
     File(PathBuf),
     /// Files of a directory, by a pattern or a variable.
     Files {
-        /// The directory.
         dir: PathBuf,
         /// The ending that they have, where the word says it.
         ending: Option<String>,
@@ -156,7 +154,6 @@ fn of(path: PathBuf, is_pattern: bool) -> NamedFiles {
     NamedFiles::Files { dir, ending, depth }
 }
 
-/// A word of a command.
 struct CommandWord {
     text: String,
     /// Whether the shell replaces it by the files that it matches.

@@ -21,7 +21,6 @@ const ASYNC_AGENT: &str = "Async agent launched";
 /// A hook call: its facts, and what must stand in the transcript before anything is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookInput {
-    /// The facts.
     pub hook: HookFacts,
     /// PostToolBatch: the ids of its tool uses.
     pub tool_uses: Vec<String>,

@@ -38,7 +38,6 @@ pub struct LastAnswer {
     counted: (String, TokenUsage),
 }
 
-/// One call of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnswerToolCall {
     /// The tool's name.

@@ -91,7 +91,6 @@ pub enum Press {
 }
 
 impl ScreenRuleSet {
-    /// Reads one screen.
     #[must_use]
     pub fn read(&self, screen: &ScreenText) -> ScreenReading {
         let found = self.boxes.iter().find_map(|form| self.find_box(form, screen));

@@ -41,9 +41,7 @@ pub enum Role<'a> {
 pub struct SettingsFile<'a> {
     /// The name under which a change in it is reported.
     pub name: &'a str,
-    /// What it is.
     pub role: Role<'a>,
-    /// Its text.
     pub text: &'a str,
 }
 

@@ -14,7 +14,6 @@ const MAX_MODEL: usize = 200;
 /// One payload, the fields that hopty uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLine {
-    /// The conversation.
     pub conversation: ConversationId,
     /// Tokens of the last main-chain answer: input, cache read and cache creation. `None` before the first
     /// answer and after `/clear`; 0 right after a compaction.
@@ -36,7 +35,6 @@ pub struct StatusLine {
 pub struct LimitUsed {
     /// Which.
     pub kind: LimitKind,
-    /// Percent.
     pub percent: u64,
     /// When it resets, in seconds since 1970.
     pub resets: u64,

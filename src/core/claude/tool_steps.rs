@@ -17,7 +17,6 @@ pub struct ToolStep {
     pub tool: String,
     /// What it was called for: a path, a command, a pattern; empty where nothing of it is known.
     pub about: String,
-    /// How it ended.
     pub outcome: ToolOutcome,
     /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where
     /// there is nothing.

@@ -48,9 +48,7 @@ pub struct MessageUsage {
 /// Who said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TranscriptSpeaker {
-    /// The person.
     Person,
-    /// Claude.
     Claude,
 }
 
@@ -59,7 +57,6 @@ pub enum TranscriptSpeaker {
 pub struct Exchange {
     /// Who said it.
     pub speaker: TranscriptSpeaker,
-    /// What was said.
     pub text: String,
 }
 
@@ -75,9 +72,7 @@ pub struct AnswerText {
 /// A question that Claude asked and the person answered (AskUserQuestion).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnsweredQuestion {
-    /// The question.
     pub question: String,
-    /// The answer.
     pub answer: String,
 }
 

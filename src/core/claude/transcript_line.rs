@@ -29,7 +29,6 @@ pub const TASK_CAP: usize = 2000;
 const KNOWN: [&[u8]; 6] =
     [b"assistant", b"user", b"system", b"queue-operation", b"permission-mode", b"custom-title"];
 
-/// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TranscriptLine {
     /// A block of an answer. Claude writes one line per block, all with the same message id and the same
@@ -178,7 +177,6 @@ pub struct TaskRow {
 /// A line in the person's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
-    /// What it is.
     pub kind: UserKind,
     /// `human`, `task-notification`, `auto-continuation`; absent before 2.1.
     pub origin: Option<String>,
@@ -229,7 +227,6 @@ pub enum UserKind {
 pub struct ToolResult {
     /// The id of the call.
     pub id: String,
-    /// Whether it failed.
     pub is_error: bool,
     /// The start and the end of its text, at most [`RESULT_CAP`] bytes, with [`GAP`] between them where it is
     /// longer.

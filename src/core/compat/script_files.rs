@@ -50,7 +50,6 @@ pub fn restart_session(content: &[u8]) -> RestartSignal {
 /// `.current-session`: the conversation of a session and its transcript, for scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentSession {
-    /// The conversation.
     pub conversation: ConversationId,
     /// The path of its transcript.
     pub transcript: String,

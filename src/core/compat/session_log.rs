@@ -20,7 +20,6 @@ pub struct About {
     pub pid: u32,
     /// The directory of the work.
     pub dir: String,
-    /// The channel.
     pub channel: String,
     /// The program and the arguments of the run at hand; secrets are hidden here.
     pub command: String,

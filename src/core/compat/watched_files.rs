@@ -25,7 +25,6 @@ impl CompatFile {
         (self != CompatFile::Signal(SignalFile::OfUser)).then_some(orchestrator::DIR)
     }
 
-    /// Its path.
     #[must_use]
     pub fn path(self, claude: &Path, project: &Path) -> PathBuf {
         match self {

@@ -106,7 +106,6 @@ impl fmt::Display for Floor {
 pub struct ConfigKey {
     /// The table it stands in.
     pub section: &'static str,
-    /// Its name there.
     pub name: &'static str,
     /// The values it takes.
     pub kind: ValueKind,

@@ -28,7 +28,6 @@ const SLIP: usize = 2;
 pub struct File<'a> {
     /// Its path, for messages.
     pub path: &'a str,
-    /// Its text.
     pub text: &'a str,
 }
 
@@ -63,7 +62,6 @@ pub struct Sources<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueOrigin {
-    /// The default.
     Default,
     /// `context.profile`.
     Profile(String),
@@ -73,7 +71,6 @@ pub enum ValueOrigin {
     User(ConfigSource),
     /// The project's file.
     Project(ConfigSource),
-    /// The environment.
     Environment(ConfigSource),
     /// The command line.
     Flag(ConfigSource),
@@ -82,7 +79,6 @@ pub enum ValueOrigin {
 /// A configuration with its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
-    /// The configuration.
     pub config: Config,
     /// Where the values came from that are no defaults, by `section.name`.
     pub origins: BTreeMap<String, ValueOrigin>,

@@ -42,7 +42,6 @@ impl fmt::Display for ConfigSource {
     }
 }
 
-/// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProblemKind {
     /// The file is no TOML; all of it is left out.
@@ -68,7 +67,6 @@ pub enum ProblemKind {
     /// A value that only the user may choose stands in a project's file.
     #[error("a project's file may set {key} only to {allowed}")]
     NotThisForProjects {
-        /// The key.
         key: String,
         /// The words it may be set to.
         allowed: String,
@@ -76,7 +74,6 @@ pub enum ProblemKind {
     /// A value of the wrong type or out of its range.
     #[error("{key} = {value}: {allowed}")]
     BadValue {
-        /// The key.
         key: String,
         /// The value, quoted.
         value: String,
@@ -89,9 +86,7 @@ pub enum ProblemKind {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{source_text}: {kind}", source_text = self.at)]
 pub struct Problem {
-    /// Where it stands.
     pub at: ConfigSource,
-    /// What is wrong.
     pub kind: ProblemKind,
 }
 
@@ -131,9 +126,7 @@ pub fn counts(problems: &[Problem]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{source_text}: {key} is ignored: {instead}; delete the line", source_text = self.at)]
 pub struct Retired {
-    /// Where it stands.
     pub at: ConfigSource,
-    /// The key.
     pub key: &'static str,
     /// What happens instead.
     pub instead: &'static str,

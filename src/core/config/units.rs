@@ -16,9 +16,7 @@ pub struct BadUnit(&'static str);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CellSize {
-    /// Columns.
     pub cols: u16,
-    /// Rows.
     pub rows: u16,
 }
 

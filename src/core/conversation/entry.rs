@@ -25,9 +25,7 @@ const ABOUT: usize = 200;
 /// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// The person.
     Person,
-    /// Claude.
     Claude,
     /// Claude, thinking.
     Thinking,
@@ -55,9 +53,7 @@ pub enum Entry {
     Said {
         /// Who.
         speaker: Speaker,
-        /// When.
         at: Option<WallTime>,
-        /// What.
         text: String,
         /// Images that came with it.
         images: usize,
@@ -66,7 +62,6 @@ pub enum Entry {
     Tool(Box<ToolCall>),
     /// Something happened: a compaction, an interruption, an error, a slash command.
     Note {
-        /// When.
         at: Option<WallTime>,
         /// What, in a few words.
         text: String,
@@ -84,18 +79,14 @@ pub struct ToolCall {
     pub name: String,
     /// Its input, as Claude gave it.
     pub input: Value,
-    /// The answer.
     pub answer: Option<ToolAnswer>,
 }
 
-/// The answer of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolAnswer {
-    /// Its text.
     pub text: String,
     /// Whether the call failed.
     pub is_error: bool,
-    /// Images in it.
     pub images: usize,
 }
 

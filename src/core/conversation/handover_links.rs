@@ -15,7 +15,6 @@ const LENGTH: usize = 10_000;
 /// One hand-over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoverLink {
-    /// The handoff.
     pub handoff: HandoffId,
     /// The conversation that was left.
     pub from: ConversationId,
@@ -44,7 +43,6 @@ pub struct HandoverLinks {
 /// A conversation of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainStep {
-    /// The conversation.
     pub id: ConversationId,
     /// How many branches lead away from the first conversation to this one: 0 for the main line.
     pub branch: usize,

@@ -17,7 +17,6 @@ pub enum ConversationName {
 }
 
 impl ConversationName {
-    /// Reads it.
     #[must_use]
     pub fn read(word: &str) -> Self {
         let word = word.trim();

@@ -27,7 +27,6 @@ pub struct PageOptions {
 /// What stands above a shared conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageHead {
-    /// The title.
     pub title: String,
     /// Name and value of what is known of it.
     pub facts: Vec<(&'static str, String)>,

@@ -47,9 +47,7 @@ pub struct Prefilter(Option<regex::bytes::Regex>);
 pub enum FoundIn {
     /// Something that was said.
     Said(Speaker),
-    /// The input of a tool.
     ToolInput,
-    /// The answer of a tool.
     ToolAnswer,
 }
 

@@ -37,7 +37,6 @@ pub struct ConversationSummary {
     pub ai_title: Option<String>,
     /// The first prompt that a person typed, at most [`PROMPT_CAP`] bytes.
     pub first_prompt: Option<String>,
-    /// The last one.
     pub last_prompt: Option<String>,
     /// When its first line was written.
     pub begun_at: Option<WallTime>,
@@ -73,7 +72,6 @@ pub struct ConversationSummary {
 pub struct CostAccount {
     /// When its sum began, in ms since 1970; 0 where that is not known.
     pub started: i64,
-    /// What it says.
     pub figures: UsageFigures,
 }
 

@@ -61,7 +61,6 @@ pub struct Situation {
     pub tokens: Option<u64>,
     /// The size of the window in tokens.
     pub window: Option<u64>,
-    /// The model.
     pub model: Option<String>,
     /// The permission mode, as Claude spells it.
     pub permission_mode: Option<String>,
@@ -150,7 +149,6 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// As configured.
     #[must_use]
     pub fn of(config: &Handoff) -> Self {
         let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);

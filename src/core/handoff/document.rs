@@ -34,7 +34,6 @@ pub struct Headers {
 /// A handoff in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// What it is.
     pub headers: Headers,
     /// The sections that have something to say, in their order; each text is whole lines.
     pub sections: Vec<(Section, String)>,

@@ -24,28 +24,17 @@ pub enum NotClaimed {
     Unknown(HandoffId),
     /// It does not wait any more.
     #[error("handoff {id} is {}", status.word())]
-    NotActive {
-        /// The handoff.
-        id: HandoffId,
-        /// Where it stands.
-        status: HandoffProgress,
-    },
+    NotActive { id: HandoffId, status: HandoffProgress },
     /// Somebody else is loading it.
     #[error("handoff {id} is being loaded by pid {} since {}", holder.by_pid, holder.at.rfc3339_s())]
     Held {
-        /// The handoff.
         id: HandoffId,
         /// Who holds it.
         holder: Claim,
     },
     /// Its file is gone, has another id or another content than the manifest says.
     #[error("handoff {id} is not usable: {why}")]
-    Unusable {
-        /// The handoff.
-        id: HandoffId,
-        /// What is wrong.
-        why: String,
-    },
+    Unusable { id: HandoffId, why: String },
 }
 
 /// Why a handoff was not moved.
@@ -56,12 +45,7 @@ pub enum NotMoved {
     Unknown(HandoffId),
     /// Only an active handoff can be moved.
     #[error("handoff {id} is {} already", status.word())]
-    NotActive {
-        /// The handoff.
-        id: HandoffId,
-        /// Where it stands.
-        status: HandoffProgress,
-    },
+    NotActive { id: HandoffId, status: HandoffProgress },
     /// Only the conversation that holds the claim can consume a handoff.
     #[error("handoff {0} is not claimed by this conversation")]
     NotHolder(HandoffId),
@@ -70,7 +54,6 @@ pub enum NotMoved {
 /// The handoffs of one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The channel.
     pub channel: Channel,
     /// The newest handoff.
     #[serde(default)]

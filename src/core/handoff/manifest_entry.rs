@@ -96,7 +96,6 @@ pub struct Claim {
 /// One handoff of a channel. Fields that other programs leave out are empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexEntry {
-    /// Its id.
     pub id: HandoffId,
     /// The conversation that it was made from.
     pub session_id: ConversationId,
@@ -106,7 +105,6 @@ pub struct IndexEntry {
     /// The process that made it.
     #[serde(default)]
     pub created_by_pid: u32,
-    /// The directory of the work.
     #[serde(default)]
     pub working_dir: String,
     /// The project that the directory belongs to; none in files of older versions and of other programs.
@@ -115,7 +113,6 @@ pub struct IndexEntry {
     /// What made it.
     #[serde(default, rename = "type")]
     pub kind: HandoffKind,
-    /// Where it stands.
     pub status: HandoffProgress,
     /// The hopty session that it belongs to; none when made outside of one.
     #[serde(default)]
@@ -144,7 +141,6 @@ pub struct IndexEntry {
     /// The process whose session consumed it.
     #[serde(default)]
     pub consumed_by_pid: Option<u32>,
-    /// The conversation that consumed it.
     #[serde(default)]
     pub consumed_by_session: Option<ConversationId>,
     /// Milliseconds since it was made, by a clock that nobody sets, where that is known. In no file.

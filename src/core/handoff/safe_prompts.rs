@@ -18,7 +18,6 @@ const REQUEST_BYTES: usize = 256 << 10;
 /// How many are the newest ones.
 const NEWEST: usize = 12;
 
-/// One prompt of the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonPrompt {
     /// The prompt, its text safe.
@@ -29,7 +28,6 @@ pub struct PersonPrompt {
     pub times: usize,
 }
 
-/// What was said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// The person's prompts, newest first; those of the conversations before come last.

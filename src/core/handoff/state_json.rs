@@ -37,9 +37,7 @@ pub struct Todo {
 /// What the person decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionRow {
-    /// The question.
     pub question: String,
-    /// The answer.
     pub answer: String,
 }
 
@@ -106,7 +104,7 @@ pub struct Git {
     pub notes: Vec<String>,
 }
 
-/// The file.
+/// `state.json` of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandoffState {
     /// `2.0`.
@@ -121,13 +119,10 @@ pub struct HandoffState {
     pub context: Context,
     /// The work tree; null outside of a repository.
     pub git: Option<Git>,
-    /// The handoff.
     pub id: HandoffId,
     /// The conversation that it was made from.
     pub session_id: ConversationId,
-    /// The channel.
     pub channel: Channel,
-    /// The hopty session.
     pub hopty_session: Option<SessionName>,
     /// The handoff before this one.
     pub predecessor: Option<HandoffId>,
@@ -142,9 +137,7 @@ pub struct HandoffState {
     pub tokens_used: Option<u64>,
     /// The window in tokens.
     pub tokens_max: Option<u64>,
-    /// The model.
     pub model: Option<String>,
-    /// The permission mode.
     pub permission_mode: Option<String>,
     /// How many files were written in all.
     pub files_count: u64,

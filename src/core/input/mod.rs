@@ -61,7 +61,6 @@ impl InputClass {
 /// A labelled run of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputPiece {
-    /// What it is.
     pub class: InputClass,
     /// Where it is: byte offsets since the classifier was made. It may begin in an earlier `feed`.
     pub range: Range<u64>,

@@ -17,13 +17,9 @@ pub enum PlainKey {
     Char(char),
     /// Text that was pasted, line ends and all.
     Paste(String),
-    /// Enter.
     Enter,
-    /// Tab.
     Tab,
-    /// Escape.
     Escape,
-    /// Backspace.
     Backspace,
     /// Arrow up.
     Up,
@@ -37,13 +33,9 @@ pub enum PlainKey {
     FarLeft,
     /// Arrow right with Shift, or with any other modifier.
     FarRight,
-    /// Page up.
     PageUp,
-    /// Page down.
     PageDown,
-    /// Home.
     Home,
-    /// End.
     End,
     /// The left mouse button was pressed in this row, from 0.
     Click(u16),

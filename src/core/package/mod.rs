@@ -38,7 +38,6 @@ pub enum PackageError {
     /// It has something else than was asked for.
     #[error("it is a package of {found}, not of {wanted}")]
     Kind {
-        /// What it is.
         found: PackageKind,
         /// What was asked for.
         wanted: PackageKind,
@@ -46,7 +45,6 @@ pub enum PackageError {
     /// A name that must not be used.
     #[error("the name {name:?} in it {why}")]
     Name {
-        /// The name.
         name: String,
         /// What is wrong with it.
         why: PackageNameError,
@@ -57,7 +55,6 @@ pub enum PackageError {
     /// An entry that is no plain file: a link, a device, a directory.
     #[error("the entry {name:?} is {found}, not a regular file")]
     NotAFile {
-        /// The entry.
         name: String,
         /// What it is, with an article.
         found: &'static str,
@@ -65,7 +62,6 @@ pub enum PackageError {
     /// An entry that the manifest does not name at this place.
     #[error("it has {found:?} where its manifest says {wanted:?}")]
     Order {
-        /// The entry.
         found: String,
         /// What the manifest says.
         wanted: String,
@@ -73,7 +69,6 @@ pub enum PackageError {
     /// A length that differs from the manifest's.
     #[error("{name} has {found} bytes, and its manifest says {wanted}")]
     Length {
-        /// The file.
         name: String,
         /// Its length in bytes.
         found: u64,

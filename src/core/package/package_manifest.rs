@@ -31,10 +31,8 @@ impl fmt::Display for PackageKind {
     }
 }
 
-/// One file of a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageFile {
-    /// Its name.
     pub name: PackageName,
     /// Its length in bytes.
     pub bytes: u64,

@@ -13,7 +13,6 @@ use crate::core::process_change::Signal;
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::Stamp;
 
-/// The target of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalTarget {
@@ -61,7 +60,6 @@ pub enum Typing {
         /// Which of them.
         after: ResumeAfter,
     },
-    /// One Enter.
     Enter,
     /// The Ctrl+C that was held back.
     Interrupt,
@@ -94,12 +92,7 @@ pub enum Action {
         first_prompt: bool,
     },
     /// Send a signal to the child, checked by pid and start time.
-    Signal {
-        /// Which signal.
-        signal: Signal,
-        /// Its target.
-        to: SignalTarget,
-    },
+    Signal { signal: Signal, to: SignalTarget },
     /// Open a pidfd for each of the child's descendants, so that those that survive it can be ended.
     CollectTree,
     /// End the remaining descendants.
@@ -113,7 +106,6 @@ pub enum Action {
     AnswerHook {
         /// The call.
         id: u64,
-        /// The answer.
         with: HookAnswer,
     },
     /// Report `Lines` when the call's lines are in the transcript, or when the time is up.
@@ -167,7 +159,6 @@ pub enum Action {
     DropPrompt,
     /// Follow this conversation and its transcript from now on.
     Follow {
-        /// Which conversation.
         conversation: ConversationId,
         /// Its transcript, if a hook named it.
         transcript: Option<String>,
@@ -184,21 +175,15 @@ pub enum Action {
     },
     /// Mark the handoff consumed.
     Consume {
-        /// Which handoff.
         handoff: HandoffId,
         /// The conversation that consumed it.
         conversation: ConversationId,
     },
     /// Discard the handoff if it is still pending: the session went back to the conversation before it.
-    Clear {
-        /// Which handoff.
-        handoff: HandoffId,
-    },
+    Clear { handoff: HandoffId },
     /// Store a person's answer for a later host of this conversation.
     KeepAsk {
-        /// Which conversation.
         conversation: ConversationId,
-        /// The answer.
         answer: AskAnswer,
         /// How long it holds, in ms; 0: for good.
         left: u64,
@@ -214,7 +199,6 @@ pub enum Action {
     Notice {
         /// What happened, one of the decision kinds.
         about: DecisionKind,
-        /// The text.
         text: String,
     },
     /// Answer a request of the socket.
@@ -225,13 +209,9 @@ pub enum Action {
         with: Reply,
     },
     /// Write a decision into the journal.
-    Decide {
-        /// The decision.
-        decision: Decision,
-    },
+    Decide { decision: Decision },
     /// The session is over.
     Close {
-        /// The cause.
         cause: EndCause,
         /// The exit code for clients.
         code: u8,
@@ -253,10 +233,8 @@ pub enum RestartBy {
     Command,
 }
 
-/// The kinds of decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DecisionKind {
-    /// The session started.
     #[serde(rename = "session.started")]
     SessionStarted,
     /// A run began.
@@ -265,7 +243,6 @@ pub enum DecisionKind {
     /// The next run waits until a person accepts what changed.
     #[serde(rename = "run.held")]
     RunHeld,
-    /// A run ended.
     #[serde(rename = "run.ended")]
     RunEnded,
     /// hopty follows another conversation.
@@ -319,10 +296,8 @@ pub enum DecisionKind {
     /// hopty did not submit the prompt.
     #[serde(rename = "delivery.failed")]
     DeliveryFailed,
-    /// A client attached.
     #[serde(rename = "client.attached")]
     ClientAttached,
-    /// A client detached.
     #[serde(rename = "client.detached")]
     ClientDetached,
     /// A person answered a dialog on the dashboard.
@@ -368,7 +343,6 @@ impl DecisionKind {
 /// A decision with its reason, for people and scripts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// The kind.
     pub kind: DecisionKind,
     /// The run concerned.
     pub run: u32,

@@ -22,7 +22,6 @@ pub(super) const SKIPS_SINCE: u32 = 5;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ConversationState {
-    /// The followed conversation.
     pub(super) id: Option<ConversationId>,
     /// A prompt was submitted in it, so it can be resumed.
     pub(super) spoken: bool,

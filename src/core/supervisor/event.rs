@@ -166,7 +166,6 @@ pub enum Event {
     Start {
         /// The id for the first conversation, unless the person's arguments name one.
         conversation: Option<ConversationId>,
-        /// The id for the next conversation.
         next: ConversationId,
         /// A pending handoff to start from (`--handoff`).
         handoff: Option<HandoffId>,
@@ -195,12 +194,10 @@ pub enum Event {
     Child {
         /// Number of the run.
         run: u32,
-        /// What happened.
         end: ProcessEnd,
     },
     /// A client typed bytes.
     Keys {
-        /// Which client.
         client: u32,
         /// Their class.
         class: KeyClass,
@@ -208,15 +205,11 @@ pub enum Event {
         bytes: u32,
     },
     /// A client's signal was passed on to the child's process group.
-    Passed {
-        /// Which signal.
-        signal: Signal,
-    },
+    Passed { signal: Signal },
     /// Claude called a hook; the call waits for an answer by this id.
     Hook {
         /// The call.
         id: u64,
-        /// Its facts.
         hook: HookFacts,
     },
     /// The lines that a hook call waits for are in the transcript, or its time is up.
@@ -236,9 +229,7 @@ pub enum Event {
     },
     /// A new context usage.
     Usage {
-        /// Of this conversation.
         conversation: ConversationId,
-        /// Tokens.
         tokens: u64,
         /// The window, in tokens.
         window: u64,
@@ -247,25 +238,13 @@ pub enum Event {
         bytes: u64,
     },
     /// A turn began, according to the transcript; reported if hooks do not report turns.
-    TurnBegan {
-        /// In this conversation.
-        conversation: ConversationId,
-    },
+    TurnBegan { conversation: ConversationId },
     /// The transcript's last main-chain message ended its turn, and the screen has been quiet (safe point 3).
-    TurnEnded {
-        /// In this conversation.
-        conversation: ConversationId,
-    },
+    TurnEnded { conversation: ConversationId },
     /// The transcript has the continuation prompt as a user line.
-    Prompted {
-        /// In this conversation.
-        conversation: ConversationId,
-    },
+    Prompted { conversation: ConversationId },
     /// An assistant line that is not synthetic came after our prompt.
-    Answered {
-        /// In this conversation.
-        conversation: ConversationId,
-    },
+    Answered { conversation: ConversationId },
     /// The number of prompts in Claude's queue changed.
     Queued {
         /// The number.
@@ -281,7 +260,6 @@ pub enum Event {
     },
     /// Claude's sessions file changed.
     Status {
-        /// Its status.
         status: AgentStatus,
         /// The conversation that it names.
         conversation: Option<ConversationId>,
@@ -328,22 +306,16 @@ pub enum Event {
         now: bool,
     },
     /// `hopty handoff snooze` and `dismiss`: a person's answer to the question, or in advance of it.
-    Ask {
-        /// The answer.
-        answer: AskAnswer,
-    },
+    Ask { answer: AskAnswer },
     /// A person's answer to an earlier host of the conversation that is followed now.
     AskWas {
-        /// The answer.
         answer: AskAnswer,
         /// How long a snooze still lasts, in ms.
         left: u64,
     },
     /// Claude reached a usage limit, according to its transcript or its status line.
     UsageLimit {
-        /// In this conversation.
         conversation: ConversationId,
-        /// Which limit.
         limit: LimitKind,
         /// How long until it resets, in ms.
         left: u64,
@@ -386,17 +358,13 @@ pub enum Event {
     },
     /// A handoff is on disk, active, and claimed for the next conversation.
     Saved {
-        /// Its id.
         handoff: HandoffId,
         /// A fingerprint to compare with the handoff before; `None` if no next step is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mark: Option<Mark>,
     },
     /// It could not be saved.
-    SaveFailed {
-        /// Why.
-        error: String,
-    },
+    SaveFailed { error: String },
     /// The remaining processes of a run were sent SIGTERM; not reported if there were none.
     Reaped {
         /// Which run.
@@ -406,15 +374,12 @@ pub enum Event {
     },
     /// A client attached.
     Attached {
-        /// Which client.
         client: u32,
-        /// How it attached.
         #[serde(default)]
         how: AttachKind,
     },
     /// A client detached.
     Detached {
-        /// Which client.
         client: u32,
         /// `asked`, `hangup`, `slow`, `ended`.
         why: String,
@@ -425,10 +390,7 @@ pub enum Event {
         what: String,
     },
     /// A part of the host failed and was switched off.
-    Degraded {
-        /// Which part.
-        part: String,
-    },
+    Degraded { part: String },
     /// A deadline passed.
     Tick,
 }

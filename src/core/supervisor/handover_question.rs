@@ -39,7 +39,6 @@ pub enum HandoverQuestion {
         /// When the hand-over happens by itself.
         until: Option<Stamp>,
     },
-    /// Snoozed.
     Snoozed {
         /// When to ask again.
         until: Stamp,

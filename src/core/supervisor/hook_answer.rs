@@ -35,10 +35,7 @@ pub enum HookAnswer {
     /// No output: Claude continues.
     Nothing,
     /// The brief, as additional context.
-    Frame {
-        /// The handoff.
-        handoff: HandoffId,
-    },
+    Frame { handoff: HandoffId },
     /// A message for the person, which Claude shows on its own screen; nothing for the model.
     Message {
         /// The message.

@@ -96,7 +96,6 @@ const EARLIER_PROMPTS: [&str; 2] = [
 pub enum ResumeAfter {
     /// A usage limit.
     Limit,
-    /// An API error.
     Error,
 }
 
@@ -125,7 +124,6 @@ impl ResumeAfter {
 /// A usage limit that hopty waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageLimitWait {
-    /// Which limit.
     pub kind: LimitKind,
     /// When it resets.
     pub reset: Stamp,

@@ -38,7 +38,6 @@ pub enum HandoverWhen {
 /// When the next hand-over comes, as far as is known now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextHandover {
-    /// When.
     pub when: HandoverWhen,
     /// Why then, in a few words without a full stop.
     pub why: String,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::time::Stamp;
 
-/// The steps of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum SubmissionStep {
@@ -32,7 +31,6 @@ pub enum SubmissionStep {
 /// A text on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
-    /// The step.
     #[serde(flatten)]
     pub step: SubmissionStep,
     /// When to give up this step; `None` if the whole submission has one deadline.

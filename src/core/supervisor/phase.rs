@@ -46,12 +46,10 @@ pub enum StartKind {
     Resume,
 }
 
-/// The next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPlan {
     /// How it is started.
     pub start: StartKind,
-    /// Its conversation.
     pub conversation: Option<ConversationId>,
     /// The handoff that it continues from.
     pub handoff: Option<HandoffId>,
@@ -67,7 +65,6 @@ pub struct RunPlan {
     pub first_prompt: bool,
 }
 
-/// A requested restart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestartRequest {
     /// What requested it.
@@ -189,7 +186,6 @@ pub enum SaveStep {
 pub enum StopFor {
     /// The next run follows.
     Restart {
-        /// The next run.
         plan: RunPlan,
         /// The person pressed Ctrl+C meanwhile.
         interrupted: bool,
@@ -223,7 +219,6 @@ pub enum StopStep {
 /// A request to end the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRequest {
-    /// Why.
     pub why: StopFor,
     /// By SIGKILL at once.
     pub kill: bool,
@@ -246,31 +241,15 @@ pub enum Phase {
     /// The child runs.
     Running,
     /// A restart waits for a safe point.
-    Waiting {
-        /// The restart.
-        request: RestartRequest,
-    },
+    Waiting { request: RestartRequest },
     /// The handoff is being saved.
-    Saving {
-        /// The restart.
-        request: RestartRequest,
-        /// The safe point.
-        point: SafePoint,
-        /// The step.
-        step: SaveStep,
-    },
+    Saving { request: RestartRequest, point: SafePoint, step: SaveStep },
     /// The child is being stopped.
-    Stopping {
-        /// Why.
-        why: StopFor,
-        /// The step.
-        step: StopStep,
-    },
+    Stopping { why: StopFor, step: StopStep },
     /// A pause before the next run.
     Cooling {
         /// When it ends.
         until: Stamp,
-        /// The next run.
         plan: RunPlan,
         /// The exit code if the person does not want to wait.
         code: u8,
@@ -281,12 +260,7 @@ pub enum Phase {
     /// The continuation prompt is being delivered.
     Delivering(PromptDelivery),
     /// Over.
-    Closed {
-        /// Why.
-        cause: EndCause,
-        /// The exit code.
-        code: u8,
-    },
+    Closed { cause: EndCause, code: u8 },
 }
 
 impl Phase {

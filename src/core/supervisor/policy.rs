@@ -14,7 +14,6 @@ use crate::core::config::{Config, Levels};
 /// settings stop is called held, and the dialog of a usage limit gets another key while it stands.
 pub const RULES: u32 = 5;
 
-/// Which program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Agent {
@@ -27,7 +26,6 @@ pub enum Agent {
 /// What the supervisor may rely on; fixed when the session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
-    /// Which program runs.
     pub agent: Agent,
     /// hopty's hooks were given to Claude.
     pub hooks: bool,
@@ -44,7 +42,6 @@ pub struct Policy {
     /// The version of the rules: 0 for hopty 0.1.0, whose journals do not have it, or [`RULES`].
     #[serde(default)]
     pub rules: u32,
-    /// The configuration.
     pub config: Config,
 }
 

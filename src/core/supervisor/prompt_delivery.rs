@@ -33,7 +33,6 @@ const DIALOG_MS: u64 = 600_000;
 pub struct PromptDelivery {
     /// The run that was started.
     pub plan: RunPlan,
-    /// The handoff.
     pub handoff: HandoffId,
     /// The prompt on its way.
     #[serde(rename = "step")]

@@ -34,9 +34,7 @@ pub enum SendResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Reply {
-    /// Accepted.
     Accepted,
-    /// Refused.
     Refused {
         /// Why, as a complete sentence.
         reason: String,

@@ -12,7 +12,6 @@ use crate::core::time::Stamp;
 pub(super) struct RestartBudget {
     /// When the restarts within the window happened.
     times: Vec<Stamp>,
-    /// The total.
     total: u32,
     /// People were told that the limit is reached.
     told: bool,

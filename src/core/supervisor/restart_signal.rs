@@ -54,7 +54,6 @@ pub enum SignalFile {
     #[default]
     #[serde(rename = "restart_session")]
     OfUser,
-    /// The one in the project.
     #[serde(rename = "handoff_requested")]
     OfProject,
 }

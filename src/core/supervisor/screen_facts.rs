@@ -7,7 +7,6 @@ use crate::core::claude::permission::PermissionMode;
 /// The facts about the live screen that delivery needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScreenFacts {
-    /// The prompt box.
     pub prompt: PromptBox,
     /// The name of the dialog that is shown, `unknown` for one that no rule knows.
     pub dialog: Option<String>,

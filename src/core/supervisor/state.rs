@@ -12,7 +12,6 @@ use crate::core::context_level::{Fill, Level};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
 
-/// The state of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
@@ -55,9 +54,7 @@ pub enum StateSource {
 /// A state with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownState {
-    /// The state.
     pub state: SessionState,
-    /// Its source.
     pub from: StateSource,
     /// While blocked: the dialog, `unknown` if no rule knows it.
     pub waiting_for: Option<String>,
@@ -93,7 +90,6 @@ impl Supervisor {
         self.lines.seq
     }
 
-    /// The phase.
     #[must_use]
     pub fn phase(&self) -> &Phase {
         &self.phase
@@ -138,7 +134,6 @@ impl Supervisor {
         self.run.pid
     }
 
-    /// The followed conversation.
     #[must_use]
     pub fn conversation(&self) -> Option<&ConversationId> {
         self.conversation.id.as_ref()

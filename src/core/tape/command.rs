@@ -22,7 +22,6 @@ pub enum TapeCommand {
     Env {
         /// The variable.
         name: String,
-        /// Its value.
         value: TapeText,
     },
     /// `Type@10ms "text"`.
@@ -38,7 +37,6 @@ pub enum TapeCommand {
     Scroll {
         /// Towards older lines.
         up: bool,
-        /// How many rows.
         rows: u32,
         /// The pause after each row; `TypingSpeed` unless given.
         speed: Option<TapeTime>,
@@ -121,12 +119,7 @@ pub enum TapeCommand {
     /// `Focus In`, `Focus Out`: true when the terminal gets the focus.
     Focus(bool),
     /// `Resize 120x40`: columns, rows.
-    Resize {
-        /// Columns.
-        cols: u16,
-        /// Rows.
-        rows: u16,
-    },
+    Resize { cols: u16, rows: u16 },
     /// `Signal TERM`: to the program's group.
     Signal(TapeSignal),
     /// `Raw $"\e[…"`: these bytes, as if the terminal had sent them.
@@ -166,7 +159,6 @@ pub enum TapeCommand {
     Status(i32),
     /// `Snapshot edited logs +Style +Cursor +History`.
     Snapshot {
-        /// Its name.
         name: String,
         /// Only this region.
         region: Option<ScreenRegion>,
@@ -185,7 +177,6 @@ pub enum TapeCommand {
         limit: Option<TapeTime>,
         /// Row and column.
         position: Option<(u16, u16)>,
-        /// Its form.
         shape: Option<CursorForm>,
         /// Whether it is drawn.
         visible: Option<bool>,
@@ -210,18 +201,12 @@ pub enum TapeCommand {
         limit: Option<TapeTime>,
         /// A private mode of DEC, with the question mark.
         private: bool,
-        /// Its number.
         number: u16,
         /// Whether it must be set.
         on: bool,
     },
     /// `Region logs 3,1 10x80`, `Region logs box "Logs"`: give a part of the screen a name.
-    Region {
-        /// Its name.
-        name: String,
-        /// Which part.
-        shape: RegionShape,
-    },
+    Region { name: String, shape: RegionShape },
     /// `Expect+File out.txt /^banana$/`.
     ExpectFile {
         /// How long to wait.
@@ -258,7 +243,6 @@ pub enum TapeCommand {
     ExpectState {
         /// How long to wait.
         limit: Option<TapeTime>,
-        /// Which one.
         state: AgentActivity,
     },
     /// `Expect+Statusline "42 %"`.
@@ -317,7 +301,6 @@ pub enum KeyAction {
 pub enum WaitScope {
     /// The row of the cursor.
     Line,
-    /// The screen.
     Screen,
 }
 
@@ -337,7 +320,6 @@ pub struct ExpectCommand {
 /// Where `Expect` looks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExpectArea {
-    /// The screen.
     Screen,
     /// The row of the cursor.
     Line,
@@ -396,7 +378,6 @@ pub enum TapePlace {
 /// `Click`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClickCommand {
-    /// Where.
     pub place: TapePlace,
     /// Which button.
     pub button: PointerButton,
@@ -422,12 +403,9 @@ impl ClickCommand {
 /// A button of the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PointerButton {
-    /// The left one.
     #[default]
     Left,
-    /// The middle one.
     Middle,
-    /// The right one.
     Right,
 }
 
@@ -438,9 +416,7 @@ pub enum WheelDirection {
     Up,
     /// Towards the person.
     Down,
-    /// To the left.
     Left,
-    /// To the right.
     Right,
 }
 
@@ -531,25 +507,20 @@ pub enum StyleColor {
 /// What a cell has or has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StyleAttribute {
-    /// Bold.
     Bold,
     /// Dim or faint.
     Dim,
-    /// Italic.
     Italic,
     /// Any underline.
     Underline,
-    /// Blinking.
     Blink,
     /// Foreground and background exchanged.
     Reverse,
-    /// Hidden.
     Hidden,
     /// Struck through.
     Strike,
 }
 
-/// The form of an underline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnderlineForm {
     /// One line.
@@ -560,18 +531,14 @@ pub enum UnderlineForm {
     Curly,
     /// Dots.
     Dotted,
-    /// Dashes.
     Dashed,
 }
 
 /// The form of the cursor, blinking or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CursorForm {
-    /// A block.
     Block,
-    /// A bar.
     Bar,
-    /// An underline.
     Underline,
 }
 

@@ -10,27 +10,17 @@ use super::nearest::nearest;
 pub enum KeyName {
     /// The key that types this character.
     Char(char),
-    /// Enter.
     Enter,
-    /// Tab.
     Tab,
-    /// Escape.
     Escape,
     /// The space bar.
     Space,
-    /// Backspace.
     Backspace,
-    /// Delete.
     Delete,
-    /// Insert.
     Insert,
-    /// Home.
     Home,
-    /// End.
     End,
-    /// Page up.
     PageUp,
-    /// Page down.
     PageDown,
     /// The cursor key.
     Up,
@@ -102,7 +92,6 @@ impl fmt::Display for KeyName {
 /// The keys that are held while another one is pressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeyModifiers {
-    /// Shift.
     pub shift: bool,
     /// Alt, also called option or meta.
     pub alt: bool,
@@ -164,7 +153,6 @@ impl fmt::Display for KeyModifiers {
 /// A key and the modifiers that are held with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyChord {
-    /// The key.
     pub key: KeyName,
     /// What is held.
     pub modifiers: KeyModifiers,

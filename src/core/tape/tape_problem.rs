@@ -12,9 +12,7 @@ use crate::core::visible::visible;
 pub struct TapeSpan {
     /// The file, as it was named, without control characters.
     pub file: String,
-    /// The line.
     pub line: u32,
-    /// The column.
     pub column: u32,
 }
 
@@ -27,7 +25,6 @@ impl fmt::Display for TapeSpan {
 /// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapeProblem {
-    /// Where it is.
     pub span: TapeSpan,
     /// What is wrong, in one line.
     pub message: String,

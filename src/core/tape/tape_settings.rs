@@ -54,12 +54,7 @@ pub enum TapeSetting {
     /// Columns of the screen.
     Columns(u16),
     /// A setting of VHS that stands where VHS ignores it, with a value that VHS could not use.
-    Unused {
-        /// Its name.
-        name: String,
-        /// Its value.
-        value: String,
-    },
+    Unused { name: String, value: String },
 
     /// `TERM`.
     Term(String),
@@ -140,7 +135,6 @@ pub enum WaitRule {
 /// Everything that the header of a tape sets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TapeSettings {
-    /// The shell.
     pub shell: String,
     /// Fonts, by name.
     pub font_family: String,

@@ -8,7 +8,6 @@ use super::tape_problem::shown;
 use super::tape_settings::TapeSetting;
 use super::tape_time::TapeTime;
 
-/// The settings of VHS.
 pub(super) const VHS_SETTINGS: [&str; 21] = [
     "Shell",
     "FontFamily",
@@ -32,7 +31,6 @@ pub(super) const VHS_SETTINGS: [&str; 21] = [
     "WaitTimeout",
     "WaitPattern",
 ];
-/// The bars of a window.
 const WINDOW_BARS: [&str; 5] = ["", "Colorful", "ColorfulRight", "Rings", "RingsRight"];
 /// The shells that VHS starts.
 const SHELLS: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];

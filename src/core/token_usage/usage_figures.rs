@@ -11,7 +11,6 @@ use super::usage_report::UsageSums;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageFigures {
-    /// The tokens.
     pub tokens: TokenTotals,
     /// US dollars, as far as Claude reported them.
     pub usd: f64,

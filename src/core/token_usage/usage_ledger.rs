@@ -11,7 +11,6 @@ use crate::core::time::WallTime;
 /// they repeat counts once.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationUsage<'a> {
-    /// The conversation.
     pub id: &'a ConversationId,
     /// Its own transcript.
     pub own: &'a UsageRecords,
@@ -22,7 +21,6 @@ pub struct ConversationUsage<'a> {
 /// Something that was used, or a hand-over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageEntry<'a> {
-    /// When.
     pub at: WallTime,
     /// In which conversation.
     pub conversation: &'a ConversationId,
@@ -30,7 +28,6 @@ pub struct UsageEntry<'a> {
     pub dir: &'a str,
     /// By which model; empty for a hand-over.
     pub model: &'a str,
-    /// The tokens.
     pub tokens: TokenTotals,
     /// US dollars as Claude reported them; `None` where it did not.
     pub usd: Option<f64>,

@@ -33,7 +33,6 @@ pub struct UsageAnswer {
     pub at: WallTime,
     /// Its model, an index into [`UsageRecords::models`].
     pub model: usize,
-    /// Its tokens.
     pub tokens: TokenTotals,
     /// Its cost in US dollars, where the line itself says so (Claude before 1.0.70).
     pub usd: Option<f64>,

@@ -20,14 +20,11 @@ pub enum UsageGroup {
     Month,
     /// The directory.
     Project,
-    /// The model.
     Model,
-    /// The conversation.
     Conversation,
 }
 
 impl UsageGroup {
-    /// All of them.
     pub const ALL: [UsageGroup; 6] = [
         UsageGroup::Day,
         UsageGroup::Week,
@@ -60,7 +57,6 @@ impl UsageGroup {
 /// Sums of entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsageSums {
-    /// The tokens.
     pub tokens: TokenTotals,
     /// US dollars, as far as Claude reported them.
     pub usd: f64,
@@ -81,7 +77,6 @@ pub struct UsageSums {
 pub struct UsageRow {
     /// The day, the directory, the model, ...; empty where it is not known.
     pub key: String,
-    /// Its sums.
     pub sums: UsageSums,
 }
 

@@ -33,7 +33,6 @@ pub struct ArchiveEntry {
     pub packed_bytes: u64,
     /// When the file was written, in nanoseconds since 1970.
     modified_ns: u64,
-    /// The conversation.
     pub conversation: ConversationId,
     /// The directory below `projects` in which it lay.
     pub project: String,
@@ -55,7 +54,6 @@ pub struct ArchiveEntry {
 }
 
 impl ArchiveEntry {
-    /// Its path.
     #[must_use]
     pub fn path(&self, archive: &Path) -> PathBuf {
         archive.join(&self.file)

@@ -37,7 +37,6 @@ pub enum ArchiveFailure {
     /// A file of the archive is damaged, or was not made by hopty.
     #[error("{}: {why}", path.display())]
     Refused {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         why: ArchiveError,

@@ -30,7 +30,6 @@ pub enum RestoreTimes {
 /// What was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredConversation {
-    /// The transcript.
     pub transcript: PathBuf,
     /// How many files were written.
     pub written: usize,

@@ -11,7 +11,6 @@ use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::conversations::search_transcripts::{TranscriptPlace, TranscriptSource};
 
-/// An archived transcript.
 #[derive(Debug)]
 struct ArchivedTranscript {
     entry: ArchiveEntry,

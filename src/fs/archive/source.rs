@@ -53,7 +53,6 @@ pub(super) fn modified_ns(meta: &Metadata) -> u64 {
 /// A conversation that can be archived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveSource {
-    /// Its id.
     pub conversation: ConversationId,
     /// The directory below `projects` in which it lies.
     pub project: String,

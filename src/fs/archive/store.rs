@@ -31,7 +31,6 @@ const BESIDE: u32 = 1000;
 /// What was in the archive of the conversation before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replaced {
-    /// None.
     Nothing,
     /// An earlier one, of which the new one has everything.
     Earlier,
@@ -44,7 +43,6 @@ pub enum Replaced {
 /// A conversation that is in the archive, as it lies below Claude's directory.
 #[derive(Debug)]
 pub struct Archived {
-    /// The file.
     pub path: PathBuf,
     /// Its length in bytes.
     pub packed_bytes: u64,
@@ -55,7 +53,6 @@ pub struct Archived {
     states: Vec<ReadState>,
 }
 
-/// The archive.
 #[derive(Clone, Debug)]
 pub struct ArchiveStore {
     pub(super) dir: PathBuf,
@@ -83,7 +80,6 @@ impl ArchiveStore {
         self
     }
 
-    /// Its directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir

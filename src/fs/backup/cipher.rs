@@ -29,9 +29,7 @@ pub enum BackupCipher {
 
 /// What opens an encrypted backup.
 pub enum BackupKey {
-    /// Nothing.
     None,
-    /// A passphrase.
     Passphrase(String),
     /// The text of a file with keys, as `age-keygen` writes it.
     Identities(String),

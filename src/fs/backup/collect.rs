@@ -13,7 +13,6 @@ use crate::sys::safe_file::{self, FileRule};
 /// How deep directories are looked into.
 const DEPTH: usize = 24;
 
-/// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     /// The files, by name.

@@ -28,7 +28,6 @@ const KEPT: usize = 64 << 20;
 /// What was backed up.
 #[derive(Debug)]
 pub struct BackupReport {
-    /// The file.
     pub path: PathBuf,
     /// Its length in bytes.
     pub packed_bytes: u64,

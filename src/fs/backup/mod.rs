@@ -54,7 +54,6 @@ pub enum BackupFailure {
         restored: usize,
         /// How many the backup has.
         of: usize,
-        /// Why.
         cause: Box<BackupFailure>,
     },
 }

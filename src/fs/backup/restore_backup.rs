@@ -57,7 +57,6 @@ pub struct RestorePlan {
     pub cleanup: Option<CleanupPeriod>,
 }
 
-/// What was done.
 #[derive(Debug, Default)]
 pub struct RestoreReport {
     /// Each file with what became of it.

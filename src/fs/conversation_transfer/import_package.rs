@@ -27,7 +27,6 @@ const PLACED: &str = "placed";
 /// A conversation of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedConversation {
-    /// Its id.
     pub id: ConversationId,
     /// The directory that it belonged to, where its lines name one.
     pub dir: Option<String>,
@@ -152,7 +151,6 @@ pub fn conversations_of(
 #[derive(Debug)]
 pub struct UnpackedPackage {
     transfers: PathBuf,
-    /// Its conversations.
     pub conversations: Vec<PackedConversation>,
 }
 

@@ -54,7 +54,6 @@ pub enum TransferError {
     /// A conversation with this id is there already.
     #[error("conversation {id} is there already: {}", path.display())]
     SameId {
-        /// The id.
         id: ConversationId,
         /// Its transcript.
         path: PathBuf,
@@ -97,7 +96,6 @@ pub enum TransferError {
     SourceStays {
         /// What is left.
         path: PathBuf,
-        /// Why.
         cause: String,
     },
 }

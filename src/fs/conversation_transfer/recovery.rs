@@ -30,7 +30,6 @@ pub enum TransferOutcome {
 /// A transfer that was interrupted and that the next call took up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredTransfer {
-    /// What it was.
     pub kind: TransferKind,
     /// The conversation, by its old id; `None` for a project's memory.
     pub id: Option<ConversationId>,

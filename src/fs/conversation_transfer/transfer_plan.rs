@@ -27,7 +27,6 @@ const STAGED_PREFIX: &str = ".hopty-transfer-";
 pub struct TransferTarget {
     /// The directory that it is to belong to: an absolute path.
     pub dir: String,
-    /// Its id there.
     pub id: ConversationId,
 }
 

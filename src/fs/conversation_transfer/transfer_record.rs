@@ -43,7 +43,6 @@ impl fmt::Display for TransferKind {
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TransferStep {
-    /// Where it is.
     pub from: PathBuf,
     /// Where it goes.
     pub to: PathBuf,
@@ -57,7 +56,6 @@ pub(super) struct TransferStep {
     pub has_lines: bool,
 }
 
-/// A transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TransferRecord {
     pub kind: TransferKind,

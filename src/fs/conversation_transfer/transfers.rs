@@ -32,7 +32,6 @@ pub(super) const RESERVE: u64 = 1 << 20;
 /// Who has a conversation open, in words; `None` if nobody has.
 pub type IsOpen<'a> = &'a dyn Fn(&ConversationId) -> Option<String>;
 
-/// What was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferReport {
     /// How many files are in their new place.

@@ -18,7 +18,6 @@ const DEPTH: usize = 8;
 pub struct AgentTranscript {
     /// The conversation in whose directory it is; an old one's is known only by its lines.
     pub conversation: Option<ConversationId>,
-    /// The file.
     pub path: PathBuf,
     /// What it was when it was looked at.
     pub state: FileState,

@@ -25,7 +25,6 @@ const CAP: u64 = 256 << 20;
 pub(super) struct CachedSummary {
     /// The file that it was made of.
     pub state: FileState,
-    /// What it says.
     pub summary: ConversationSummary,
     /// Where to read on, where every line was read.
     pub resume: Option<ResumePoint>,

@@ -59,18 +59,14 @@ pub struct ConversationFile {
     pub path: PathBuf,
     /// The same below Claude's directory, such as `tasks/ID/1.json`.
     pub below_claude: PathBuf,
-    /// What it is.
     pub role: FileRole,
     /// What it was when it was looked at.
     pub state: FileState,
 }
 
-/// The files of one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationFiles {
-    /// The conversation.
     pub id: ConversationId,
-    /// Its transcript.
     pub transcript: TranscriptFile,
     /// All of its files, the transcript first, then by role and path.
     pub files: Vec<ConversationFile>,

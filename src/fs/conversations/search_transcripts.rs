@@ -43,7 +43,6 @@ impl TranscriptPlace {
 
 /// A transcript that can be read, wherever it is and however it is packed.
 pub trait TranscriptSource: Send + Sync {
-    /// The conversation.
     fn id(&self) -> &ConversationId;
 
     /// Where it is kept.

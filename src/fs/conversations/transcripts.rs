@@ -17,7 +17,6 @@ use crate::fs::paths::Paths;
 pub struct TranscriptFile {
     /// The conversation, by the file's name.
     pub id: ConversationId,
-    /// The file.
     pub path: PathBuf,
     /// What it was when it was looked at.
     pub state: FileState,
@@ -30,7 +29,6 @@ pub struct FileState {
     pub bytes: u64,
     /// When it was written last, in nanoseconds since the epoch.
     pub modified_ns: i64,
-    /// Its inode.
     pub inode: u64,
 }
 

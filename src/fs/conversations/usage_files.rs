@@ -28,7 +28,6 @@ const PIECE: usize = 256 << 10;
 /// The records of one conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageOf {
-    /// The conversation.
     pub id: ConversationId,
     /// Its own transcript.
     pub own: UsageRecords,

@@ -62,7 +62,6 @@ pub enum SessionError {
     /// A running session had the name before, and its program still uses it.
     #[error("the name is taken: session {now} had it, and its program uses it until it ends")]
     Former {
-        /// The name.
         name: SessionName,
         /// The session's present name.
         now: SessionName,
@@ -100,9 +99,7 @@ impl SessionError {
 /// A name that this process holds.
 #[derive(Debug)]
 pub struct NameLock {
-    /// The name.
     pub name: SessionName,
-    /// Its directory.
     pub dir: PathBuf,
     lock: Option<File>,
     lock_id: Option<(u64, u64)>,

@@ -93,13 +93,10 @@ impl Default for Keeping {
 /// A handoff that was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// Its id.
     pub id: HandoffId,
-    /// Its record.
     pub record_dir: PathBuf,
     /// Its document's file, which a cut mark and a prompt without hooks name.
     pub document_path: PathBuf,
-    /// Its document.
     pub document: Document,
     /// The brief, which the next conversation is shown.
     pub brief: String,
@@ -116,7 +113,6 @@ pub struct Loaded {
     pub channel: Channel,
     /// Its entry in the manifest.
     pub entry: IndexEntry,
-    /// Its document.
     pub document: Document,
     /// The text of its document.
     pub text: String,
@@ -170,7 +166,6 @@ impl Store {
         Self { dir, records, manifests }
     }
 
-    /// Its directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir

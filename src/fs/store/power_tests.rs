@@ -56,7 +56,6 @@ impl Node {
 /// How a disk decides about what was not synced.
 #[derive(Clone, Copy)]
 enum Cut {
-    /// Nothing of it is there.
     Nothing,
     /// All names are there, and no content.
     NamesOnly,

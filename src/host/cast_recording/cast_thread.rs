@@ -260,7 +260,6 @@ impl CastRecording {
         Ok(CastRecording { shared, wake, path, began: Clock::wall(), origin_us: clock.micros(), with_input })
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }

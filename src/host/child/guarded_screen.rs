@@ -54,7 +54,6 @@ impl GuardedScreen {
         self.0 = Err(Remains { size: screen.size(), revision: screen.revision() + 1, undo });
     }
 
-    /// Whether it failed.
     pub fn is_off(&self) -> bool {
         self.0.is_err()
     }

@@ -35,7 +35,6 @@ const DRAIN_MS: u64 = 100;
 /// How often to check a terminal that nobody has open, in ms.
 const AWAY_MS: u64 = 200;
 
-/// A run.
 #[derive(Debug)]
 pub(in crate::host) struct ChildRun {
     pub number: u32,
@@ -82,7 +81,6 @@ pub(in crate::host) struct Output {
     new: usize,
     at: Stamp,
     end: bool,
-    /// It is muted.
     muted: bool,
 }
 

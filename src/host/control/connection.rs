@@ -51,7 +51,6 @@ pub(in crate::host) struct RequestLines {
     pub restart: Option<u64>,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(in crate::host) struct Connection {
     pub stream: FrameStream,

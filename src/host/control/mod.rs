@@ -136,7 +136,6 @@ impl Control {
         }
     }
 
-    /// The path of the socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
@@ -159,7 +158,6 @@ impl Control {
         self.former.iter().chain([&self.socket])
     }
 
-    /// A run begins.
     pub fn begin_run(&mut self, number: u32) {
         self.run = number;
     }

@@ -73,7 +73,6 @@ impl Awaited {
     }
 }
 
-/// A request that waits.
 #[derive(Debug)]
 pub(in crate::host) struct WaitingRequest {
     pub connection: u64,

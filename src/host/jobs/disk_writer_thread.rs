@@ -26,7 +26,6 @@ pub(in crate::host) struct JournalPlace {
     pub files: u32,
 }
 
-/// A write.
 #[derive(Debug)]
 pub(in crate::host) enum WriteJob {
     /// Lines of the journal.

@@ -31,7 +31,6 @@ pub(in crate::host) enum JournalEvent {
     Resumed { missing: u64 },
 }
 
-/// The state of the journal.
 #[derive(Debug, Default)]
 enum JournalState {
     /// There is no journal.

@@ -7,7 +7,6 @@ use crate::core::input::InputClass;
 /// Where labelled input goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyRoute {
-    /// To the program.
     Program,
     /// It answers the program, which waits for it now: only [`answers`] in it count.
     Answer,

@@ -116,7 +116,6 @@ impl World {
         }
     }
 
-    /// One of the clients that are there.
     fn some_client(&self, with: usize) -> Option<usize> {
         let there: Vec<usize> = (0..self.clients.len()).filter(|n| self.clients[*n].line_is_open()).collect();
         there.get(with % there.len().max(1)).copied()

@@ -75,7 +75,6 @@ pub(in crate::host) struct ScanOrder {
     pub obeyed: Vec<SignalFile>,
 }
 
-/// The results of a scan.
 #[derive(Debug, Default)]
 pub(in crate::host) struct ScanResult {
     /// Events for the supervisor from the sessions file and signal files.
@@ -99,7 +98,6 @@ pub(in crate::host) struct OwnFiles {
     pub journal: Option<DeviceInode>,
 }
 
-/// Device and inode.
 pub(in crate::host) type DeviceInode = (u64, u64);
 
 /// New content of a transcript.
@@ -114,7 +112,6 @@ pub(in crate::host) struct TranscriptRead {
     pub more: bool,
 }
 
-/// A part of a transcript.
 #[derive(Debug)]
 pub(in crate::host) enum TranscriptPart {
     Bytes(Vec<u8>),
@@ -142,7 +139,6 @@ impl FileReader {
         reader
     }
 
-    /// The watcher.
     pub fn watcher(&self) -> &Watcher {
         &self.watcher
     }
@@ -293,7 +289,6 @@ impl FileReader {
     }
 }
 
-/// The watcher.
 fn watcher() -> Watcher {
     if fault_injection::is_wanted("no-inotify") { Watcher::blind() } else { Watcher::new() }
 }

@@ -307,7 +307,6 @@ impl Observer {
         }
     }
 
-    /// The facts of the transcript.
     pub fn facts(&self) -> Option<&TranscriptFacts> {
         self.transcript.as_ref().map(|transcript| &transcript.facts)
     }

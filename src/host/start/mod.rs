@@ -72,7 +72,6 @@ pub struct Launch {
     pub version: Option<String>,
     /// Its features: they decide which hooks it gets.
     pub offers: ClaudeFeatures,
-    /// The configuration.
     pub config: Config,
     /// The initial size.
     pub size: Size,
@@ -205,9 +204,7 @@ pub enum StartReport {
     },
     /// The program did not start.
     Failed {
-        /// The exit code.
         code: u8,
-        /// What failed.
         message: String,
         /// How to fix it.
         hint: String,

@@ -44,11 +44,9 @@ pub(super) const STUCK_END_MS: u64 = 60_000;
 pub(super) const STUCK_STOP_MS: u64 = 1500;
 pub(super) const STUCK_LEAVE_MS: u64 = 2000;
 
-/// A client.
 #[derive(Debug)]
 pub(in crate::host) struct Client {
     pub(super) number: u32,
-    /// How it attached.
     pub(super) how: AttachKind,
     /// Whether its process runs in the foreground.
     stat: Option<StatFile>,

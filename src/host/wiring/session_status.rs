@@ -9,7 +9,6 @@ use crate::host::session_exit::HostExit;
 use crate::sys::clock::{Clock, local};
 
 impl Host {
-    /// The session object.
     pub(in crate::host) fn status(&self) -> SessionStatus {
         let supervisor = &self.recorder.supervisor;
         let entered = Some(Rfc3339(self.session.wall(supervisor.entered().0)));

@@ -49,7 +49,6 @@ pub struct TracePage {
 pub struct TraceStep {
     /// When it began, in µs since the start of the recording.
     pub at_us: u64,
-    /// The line.
     pub line: String,
     /// Where it stands, such as `tests/vim.tape:9`.
     pub source: String,
@@ -62,7 +61,6 @@ pub struct TraceStep {
 pub enum TraceOutcome {
     /// It was done.
     Passed,
-    /// It failed.
     Failed,
     /// It was not run.
     Skipped,

@@ -43,7 +43,6 @@ const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
 /// The reverse, and the end of an update that a panic cut short.
 const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
 
-/// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayerEnd {
     /// By a key, or at the end of the recording.

@@ -41,7 +41,6 @@ pub struct PlayerOptions {
 /// What the terminal's side has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayerAction {
-    /// The end.
     Quit,
     /// Stop, as after Ctrl+Z.
     Suspend,
@@ -53,7 +52,6 @@ pub enum PlayerAction {
     Raw,
 }
 
-/// The player.
 #[derive(Debug)]
 pub struct PlayerState<'a> {
     moment: Moment<'a>,
@@ -196,7 +194,6 @@ impl<'a> PlayerState<'a> {
         self.words = Some((words.into(), now_us + BAR_US));
     }
 
-    /// A key.
     pub fn key(&mut self, key: PlainKey, now_us: u64) -> Option<PlayerAction> {
         self.bar_until = now_us + BAR_US;
         self.words = None;

@@ -37,7 +37,6 @@ pub struct AnimationRange<'a> {
 pub struct AnimatedSvg {
     /// The image.
     pub svg: String,
-    /// Its frames.
     pub frames: usize,
     /// How many of them there are a second at most.
     pub fps: u32,

@@ -18,7 +18,6 @@ pub struct ActivePosition {
     pub cursor: CursorState,
     /// The margins. One pair for both screens, as in xterm.
     pub margins: Margins,
-    /// The tab stops.
     pub tab_stops: TabStops,
 }
 

@@ -14,7 +14,6 @@ pub struct CursorState {
     pub wrap_pending: bool,
     /// Rows are counted from the top margin, and the cursor stays inside the margins (DECOM, mode 6).
     pub origin: bool,
-    /// The pen.
     pub pen: PackedStyle,
     /// The character sets.
     pub charsets: Charsets,

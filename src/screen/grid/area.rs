@@ -9,9 +9,7 @@ use super::row::GridRow;
 /// The cells of some columns in some rows.
 #[derive(Clone, Debug)]
 pub struct Area {
-    /// The rows.
     pub rows: Range<usize>,
-    /// The columns.
     pub cols: Range<usize>,
 }
 

@@ -11,7 +11,6 @@ const SPACER: u64 = 1 << 22;
 const MARKED: u64 = 1 << 23;
 const TEXT_MASK: u64 = CHAR_MASK | WIDE | SPACER | MARKED;
 
-/// One cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridCell {
     /// 21 bits of character, width, whether marks combine with it; above them the first word of the style.
@@ -85,7 +84,6 @@ impl GridCell {
         self.first as u8
     }
 
-    /// Its style.
     pub fn style(self) -> PackedStyle {
         PackedStyle { first: self.first & !TEXT_MASK, second: self.second }
     }

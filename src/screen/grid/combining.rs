@@ -91,7 +91,6 @@ impl CombiningMarks {
 pub enum Had {
     /// Its character stood alone.
     None,
-    /// There are some.
     Some,
 }
 

@@ -22,7 +22,6 @@ pub struct TextWritten {
     pub last: Option<char>,
 }
 
-/// A row of the grid.
 #[derive(Clone, Debug)]
 pub struct GridRow {
     /// At most `cols`; the rest of the row is blank.

@@ -42,7 +42,6 @@ impl RowText {
         self.text.truncate(len);
     }
 
-    /// The text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

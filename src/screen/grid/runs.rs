@@ -59,7 +59,6 @@ impl<'a> RunBuilder<'a> {
         &mut self.runs[last].text
     }
 
-    /// All of them.
     pub fn finish(self) -> Vec<StyledRun> {
         self.runs
     }

@@ -41,7 +41,6 @@ pub enum Underline {
     Curly,
     /// Dots.
     Dotted,
-    /// Dashes.
     Dashed,
 }
 

@@ -140,7 +140,6 @@ impl TerminalMode {
         Self::WindowsKeys,
     ];
 
-    /// The number space and the number.
     #[must_use]
     pub fn number(self) -> (ModeSpace, u16) {
         let private = |number| (ModeSpace::Private, number);

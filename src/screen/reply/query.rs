@@ -70,27 +70,16 @@ pub enum Query {
         space: ModeSpace,
         /// The number that was asked for.
         number: u16,
-        /// Its state.
         state: ModeState,
     },
     /// `CSI ? u`, with the kitty keyboard flags in force.
     KeyboardFlags(u8),
     /// `CSI 14 t`: the window in pixels.
-    WindowPixels {
-        /// Columns.
-        cols: u16,
-        /// Rows.
-        rows: u16,
-    },
+    WindowPixels { cols: u16, rows: u16 },
     /// `CSI 16 t`: a cell in pixels.
     CellPixels,
     /// `CSI 18 t`: the window in cells.
-    WindowCells {
-        /// Columns.
-        cols: u16,
-        /// Rows.
-        rows: u16,
-    },
+    WindowCells { cols: u16, rows: u16 },
     /// OSC 10, 11, 12.
     Color {
         /// The colour.

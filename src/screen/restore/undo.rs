@@ -13,7 +13,6 @@ use crate::screen::display::DisplayState;
 use crate::screen::modes::{ModeSpace, TerminalMode};
 use crate::screen::terminal_state::TerminalState;
 
-/// One step of the undo.
 #[derive(Clone, Copy, Debug)]
 pub struct UndoStep {
     /// What is undone.

@@ -10,7 +10,6 @@ use crate::screen::Screen;
 /// How many reports are kept, the newest.
 const KEPT: usize = 64;
 
-/// A report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScreenReport {
     /// The program put this text into the clipboard or a selection.

@@ -15,7 +15,6 @@ pub struct WindowState {
     pub directory: String,
     /// The terminal's own colours, as far as the child changed them.
     pub colors: TerminalColors,
-    /// The progress.
     pub progress: Progress,
     /// The child's pending notifications.
     pub notifications: Notifications,

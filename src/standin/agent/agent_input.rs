@@ -18,11 +18,9 @@ pub(super) enum AgentKey {
     Text(String),
     /// A bracketed paste, or text too long for hands.
     Paste(String),
-    /// Enter.
     Enter,
     /// A line break in the text: line feed, shift+enter, alt+enter.
     Newline,
-    /// Backspace.
     Backspace,
     /// Ctrl+C in any encoding.
     Interrupt,

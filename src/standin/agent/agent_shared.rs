@@ -39,7 +39,6 @@ pub(super) struct AgentPrompt {
 /// Something to stand in the conversation on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// A prompt.
     Prompt(String),
     /// Words of the model.
     Text(String),
@@ -62,12 +61,10 @@ pub(super) enum PermissionAnswer {
     No,
 }
 
-/// A permission question.
 #[derive(Clone, Debug)]
 pub(super) struct PermissionQuestion {
     /// Tool name.
     pub(super) tool: String,
-    /// Its input.
     pub(super) input: Value,
     /// Where the answer goes.
     pub(super) reply: Sender<PermissionAnswer>,
@@ -75,9 +72,7 @@ pub(super) struct PermissionQuestion {
 
 /// What reaches the loop that owns the terminal.
 pub(super) enum AgentEvent {
-    /// A signal.
     Signal(i32),
-    /// Show this.
     Show(Shown),
     /// Ask this; at most one question is open.
     Ask(PermissionQuestion),

@@ -17,7 +17,6 @@ use super::hook_settings::AgentHook;
 /// One hook that has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ran {
-    /// Its command.
     pub(super) command: String,
     /// Its exit code.
     pub(super) code: i32,

@@ -57,7 +57,6 @@ pub(super) enum AgentBegin {
 /// Everything the command line decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Options {
-    /// Which conversation.
     pub(super) begin: AgentBegin,
     /// Model id sent to the API.
     pub(super) model: String,
@@ -80,7 +79,6 @@ pub(super) struct Options {
 /// What to do about a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
-    /// Run.
     Run(Options),
     /// Print this and end with 0.
     Say(String),

@@ -34,7 +34,6 @@ pub(super) struct ToolRun {
     pub(super) content: String,
     /// `tool_response` of hooks, `toolUseResult` of the transcript.
     pub(super) result: Value,
-    /// Whether it failed.
     pub(super) failed: bool,
 }
 
@@ -144,7 +143,6 @@ pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
     }
 }
 
-/// Runs a tool.
 pub(super) fn run(name: &str, input: &Value, bench: &Bench<'_>) -> ToolRun {
     let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or("");
     let path = PathBuf::from(text("file_path"));

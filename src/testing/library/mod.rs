@@ -400,7 +400,6 @@ enum Update {
     Propose,
     /// Those that have no file yet.
     New,
-    /// All.
     All,
 }
 

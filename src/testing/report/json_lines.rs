@@ -13,7 +13,6 @@ use crate::testing::redaction::RedactedOutcome;
 /// The version of these lines.
 pub const JSON_REPORT_VERSION: u32 = 1;
 
-/// A report in JSON lines.
 pub struct JsonLinesReport<W> {
     out: W,
 }

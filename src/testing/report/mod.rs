@@ -67,7 +67,6 @@ pub trait TestReport {
     fn end(&mut self, summary: &TestSummary) -> io::Result<()>;
 }
 
-/// The kinds of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportKind {
     /// For a person at a terminal or reading a log.
@@ -133,7 +132,6 @@ impl ReportKind {
 /// A report that was asked for: `--report KIND[=FILE]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportTarget {
-    /// Its kind.
     pub kind: ReportKind,
     /// Where it goes; standard output when there is none.
     pub file: Option<PathBuf>,

@@ -56,7 +56,6 @@ impl fmt::Display for SnapshotCursor {
     }
 }
 
-/// A row of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnapshotRow {
     /// Exactly this.

@@ -28,9 +28,7 @@ pub struct ReviewItem {
 /// What a person decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewDecision {
-    /// Accept it.
     Accept,
-    /// Reject it.
     Reject,
     /// Leave it.
     Skip,

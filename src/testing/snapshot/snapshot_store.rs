@@ -40,7 +40,6 @@ pub enum SnapshotError {
     /// The name cannot be part of a file's name.
     #[error("{name:?} is not a snapshot name: {problem}\nhint: use letters, digits, `-`, `_` and `.`")]
     Name {
-        /// The name.
         name: String,
         /// What is wrong with it.
         problem: &'static str,
@@ -80,7 +79,6 @@ pub enum SnapshotError {
 /// What a comparison found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotCheck {
-    /// The file.
     pub file: PathBuf,
     /// What became of it.
     pub change: SnapshotChange,
@@ -381,7 +379,6 @@ impl PendingSnapshot {
 /// The snapshots that a tape took in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenSnapshots {
-    /// The tape.
     pub tape: PathBuf,
     /// The names; `None` when the tape was not played to its end.
     pub names: Option<BTreeSet<String>>,

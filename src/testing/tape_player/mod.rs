@@ -103,7 +103,6 @@ pub struct PlayedTape {
     pub snapshots: Vec<SnapshotNote>,
     /// Those that were collected for an update.
     pub collected: Vec<(String, ScreenSnapshot)>,
-    /// The last screen.
     pub last_screen: Option<ScreenCopy>,
     /// The test's directory and its home, which mean nothing to a reader of reports.
     pub dirs: Option<(String, String)>,
@@ -114,7 +113,6 @@ pub struct PlayedTape {
 pub enum PlayEnd {
     /// Every command was carried out and every check held.
     Passed,
-    /// One failed.
     Failed(Box<TapeFailure>),
     /// It cannot be played here, for this reason.
     Skipped(String),

@@ -13,7 +13,6 @@ const OPTIONS: &str = include_str!("options.txt");
 /// What an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionValues {
-    /// Nothing.
     None,
     /// One value.
     One,
@@ -62,7 +61,6 @@ pub enum ArgPiece {
         takes: OptionValues,
         /// What it means.
         means: OptionMeaning,
-        /// Its values.
         values: Vec<String>,
         /// The arguments it covers. Joined flags (`-cd`) cover the same one.
         at: Range<usize>,

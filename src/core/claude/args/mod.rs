@@ -17,7 +17,6 @@ pub use rewrite::{NextRunArgs, for_launch, for_next_run, for_resume, is_model, w
 /// What one of the standard streams is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// A terminal.
     Terminal,
     /// A pipe, a file, nothing.
     Other,
@@ -39,7 +38,6 @@ pub enum ExecThroughReason {
     NotATerminal,
     /// This option: print mode, help, version, a background or cloud session.
     Option(String),
-    /// This subcommand.
     Subcommand(String),
     /// This option lacks its value; Claude says so itself.
     MissingValue(String),
@@ -84,7 +82,6 @@ pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> LaunchMode {
 /// Claude itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnArgs {
-    /// The prompt.
     pub prompt: Option<String>,
     /// `--session-id`.
     pub session_id: Option<String>,

@@ -55,7 +55,6 @@ impl CheckOutcome {
 pub struct Verdict {
     /// What ran: `cargo test`; several are joined with commas.
     pub tool: String,
-    /// How it ended.
     pub outcome: CheckOutcome,
     /// What it says about it in a few words: `1 failed, 12 passed`. At most [`LINE_CAP`] bytes, one line.
     pub summary: String,

@@ -17,7 +17,6 @@ pub(super) enum LineMeaning {
     Problems,
     /// It ended well, unless other lines know of a failure or of no test.
     Done,
-    /// It failed.
     Failed,
     /// It failed, with numbers behind their words (`failures=1`).
     FailedCounts,
@@ -25,7 +24,6 @@ pub(super) enum LineMeaning {
     Nothing,
     /// One unit (a package, a task) passed.
     Unit,
-    /// One unit failed.
     UnitFailed,
     /// Nothing, though it looks as if it did.
     Noise,
@@ -62,7 +60,6 @@ pub(super) enum Subs {
     Bare,
 }
 
-/// One runner.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runner {
     /// Names of the program.

@@ -19,7 +19,6 @@ pub struct LayoutPlace {
     pub project: PathBuf,
     /// Claude's directory (`C`).
     pub claude: PathBuf,
-    /// The channel.
     pub channel: Channel,
     /// The process of the handoff: Claude's, if known.
     pub pid: u32,

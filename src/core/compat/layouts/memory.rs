@@ -73,7 +73,6 @@ pub fn name(at: WallTime, reason: &MemoryReason, n: u32) -> String {
     if n == 0 { format!("{stamp}_{word}.jsonl") } else { format!("{stamp}_{word}_{n}.jsonl") }
 }
 
-/// A line of the log.
 #[must_use]
 pub fn log_line(at: WallTime, reason: &MemoryReason, path: &str, bytes: u64) -> String {
     format!("[{}] {}: {path} ({bytes} bytes)\n", at.plain(), reason.word())

@@ -26,10 +26,8 @@ pub fn copy_names(project: &Path, reason: &MemoryReason, now: WallTime) -> impl 
     (0..SAME_TIME).map(move |n| raw.join(memory::name(now, reason, n)))
 }
 
-/// A session document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionDocument {
-    /// Where it is.
     pub path: PathBuf,
     /// When it was last written.
     pub written: WallTime,
@@ -53,9 +51,7 @@ pub struct SettledCopy {
 /// Layout `memory` of a project.
 #[derive(Clone, Copy)]
 pub struct MemoryLayout<'a> {
-    /// The project.
     pub project: &'a Path,
-    /// Its files.
     pub files: &'a dyn FileView,
 }
 

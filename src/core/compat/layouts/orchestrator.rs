@@ -15,7 +15,6 @@ use crate::core::time::WallTime;
 
 /// Where its files lie, below the project.
 pub const DIR: &str = ".claude/auto-execution";
-/// The signal.
 pub const SIGNAL: &str = ".handoff-requested";
 /// How the task stands.
 pub const STATE: &str = "state.yaml";

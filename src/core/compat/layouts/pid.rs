@@ -27,7 +27,6 @@ pub fn mark(id: &HandoffId) -> String {
     format!("<!-- HANDOFF-ID: {id} -->\n")
 }
 
-/// The file.
 #[must_use]
 pub fn render(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);

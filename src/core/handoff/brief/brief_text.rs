@@ -54,7 +54,6 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// As configured.
     #[must_use]
     pub fn of(config: &Handoff) -> Self {
         let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);

@@ -12,7 +12,6 @@ pub(super) struct BriefPart {
     pub floor: usize,
     /// What it gets before the ones behind it get more than their floor.
     pub ideal: usize,
-    /// What it says.
     pub passage: Passage,
 }
 

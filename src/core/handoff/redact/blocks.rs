@@ -10,7 +10,6 @@ const END: &str = "-----END ";
 /// The longest block that is taken for one, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let mut past = 0;

@@ -66,17 +66,12 @@ pub enum Kind {
     PasswordFile,
     /// Amazon Web Services.
     Aws,
-    /// Google.
     Google,
     /// Microsoft Azure.
     Azure,
-    /// GitHub.
     GitHub,
-    /// GitLab.
     GitLab,
-    /// Slack.
     Slack,
-    /// Stripe.
     Stripe,
     /// A model provider: Anthropic, OpenAI, Hugging Face and others.
     Model,
@@ -145,7 +140,6 @@ impl fmt::Display for Kind {
 /// A place where something was replaced. The secret itself is kept nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redaction {
-    /// What it was.
     pub kind: Kind,
     /// The line of the redacted text, from 1.
     pub line: usize,

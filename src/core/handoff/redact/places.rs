@@ -10,7 +10,6 @@ use super::{Kind, Span, begins_word, commands, place, run};
 /// The longest line whose words are looked at, in bytes; of a longer one its beginning.
 const LINE: usize = 4096;
 
-/// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     schemes(text, spans);
     let mut from = 0;

@@ -40,7 +40,6 @@ const SIGNED: [&str; 9] = [
     "hmac=",
 ];
 
-/// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let mut past = 0;

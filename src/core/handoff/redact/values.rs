@@ -12,7 +12,6 @@ use super::words::{is_code, is_no_code, is_placeholder, is_prose, is_word_of_typ
 pub(super) struct How {
     /// How it is written.
     pub(super) form: ValueQuoting,
-    /// Where it stands.
     pub(super) place: Place,
 }
 

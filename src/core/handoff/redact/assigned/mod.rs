@@ -17,7 +17,6 @@ const BRIDGE: usize = 64;
 /// How many names may share the end of their value.
 const NESTED: u32 = 8;
 
-/// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let mut finder = Finder { text, bytes: text.as_bytes(), bare_until: (0, 0), stop_until: (0, 0) };
     let mut at = 0;

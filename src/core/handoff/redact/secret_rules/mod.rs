@@ -178,7 +178,6 @@ const BY_BYTE: &[([u8; 48], usize); 256] = &{
     rules
 };
 
-/// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let mut at = 0;
