@@ -21,7 +21,7 @@ use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule};
 /// When a temporary file is one that a killed process has left, in a directory whose writers hold no lock.
 pub const LEFT_OVER: Duration = Duration::from_secs(3600);
 /// The prefix of temporary files; it identifies the leftovers of a crash.
-pub(super) const TEMP_PREFIX: &str = crate::core::io_words::TEMPORARY;
+pub const TEMP_PREFIX: &str = crate::core::io_words::TEMPORARY;
 
 /// Replaces the content of `path`.
 ///

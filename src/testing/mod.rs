@@ -25,8 +25,6 @@
 //! | [`test_terminal`] | a program in a pseudo-terminal of its own |
 //! | [`program_wait`] | waiting for text, quiet, a prompt, the end |
 
-#![warn(missing_docs, reason = "other projects test with it")]
-
 pub mod discovery;
 pub mod echo;
 mod evidence_cast;

@@ -18,6 +18,8 @@
 //! pass a test. The program has a directory, a home and an environment of its own, as that of a tape. A
 //! failure prints the screen, and `target/hopty/TEST` keeps screen and recording.
 
+#![warn(missing_docs, reason = "other projects test with it")]
+
 mod style_check;
 mod tape_suite;
 mod terminal_builder;

@@ -9,6 +9,8 @@ use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript_facts::{AnsweredQuestion, ToolError};
 use crate::core::handoff::capture::{GitState, PlanInHand};
+use crate::core::handoff::document::Fence;
+use crate::core::handoff::document::tests::capture;
 
 const RECORDS: &str = "/home/u/.claude/handoff/records";
 
@@ -230,12 +232,12 @@ fn rules_in_any_words_are_told_while_there_is_room() {
     }
     assert!(text.contains("(119)") && units(&text) > 6500, "the newest, and no room is free: {text}");
     // Over a chain: in a conversation before, and many since.
-    let state = super::super::state_json::HandoffState::of(&capture);
-    let mut next = super::super::document::tests::capture("go on");
+    let state = crate::core::handoff::state_json::HandoffState::of(&capture);
+    let mut next = crate::core::handoff::document::tests::capture("go on");
     state.pass_on(&mut next);
     next.prompts.extend((0..40).map(|n| prompt(&format!("then step {n} of the report"))));
-    let mut third = super::super::document::tests::capture("go on");
-    super::super::state_json::HandoffState::of(&next).pass_on(&mut third);
+    let mut third = crate::core::handoff::document::tests::capture("go on");
+    crate::core::handoff::state_json::HandoffState::of(&next).pass_on(&mut third);
     let text = of(&third, Budget::default());
     for rule in rules {
         assert!(text.contains(&format!("> {rule}\n")), "{rule}\n{text}");
