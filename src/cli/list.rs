@@ -650,7 +650,7 @@ mod tests {
         idle.context.tokens_from = crate::core::context_usage::TokensFrom::Transcript.into();
         let mut ended = session("old", SessionState::Ended, None, None);
         ended.ended_at = ago(60_000);
-        ended.exit = Some(crate::core::status_types::ExitStatus { code: Some(0), ..Default::default() });
+        ended.exit = Some(crate::core::status_types::ExitStatus { code: Some(3), ..Default::default() });
         let table =
             |cols| table::lines(&table_of(&[idle.clone(), ended.clone()], true, Some(cols)), |_, _| None);
         assert_eq!(table(40)[0], "NAME  STATE  EXIT  FOR    CONTEXT", "{:?}", table(40));

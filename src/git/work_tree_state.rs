@@ -232,7 +232,7 @@ impl DiffRunner<'_> {
         let tracked = state.changed.iter().filter(|(code, _)| code != "??").map(|(_, path)| path.as_str());
         let args: Vec<&str> =
             ["check-attr", "-z", "filter", "--"].into_iter().chain(tracked.take(ATTRIBUTES_CAP)).collect();
-        let Some(output) = (args.len() > 4).then(|| self.git.ask(&STATUS_ARGS, STATUS_CAP).ok()).flatten()
+        let Some(output) = (args.len() > 4).then(|| self.git.ask(&args, STATUS_CAP).ok()).flatten()
         else {
             return;
         };

@@ -261,7 +261,7 @@ fn a_value_out_of_range_leaves_the_layer_below() {
     let read = resolve(&Sources { user: Some(user), env: &env, ..Sources::default() });
     assert_eq!(
         says(&read),
-        "HOPTY_HANDOFF_FRAME_CHARS: handoff.frame_chars: must be a whole number from 1000 to 10000"
+        "HOPTY_HANDOFF_FRAME_CHARS: handoff.frame_chars = 20000: must be a whole number from 1000 to 10000"
     );
     assert_eq!(read.config.handoff.frame_chars, 9_000);
 }
@@ -277,7 +277,7 @@ fn variables_of_every_kind() {
     assert_eq!(env("HOPTY_RESTART_GRACE", "9s").config.restart.grace, DurationMs::from_secs(9));
     assert_eq!(
         says(&env("HOPTY_RESTART_GRACE", "9")),
-        "HOPTY_RESTART_GRACE: restart.grace: not a duration: write a whole number and one of ms, s, m, h, \
+        "HOPTY_RESTART_GRACE: restart.grace = \"9\": not a duration: write a whole number and one of ms, s, m, h, \
          such as 300ms or 2m"
     );
 }

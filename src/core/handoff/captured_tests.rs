@@ -206,7 +206,10 @@ fn a_plan_is_in_hand_until_other_work_is_set_also_over_a_chain() {
     };
     let plan = next("go on").unwrap();
     assert_eq!((plan.text.as_str(), plan.is_current), ("1. measure\n2. improve", true));
-    assert_eq!(next("now write a changelog for version three"), None);
+    assert_eq!(
+        next("now write a changelog for version three, with one line for each change that its readers see"),
+        None
+    );
     first.plan.as_mut().unwrap().is_current = false;
     assert_eq!(HandoffState::of(&first).plan, None);
 }

@@ -14,9 +14,8 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// The first version of the rules that saves no handoff of a conversation in which nothing was said, and gives
-/// the next run the first prompt that no run has taken.
-pub(super) const SKIPS_SINCE: u32 = 5;
+/// The first version of the rules that saves no handoff of a conversation in which nothing was said.
+const SKIPS_SINCE: u32 = 5;
 
 /// State that lives as long as a conversation. It is replaced as a whole when another one begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
+use super::policy::REMEMBERS_SINCE;
 use super::safe_point::WAITS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -65,7 +66,9 @@ impl Supervisor {
             HookEvent::Stop => self.turn_over(step, id, hook),
             HookEvent::StopFailure => {
                 self.run.set_turn(step.now, Turn::Idle);
-                self.run.turn.error = Some(hook.error.clone().unwrap_or_else(|| "unknown".to_owned()));
+                if self.policy.rules >= REMEMBERS_SINCE {
+                    self.run.turn.error = Some(hook.error.clone().unwrap_or_else(|| "unknown".to_owned()));
+                }
                 step.answer(id, HookAnswer::Nothing);
                 let (wait, recovery) = (&mut self.conversation.limit_wait, &self.policy.config.recovery);
                 self.limits.turn_failed(step, wait, recovery, hook.error.as_deref());
@@ -95,7 +98,7 @@ impl Supervisor {
         }
         let before = self.run.turn.state;
         self.run.set_turn(step.now, Turn::Busy);
-        self.session.prompted = true;
+        self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
         self.conversation.spoken = true;
         // This prompt contains what was typed before.
         self.run.typed = None;

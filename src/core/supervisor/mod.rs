@@ -89,6 +89,7 @@ use limit_and_error_wait::LimitHistory;
 use permission_mode::PermissionModes;
 use person::{People, dialog_answered};
 use phase::{Phase, StopFor, StopStep};
+use policy::REMEMBERS_SINCE;
 pub use policy::{Agent, Policy, RULES};
 use prompt_delivery::PromptDelivery;
 use restart_budget::RestartBudget;
@@ -252,7 +253,7 @@ impl Supervisor {
                     self.session.miss_hooks(step);
                 }
                 self.run.set_turn(step.now, Turn::Busy);
-                self.session.prompted = true;
+                self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
                 self.conversation.spoken = true;
             }
             Event::TurnBegan { .. } => {}

@@ -20,6 +20,7 @@ use super::event::{AgentStatus, HookFacts, PromptOf};
 use super::hook_decision::{HeldHook, LINES_MS};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::policy::Agent;
+use super::policy::REMEMBERS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
@@ -224,7 +225,7 @@ impl Supervisor {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         self.let_go(step);
         self.run.set_turn(step.now, Turn::Busy);
-        self.session.prompted = true;
+        self.session.prompted |= self.policy.rules >= REMEMBERS_SINCE;
         self.conversation.spoken = true;
         self.run.typed = None;
         self.conversation.progress.prompted(hook.prompt);

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, DecisionKind, HookAnswer, Want};
-use super::conversation_state::SKIPS_SINCE;
 use super::event::AgentStatus;
 use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
+use super::policy::REMEMBERS_SINCE;
 use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::handoff::work_progress::Mark;
@@ -262,7 +262,7 @@ impl Supervisor {
                     first_prompt: fresh
                         && handoff.is_none()
                         && !self.session.prompted
-                        && self.policy.rules >= SKIPS_SINCE,
+                        && self.policy.rules >= REMEMBERS_SINCE,
                 },
                 interrupted: false,
             }

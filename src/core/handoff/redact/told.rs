@@ -4,7 +4,10 @@
 //! The words are data. A value must look like a password wherever it stands, because most sentences with such
 //! a word hold none: `Passwort ändern geht nicht`.
 
+use std::sync::LazyLock;
+
 use memchr::memmem;
+use regex::Regex;
 
 use super::names::Class;
 use super::values::{How, Place, ValueQuoting, is_secret, is_told};
@@ -103,9 +106,22 @@ const GAP: usize = 60;
 /// How far a line is looked at on each side of such a word, in bytes.
 const AROUND: usize = 240;
 
+/// Words that say how something is proven.
+const PROOFS: [&str; 2] = ["basic auth", "basic-auth"];
+
+/// Any of the words: one pass over the many texts that have none of them.
+static ANY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = PASSWORDS.iter().chain(&TOKENS).chain(&LOGINS).chain(&PROOFS);
+    let escaped: Vec<String> = words.map(|word| regex::escape(word)).collect();
+    Regex::new(&format!(r"\bpin\b|{}", escaped.join("|"))).ok()
+});
+
 /// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let small = small_letters(text);
+    if ANY.as_ref().is_some_and(|any| !any.is_match(&small)) {
+        return;
+    }
     // What follows on the line.
     let behind = |at: usize| cut_bytes(&text[at..], AROUND).split('\n').next().unwrap_or_default();
     for (words, class) in [(&PASSWORDS[..], Class::Password), (&TOKENS[..], Class::Token)] {
@@ -119,7 +135,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     for at in ends_of(&small, "pin") {
         push(text, number(behind(at)), Class::Password, spans);
     }
-    for at in ["basic auth", "basic-auth"].iter().flat_map(|word| ends_of(&small, word)) {
+    for at in PROOFS.iter().flat_map(|word| ends_of(&small, word)) {
         let before = end_of(&text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
         for word in before.split_whitespace().chain(behind(at).split_whitespace()) {
             push(text, pair(word), Class::Password, spans);
