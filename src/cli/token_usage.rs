@@ -476,7 +476,7 @@ mod tests {
         let narrow = page(Some(40));
         let lines: Vec<&str> = narrow.lines().collect();
         assert_eq!(lines[0], "DAY          COST   TOKENS");
-        assert!(lines[1].starts_with("2026-11-19   $1.00     900  ██"), "{narrow}");
+        assert!(lines[1].starts_with("2026-11-19  $1.00      900  ██"), "{narrow}");
         assert_eq!(lines[3], "total       $5.00+    1.5M");
         assert!(!page(None).contains('█') && page(None).contains("CACHE-RD"));
     }

@@ -232,8 +232,7 @@ impl DiffRunner<'_> {
         let tracked = state.changed.iter().filter(|(code, _)| code != "??").map(|(_, path)| path.as_str());
         let args: Vec<&str> =
             ["check-attr", "-z", "filter", "--"].into_iter().chain(tracked.take(ATTRIBUTES_CAP)).collect();
-        let Some(output) = (args.len() > 4).then(|| self.git.ask(&args, STATUS_CAP).ok()).flatten()
-        else {
+        let Some(output) = (args.len() > 4).then(|| self.git.ask(&args, STATUS_CAP).ok()).flatten() else {
             return;
         };
         let fields: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
