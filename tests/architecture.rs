@@ -45,6 +45,7 @@ const PURE_CRATES: &[&str] = &[
     "serde",
     "serde_json",
     "sha2",
+    "simdutf8",
     "std",
     "strsim",
     "thiserror",

@@ -274,7 +274,7 @@ mod tests {
     fn a_pause_parts_keys_and_repeats_are_counted() {
         let steps =
             [(0, "\x1b[B", "\x1b[2Htwo"), (100, "\x1b[B", "\x1b[3Hmore"), (2000, "\x1b[B", "\x1b[4Hlast")];
-        assert_eq!(tape(&steps), "Down 2\nExpect \"more\"\nDown\nExpect \"last\"\nExit 3\n");
+        assert_eq!(tape(&steps), "Down 2\nExpect \"two\"\nDown\nExpect \"last\"\nExit 3\n");
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Writes a recording of version 3 as lines.
 
-use std::io::Write;
-
 use base64::prelude::{BASE64_STANDARD, Engine};
 
 use super::{CastEvent, CastEventKind, RAW_COMMENT};
@@ -117,8 +115,8 @@ impl CastWriter {
         let interval = at_us.saturating_sub(self.clock_us);
         self.clock_us = self.clock_us.max(at_us);
         lines.reserve(data.len() + 32);
-        // Writing into memory cannot fail.
-        let _ = write!(lines, "[{}.{:06}, ", interval / 1_000_000, interval % 1_000_000);
+        lines
+            .extend_from_slice(format!("[{}.{:06}, ", interval / 1_000_000, interval % 1_000_000).as_bytes());
         quote(code.encode_utf8(&mut [0; 4]), lines);
         lines.extend_from_slice(b", ");
         quote(data, lines);

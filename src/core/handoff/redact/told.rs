@@ -4,10 +4,7 @@
 //! The words are data. A value must look like a password wherever it stands, because most sentences with such
 //! a word hold none: `Passwort ändern geht nicht`.
 
-use std::sync::LazyLock;
-
 use memchr::memmem;
-use regex::Regex;
 
 use super::names::Class;
 use super::values::{How, Place, ValueQuoting, is_secret, is_told};
@@ -109,27 +106,20 @@ const AROUND: usize = 240;
 /// Words that say how something is proven.
 const PROOFS: [&str; 2] = ["basic auth", "basic-auth"];
 
-/// Any of the words: one pass over the many texts that have none of them.
-static ANY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let words = PASSWORDS.iter().chain(&TOKENS).chain(&LOGINS).chain(&PROOFS);
-    let escaped: Vec<String> = words.map(|word| regex::escape(word)).collect();
-    Regex::new(&format!(r"\bpin\b|{}", escaped.join("|"))).ok()
-});
-
 /// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let small = small_letters(text);
-    if ANY.as_ref().is_some_and(|any| !any.is_match(&small)) {
-        return;
-    }
+    let is_plain = text.is_ascii();
+    // Most texts are ASCII, and have none of the words that are not.
+    let may_have = |word: &&&str| !is_plain || word.is_ascii();
     // What follows on the line.
     let behind = |at: usize| cut_bytes(&text[at..], AROUND).split('\n').next().unwrap_or_default();
     for (words, class) in [(&PASSWORDS[..], Class::Password), (&TOKENS[..], Class::Token)] {
-        for at in words.iter().flat_map(|word| ends_of(&small, word)) {
+        for at in words.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
             push(text, value(behind(at), class), class, spans);
         }
     }
-    for at in LOGINS.iter().flat_map(|word| ends_of(&small, word)) {
+    for at in LOGINS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
         push(text, behind_name(behind(at)), Class::Password, spans);
     }
     for at in ends_of(&small, "pin") {
