@@ -16,7 +16,7 @@ use super::support::world::World;
 
 const GOAL: &str = "Paint the fence green.";
 /// What the person wants then: the objective of the handoff.
-const NEXT: &str = "Now the second coat.";
+const NEXT: &str = "Now give all of it the second coat.";
 /// In seconds; long enough to be seen, short enough to be waited for.
 const SNOOZE: DurationMs = DurationMs::from_secs(2);
 
