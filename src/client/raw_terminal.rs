@@ -36,7 +36,7 @@ impl RawTerminal {
     /// shown it already. Until the program has its terminal, Ctrl+C still ends this process.
     ///
     /// # Errors
-    /// As [`Hold::take`].
+    /// As [`RawTerminal::take`].
     pub fn take_with_ahead() -> io::Result<(Self, Ahead)> {
         raw::wait_for_foreground();
         let reads = typeahead::reads();

@@ -592,7 +592,7 @@ impl TestTerminal {
     }
 
     /// Waits until a state holds, as [`TestTerminal::wait_until`]. One that held when the program was given
-    /// its last input, at the mark, counts only after the program's answer ([`TestTerminal::answered`]).
+    /// its last input, at the mark, counts only after the program's answer.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`].
