@@ -35,11 +35,12 @@ fn a_notice_leaves_the_screen_alone_and_is_read_when_asked_for_or_after(kind: Ki
     term.assert_whole();
     term.wait_text("hopty: detached");
     assert!(!term.lines().join("\n").contains(NOTICE), "it was read: {:?}", term.lines());
-    // Whoever watched is told too, and at the session's end as well.
-    world.ask(&["stop", "proj"]);
-    other.wait_exit();
+    // Whoever watched is told too. At the session's end a level is no news any more.
+    other.send("\x1cd");
+    assert_eq!(other.wait_exit(), 0);
     other.assert_whole();
     other.wait_text(&format!("hopty: just now: {NOTICE}"));
+    world.ask(&["stop", "proj"]);
     world.assert_nothing_left();
 }
 

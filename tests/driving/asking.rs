@@ -54,7 +54,7 @@ pub fn a_question_is_answered_whole(kind: Kind) {
         // Claude writes it down when it ends.
         let usage = String::from_utf8(world.hopty(&["usage"]).stderr).unwrap();
         let cost = world.status()["work"]["cost_usd"].as_f64().unwrap();
-        assert!(usage.contains(&format!("proj is running and has cost $ {cost:.2} so far")), "{usage}");
+        assert!(usage.contains(&format!("proj is running and has cost ${cost:.2} so far")), "{usage}");
     }
     let work = world.status()["work"].clone();
     assert_eq!(work["prompt"], "Run it.", "{work}");
