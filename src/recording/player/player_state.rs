@@ -270,7 +270,7 @@ impl<'a> PlayerState<'a> {
                         SearchDirection::Forward => "after",
                         SearchDirection::Backward => "before",
                     };
-                    self.say(format!("does not come {side} this: {text}"), now_us);
+                    self.say(format!("not {side} this: {text}"), now_us);
                 }
             }
             return false;
