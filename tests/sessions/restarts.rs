@@ -253,7 +253,7 @@ fn a_program_that_is_no_agent_is_only_started_anew() {
     let world = super::world();
     world.run_detached("one", &["cat"]);
     let said = world.ask(&["restart", "one", "--wait"]);
-    assert_eq!(said, "restart of one requested: waiting for a safe point\nstarted fresh without a handoff\n");
+    assert_eq!(said, "restart of one requested\nrestarted\n");
     end_all(&world);
 }
 
