@@ -49,7 +49,7 @@ fn mistakes_that_fill_more_than_a_page_are_in_the_order_of_the_file() {
     std::fs::create_dir_all(&dir).unwrap();
     let keys: String = (1..=17).map(|n| format!("unknown_{n} = {n}\n")).collect();
     std::fs::write(dir.join("config.toml"), format!("[restart]\n{keys}")).unwrap();
-    let term = world.start(&[]);
+    let term = world.start_sized(&[], (80, 24));
     term.wait_text("Enter starts Claude anyway");
     term.send("\r");
     term.wait_box();

@@ -108,10 +108,7 @@ fn a_restart_of_its_own_is_accepted() {
     let mut term =
         world.terminal(&["run", "--", "sh", "-c", &format!("echo run $HOPTY_RUN; {ask}; exec sleep 1000")]);
     term.wait_text("run 2");
-    assert_eq!(
-        std::fs::read_to_string(&out).unwrap(),
-        "restart of proj requested\n"
-    );
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "restart of proj requested\n");
     assert!(
         world
             .decisions()
