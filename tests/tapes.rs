@@ -371,7 +371,7 @@ fn watch(dir: &Path) -> Term {
 
 #[test]
 fn the_keys_of_a_watch_accept_snapshots_name_traces_and_play_all() {
-    let dir = with_tape("Start sh -c 'echo first; read x'\nExpect first\nSnapshot end\nEnter\nExit 0\n");
+    let dir = with_tape("Start sh -c 'echo first; read x'\nExpect 'first'\nSnapshot end\nEnter\nExit 0\n");
     std::fs::write(dir.path().join("tests/two.tape"), "Start true\nExit 0\n").unwrap();
     let snapshot = dir.path().join("tests/snapshots/one__end.snap");
     let mut test = watch(dir.path());
