@@ -346,7 +346,7 @@ fn the_newest_recording_is_found_and_its_markers_are_listed() {
     term.send("?[Gg]re+n\r");
     term.wait_text("0:00 / 1:00:00");
     term.send("/Last\r");
-    term.wait_text("not after this: Last");
+    term.wait_text("not found: Last");
     term.send("q");
     assert_eq!(term.wait_exit(), 0);
     term.assert_whole();

@@ -101,12 +101,6 @@ impl<'a> TimelineSearch<'a> {
         self.walk.at_us()
     }
 
-    /// Whether it goes towards the end or the beginning.
-    #[must_use]
-    pub fn direction(&self) -> SearchDirection {
-        self.direction
-    }
-
     /// Goes on a little: a few milliseconds.
     pub fn turn(&mut self) -> SearchTurn {
         match self.direction {

@@ -259,18 +259,13 @@ impl<'a> PlayerState<'a> {
             self.words = None;
         }
         if let Some(search) = &mut self.search {
-            let direction = search.direction();
             match search.turn() {
                 SearchTurn::Working => {}
                 SearchTurn::Found(hit) => self.found(hit),
                 SearchTurn::Nothing => {
                     self.search = None;
                     let text = self.searched.as_ref().map_or("", |(text, _)| text.as_str());
-                    let side = match direction {
-                        SearchDirection::Forward => "after",
-                        SearchDirection::Backward => "before",
-                    };
-                    self.say(format!("not {side} this: {text}"), now_us);
+                    self.say(format!("not found: {text}"), now_us);
                 }
             }
             return false;

@@ -162,7 +162,7 @@ fn text_is_searched_and_marked() {
     assert_eq!(seconds(&state), 4.0);
     press(&mut state, "/nowhere\n", S);
     settle(&mut state, S);
-    assert_eq!((seconds(&state), state.words()), (4.0, Some("not after this: nowhere")));
+    assert_eq!((seconds(&state), state.words()), (4.0, Some("not found: nowhere")));
 }
 
 #[test]
