@@ -155,7 +155,7 @@ fn the_configuration_says_where_each_value_came_from() {
     std::fs::write(&conf, "THRESHOLD=much\n").unwrap();
     let told = ask(&["config", "check"]);
     assert!(
-        told.0 == Some(2) && told.1.contains("/.claude/claudikins-acm.conf:1: context.ask: must be"),
+        told.0 == Some(2) && told.1.contains("/.claude/claudikins-acm.conf:1: context.ask = "),
         "{told:?}"
     );
     std::fs::remove_file(conf).unwrap();
