@@ -282,12 +282,12 @@ fn item_100_what_config_yaml_sets_has_its_key_and_acts() {
         assert_eq!(document.matches("- 2 times: Bash: way").count(), count("gotchas"));
         (count("decisions"), frame.matches("Which stone").count(), count("gotchas"), diff)
     };
-    // max_decisions, the five of the summary, max_gotchas, include_git_diff.
-    assert_eq!(told(&world), (10, 5, 5, true));
-    for (key, value) in [("DECISIONS", "12"), ("FRAME_DECISIONS", "2"), ("GOTCHAS", "1"), ("DIFF", "false")] {
+    // max_decisions, all that the brief has room for, max_gotchas, include_git_diff.
+    assert_eq!(told(&world), (10, 14, 5, true));
+    for (key, value) in [("DECISIONS", "12"), ("GOTCHAS", "1"), ("DIFF", "false")] {
         world.set(&format!("HOPTY_HANDOFF_{key}"), value);
     }
-    assert_eq!(told(&world), (12, 2, 1, false));
+    assert_eq!(told(&world), (12, 14, 1, false));
 }
 
 #[test]
