@@ -31,6 +31,8 @@ pub struct FrameStream {
     taken: usize,
     fds: VecDeque<OwnedFd>,
     output: OutBuf,
+    /// The peer closed its end without reading what had arrived there.
+    reset: bool,
 }
 
 impl FrameStream {
@@ -46,6 +48,7 @@ impl FrameStream {
             taken: 0,
             fds: VecDeque::new(),
             output: OutBuf::default(),
+            reset: false,
         })
     }
 
@@ -96,9 +99,18 @@ impl FrameStream {
                 }
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(nix::errno::Errno::EAGAIN) => return ConnectionState::Open,
-                Err(_) => return ConnectionState::Closed,
+                Err(error) => {
+                    self.reset |= error == Errno::ECONNRESET;
+                    return ConnectionState::Closed;
+                }
             }
         }
+    }
+
+    /// Whether the peer closed its end without reading all that was sent (Linux reports that as `ECONNRESET`).
+    #[must_use]
+    pub fn left_unread(&self) -> bool {
+        self.reset || !self.output.is_empty()
     }
 
     /// Whether the backlog is so large that reading pauses.
@@ -278,6 +290,24 @@ mod tests {
                 crate::sys::poll::wait_for(&near.as_fd(), crate::sys::poll::Interest::Read, 10_000).unwrap(),
                 "no end"
             );
+        }
+    }
+
+    #[test]
+    fn a_peer_that_leaves_without_reading_is_told_from_one_that_has_read() {
+        for reads in [true, false] {
+            let (mut far, mut near) = pair();
+            near.send(b"answer");
+            if reads {
+                std::io::Read::read_exact(&mut far, &mut [0; 6]).unwrap();
+            }
+            drop(far);
+            while near.fill() == ConnectionState::Open {
+                let waited =
+                    crate::sys::poll::wait_for(&near.as_fd(), crate::sys::poll::Interest::Read, 10_000);
+                assert!(waited.unwrap(), "no end");
+            }
+            assert_eq!(near.left_unread(), !reads);
         }
     }
 

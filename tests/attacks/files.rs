@@ -381,7 +381,9 @@ fn a_session_whose_directory_is_deleted_or_moved_away_is_found_again() {
             _ => std::fs::rename(&state, &aside).unwrap(),
         }
         wait_for(&format!("the session's directory, way {n}"), || {
-            (session.join("lock").exists() && session.join("journal.jsonl").exists()).then_some(())
+            // The new journal has its first decision a moment after it is there.
+            let journal = std::fs::read_to_string(session.join("journal.jsonl")).unwrap_or_default();
+            (session.join("lock").exists() && journal.contains("\"decision\"")).then_some(())
         });
         wait_for("its socket", || state.join("run/proj.sock").exists().then_some(()));
         assert_found(&world, &format!("way {n}"));

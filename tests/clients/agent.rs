@@ -97,6 +97,8 @@ fn the_picture_after_attaching_is_the_one_before(kind: Kind) {
     world.wait_state("idle");
     first.send("a draft");
     first.wait_text("a draft");
+    // Claude still draws, its title for one, when the text is there.
+    world.ask(&["wait", "proj", "quiet=500ms"]);
     let picture = |term: &Term| {
         term.look(|screen| (screen.lines(), screen.cursor(), screen.modes(), screen.title().to_owned()))
     };

@@ -109,8 +109,7 @@ impl Supervisor {
         };
         match brief_of {
             Some(handoff) => {
-                self.run.delivery.brief_answered = true;
-                self.run.delivery.brief_sent = true;
+                self.run.delivery.give_brief(id, self.policy.rules);
                 step.answer(id, HookAnswer::Frame { handoff });
             }
             None => {

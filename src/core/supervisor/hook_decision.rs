@@ -107,7 +107,9 @@ impl Supervisor {
             self.phase.prompt_runs_here(hook.prompt);
         }
         let frame = match &self.phase {
-            Phase::Delivering(delivery) => delivery.frame(hook.prompt, &mut self.run.delivery),
+            Phase::Delivering(delivery) => {
+                delivery.frame(id, hook.prompt, &mut self.run.delivery, self.policy.rules)
+            }
             _ => None,
         };
         match hook.prompt {
@@ -269,6 +271,7 @@ impl Supervisor {
             // Claude gave up on the hook, so its next request may already be sent: the safe point is gone.
             self.back_to_waiting(step);
         }
+        self.brief_may_be_lost(step, id);
     }
 
     pub(super) fn tick_hook(&mut self, step: &mut EventStep<'_>) {

@@ -11,6 +11,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan};
+use super::policy::BRIEF_CALL_SINCE;
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
@@ -146,14 +147,20 @@ impl PromptDelivery {
         }
     }
 
-    /// The handoff accompanies the person's prompt if no SessionStart hook has delivered it.
-    pub(super) fn frame(&self, prompt: Option<PromptOf>, run: &mut DeliveryState) -> Option<HookAnswer> {
-        let is_due = self.plan.carries.is_some()
+    /// The handoff accompanies the prompt of the hook call `id` if no SessionStart hook has delivered it.
+    pub(super) fn frame(
+        &self,
+        id: u64,
+        prompt: Option<PromptOf>,
+        run: &mut DeliveryState,
+        rules: u32,
+    ) -> Option<HookAnswer> {
+        let is_due = (self.plan.carries.is_some() || rules >= BRIEF_CALL_SINCE)
             && prompt == Some(PromptOf::Ours)
             && !run.brief_answered
             && !run.brief_sent;
         is_due.then(|| {
-            (run.brief_answered, run.brief_sent) = (true, true);
+            run.give_brief(id, rules);
             HookAnswer::Frame { handoff: self.handoff.clone() }
         })
     }
@@ -255,6 +262,25 @@ impl Supervisor {
         self.release_keys(step, draft);
     }
 
+    /// Nobody read the answer to a hook call. If that was the brief, and the prompt is already submitted, it is
+    /// too late to give it once more.
+    pub(super) fn brief_may_be_lost(&mut self, step: &mut EventStep<'_>, id: u64) {
+        if self.run.delivery.lose_brief(id)
+            && !matches!(self.phase, Phase::Delivering(_))
+            && let Some((handoff, _)) = self.handoffs.consuming.take()
+        {
+            self.tell_brief_lost(step, handoff);
+        }
+    }
+
+    fn tell_brief_lost(&self, step: &mut EventStep<'_>, handoff: HandoffId) {
+        let text = format!(
+            "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays active."
+        );
+        let text = naming_left(text, self.chain.left(), self.policy.rules);
+        step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
+    }
+
     /// The prompt was submitted: by hopty, or later by the person whose box it was in. A hook reports it, or
     /// the transcript has it as a user line.
     pub(super) fn proven(&mut self, step: &mut EventStep<'_>) {
@@ -268,12 +294,7 @@ impl Supervisor {
         self.run.set_turn(step.now, Turn::Busy);
         self.conversation.spoken = true;
         if self.run.hooks.seen && !self.run.delivery.brief_answered {
-            let text = format!(
-                "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays \
-                 active."
-            );
-            let text = naming_left(text, self.chain.left(), self.policy.rules);
-            step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
+            self.tell_brief_lost(step, handoff);
         } else {
             let how = match delivery.as_ref().map(|delivery| delivery.enters) {
                 Some(0) => "was submitted".to_owned(),

@@ -6,7 +6,7 @@ use super::Turn;
 use super::event::{AgentStatus, HookEvent, HookFacts};
 use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest};
-use super::policy::Policy;
+use super::policy::{BRIEF_CALL_SINCE, Policy};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{KnownState, SessionState, StateSource};
 use crate::core::claude::carry_over::CarryMethod;
@@ -123,10 +123,30 @@ pub(super) struct DeliveryState {
     pub(super) brief_answered: bool,
     /// The brief was given in this run.
     pub(super) brief_sent: bool,
+    /// The hook call that was answered with the brief.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) brief_call: Option<u64>,
     /// The handoff whose prompt was typed, until its submission is proven.
     pub(super) offered: Option<HandoffId>,
     /// When Ctrl+C stopped the delivery.
     pub(super) broken_off: Option<Stamp>,
+}
+
+impl DeliveryState {
+    /// The hook call `id` is answered with the brief.
+    pub(super) fn give_brief(&mut self, id: u64, rules: u32) {
+        (self.brief_answered, self.brief_sent) = (true, true);
+        self.brief_call = Some(id).filter(|_| rules >= BRIEF_CALL_SINCE);
+    }
+
+    /// Nobody read the answer to the hook call `id`. Returns whether it was the brief.
+    pub(super) fn lose_brief(&mut self, id: u64) -> bool {
+        let lost = self.brief_call.take_if(|call| *call == id).is_some();
+        if lost {
+            (self.brief_answered, self.brief_sent) = (false, false);
+        }
+        lost
+    }
 }
 
 impl RunState {

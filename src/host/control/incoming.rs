@@ -11,8 +11,10 @@ use crate::ipc::message::{ClientHello, Code, Failure, PROTOCOL, Request, error_l
 use crate::ipc::stream::ConnectionState;
 use crate::sys::poll::FdReadiness;
 
-/// The most lines or frames handled for one connection before the others have their turn.
-const TURN: u32 = 64;
+/// The most frames of a client handled before the other connections have their turn.
+const FRAMES: u32 = 64;
+/// The same for requests: one can cost as much as many frames, and who asks one at a time never meets this.
+const REQUESTS: u32 = 8;
 
 /// A connection's turn.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +51,7 @@ impl Connection {
     /// The next line or frame of this turn. `None`: there is none, or it must wait.
     fn take(&mut self, turn: &Reading, input_waits: bool) -> Result<Option<Incoming>, TooLarge> {
         self.held = self.is_deaf(input_waits);
-        self.more = turn.taken == TURN;
+        self.more = turn.taken == if self.is_client() { FRAMES } else { REQUESTS };
         if self.closing.is_some() || self.more || (self.held && !self.is_client()) {
             return Ok(None);
         }
@@ -102,8 +104,9 @@ impl Control {
         if !gone || waits {
             return None;
         }
+        let unread = connection.stream.left_unread();
         self.connections.remove(&turn.id);
-        Some(ControlEvent::Closed { connection: turn.id })
+        Some(ControlEvent::Closed { connection: turn.id, unread })
     }
 
     /// Lines or frames that have already arrived and had to wait.

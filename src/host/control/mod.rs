@@ -62,8 +62,8 @@ pub(super) enum ControlEvent {
     Failed { connection: u64, request: u64 },
     /// A client's frame.
     Frame { connection: u64, frame: Frame },
-    /// The connection broke, and is forgotten.
-    Closed { connection: u64 },
+    /// The connection broke, and is forgotten. `unread`: what was sent last has not been read.
+    Closed { connection: u64, unread: bool },
 }
 
 /// What the rest of the host knows of a connection.

@@ -149,12 +149,14 @@ fn claude_may_not_type_into_its_own_session() {
 fn one_connection_gets_a_bounded_turn() {
     let mut place = place();
     let (id, mut far) = place.greeted(Peer::Person);
-    far.write_all("{\"id\": 1, \"do\": \"status\"}\n".repeat(100).as_bytes()).unwrap();
+    far.write_all("{\"id\": 1, \"do\": \"status\"}\n".repeat(20).as_bytes()).unwrap();
     let uses = Uses::default();
-    assert_eq!(place.events(id).len(), 64);
-    assert_eq!(place.control.deadline(&uses), Some(Stamp(0)));
-    place.control.read_on(id, &uses);
-    assert_eq!(std::iter::from_fn(|| place.control.next_event(NOW, &uses)).count(), 36);
+    assert_eq!(place.events(id).len(), 8);
+    for left in [8, 4] {
+        assert_eq!(place.control.deadline(&uses), Some(Stamp(0)));
+        place.control.read_on(id, &uses);
+        assert_eq!(std::iter::from_fn(|| place.control.next_event(NOW, &uses)).count(), left);
+    }
     assert!(place.control.deadline(&uses) > Some(NOW));
 }
 
@@ -196,8 +198,32 @@ fn what_a_broken_connection_asked_is_forgotten() {
     drop(far);
     let events = place.events(id);
     assert_eq!(names(&events), ["request", "closed"]);
-    assert_eq!(place.control.drop_calls_of(id), [number]);
+    assert_eq!(place.control.drop_calls_of(id, false), [number]);
     assert!(place.control.is_empty() && place.control.hooks.is_empty());
+}
+
+#[test]
+fn a_brief_that_nobody_read_is_told() {
+    for reads in [true, false] {
+        let mut place = place();
+        let (id, far) = place.greeted(Peer::Inside);
+        place.control.hooks.brief_is_sent(id, 5);
+        place.control.send(id, "{\"id\": 1, \"ok\": {}}\n", NOW);
+        if reads {
+            answer(&far);
+        }
+        drop(far);
+        // A process that another test is starting also has the far end until its exec.
+        let unread = loop {
+            match place.events(id).pop() {
+                Some(ControlEvent::Closed { unread, .. }) => break unread,
+                _ => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(unread, !reads);
+        let lost: &[u64] = if reads { &[] } else { &[5] };
+        assert_eq!(place.control.drop_calls_of(id, unread), lost);
+    }
 }
 
 #[test]

@@ -47,6 +47,8 @@ impl OpenHookCall {
 #[derive(Debug, Default)]
 pub(in crate::host) struct HookCalls {
     calls: BTreeMap<u64, OpenHookCall>,
+    /// The connection on which a brief was sent last, and the number of its call.
+    brief: Option<(u64, u64)>,
 }
 
 impl HookCalls {
@@ -66,6 +68,11 @@ impl HookCalls {
     /// A call that is answered now.
     pub fn remove(&mut self, id: u64) -> Option<OpenHookCall> {
         self.calls.remove(&id)
+    }
+
+    /// The answer to the call `id`, on this connection, is the brief.
+    pub fn brief_is_sent(&mut self, connection: u64, id: u64) {
+        self.brief = Some((connection, id));
     }
 
     /// Whether any waits for lines of the transcript.
@@ -174,14 +181,16 @@ impl Control {
         id
     }
 
-    /// Forgets the calls of a connection that is gone. Returns them.
-    pub fn drop_calls_of(&mut self, connection: u64) -> Vec<u64> {
-        let calls = &mut self.hooks.calls;
-        let gone: Vec<u64> =
+    /// Forgets the calls of a connection that is gone. Returns them, and the one whose brief is `unread`.
+    pub fn drop_calls_of(&mut self, connection: u64, unread: bool) -> Vec<u64> {
+        let HookCalls { calls, brief } = &mut self.hooks;
+        let mut gone: Vec<u64> =
             calls.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
         for id in &gone {
             calls.remove(id);
         }
+        let brief = brief.take_if(|(of, _)| *of == connection);
+        gone.extend(brief.filter(|_| unread).map(|(_, id)| id));
         gone
     }
 
@@ -204,7 +213,7 @@ mod tests {
     fn calls(event: &str, payload: &Value, saves: Option<Stamp>) -> HookCalls {
         let call = hooks::read(event, payload, None);
         let open = OpenHookCall { connection: 1, request: 1, call, awaits: None, saves };
-        HookCalls { calls: BTreeMap::from([(5, open)]) }
+        HookCalls { calls: BTreeMap::from([(5, open)]), brief: None }
     }
 
     #[test]

@@ -306,6 +306,9 @@ impl Host {
         if matches!(with, HookAnswer::Tell { what: HookInstruction::Note | HookInstruction::NoteInLoop }) {
             self.jobs.note = NoteState::Asked;
         }
+        if matches!(with, HookAnswer::Frame { .. }) {
+            self.control.hooks.brief_is_sent(call.connection, id);
+        }
         let event = call.call.hook.event;
         let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
         let stdout = match with {

@@ -95,7 +95,7 @@ impl Host {
                 }
                 ControlEvent::Failed { connection, request } => self.request_failed((connection, request)),
                 ControlEvent::Frame { connection, frame } => self.take_frame(connection, &frame),
-                ControlEvent::Closed { connection } => self.connection_gone(connection),
+                ControlEvent::Closed { connection, unread } => self.connection_gone(connection, unread),
             }
         }
     }
@@ -156,14 +156,14 @@ impl Host {
         }
     }
 
-    /// A connection broke, with or without a farewell.
-    fn connection_gone(&mut self, id: u64) {
+    /// A connection broke, with or without a farewell. `unread`: what was sent last has not been read.
+    fn connection_gone(&mut self, id: u64, unread: bool) {
         if self.terminals.lose_launcher(id) && self.terminals.clients().next().is_none() {
             // The client ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });
         }
         self.observer.forget_connection(id);
-        let calls = self.control.drop_calls_of(id);
+        let calls = self.control.drop_calls_of(id, unread);
         self.events.extend(calls.into_iter().map(|id| Event::HookGone { id }));
         self.on_terminals(|terminals, scene| terminals.lose(id, "hangup", scene));
     }

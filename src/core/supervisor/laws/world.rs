@@ -44,7 +44,8 @@ struct Run {
     proven: bool,
     term_at: Option<Stamp>,
     killed: bool,
-    frames: u32,
+    /// The hook call that was answered with the brief.
+    brief: Option<u64>,
     /// The `send --submit` whose text was typed and that is not answered.
     sends: Option<u64>,
 }
@@ -185,6 +186,7 @@ impl World {
             Event::HookGone { id } => {
                 self.open.remove(id);
                 self.held.remove(id);
+                self.run.brief.take_if(|call| call == id);
             }
             Event::Saved { .. } | Event::SaveFailed { .. } => {
                 self.saves_out = self.saves_out.saturating_sub(1)
@@ -270,8 +272,7 @@ impl World {
                 self.run.turn |= matches!(with, HookAnswer::Tell { .. });
                 self.run.turn &= !self.prompts.answered(*id, with);
                 if let HookAnswer::Frame { handoff } = with {
-                    self.run.frames += 1;
-                    assert_eq!(self.run.frames, 1, "one frame a run");
+                    assert_eq!(self.run.brief.replace(*id), None, "one brief a run that is not lost");
                     assert_eq!(self.sup.active_handoff(), Some(handoff));
                 }
             }

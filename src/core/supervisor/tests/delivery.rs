@@ -121,12 +121,30 @@ fn a_prompt_that_a_person_submits_later_counts() {
 }
 
 #[test]
-fn a_frame_that_was_lost_is_said_and_nothing_is_typed_again() {
+fn a_brief_that_no_session_start_could_take_comes_with_the_prompt() {
     let mut s = Session::delivering(claude());
     s.screen(PromptBox::Empty);
     s.pass(3_000);
     s.screen(PromptBox::Ours);
-    assert_eq!(s.prompt(PromptOf::Ours), "delivery.failed, notice, release keys draft, let 2 go");
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, frame 2");
+    // The host was busy for so long that Claude's hook had given up.
+    let mut s = pasted();
+    assert_eq!(s.feed(Event::HookGone { id: 2 }), "");
+    assert_eq!(s.screen(PromptBox::Ours), "enter");
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, frame 3");
+    assert_eq!(s.feed(Event::HookGone { id: 2 }), "", "another call");
+    assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "consume, handoff.consumed");
+    assert_eq!(s.feed(Event::HookGone { id: 3 }), "", "the answer says more");
+}
+
+#[test]
+fn a_brief_that_was_lost_is_said_and_nothing_is_typed_again() {
+    let mut s = Session::delivering(claude());
+    s.screen(PromptBox::Empty);
+    s.pass(3_000);
+    s.screen(PromptBox::Ours);
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, frame 2");
+    assert_eq!(s.feed(Event::HookGone { id: 2 }), "delivery.failed, notice");
     assert!(s.sentences().contains("never received the handoff"));
     s.pass(100_000);
     assert_eq!(s.count("paste frame=false"), 1);
