@@ -117,6 +117,16 @@ pub fn safe_line(text: &str) -> String {
     safe(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The beginning of `text` on one line, at most `cap` characters, made safe. Only as much is read as they can
+/// come from: a prompt may be long, and this is asked for often.
+#[must_use]
+pub fn short_line(text: &str, cap: usize) -> String {
+    // Four bytes each, and as much again for white space, which is drawn together.
+    let begin = cut_words(text, cap * 8);
+    let line = safe_line(begin);
+    if begin.len() < text.len() && line.chars().count() <= cap { line + "..." } else { cut_chars(&line, cap) }
+}
+
 /// Controls, and what nobody sees. The two joiners stay: Persian words and pictures of families are made with
 /// them.
 fn is_unwanted(c: char) -> bool {
@@ -177,6 +187,16 @@ mod tests {
     fn control_and_hidden_characters_go() {
         assert_eq!(safe("a\u{1b}[2J\u{9b}b\r\nc\td\u{202e}\u{200b}e\0\u{7f}\u{e0041}"), "a\nc\tde");
         assert_eq!(safe_line(" a\n\tb "), "a b");
+    }
+
+    #[test]
+    fn a_short_line_is_cut_and_says_so_and_shows_no_beginning_of_a_secret() {
+        assert_eq!(short_line(" a\n b ", 5), "a b");
+        assert_eq!(short_line("abcdef", 5), "abcde...");
+        assert_eq!(short_line(&format!("a{}b", " ".repeat(100)), 5), "a...");
+        let secret = format!("{} ghp_{}", "a".repeat(30), "0123456789abcdefABCDEF0123456789abcd");
+        assert_eq!(short_line(&secret, 5), "aaaaa...");
+        assert!(!short_line(&secret, 36).contains("ghp_"));
     }
 
     #[test]

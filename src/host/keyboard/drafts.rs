@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
-use crate::core::handoff::redact::redact;
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::short_line;
 use crate::core::input::{Classifier, InputClass};
 use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
 use crate::core::time::Stamp;
@@ -180,7 +179,7 @@ fn in_time<T: Send + 'static>(
 
 /// A draft on one line of limited length, with secrets removed.
 fn short(text: &str) -> String {
-    cut_chars(&safe_line(&redact(text)), SHOWN_MOST)
+    short_line(text, SHOWN_MOST)
 }
 
 /// A bracketed paste; nothing in the text can end it early.

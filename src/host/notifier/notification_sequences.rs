@@ -1,15 +1,14 @@
 //! The sequences by which a terminal shows a notification.
 
 use crate::core::config::NotifyTerminal;
-use crate::core::handoff::redact::redact;
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::short_line;
 
 /// How much of a text a terminal is shown, in characters.
 const TEXT: usize = 200;
 
 /// The bytes for one notification. Neither text has a character that ends a sequence or separates its fields.
 pub(super) fn bytes(ways: &[NotifyTerminal], title: &str, text: &str) -> Vec<u8> {
-    let clean = |text: &str| cut_chars(&safe_line(&redact(text)), TEXT).replace(';', ",");
+    let clean = |text: &str| short_line(text, TEXT).replace(';', ",");
     let (title, text) = (clean(title), clean(text));
     let sequence = |way: &NotifyTerminal| match way {
         NotifyTerminal::Osc9 => format!("\x1b]9;{title}: {text}\x07"),

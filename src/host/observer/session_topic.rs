@@ -3,8 +3,7 @@
 use super::Observer;
 use crate::core::claude::hooks::HookInput;
 use crate::core::claude::tasks::TaskStatus;
-use crate::core::handoff::redact::redact;
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::handoff::safe_text::short_line;
 use crate::core::status_types::WorkStatus;
 use crate::core::supervisor::event::HookEvent;
 
@@ -13,7 +12,7 @@ const LINE: usize = 200;
 
 /// Text about a session on one short line, without secrets.
 pub(in crate::host) fn topic_line(text: &str) -> String {
-    cut_chars(&safe_line(&redact(text)), LINE)
+    short_line(text, LINE)
 }
 
 impl Observer {
