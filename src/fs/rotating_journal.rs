@@ -30,18 +30,11 @@ pub struct JournalLog {
 }
 
 fn open(path: &Path, truncate: bool) -> io::Result<File> {
-    let mut options = File::options();
     // A FIFO without a reader then returns an error instead of blocking.
-    options
-        .create(true)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY);
-    if truncate {
-        options.write(true).truncate(true);
-    } else {
-        options.append(true);
-    }
-    let file = options.open(path)?;
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+    // Always to append: where a part of a line was cut off, the next one must not stand behind a gap.
+    let flags = flags | if truncate { libc::O_TRUNC } else { 0 };
+    let file = File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
     safe_file::check(path, &file.metadata()?, RULE).map_err(io::Error::other)?;
     safe_file::open_to_owner(&file)?;
     Ok(file)
@@ -215,6 +208,21 @@ mod tests {
         names.sort();
         assert_eq!(names, ["journal.jsonl", "journal.jsonl.1", "journal.jsonl.2"]);
         assert!(std::fs::read_to_string(dir.path().join("journal.jsonl.1")).unwrap().contains("line 4"));
+    }
+
+    #[test]
+    fn a_part_of_a_line_that_is_cut_off_leaves_no_gap() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.jsonl");
+        let mut journal = JournalLog::begin(&path, 10, 3).unwrap();
+        for _ in 0..2 {
+            journal.write("line\n").unwrap();
+            // The disk took a part of it.
+            journal.file.write_all(b"par").unwrap();
+            journal.resume("next\n").unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), "line\nnext\n");
+            journal.rotate().unwrap();
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::EndCause;
 use crate::core::time::Stamp;
+use crate::sys::clock::Clock;
 use crate::sys::fault_injection;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use crate::sys::return_memory;
@@ -235,6 +236,7 @@ impl Host {
         if self.jobs.have_answers() {
             self.take_jobs();
         }
+        self.session.keep_time(self.clock.now(), Clock::wall());
         self.scan_when_due();
         self.events.extend(limit_anew(&self.recorder.supervisor, self.clock.now()));
         self.tell_turn();

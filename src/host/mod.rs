@@ -177,7 +177,18 @@ impl Host {
         // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
             clock: Clock::start(),
-            session: SessionIdentity { launch, args, own, dir, channel, paths, claim, private, began },
+            session: SessionIdentity {
+                launch,
+                args,
+                own,
+                dir,
+                channel,
+                paths,
+                claim,
+                private,
+                began,
+                zero: began,
+            },
             child: Child::new(lent),
             signals,
             recorder: Recorder::new(policy),

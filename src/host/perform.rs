@@ -166,7 +166,7 @@ impl Host {
             let ours = self.child.facts().is_some_and(|facts| facts.prompt == PromptBox::Ours);
             if self.session.is_claude() && self.keyboard.would_lose_draft(self.phase(), ours) {
                 let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
-                self.keyboard.draft.save(shown.as_ref());
+                self.keyboard.draft.save(self.recorder.supervisor.run(), shown.as_ref());
             }
         }
         let (session, restarts) = (&self.session, self.recorder.supervisor.restarts());
@@ -194,7 +194,10 @@ impl Host {
                 self.jobs.compress_transcripts();
             }
             // The prompts are still in the queue of the Claude that continues.
-            K::RestartCancelled => self.keyboard.carried.forget_queued(),
+            K::RestartCancelled => {
+                let run = self.recorder.supervisor.run();
+                self.keyboard.carried.forget_queued(run);
+            }
             K::DeliveryFailed | K::SessionEnded => self.jobs.compress_transcripts(),
             K::RunSpawned if self.session.launch.detached || self.recorder.supervisor.run() > 1 => {
                 self.write_session_file();

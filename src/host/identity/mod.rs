@@ -51,7 +51,14 @@ pub(super) struct SessionIdentity {
     pub private: Option<PrivateStateDir>,
     /// When the session began.
     pub began: WallTime,
+    /// The time of day of its stamp 0, as today's clock has it: later than `began` by as much as the machine has
+    /// slept, because stamps stand still meanwhile.
+    pub zero: WallTime,
 }
+
+/// How far time of day and stamps may drift apart before the stamps get other times, in ms: less is only
+/// rounding.
+const DRIFT_MS: u64 = 1000;
 
 impl SessionIdentity {
     pub fn name(&self) -> &SessionName {
@@ -64,7 +71,14 @@ impl SessionIdentity {
 
     /// The wall clock time of a stamp of the session.
     pub fn wall(&self, stamp: Stamp) -> WallTime {
-        self.began.after(stamp.0)
+        self.zero.after(stamp.0)
+    }
+
+    /// Follows the time of day, which goes on while the machine sleeps, and may be set.
+    pub fn keep_time(&mut self, now: Stamp, wall: WallTime) {
+        if wall.0.abs_diff(self.wall(now).0) > DRIFT_MS {
+            self.zero = WallTime(wall.0.saturating_sub_unsigned(now.0));
+        }
     }
 
     /// The command as a person would type it, without secrets.
@@ -232,6 +246,7 @@ mod tests {
             paths,
             private: None,
             began: WallTime(1000),
+            zero: WallTime(1000),
             launch,
         }
     }
@@ -299,6 +314,13 @@ mod tests {
     #[test]
     fn a_stamp_of_the_session_has_its_time_of_day() {
         let home = tempfile::tempdir().unwrap();
-        assert_eq!(rocket(home.path()).wall(Stamp(500)), WallTime(1500));
+        let mut session = rocket(home.path());
+        assert_eq!(session.wall(Stamp(500)), WallTime(1500));
+        session.keep_time(Stamp(500), WallTime(1501));
+        assert_eq!(session.wall(Stamp(500)), WallTime(1500), "rounding");
+        // The machine slept for an hour.
+        session.keep_time(Stamp(600), WallTime(3_601_600));
+        assert_eq!(session.wall(Stamp(700)), WallTime(3_601_700));
+        assert_eq!(session.began, WallTime(1000));
     }
 }

@@ -184,7 +184,8 @@ impl Jobs {
             let mark = Mark::of(&capture, &next);
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
-                store.claim(&saved.id, claim)?;
+                // What is told as not saved is not to be offered.
+                store.claim(&saved.id, claim).inspect_err(|_| drop(store.clear(&saved.id)))?;
                 Ok((saved, store.take_notices()))
             });
             match saved {

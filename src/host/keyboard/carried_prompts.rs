@@ -18,6 +18,8 @@ const EARLIER_MS: i64 = 10_000;
 pub(in crate::host) struct CarriedPrompts {
     /// The prompts in Claude's queue, according to its transcript: a run that continues still has them.
     queued: Vec<String>,
+    /// The run whose queue that is.
+    queued_in: u32,
     /// The prompts that Claude was told to drop: only hopty has them.
     stopped: Vec<String>,
     /// The prompt that begins the fresh conversation, and the run in which it was submitted.
@@ -29,17 +31,22 @@ pub(in crate::host) struct CarriedPrompts {
 }
 
 impl CarriedPrompts {
-    /// A handoff is being saved, and these prompts are in Claude's queue. The transcript may still list a
-    /// stopped one.
-    pub fn found_queued(&mut self, queued: Vec<&str>) {
+    /// A handoff of run `run` is being saved, and these prompts are in Claude's queue. The transcript may still
+    /// list a stopped one. Those in the queue of a run before have nobody any more but hopty.
+    pub fn found_queued(&mut self, run: u32, queued: Vec<&str>) {
+        if std::mem::replace(&mut self.queued_in, run) != run {
+            self.stopped.append(&mut self.queued);
+        }
         let known =
             |prompt: &str| self.taken.iter().any(|(taken, _)| taken.is(prompt)) || has(&self.stopped, prompt);
         self.queued = queued.into_iter().filter(|prompt| !known(prompt)).map(str::to_owned).collect();
     }
 
-    /// The hand-over is cancelled: the old Claude still has its queue.
-    pub fn forget_queued(&mut self) {
-        self.queued.clear();
+    /// The hand-over of run `run` is cancelled: its Claude still has its queue.
+    pub fn forget_queued(&mut self, run: u32) {
+        if self.queued_in == run {
+            self.queued.clear();
+        }
     }
 
     /// The hook of a prompt answers that Claude does not work on it. The first such prompt begins the fresh

@@ -33,6 +33,8 @@ pub(in crate::host) struct PromptDraft {
     typed: Draft,
     /// The draft of the old run, to be typed into the new one.
     saved: Vec<u8>,
+    /// The run whose draft was saved last.
+    saved_in: Option<u32>,
     /// When a person last pressed Enter behind a draft that no hook has told of yet, and its first byte.
     entered: Option<(Stamp, u8)>,
     /// The program has a prompt box.
@@ -45,6 +47,7 @@ impl PromptDraft {
             labels: Classifier::default(),
             typed: Draft::default(),
             saved: Vec::new(),
+            saved_in: None,
             entered: None,
             has_box,
         }
@@ -87,18 +90,22 @@ impl PromptDraft {
         self.entered.is_some_and(|(at, first)| now.since(at) <= ENTERED_MS && may_be(first))
     }
 
-    /// Before the old run ends: saves the content of its prompt box, as bytes that produce it again.
-    pub fn save(&mut self, shown: Option<&ScreenPromptBox>) {
+    /// Before run `run` ends: saves the content of its prompt box, as bytes that produce it again, behind what
+    /// an earlier run left and this one never got. Done once a run.
+    pub fn save(&mut self, run: u32, shown: Option<&ScreenPromptBox>) {
+        if self.saved_in.replace(run) == Some(run) {
+            return;
+        }
         // The first half of a sequence is not text: the whole sequence is typed when the rest has come.
         let typed = self.typed.bytes().to_vec();
-        self.saved = match shown {
+        self.saved.extend(match shown {
             // There is no box to read: the typed bytes are all that is known.
             None => typed,
             Some(shown) if shown.text.is_empty() => Vec::new(),
             Some(shown) if shown.folded || self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
             // The bytes do not explain the text in the box: the text that the person saw counts.
             Some(shown) => paste(&shown.text),
-        };
+        });
         self.typed = Draft::new();
     }
 
@@ -196,13 +203,26 @@ mod tests {
     fn without_a_box_the_typed_bytes_are_the_draft() {
         let mut draft = PromptDraft::new(true);
         draft.note(b"first\rsecond", Stamp(0));
-        draft.save(None);
+        draft.save(1, None);
         assert_eq!(draft.saved(), b"second");
         draft.put_first("stopped");
         draft.note(b"later", Stamp(0));
         assert_eq!(draft.take_saved(), b"\x1b[200~stopped\x1b[201~second");
-        draft.save(None);
+        draft.save(2, None);
         assert_eq!(draft.saved(), b"");
+    }
+
+    #[test]
+    fn a_draft_that_a_dialog_kept_from_being_typed_comes_before_the_next_one() {
+        let mut draft = PromptDraft::new(true);
+        draft.note(b"first ", Stamp(0));
+        draft.save(1, None);
+        draft.note(b"second", Stamp(0));
+        draft.save(2, None);
+        // Another signal to end the same run.
+        draft.note(b"x", Stamp(0));
+        draft.save(2, None);
+        assert_eq!(draft.take_saved(), b"first second");
     }
 
     #[test]

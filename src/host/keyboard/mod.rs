@@ -142,9 +142,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let own = dir.path().join("unsent.txt");
         let mut keyboard = Keyboard::new(Agent::Claude);
-        keyboard.carried.found_queued(vec!["queued"]);
+        keyboard.carried.found_queued(1, vec!["queued"]);
         keyboard.draft.note(b"draft ", Stamp(0));
-        keyboard.draft.save(None);
+        keyboard.draft.save(1, None);
         keyboard.held.hold();
         keyboard.held.push(InputClass::Typed, b"held".to_vec());
         keyboard.keep_unsent(Some(own.clone()));
@@ -163,7 +163,7 @@ mod tests {
             ..Send::default()
         });
         keyboard.queue.submit(1, sent.unwrap(), false);
-        keyboard.carried.found_queued(vec!["carried"]);
+        keyboard.carried.found_queued(1, vec!["carried"]);
         keyboard.carried.take_first_queued(1);
         let author = |prompt, run| keyboard.author_of(Some(prompt), Some(prompt), run, Stamp(0));
         assert_eq!(author("sent", Some(2)), PromptOf::Sent);
@@ -206,7 +206,7 @@ mod tests {
     fn a_prompt_that_comes_back_is_submitted_again_or_stands_in_the_draft() {
         let mut keyboard = Keyboard::new(Agent::Claude);
         for (submit, draft) in [(true, &b""[..]), (false, b"\x1b[200~first\x1b[201~")] {
-            keyboard.carried.found_queued(vec!["first", "second"]);
+            keyboard.carried.found_queued(1, vec!["first", "second"]);
             keyboard.carried.take_first_queued(1);
             keyboard.return_prompt(submit);
             assert_eq!(keyboard.draft.saved(), draft);

@@ -99,6 +99,7 @@ mod tests {
 
         fn type_own(&mut self, bytes: &[u8]) {
             self.own.extend_from_slice(bytes);
+            self.shows_pasted &= bytes != b"\r";
         }
 
         fn takes_answers(&self) -> bool {
@@ -131,12 +132,12 @@ mod tests {
     fn keys_of_a_hand_over_reach_the_next_run_in_order_behind_its_prompts_and_the_draft() {
         let (mut keyboard, mut program) = (Keyboard::new(Agent::Claude), Program::new(InputFocus::Prompt));
         keyboard.give(InputClass::Typed, b"draft ".to_vec(), true, &mut program);
-        keyboard.draft.save(None);
+        keyboard.draft.save(1, None);
         keyboard.held.hold();
         keyboard.give(InputClass::Typed, b"held".to_vec(), true, &mut program);
         keyboard.give(InputClass::Report, b"\x1b[?62;c".to_vec(), true, &mut program);
         assert_eq!((&program.persons[..], &program.own[..]), (&b"draft "[..], &b"\x1b[?62;c"[..]));
-        keyboard.carried.found_queued(vec!["queued"]);
+        keyboard.carried.found_queued(1, vec!["queued"]);
         program = Program::new(InputFocus::Prompt);
         program.shows_pasted = true;
         keyboard.release(Stamp(0), true);

@@ -376,7 +376,8 @@ impl Host {
             capture.note = Some(note);
         }
         let queued = self.observer.facts().map(|facts| facts.queued_prompts().collect());
-        self.keyboard.carried.found_queued(queued.unwrap_or_default());
+        let run = self.recorder.supervisor.run();
+        self.keyboard.carried.found_queued(run, queued.unwrap_or_default());
         let own = self.jobs.own_files(self.child.pid(), self.session.began);
         let (dir, material) = (self.session.dir.clone(), self.compat.needs_material());
         self.jobs.save_handoff(capture, claim_for, dir, own, material);

@@ -113,7 +113,7 @@ impl Host {
             // screen.
             (0..MUTE_READS).all(|_| self.read_output());
             let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
-            self.keyboard.draft.save(shown.as_ref());
+            self.keyboard.draft.save(self.recorder.supervisor.run(), shown.as_ref());
             self.child.mute(shown.as_ref());
         }
         self.child.signal(signal, group, self.session.launch.agent);
