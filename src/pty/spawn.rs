@@ -80,6 +80,14 @@ pub enum SpawnError {
 }
 
 impl SpawnError {
+    /// Whether only something is used up, so that it may work in a moment: processes, descriptors, memory.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        let SpawnError::Other(error) = self else { return false };
+        let used_up = [libc::EAGAIN, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::ENOSPC];
+        error.raw_os_error().is_some_and(|errno| used_up.contains(&errno))
+    }
+
     /// The exit code: 127 not found, 126 not executable, 125 hopty itself failed.
     #[must_use]
     pub fn code(&self) -> u8 {

@@ -8,6 +8,7 @@
 //! | `slow-copy` | copying a transcript takes as long as the file exists |
 //! | `kill` | SIGKILL at the change of a disk with the file's number, counted from 0 |
 //! | `no-links` | a file system without hard links |
+//! | `no-fork` | the next program cannot be started for want of processes, once |
 //! | `no-inotify` | a user who has no inotify instances left |
 
 use std::path::{Path, PathBuf};
@@ -45,6 +46,16 @@ pub fn panic_at(place: &str) {
         let _ = std::fs::remove_file(&file);
         panic!("a panic was asked for");
     }
+}
+
+/// The error of a fork for which there are no processes left, once, if that is wanted.
+///
+/// # Errors
+/// The one that is wanted.
+pub fn fork_fails() -> std::io::Result<()> {
+    let Some(file) = file_of("no-fork") else { return Ok(()) };
+    let _ = std::fs::remove_file(file);
+    Err(nix::errno::Errno::EAGAIN.into())
 }
 
 /// Waits while a fault is wanted.

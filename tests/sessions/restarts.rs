@@ -257,6 +257,24 @@ fn a_program_that_is_no_agent_is_only_started_anew() {
     end_all(&world);
 }
 
+/// For a moment the machine has no processes left: the session waits with all that the next run is to get.
+#[cfg(debug_assertions)]
+#[test]
+fn a_next_run_that_cannot_be_started_at_once_is_started_later() {
+    let mut world =
+        World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Done.").filling(1000))).unwrap();
+    let fault = world.faults().join("no-fork");
+    let (world, mut term) = asked(world);
+    std::fs::write(&fault, "").unwrap();
+    world.ask(&["restart", "proj", "--now"]);
+    world.wait_decision("delivery.submitted", 1);
+    assert!(!fault.exists(), "the start failed once");
+    assert_eq!(world.status()["run"], 2);
+    end_all(&world);
+    term.wait_exit();
+    world.assert_replays();
+}
+
 #[cfg(debug_assertions)]
 #[test]
 fn without_inotify_files_are_looked_at_and_that_is_said_once() {

@@ -8,6 +8,7 @@ use crate::core::terminal::Size;
 use crate::pty::child;
 use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError, spawn};
+use crate::sys::fault_injection;
 use crate::sys::process::{Process, Stat, descendants, ignores, own_children};
 
 /// A host's operations on processes.
@@ -40,6 +41,7 @@ impl Processes for System {
     }
 
     fn start(&mut self, pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
+        fault_injection::fork_fails()?;
         spawn(pty, program)
     }
 

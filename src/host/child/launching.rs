@@ -26,6 +26,9 @@ use crate::host::observer::status_line;
 const CLEAR_LOOK_MS: u64 = 5;
 /// How long writing the launch files may take, in ms; after that Claude starts without them.
 const WRITE_MS: u64 = 2000;
+/// How often a start is tried for which the machine lacks something, and the time between, in ms: ten seconds.
+const TRIES: u32 = 40;
+const AGAIN_MS: u64 = 250;
 
 /// A run that is about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub(in crate::host) struct LaunchPlan {
 pub(in crate::host) struct Launching {
     next: Option<(LaunchPlan, LaunchStage)>,
     pub given: LaunchFiles,
+    /// How often the start of this run was tried in vain.
+    tries: u32,
     /// Why the program could not be started.
     pub failure: Option<String>,
 }
@@ -58,6 +63,8 @@ enum LaunchStage {
     Reads { until: Stamp },
     /// Writing the launch files.
     Writes { until: Stamp },
+    /// Waiting for what the machine lacked.
+    Lacks { until: Stamp },
 }
 
 /// What a launch needs next.
@@ -78,13 +85,27 @@ impl Launching {
     /// A run is ordered.
     pub fn begin(&mut self, next: LaunchPlan) {
         self.next = Some((next, LaunchStage::Clears));
+        self.tries = 0;
+    }
+
+    /// The machine lacked something for the start of this run: it is tried again in a moment. False: that was
+    /// tried for long enough.
+    pub fn lacks(&mut self, next: LaunchPlan, now: Stamp) -> bool {
+        self.tries += 1;
+        let again = self.tries < TRIES;
+        if again {
+            self.next = Some((next, LaunchStage::Lacks { until: now.after(AGAIN_MS) }));
+        }
+        again
     }
 
     /// When a launch continues without an event.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         match &self.next.as_ref()?.1 {
             LaunchStage::Clears => Some(now.after(CLEAR_LOOK_MS)),
-            LaunchStage::Reads { until } | LaunchStage::Writes { until } => Some(*until),
+            LaunchStage::Reads { until } | LaunchStage::Writes { until } | LaunchStage::Lacks { until } => {
+                Some(*until)
+            }
         }
     }
 
@@ -112,7 +133,11 @@ impl Launching {
             LaunchStage::Writes { until } if *until <= now => {
                 self.start(Err(io::Error::new(io::ErrorKind::TimedOut, "the disk does not answer")))
             }
-            LaunchStage::Reads { .. } | LaunchStage::Writes { .. } => None,
+            LaunchStage::Lacks { until } if *until <= now => {
+                let (next, _) = self.next.take()?;
+                Some(LaunchStep::Start { next, without_hooks: None })
+            }
+            LaunchStage::Reads { .. } | LaunchStage::Writes { .. } | LaunchStage::Lacks { .. } => None,
         }
     }
 
@@ -254,6 +279,20 @@ mod tests {
 
     fn read(number: u32) -> Option<LaunchStep> {
         Some(LaunchStep::Read { number, dir: None })
+    }
+
+    #[test]
+    fn a_start_for_which_the_machine_lacks_something_is_tried_for_ten_seconds() {
+        let mut launching = launching(2);
+        let mut now = Stamp(0);
+        launching.next = None;
+        while launching.lacks(next(2), now) {
+            assert_eq!(launching.due(now, true, Agent::Plain), None);
+            now = launching.deadline(now).unwrap();
+            let start = LaunchStep::Start { next: next(2), without_hooks: None };
+            assert_eq!(launching.due(now, true, Agent::Plain), Some(start));
+        }
+        assert_eq!((now, launching.deadline(now)), (Stamp(u64::from(TRIES - 1) * AGAIN_MS), None));
     }
 
     #[test]

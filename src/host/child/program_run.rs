@@ -360,7 +360,6 @@ impl Child {
     /// Starts a run in the place of the one before.
     pub fn start(&mut self, start: &RunStart<'_>, now: Stamp) -> Result<StartedRun, SpawnError> {
         let size = self.size().unwrap_or(start.size);
-        let old = self.run.take().map(Inheritance::of).unwrap_or_default();
         let pty = self.processes.open(size)?;
         // Open until the program runs: without a slave the master reports an end.
         let slave = pty.open_slave()?;
@@ -368,6 +367,7 @@ impl Child {
             typeahead_feed::put(&pty, found, start.typed, |wanted| modes::set(&slave, wanted))?;
         }
         let pid = self.processes.start(&pty, &start.program)?;
+        let old = self.run.take().map(Inheritance::of).unwrap_or_default();
         let term = self.term();
         let model = ScreenModel::of_run(size, start.lines, takes_window_names(&term));
         let was_blind = old.blind;

@@ -14,6 +14,7 @@ use crate::host::child::{
     ArgumentSources, ChildRun, LaunchFiles, LaunchPlan, LaunchStep, RunStart, Site, TypingNow,
 };
 use crate::host::jobs::JobEvent;
+use crate::host::jobs::log::log;
 use crate::host::keyboard::script_keys;
 use crate::host::observer::topic_line;
 use crate::host::start::fresh_id;
@@ -237,6 +238,15 @@ impl Host {
                 self.observer.run_started(self.session.paths.claude_session(started.pid));
                 let (run, pid) = (next.number, started.pid);
                 self.events.push_back(Event::Started { run, pid, next: Some(fresh_id()) });
+            }
+            // From the second run on everything that it is to get waits with it.
+            Err(error)
+                if error.may_pass()
+                    && next.number > 1
+                    && matches!(self.phase(), Phase::Spawning { end: None, .. })
+                    && self.child.launching.lacks(next.clone(), self.clock.now()) =>
+            {
+                log(format_args!("cannot start run {} yet: {error}", next.number));
             }
             Err(error) => {
                 self.child.launching.failure = Some(format!("{}: {error}", launch.program.display()));
