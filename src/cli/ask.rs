@@ -12,6 +12,7 @@ use super::error::{Failed, note, say, visible};
 use super::send::{self, SUBMIT, SendOptions};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::LastAnswer;
+use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
@@ -28,6 +29,8 @@ const SLICE: Duration = Duration::from_secs(2);
 const LAG: Duration = Duration::from_secs(5);
 /// How long Claude's status line may lag behind it: it tells the cost.
 const COST_LAG: Duration = Duration::from_millis(1500);
+/// How often the transcript is read for the prompt that waits in Claude's queue.
+const QUEUE_LOOK: Duration = Duration::from_millis(200);
 /// How often either is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a transcript that is to be begun is waited for, and an answer that it is to have.
@@ -62,6 +65,9 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
         as_json: true,
     };
     let (given, request) = send::request(&prompt, "ask")?;
+    // Claude says nothing of a slash command that it does itself.
+    let asked = request.text.as_deref().and_then(|text| SentPrompt::new(text).ok());
+    let asked = asked.filter(|asked| !asked.is_command());
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
@@ -78,8 +84,21 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
             .about(&name)
             .hint(hint));
     }
-    let session = until_idle(&mut control, &name, sent.seq, began.checked_add(limit), wish.timeout)?;
-    let answer = finished_answer(&name, &session)?;
+    let until = began.checked_add(limit);
+    let (session, answer) = loop {
+        let session = until_idle(&mut control, &name, sent.seq, until, wish.timeout)?;
+        let answer = finished_answer(&name, &session)?;
+        // A fresh conversation has hopty's own prompt in front of this one.
+        let is_another_run = session.run != before.run;
+        if is_another_run || asked.as_ref().is_none_or(|asked| answer.is_of(asked)) {
+            break (session, answer);
+        }
+        // The turn before has ended, and the prompt comes out of Claude's queue.
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Err(no_answer(&name, &session, wish.timeout));
+        }
+        std::thread::sleep(QUEUE_LOOK);
+    };
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if wish.as_json {
@@ -118,11 +137,7 @@ fn until_idle(
             std::thread::sleep(LOOK);
         }
         if until.is_some_and(|until| Instant::now() >= until) {
-            let message = format!("no answer after {limit}, the session is {}", session.state);
-            let hint = format!(
-                "`hopty wait {name} idle && hopty answer {name}` prints it later; `--timeout` waits longer"
-            );
-            return Err(Failed::from(Failure::new(Code::Busy, message, hint)).about(name));
+            return Err(no_answer(name, &session, limit));
         }
         let on = session.blocked_on(local).map(|what| visible(&what));
         if let Some(what) = on.as_ref().filter(|_| on != blocked) {
@@ -138,6 +153,13 @@ fn until_idle(
         }
         blocked = on;
     }
+}
+
+fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> Failed {
+    let message = format!("no answer after {limit}, the session is {}", session.state);
+    let hint =
+        format!("`hopty wait {name} idle && hopty answer {name}` prints it later; `--timeout` waits longer");
+    Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
 }
 
 /// The answer that ends the turn. Claude tells the end of a turn before the last lines are in its transcript.
@@ -186,9 +208,12 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     // The turn is over; its end may be known before the transcript has it.
     let mut is_idle = false;
+    // A new turn has begun; the transcript may not have its prompt yet.
+    let mut is_working = false;
     let (name, path) = match conversation::meant(&paths, which, Rule::Any)? {
         Meant::Session(name, status) => {
             is_idle = status.is(SessionState::Idle);
+            is_working = status.is(SessionState::Busy) || status.is(SessionState::Blocked);
             let over = status.is(SessionState::Ended);
             let is_plain = status.agent.is(Agent::Plain);
             let transcript = status.transcript.ok_or_else(|| {
@@ -214,7 +239,10 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     }
     let until = Instant::now() + WRITTEN;
     let mut answer = read(&path)?;
-    while is_idle && !answer.has_text() && Instant::now() < until {
+    let lags = |answer: &LastAnswer| {
+        is_idle && !answer.has_text() || is_working && answer.finished && answer.error.is_none()
+    };
+    while lags(&answer) && Instant::now() < until {
         std::thread::sleep(LOOK);
         answer = read(&path)?;
     }

@@ -83,6 +83,8 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 
 use crate::client::start::Forked;
+use crate::core::ids::SessionName;
+use crate::fs::session;
 use crate::testing::hook_probe::{self, HOOK_ARG};
 use crate::testing::pause_window;
 use crate::testing::test_pause::WINDOW_ARG;
@@ -146,7 +148,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some(word) if args::verbs().any(|verb| verb == word) => {}
         Some("--") => return start(args.into_iter().skip(1).collect()),
         _ => {
-            if let Some(refused) = unknown_verb::refusal(&args) {
+            if let Some(refused) = unknown_verb::refusal(&args, runs_session) {
                 return refused.print("", asks_json(&args));
             }
             return start(args);
@@ -178,6 +180,12 @@ pub fn main(args: Vec<OsString>) -> u8 {
         }
     };
     verb(cli.verb, host).unwrap_or_else(|failed| failed.print(&asked(), json))
+}
+
+/// Whether a session of this name runs.
+fn runs_session(name: &str) -> bool {
+    let name = name.parse::<SessionName>().ok();
+    name.is_some_and(|name| session::is_alive(&run::any_paths().session(&name)))
 }
 
 /// Whether errors are wanted as JSON, too. The options behind `run` may be the program's.

@@ -4,8 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::control::{named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, note, say};
-use super::restore::died_with_machine;
-use super::status::ended;
+use super::restore::resumable;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
@@ -46,12 +45,13 @@ fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
 pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     readable(&paths)?;
+    let resumable = resumable(&paths);
     let (mut removed, mut kept) = (0, 0);
     for (name, alive) in session::list(&paths) {
         if alive || !is_old(&paths, &name, Duration::from_millis(older.ms())) {
             continue;
         }
-        if ended(&paths, &name).is_some_and(|status| died_with_machine(&status)) {
+        if resumable.contains(&name) {
             kept += 1;
             continue;
         }
@@ -68,7 +68,7 @@ pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
     }
     if kept > 0 {
         note(format_args!(
-            "{kept} died with the machine and stay: `hopty restore` resumes them, `hopty rm NAME` removes one"
+            "{kept} died or were killed and stay: `hopty restore NAME` resumes one, `hopty rm NAME` removes it"
         ));
     }
     Ok(0)

@@ -37,6 +37,9 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
     }
     if as_json {
         say(format_args!("{}", json!({"name": new, "before": name})))?;
+    } else if words.len() == 1 {
+        // Nobody has named the session that it was.
+        say(format_args!("renamed {name} to {new}"))?;
     }
     Ok(0)
 }

@@ -134,6 +134,15 @@ pub(super) fn killed(paths: &Paths) -> Vec<String> {
     found.iter().map(|(name, _)| hint(name)).collect()
 }
 
+/// The sessions that `hopty restore` or `hopty restore NAME` would resume: a killed host, or machine.
+pub(super) fn resumable(paths: &Paths) -> Vec<SessionName> {
+    let found = ended_ones(paths, |last| died_with_machine(last) || session::waits_for_restore(last));
+    let found = judged(paths, found).into_iter();
+    // A directory may come back, with its disk.
+    let stays = |dead: &DeadSession| dead.conversation.is_some();
+    found.filter(stays).map(|dead| dead.name).collect()
+}
+
 /// How many sessions died with the machine and can be resumed.
 pub(super) fn restorable(paths: &Paths) -> usize {
     died(paths).iter().filter(|dead| dead.problem.is_none()).count()

@@ -22,7 +22,7 @@ use crate::client::{ClientOptions, RawTerminal};
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, OwnArgs, Stream, classify, facts};
 use crate::core::claude::version_features::{ClaudeFeatures, HooksOff, offers};
 use crate::core::config::{Archive, Config, ConfigSource, FlagValue, Problem, ProblemKind};
-use crate::core::ids::{SessionName, change_labels};
+use crate::core::ids::{HandoffId, SessionName, change_labels};
 use crate::core::inherited_state::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
@@ -205,7 +205,14 @@ fn take_options(args: Vec<OsString>) -> (bool, BeginWith, Vec<OsString>) {
         let ArgPiece::Unknown { at } = piece else { continue };
         match words[at].as_str() {
             "--detached" => detached = true,
-            "--handoff" => handoff = BeginWith::Pending,
+            // With an id behind it, it is that one: as a prompt an id would mean nothing.
+            "--handoff" => match words.get(at + 1).filter(|next| next.parse::<HandoffId>().is_ok()) {
+                Some(id) => {
+                    handoff = BeginWith::From(id.clone());
+                    taken.push(at + 1);
+                }
+                None => handoff = BeginWith::Pending,
+            },
             word => match word.strip_prefix("--handoff=") {
                 Some(id) => handoff = BeginWith::From(id.to_owned()),
                 None => continue,
@@ -579,6 +586,7 @@ mod tests {
             ("--model opus --detached fix", true, BeginWith::Fresh, "--model opus fix"),
             ("--handoff fix", false, BeginWith::Pending, "fix"),
             ("--handoff=HO-1 --detached", true, from("HO-1"), ""),
+            ("--handoff HO-20261126-162435-4eb32e85 fix", false, from("HO-20261126-162435-4eb32e85"), "fix"),
             (
                 "--append-system-prompt --detached",
                 false,

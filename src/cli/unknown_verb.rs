@@ -22,6 +22,9 @@ const FOREIGN: &[(&str, &str)] = &[
     ("exit", "stop"),
     ("kill-session", "stop"),
     ("attach-session", "attach"),
+    ("a", "attach"),
+    ("at", "attach"),
+    ("att", "attach"),
     ("join", "attach"),
     ("open", "attach"),
     ("detach-client", "detach"),
@@ -70,10 +73,12 @@ const KILL: &str = "kill";
 /// The longest word that is compared, in bytes.
 const LONGEST: usize = 16;
 
-/// Why `args` are not given to Claude, if their first word was meant as a verb.
-pub(super) fn refusal(args: &[OsString]) -> Option<Failed> {
+/// Why `args` are not given to Claude, if their first word was meant as a verb, or their only one as a running
+/// session. `runs`: whether a session of this name runs.
+pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<Failed> {
     let word = args.first()?.to_str()?;
-    let instead = meant(word)?;
+    let session = || (args.len() == 1 && runs(word)).then(|| format!("hopty attach {word}"));
+    let instead = meant(word).or_else(session)?;
     // Claude's own subcommands and options are no mistakes, whatever they look like.
     let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
     (is_prompt || word == KILL).then(|| {
@@ -84,6 +89,11 @@ pub(super) fn refusal(args: &[OsString]) -> Option<Failed> {
 
 /// The command that a word which is no verb was meant for.
 fn meant(word: &str) -> Option<String> {
+    let small = word.to_ascii_lowercase();
+    // `Attach` is a slip as well; a sentence may begin with `Stop`, but has more words.
+    if small != word && super::args::verbs().any(|verb| verb == small) {
+        return Some(format!("hopty {small}"));
+    }
     let named = |table: &[(&str, &str)]| {
         table.iter().find(|(foreign, _)| *foreign == word).map(|(_, instead)| (*instead).to_owned())
     };
@@ -115,6 +125,8 @@ mod tests {
         for (word, instead) in [
             ("atach", "hopty attach"),
             ("lss", "hopty ls"),
+            ("Attach", "hopty attach"),
+            ("at", "hopty attach"),
             ("sl", "hopty ls"),
             ("statsu", "hopty status"),
             ("statttus", "hopty status"),
@@ -166,8 +178,12 @@ mod tests {
     fn claude_s_own_commands_are_claude_s() {
         for line in ["logs 1", "doctor", "install", "update"] {
             let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            assert!(refusal(&args).is_none(), "{line}");
+            assert!(refusal(&args, |_| false).is_none(), "{line}");
         }
-        assert!(refusal(&["list".into(), "--model".into(), "opus".into()]).is_some());
+        assert!(refusal(&["list".into(), "--model".into(), "opus".into()], |_| false).is_some());
+        let of_session =
+            |args: &[OsString]| refusal(args, |word| word == "p1").map(|failed| format!("{failed:?}"));
+        assert!(of_session(&["p1".into()]).unwrap().contains("did you mean `hopty attach p1`?"));
+        assert!(of_session(&["p2".into()]).is_none() && of_session(&["p1".into(), "x".into()]).is_none());
     }
 }

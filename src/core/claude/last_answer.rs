@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::pasted_prompt::SentPrompt;
 use super::transcript_line::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 
@@ -32,6 +33,9 @@ pub struct LastAnswer {
     pub interrupted: bool,
     /// The API error at which the turn ended, as Claude names it (`rate_limit`, `server_error`).
     pub error: Option<String>,
+    /// The prompts that Claude took from its queue in the middle of the turn.
+    #[serde(skip)]
+    taken: Vec<String>,
     #[serde(skip)]
     text_of: String,
     #[serde(skip)]
@@ -71,6 +75,12 @@ impl LastAnswer {
         !self.text.is_empty()
     }
 
+    /// Whether the turn is the one that this prompt began, or in which Claude took it.
+    #[must_use]
+    pub fn is_of(&self, prompt: &SentPrompt) -> bool {
+        std::iter::once(&self.prompt).chain(&self.taken).any(|begun| prompt.is(begun))
+    }
+
     /// Whether an API error or the person ended the turn.
     #[must_use]
     pub fn is_broken_off(&self) -> bool {
@@ -94,6 +104,9 @@ impl LastAnswer {
                 UserKind::Notification(_) | UserKind::ToolResults { .. } => self.finished = false,
                 UserKind::ShellCommand(_) | UserKind::Memory(_) | UserKind::Meta => {}
             },
+            TranscriptLine::Queue { operation, content: Some(prompt), .. } if operation == "remove" => {
+                self.taken.push(prompt);
+            }
             _ => {}
         }
     }
@@ -193,6 +206,23 @@ mod tests {
         );
         assert_eq!(answer.tokens, TurnTokens { input: 20, cache_read: 200, cache_creation: 0, output: 10 });
         assert!(answer.finished && answer.error.is_none() && answer.model.as_deref() == Some("opus"));
+    }
+
+    #[test]
+    fn a_turn_is_of_the_prompt_that_began_it_and_of_those_taken_in_its_middle() {
+        let queue = |operation: &str, content: &str| json!({"type": "queue-operation", "operation": operation, "content": content});
+        let sent = |text: &str| SentPrompt::new(text).unwrap();
+        let answer = read(&[
+            prompt("Earlier."),
+            prompt("Test it."),
+            queue("enqueue", "And lint it."),
+            queue("enqueue", "Later."),
+            queue("remove", "And lint it."),
+            said("m1", "end_turn", &text("Both pass.")),
+        ]);
+        let is_of = |text: &str| answer.is_of(&sent(text));
+        assert!(is_of("Test it.") && is_of("And  lint it.\n"));
+        assert!(!is_of("Earlier.") && !is_of("Later."));
     }
 
     #[test]

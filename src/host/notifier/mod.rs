@@ -98,6 +98,11 @@ impl Notifier {
 
     /// Sends a notification through every channel. `at`: the wall clock time of the event.
     pub fn send(&mut self, told: &Notification, at: WallTime, session: &SessionStatus) {
+        let mut told = told.clone();
+        // What the dialog is about saves the way to the terminal.
+        let subject = session.waiting_subject.as_ref().filter(|_| told.event == config::NotifyEvent::Blocked);
+        told.text.extend(subject.map(|subject| format!(": {subject}")));
+        let told = &told;
         let title = format!("hopty: {}", session.name);
         self.terminal.extend(notification_sequences::bytes(&self.config.terminal, &title, &told.text));
         let dir = PathBuf::from(&session.dir);
