@@ -499,6 +499,7 @@ pub(super) fn resume_failed(step: &mut EventStep<'_>, why: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::RULES;
     use super::super::screen_facts::ScreenFacts;
     use super::super::tests::{claude, word};
     use super::*;
@@ -558,7 +559,11 @@ mod tests {
         });
         let mut wait = wait.unwrap();
         let mut screen = ScreenState::default();
-        screen.look(Stamp(0), &ScreenFacts { dialog: Some(DIALOG.to_owned()), ..ScreenFacts::default() });
+        screen.look(
+            Stamp(0),
+            &ScreenFacts { dialog: Some(DIALOG.to_owned()), ..ScreenFacts::default() },
+            RULES,
+        );
         history.keyed = Some(Stamp(0));
         let left = policy.config.restart.wait_for_person.ms();
         let mut due = Vec::new();

@@ -271,7 +271,7 @@ impl Supervisor {
             Event::Screen { facts } => {
                 self.modes.look(step.now, facts, self.has_spoken());
                 if self.phase.has_run() {
-                    self.run.screen.look(step.now, facts);
+                    self.run.screen.look(step.now, facts, self.policy.rules);
                 }
             }
             Event::Status { status, conversation, waiting_for } => {
@@ -359,7 +359,7 @@ impl Supervisor {
             }
             Phase::Waiting { request } => {
                 let hold = self.policy.config.hooks.hold.ms().saturating_sub(HOLD_MARGIN_MS);
-                self.run.waiting_deadlines(request, hold, &mut due);
+                self.run.waiting_deadlines(request, hold, self.phase_began.at, &mut due);
                 due.extend(self.person.present_until(&self.policy.config.restart));
             }
             Phase::Saving { step, .. } => due.push(self.phase_began.at.after(step.limit_ms())),

@@ -6,7 +6,7 @@ use super::Turn;
 use super::event::{AgentStatus, HookEvent, HookFacts};
 use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest};
-use super::policy::{BRIEF_CALL_SINCE, Policy};
+use super::policy::{BRIEF_CALL_SINCE, Policy, WHOLE_TURNS_SINCE};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{KnownState, SessionState, StateSource};
 use crate::core::claude::carry_over::CarryMethod;
@@ -103,6 +103,9 @@ pub(super) struct ScreenState {
     pub(super) dialog_since: Option<Stamp>,
     /// When an empty prompt box was first seen.
     pub(super) box_since: Option<Stamp>,
+    /// Since when it shows a prompt box and no turn. Not known under rules before [`WHOLE_TURNS_SINCE`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rests_since: Option<Stamp>,
 }
 
 /// The prompts in Claude's queue.
@@ -269,8 +272,15 @@ impl RunState {
         self.screen.facts.prompt == PromptBox::Draft || self.typed.is_some_and(|at| now < at.after(TYPING_MS))
     }
 
-    /// Whether Claude waits for a prompt, according to all sources.
-    pub(super) fn is_idle(&self, now: Stamp, request: &RestartRequest) -> bool {
+    /// Whether Claude waits for a prompt, according to all sources. `waits_since`: how long the request has
+    /// waited, so that the screen is up to date.
+    pub(super) fn is_idle(
+        &self,
+        now: Stamp,
+        request: &RestartRequest,
+        waits_since: Stamp,
+        rules: u32,
+    ) -> bool {
         if self.stopped || self.obstacle().is_some() || self.work_waits(now, request) {
             return false;
         }
@@ -279,11 +289,26 @@ impl RunState {
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
             // Its turn is over and background work keeps it busy, but the time to wait for that is over, too.
             (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
-                now >= request.work_until && now >= self.busy_is_stale()
+                now >= request.work_until
+                    && now >= self.busy_is_stale()
+                    && (rules < WHOLE_TURNS_SINCE
+                        || !self.turn_may_be_missed()
+                        || self.looks_idle_at(waits_since).is_some_and(|at| now >= at))
             }
             (Some(AgentStatus::Other) | None, Turn::Idle) => true,
             _ => false,
         }
+    }
+
+    /// Whether the sessions file reports a turn of which no hook has told, and no background work explains it.
+    fn turn_may_be_missed(&self) -> bool {
+        self.hooks.seen && self.turn.background == 0 && self.file.status == Some(AgentStatus::Busy)
+    }
+
+    /// When to believe the screen against a sessions file that keeps reporting busy. No time makes up for a
+    /// screen that shows a turn, or cannot be read: the tool that runs may take hours, and its end calls a hook.
+    fn looks_idle_at(&self, waits_since: Stamp) -> Option<Stamp> {
+        self.screen.rests_since.map(|at| at.max(waits_since).after(IDLE_STALE_MS))
     }
 
     fn idle_outweighs_hooks(&self) -> Stamp {
@@ -306,8 +331,14 @@ impl RunState {
     }
 
     /// When a request that waits may find a safe point although nothing else happens; `hold_ms`: how long a
-    /// call may be held.
-    pub(super) fn waiting_deadlines(&self, request: &RestartRequest, hold_ms: u64, due: &mut Vec<Stamp>) {
+    /// call may be held; `waits_since`: how long the request has waited.
+    pub(super) fn waiting_deadlines(
+        &self,
+        request: &RestartRequest,
+        hold_ms: u64,
+        waits_since: Stamp,
+        due: &mut Vec<Stamp>,
+    ) {
         due.push(request.work_until);
         due.extend(request.draft_until);
         due.extend(self.typed.map(|at| at.after(TYPING_MS)));
@@ -317,7 +348,10 @@ impl RunState {
         }
         match (self.file.status, self.turn.state) {
             (Some(AgentStatus::Idle), Turn::Busy) => due.push(self.idle_outweighs_hooks()),
-            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => due.push(self.busy_is_stale()),
+            (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
+                due.push(self.busy_is_stale());
+                due.extend(self.looks_idle_at(waits_since).filter(|_| self.turn_may_be_missed()));
+            }
             _ => {}
         }
     }
@@ -365,19 +399,22 @@ impl HookState {
 }
 
 impl ScreenState {
-    pub(super) fn look(&mut self, now: Stamp, facts: &ScreenFacts) {
+    pub(super) fn look(&mut self, now: Stamp, facts: &ScreenFacts, rules: u32) {
         if self.facts.dialog != facts.dialog {
             self.dialog_since = facts.dialog.as_ref().map(|_| now);
         }
         if facts.prompt == PromptBox::Empty && facts.paste {
             self.box_since.get_or_insert(now);
         }
+        let rests = rules >= WHOLE_TURNS_SINCE && facts.rests();
+        self.rests_since = rests.then(|| self.rests_since.unwrap_or(now));
         self.facts = facts.clone();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::RULES;
     use super::super::tests::{claude, conversation, hook};
     use super::*;
 
@@ -412,8 +449,11 @@ mod tests {
         assert_eq!(run.asks(), Some((StateSource::Hook, "permission")));
         run.set_status(Stamp(5), AgentStatus::Waiting, Some(&"a plan".to_owned()));
         assert_eq!(run.asks(), Some((StateSource::SessionsFile, "a plan")));
-        run.screen
-            .look(Stamp(7), &ScreenFacts { dialog: Some("trust".to_owned()), ..ScreenFacts::default() });
+        run.screen.look(
+            Stamp(7),
+            &ScreenFacts { dialog: Some("trust".to_owned()), ..ScreenFacts::default() },
+            RULES,
+        );
         assert_eq!(
             (run.asks(), run.screen.dialog_since),
             (Some((StateSource::Screen, "trust")), Some(Stamp(7)))
@@ -437,8 +477,8 @@ mod tests {
     fn an_empty_box_is_waited_in_for_a_hook_that_may_come() {
         let mut run = RunState::default();
         let facts = ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() };
-        run.screen.look(Stamp(5), &facts);
-        run.screen.look(Stamp(9), &facts);
+        run.screen.look(Stamp(5), &facts, RULES);
+        run.screen.look(Stamp(9), &facts, RULES);
         assert!(run.box_is_empty());
         assert_eq!(run.hook_wait_deadline(&claude()), Some(Stamp(5).after(HOOK_WAIT_MS)));
         assert!(run.turns_by_transcript(Stamp(HOOKS_MS), &claude()), "it calls none");

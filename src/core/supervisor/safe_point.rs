@@ -20,7 +20,7 @@ use super::event::{AgentStatus, HookFacts, PromptOf};
 use super::hook_decision::{HeldHook, LINES_MS};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::policy::Agent;
-use super::policy::REMEMBERS_SINCE;
+use super::policy::{REMEMBERS_SINCE, WHOLE_TURNS_SINCE};
 use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::claude::carry_over::CarryMethod;
@@ -101,7 +101,9 @@ impl Supervisor {
         }
         if request.forced {
             self.begin_saving(step, request, SafePoint::Now);
-        } else if self.policy.agent == Agent::Plain || self.run.is_idle(step.now, &request) {
+        } else if self.policy.agent == Agent::Plain
+            || self.run.is_idle(step.now, &request, self.phase_began.at, self.policy.rules)
+        {
             if self.waits_for_prompt(step.now, &request) {
                 // A queued prompt begins a turn by itself.
                 if !self.run.next_is_queued() {
@@ -184,8 +186,8 @@ impl Supervisor {
         waits.by(RestartBy::Level).level(request.level).also(request.seq);
     }
 
-    /// The queue changed. When it drains, a turn begins with its first prompt and no hook reports that
-    /// (measured on 2.1.331: the hook was called when the prompt was queued).
+    /// The queue changed. When it drains, a turn begins with its first prompt, and perhaps no hook reports that
+    /// (2.1.331 was measured to call it when the prompt is queued, 2.1.329 when it is delivered).
     pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<CarryMethod>) {
         if !self.phase.has_run() {
             return;
@@ -195,7 +197,7 @@ impl Supervisor {
         if self.policy.rules >= WAITS_SINCE
             && fewer
             && self.run.turn.state == Turn::Idle
-            && matches!(self.phase, Phase::Waiting { .. })
+            && (matches!(self.phase, Phase::Waiting { .. }) || self.policy.rules >= WHOLE_TURNS_SINCE)
         {
             self.run.set_turn(now, Turn::Busy);
             self.phase.prompt_runs_here(Some(PromptOf::Person));

@@ -25,6 +25,13 @@ pub struct ScreenFacts {
     pub mode: Option<PermissionMode>,
 }
 
+impl ScreenFacts {
+    /// Whether it shows a prompt box at which no turn runs.
+    pub(super) fn rests(&self) -> bool {
+        self.dialog.is_none() && self.busy == Some(false) && self.title_busy != Some(true)
+    }
+}
+
 /// The content of the prompt box.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

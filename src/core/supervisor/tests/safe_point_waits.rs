@@ -192,6 +192,72 @@ fn a_dev_server_in_the_background_does_not_hold_for_ever() {
     }
 }
 
+/// The screen between two turns, or in one.
+fn screen_of(s: &mut Session, busy: bool) -> String {
+    let facts = ScreenFacts {
+        prompt: PromptBox::Empty,
+        paste: true,
+        busy: Some(busy),
+        title_busy: Some(busy),
+        ..ScreenFacts::default()
+    };
+    s.feed(Event::Screen { facts })
+}
+
+/// 2.1.331 calls the hook of a queued prompt when it is queued, 2.1.329 when it begins its turn.
+#[test]
+fn a_turn_that_begins_out_of_the_queue_is_a_turn() {
+    for hook_at_delivery in [false, true] {
+        let mut s = Session::busy(claude());
+        if !hook_at_delivery {
+            s.prompt(PromptOf::Person);
+        }
+        s.feed(Event::Queued { prompts: 1, carries: None });
+        s.call(HookEvent::Stop);
+        s.feed(Event::Queued { prompts: 0, carries: None });
+        if hook_at_delivery {
+            s.prompt(PromptOf::Person);
+        }
+        s.usage(85);
+        assert_eq!(s.phase(), "waiting");
+        screen_of(&mut s, true);
+        assert_eq!(s.pass(3_600_000), "", "a tool of an hour");
+        assert!(s.call(HookEvent::Stop).contains("safe_point.reached"));
+    }
+}
+
+#[test]
+fn a_turn_that_no_hook_has_told_of_is_not_cut_in_two() {
+    let missed = || {
+        let mut s = Session::busy(claude());
+        s.call(HookEvent::Stop);
+        s.status(AgentStatus::Idle);
+        s.after(60_000);
+        s.status(AgentStatus::Busy);
+        s.usage(85);
+        assert_eq!(s.phase(), "waiting");
+        s
+    };
+    for seen in [true, false] {
+        let mut s = missed();
+        if seen {
+            screen_of(&mut s, true);
+        }
+        assert_eq!(s.pass(3_600_000), "", "a tool of an hour");
+        assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
+    }
+    let mut s = missed();
+    screen_of(&mut s, true);
+    s.pass(3_600_000);
+    assert_eq!(screen_of(&mut s, false), "");
+    assert_eq!(s.pass(4_999), "");
+    assert_eq!(s.tick(), "safe_point.reached, hold keys, check settings", "Claude's file is out of date");
+    let mut s = missed();
+    screen_of(&mut s, false);
+    assert_eq!(s.pass(119_999), "");
+    assert_eq!(s.tick(), "safe_point.reached, hold keys, check settings", "no sooner than before");
+}
+
 #[test]
 fn calls_of_sub_agents_are_never_decided_on() {
     let mut s = Session::busy(claude());
