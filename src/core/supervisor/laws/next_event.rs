@@ -390,7 +390,8 @@ impl World {
         let dialog = (dice.wild % 8 == 3)
             .then(|| ["trust", "permission", "unknown", "limit"][dice.with as usize % 4].to_owned());
         let (paste, unread) = (dice.wild % 9 != 4, dice.wild % 7 == 5);
-        Event::Screen { facts: ScreenFacts { prompt, dialog, paste, unread, ..ScreenFacts::default() } }
+        let busy = (prompt != PromptBox::None && dice.wild & 32 == 0).then_some(dice.wild & 128 == 0);
+        Event::Screen { facts: ScreenFacts { prompt, dialog, paste, unread, busy, ..ScreenFacts::default() } }
     }
 
     fn signal_file(&self, dice: Dice) -> Event {

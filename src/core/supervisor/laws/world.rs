@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
 use super::super::event::{AgentStatus, Event, HookEvent, HookFacts, KeyClass, PromptOf};
-use super::super::phase::{StartKind, StopFor, StopStep};
+use super::super::phase::{SafePoint, StartKind, StopFor, StopStep};
 use super::super::prompt_delivery::PromptDelivery;
 use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, word};
-use super::super::{Phase, Policy, Supervisor};
+use super::super::{Agent, Phase, Policy, RULES, Supervisor};
 use super::action_words::ignored;
 use super::limit_laws::LimitLaws;
 use super::prompt_law::Prompts;
@@ -46,6 +46,11 @@ struct Run {
     killed: bool,
     /// The hook call that was answered with the brief.
     brief: Option<u64>,
+    /// The last status in the sessions file.
+    status: Option<AgentStatus>,
+    /// Claude has called a hook, and whether one of them told of work in the background.
+    hooks: bool,
+    background: bool,
     /// The `send --submit` whose text was typed and that is not answered.
     sends: Option<u64>,
 }
@@ -174,7 +179,10 @@ impl World {
                 _ => self.run_is_over(),
             },
             Event::Screen { facts } => self.run.screen = facts.clone(),
-            Event::Status { status, .. } => self.run.waits_for_person = *status == AgentStatus::Waiting,
+            Event::Status { status, .. } => {
+                self.run.waits_for_person = *status == AgentStatus::Waiting;
+                self.run.status = Some(*status);
+            }
             Event::Hook { id, hook } => {
                 self.prompts.asked(*id, hook);
                 self.open.insert(*id);
@@ -201,6 +209,8 @@ impl World {
             return;
         }
         match hook.event {
+        self.run.hooks |= hook.event != HookEvent::SubagentStop;
+        self.run.background |= hook.background + hook.started > 0;
             HookEvent::SessionStart if !current => self.run.turn = false,
             _ if !current => {}
             HookEvent::UserPromptSubmit => {
@@ -411,6 +421,17 @@ impl World {
         let phase = self.sup.phase();
         LimitLaws::check(&self.sup, before, out);
         match event {
+    /// Claude is ended as one that waits for a prompt.
+    fn is_at_rest(&self) {
+        let run = &self.run;
+        let may_be_missed = run.status == Some(AgentStatus::Busy) && run.hooks && !run.background;
+        let claude = self.sup.policy().agent == Agent::Claude && self.sup.policy().rules >= RULES;
+        assert!(
+            !claude || !may_be_missed || run.screen.rests(),
+            "a turn that no hook has told of is ended: {run:?}"
+        );
+    }
+
             Event::Hook { id, .. } if !matches!(before, Phase::Closed { .. }) => {
                 let answered = !self.open.contains(id) || self.held.contains(id);
                 assert!(answered, "{id} is neither answered nor told to wait");
@@ -444,6 +465,11 @@ impl World {
         match phase {
             Phase::Cold | Phase::Running | Phase::Waiting { .. } => {
                 assert!(!held || self.run.sends.is_some(), "keys are kept in {phase:?}");
+        if let Phase::Saving { point: SafePoint::Idle, .. } = phase
+            && !matches!(before, Phase::Saving { .. })
+        {
+            self.is_at_rest();
+        }
             }
             Phase::Saving { .. }
             | Phase::Cooling { .. }
