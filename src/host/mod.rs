@@ -325,6 +325,9 @@ impl Host {
             for action in actions {
                 self.perform(action);
             }
+            if let Event::HookGone { id } = event {
+                self.forget_call(id);
+            }
             self.notifier.watch(&event, &self.recorder.supervisor.state(), self.clock.now());
         }
         self.note_turn();

@@ -22,6 +22,8 @@ pub(super) const REMEMBERS_SINCE: u32 = 6;
 pub(super) const BRIEF_CALL_SINCE: u32 = 7;
 /// The first version of the rules that takes a sessions file which reports busy for a turn that no hook told of.
 pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
+/// The first version of the rules that loses nothing where an answer reached nobody, or a hook was late.
+pub(super) const HEARS_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

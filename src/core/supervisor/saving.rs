@@ -6,7 +6,7 @@ use super::action::{Action, DecisionKind, HookAnswer, Want};
 use super::event::AgentStatus;
 use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
-use super::policy::REMEMBERS_SINCE;
+use super::policy::{HEARS_SINCE, REMEMBERS_SINCE};
 use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::handoff::work_progress::Mark;
@@ -262,6 +262,7 @@ impl Supervisor {
                     first_prompt: fresh
                         && handoff.is_none()
                         && !self.session.prompted
+                        && !(self.conversation.spoken && self.policy.rules >= HEARS_SINCE)
                         && self.policy.rules >= REMEMBERS_SINCE,
                 },
                 interrupted: false,

@@ -75,6 +75,12 @@ impl HookCalls {
         self.brief = Some((connection, id));
     }
 
+    /// The prompts of people that have no answer, in order.
+    pub fn persons_prompts(&self, conversation: Option<&ConversationId>) -> impl Iterator<Item = &str> {
+        let calls = self.calls.values().filter(move |call| call.is_prompt_in(conversation));
+        calls.filter_map(OpenHookCall::persons_prompt)
+    }
+
     /// Whether any waits for lines of the transcript.
     pub fn await_lines(&self) -> bool {
         self.calls.values().any(|call| call.awaits.is_some())

@@ -16,6 +16,7 @@
 
 mod client_pty;
 mod end;
+mod late_hooks;
 mod moves;
 mod outside;
 mod peers;

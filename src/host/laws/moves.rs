@@ -360,7 +360,7 @@ impl World {
     }
 
     /// Claude calls a hook.
-    fn hook(&mut self, event: &'static str, more: Value) {
+    pub(super) fn hook(&mut self, event: &'static str, more: Value) {
         let transcript = self.transcript();
         if !transcript.exists() {
             std::fs::write(&transcript, "").unwrap();

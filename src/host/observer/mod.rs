@@ -263,14 +263,14 @@ impl Observer {
         self.scans.next_due(now)
     }
 
-    /// A connection has closed: drops its requests.
+    /// A connection has closed: drops its requests, but no hook call.
     pub fn forget_connection(&mut self, connection: u64) {
         self.scans.forget(connection);
     }
 
-    /// Takes the connections of the hook calls that wait; they no longer do.
-    pub fn drop_hooks(&mut self) -> Vec<u64> {
-        self.scans.drop_hooks()
+    /// Takes the hook calls that wait; they no longer do.
+    pub fn take_hooks(&mut self) -> Vec<ScanWaiter> {
+        self.scans.take_hooks()
     }
 
     /// The followed transcript.

@@ -45,6 +45,12 @@ pub(in crate::host) struct ScanWaiter {
     pub what: AfterScan,
 }
 
+impl ScanWaiter {
+    fn is_hook(&self) -> bool {
+        matches!(self.what, AfterScan::Hook { .. })
+    }
+}
+
 /// What continues after the scan.
 #[derive(Debug)]
 pub(in crate::host) enum AfterScan {
@@ -132,15 +138,15 @@ impl ScanQueue {
         self.asking.push(ScanWaiter { scan: self.begun + 1, until, connection, request, what });
     }
 
-    /// Drops the requests of a connection.
+    /// Drops the requests of a connection that is gone. What a hook call reports has happened, whether anybody
+    /// waits for its answer or not: it stays.
     pub fn forget(&mut self, connection: u64) {
-        self.asking.retain(|asking| asking.connection != connection);
+        self.asking.retain(|asking| asking.connection != connection || asking.is_hook());
     }
 
-    /// Takes the connections of the hook calls that wait; they no longer do.
-    pub fn drop_hooks(&mut self) -> Vec<u64> {
-        let is_hook = |asking: &mut ScanWaiter| matches!(asking.what, AfterScan::Hook { .. });
-        self.asking.extract_if(.., is_hook).map(|asking| asking.connection).collect()
+    /// Takes the hook calls that wait; they no longer do.
+    pub fn take_hooks(&mut self) -> Vec<ScanWaiter> {
+        self.asking.extract_if(.., |asking| asking.is_hook()).collect()
     }
 
     /// The next request whose scan has finished or whose time is up.
@@ -194,6 +200,23 @@ mod tests {
         queue.came_back(reader, &ScanResult::default());
         assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.connection), Some(2));
         assert!(queue.lend(Stamp(3), false).is_none() && queue.deadline(Stamp(3), false).is_none());
+    }
+
+    #[test]
+    fn a_hook_call_stays_when_its_connection_is_gone() {
+        let home = tempfile::tempdir().unwrap();
+        let mut queue = queue(home.path());
+        let hook = AfterScan::Hook {
+            number: 1,
+            event: "StopFailure".to_owned(),
+            payload: Value::Null,
+            believed: false,
+        };
+        queue.ask(Stamp(100), 1, 1, hook);
+        queue.ask(Stamp(100), 1, 2, AfterScan::Context);
+        queue.forget(1);
+        assert_eq!(queue.next_due(Stamp(100)).map(|asking| asking.request), Some(1));
+        assert!(queue.next_due(Stamp(100)).is_none());
     }
 
     #[test]

@@ -249,20 +249,10 @@ impl Host {
         payload: &Value,
         believed: bool,
     ) {
-        let expected = self.jobs.brief.as_ref().map(|brief| brief.id.clone());
-        let mut call = hooks::read(event, payload, expected.as_ref());
-        if !believed {
-            call.hook.transcript = None;
-        }
-        let (now, supervisor) = (self.clock.now(), &self.recorder.supervisor);
-        let is_current = !call.hook.agent && call.hook.conversation.as_ref() == supervisor.conversation();
-        if call.hook.prompt == Some(PromptOf::Person) {
-            let (raw, run) = (payload["prompt"].as_str(), is_current.then(|| supervisor.run()));
-            let author = self.keyboard.author_of(raw, call.prompt.as_deref(), run, now);
-            let is_scheduled = author == PromptOf::Person
-                && self.observer.facts().zip(raw).is_some_and(|(facts, prompt)| facts.is_scheduled(prompt));
-            call.hook.prompt = Some(if is_scheduled { PromptOf::Scheduled } else { author });
-        }
+        let (call, is_current) = self.read_call(event, payload, believed);
+        let now = self.clock.now();
+        // Claude no longer waits for the answer.
+        let is_gone = self.control.connection(connection).is_none();
         self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => {
@@ -278,6 +268,9 @@ impl Host {
         }
         let hook = call.hook.clone();
         let saves = hook.event == HookEvent::PreCompact && is_current && hook.conversation.is_some();
+        if saves && is_gone {
+            return;
+        }
         let saves = saves.then(|| now.after(RECORD_MS));
         let id = self.control.hold_call(OpenHookCall { connection, request, call, awaits: None, saves });
         if saves.is_some() {
@@ -285,7 +278,52 @@ impl Host {
             self.save_before_compaction(id);
         } else {
             self.events.push_back(Event::Hook { id, hook });
+            self.events.extend(is_gone.then_some(Event::HookGone { id }));
         }
+    }
+
+    /// What a hook call says, and whether Claude itself calls it in the followed conversation. `believed`: the
+    /// transcript that it names may be one.
+    fn read_call(&self, event: &str, payload: &Value, believed: bool) -> (hooks::HookInput, bool) {
+        let expected = self.jobs.brief.as_ref().map(|brief| brief.id.clone());
+        let mut call = hooks::read(event, payload, expected.as_ref());
+        if !believed {
+            call.hook.transcript = None;
+        }
+        let (now, supervisor) = (self.clock.now(), &self.recorder.supervisor);
+        let is_current = !call.hook.agent && call.hook.conversation.as_ref() == supervisor.conversation();
+        if call.hook.prompt == Some(PromptOf::Person) {
+            let (raw, run) = (payload["prompt"].as_str(), is_current.then(|| supervisor.run()));
+            let author = self.keyboard.author_of(raw, call.prompt.as_deref(), run, now);
+            let is_scheduled = author == PromptOf::Person
+                && self.observer.facts().zip(raw).is_some_and(|(facts, prompt)| facts.is_scheduled(prompt));
+            call.hook.prompt = Some(if is_scheduled { PromptOf::Scheduled } else { author });
+        }
+        (call, is_current)
+    }
+
+    /// The run is over: the remaining hook calls get no answer. Its Claude has not worked on the prompts among
+    /// them, so the next run gets those.
+    pub(super) fn drop_hook_calls(&mut self) {
+        let waiting = self.observer.take_hooks();
+        let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.connection).collect();
+        if self.phase().next_run().is_some() {
+            for ScanWaiter { connection, request, what, .. } in waiting {
+                let AfterScan::Hook { event, payload, believed, .. } = what else { continue };
+                let (call, _) = self.read_call(&event, &payload, believed);
+                self.control.hold_call(OpenHookCall { connection, request, call, awaits: None, saves: None });
+            }
+            let conversation = self.recorder.supervisor.conversation();
+            for prompt in self.control.hooks.persons_prompts(conversation) {
+                self.keyboard.carried.stop(prompt);
+            }
+        }
+        self.control.drop_calls(connections);
+    }
+
+    /// Nobody waits for the answer to this call any more, as the supervisor knows.
+    pub(in crate::host) fn forget_call(&mut self, id: u64) {
+        self.control.hooks.remove(id);
     }
 
     pub(in crate::host) fn answer_hook(&mut self, id: u64, with: &HookAnswer) {

@@ -103,8 +103,7 @@ impl Host {
         if !undo.is_empty() {
             self.show(&undo);
         }
-        // The remaining hook calls get no answer.
-        self.control.drop_calls(self.observer.drop_hooks());
+        self.drop_hook_calls();
         self.events.push_back(Event::Child { run: finished.number, end: finished.end });
     }
 

@@ -234,6 +234,16 @@ fn a_first_prompt_that_was_submitted_goes_to_no_other_run() {
 }
 
 #[test]
+fn a_first_prompt_that_claude_has_answered_goes_to_no_other_run() {
+    let mut s = Session::silent(claude());
+    // Its hook was lost.
+    s.usage(5);
+    s.feed(Event::Restart { id: 1, by: Asker::Person, now: true, handoff: false });
+    assert!(s.end(TERM_CODE).ends_with("spawn 2 Fresh"));
+    assert!(!keeps_first_prompt(&s));
+}
+
+#[test]
 fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
     let stops = "handoff.skipped, collect, SIGTERM Child, stop.sent";
     for how in ["command", "at once", "signal", "tool"] {

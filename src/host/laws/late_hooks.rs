@@ -1,0 +1,60 @@
+//! Hook calls that come too late for an answer: what they report is not lost.
+
+use serde_json::json;
+
+use super::{World, config};
+use crate::core::process_change::ProcessEnd;
+use crate::core::supervisor::phase::Phase;
+
+impl World {
+    /// A Claude at its prompt.
+    fn at_its_prompt() -> World {
+        let mut world = World::new(false, config());
+        for _ in 0..3 {
+            world.rest();
+            world.act(9);
+        }
+        world.rest();
+        world
+    }
+
+    /// A person types a prompt.
+    fn submit(&mut self, prompt: &str) {
+        let now = self.now();
+        self.host.keyboard.draft.note(format!("{prompt}\r").as_bytes(), now);
+        self.hook("UserPromptSubmit", json!({ "prompt": prompt }));
+    }
+
+    /// The run ends as it was told to, and the next one takes all that was kept for it.
+    fn goes_on_with(&mut self, prompt: &str) {
+        self.end(ProcessEnd::Exited(143));
+        self.rest();
+        let kept: Vec<&str> = self.host.keyboard.carried.unsent().collect();
+        assert_eq!(kept, [prompt], "{}", self.story());
+    }
+}
+
+#[test]
+fn a_call_whose_process_has_given_up_is_heard() {
+    let mut world = World::at_its_prompt();
+    let turn = |world: &World| json!(world.host.recorder.supervisor)["run"]["turn"]["state"].clone();
+    assert_eq!(turn(&world), "idle");
+    world.submit("count the stars");
+    // The host was busy: it reads the call and the end of the connection at once.
+    world.callers.clear();
+    world.pass_resting(500);
+    assert_eq!(turn(&world), "busy", "{}", world.story());
+    assert!(world.host.control.hooks.is_empty());
+}
+
+#[test]
+fn a_prompt_that_no_scan_has_followed_goes_to_the_next_run() {
+    let mut world = World::at_its_prompt();
+    world.request(json!({"do": "restart", "no_handoff": true}), 1000);
+    world.rest();
+    assert!(matches!(world.host.phase(), Phase::Stopping { .. }), "{:?}", world.host.phase());
+    world.hangs_until = Some(world.now().after(10_000));
+    world.submit("count the stars");
+    world.rest();
+    world.goes_on_with("count the stars");
+}
