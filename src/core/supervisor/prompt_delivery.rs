@@ -11,7 +11,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan};
-use super::policy::BRIEF_CALL_SINCE;
+use super::policy::{BRIEF_CALL_SINCE, HEARS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
@@ -293,7 +293,14 @@ impl Supervisor {
         let Some(conversation) = self.conversation.id.clone() else { return };
         self.run.set_turn(step.now, Turn::Busy);
         self.conversation.spoken = true;
-        if self.run.hooks.seen && !self.run.delivery.brief_answered {
+        let carries = delivery.as_ref().and_then(|delivery| delivery.plan.carries);
+        // Without hooks, a prompt that hopty types names the handoff.
+        let names_none = self.policy.rules >= BRIEF_CALL_SINCE && carries == Some(CarryMethod::Argument);
+        if (self.run.hooks.seen || names_none) && !self.run.delivery.brief_answered {
+            if carries.is_some() && self.policy.rules >= HEARS_SINCE {
+                // Claude works on it: the next hand-over must not give it again.
+                step.act(Action::DropPrompt);
+            }
             self.tell_brief_lost(step, handoff);
         } else {
             let how = match delivery.as_ref().map(|delivery| delivery.enters) {
@@ -302,7 +309,7 @@ impl Supervisor {
                 Some(enters) => format!("was submitted after {enters} Enters"),
                 None => "was submitted after all".to_owned(),
             };
-            let text = match delivery.as_ref().is_some_and(|delivery| delivery.plan.carries.is_some()) {
+            let text = match carries.is_some() {
                 true => format!("Your prompt {how} in the fresh conversation, with handoff {handoff}."),
                 false => format!("The continuation prompt for {handoff} {how}."),
             };

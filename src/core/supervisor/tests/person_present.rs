@@ -243,6 +243,19 @@ fn a_claude_that_works_on_the_prompt_in_spite_of_the_answer_keeps_it() {
 }
 
 #[test]
+fn a_carried_prompt_that_began_without_the_handoff_is_not_given_again() {
+    let mut s = Session::taken(talking(), CarryMethod::Argument);
+    s.end(TERM_CODE);
+    s.exec();
+    // Claude was started without hooks, or they were all lost.
+    let conversation = s.current();
+    let words = s.feed(Event::Prompted { conversation: conversation.clone() });
+    assert_eq!(words, "drop prompt, delivery.failed, notice, release keys draft");
+    assert!(s.sentences().contains("never received the handoff"));
+    assert_eq!(s.feed(Event::Answered { conversation }), "", "it stays active");
+}
+
+#[test]
 fn a_prompt_that_is_queued_behind_it_goes_the_same_way() {
     let mut s = Session::waiting(talking());
     s.submits(Some(CarryMethod::Typed));
