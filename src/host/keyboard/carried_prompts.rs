@@ -52,6 +52,7 @@ impl CarriedPrompts {
     /// The hook of a prompt answers that Claude does not work on it. The first such prompt begins the fresh
     /// conversation: returns what to look for in the transcript. `run`: the run in which it was submitted.
     pub fn stop_first(&mut self, prompt: &str, run: u32, now: WallTime) -> Option<SentPrompt> {
+        self.forget_stale(run);
         if self.taken.is_some() {
             self.stop(prompt);
             return None;
@@ -60,6 +61,11 @@ impl CarriedPrompts {
         let sought = to_be_found(&taken, now);
         self.taken = Some((taken, run));
         sought
+    }
+
+    /// One that was submitted before run `run` and has not begun its conversation is in the person's hands.
+    fn forget_stale(&mut self, run: u32) {
+        self.taken.take_if(|(_, of)| *of < run);
     }
 
     /// Claude was told to drop this prompt.
@@ -96,6 +102,7 @@ impl CarriedPrompts {
     /// The first queued prompt, which the record that was just saved includes, begins the fresh conversation.
     /// `run`: the run in which it was submitted.
     pub fn take_first_queued(&mut self, run: u32) {
+        self.forget_stale(run);
         if self.taken.is_none() && !self.queued.is_empty() {
             self.taken = Some((CarriedPrompt::new(&self.queued.remove(0)), run));
         }
@@ -194,6 +201,20 @@ mod tests {
         carried.submitted(None);
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["second"]);
         assert_eq!(carried.take(), ["second"]);
+    }
+
+    #[test]
+    fn a_prompt_that_was_left_in_an_earlier_fresh_conversation_is_not_given_again() {
+        let mut carried = CarriedPrompts::default();
+        carried.stop_first("first", 1, NOW);
+        assert!(carried.stop_first("second", 2, NOW).is_some());
+        assert_eq!(carried.unsent().collect::<Vec<_>>(), ["second"]);
+        carried.found_queued(vec!["third"]);
+        carried.take_first_queued(3);
+        assert_eq!(carried.text(), Some("third"));
+        carried.found_queued(vec!["fourth"]);
+        carried.take_first_queued(3);
+        assert_eq!(carried.unsent().collect::<Vec<_>>(), ["third", "fourth"], "of the same run");
     }
 
     #[test]
