@@ -114,7 +114,8 @@ impl Supervisor {
         };
         match hook.prompt {
             Some(PromptOf::Claude) => self.run.turn.background = self.run.turn.background.saturating_sub(1),
-            Some(PromptOf::Ours) => self.proven(step),
+            Some(PromptOf::Ours) => self.proven(step, false),
+            Some(PromptOf::Person) if self.begins_with_own_prompt() => self.proven(step, true),
             Some(PromptOf::Sent) => self.submit_hooked(step, before),
             _ => {}
         }

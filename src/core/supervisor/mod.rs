@@ -264,7 +264,7 @@ impl Supervisor {
                     self.rearm(step);
                 }
             }
-            Event::Prompted { conversation } if self.runs(conversation) => self.proven(step),
+            Event::Prompted { conversation } if self.runs(conversation) => self.proven(step, false),
             Event::Prompted { .. } => {}
             Event::Answered { conversation } => self.handoffs.answered(step, conversation),
             Event::Queued { prompts, carries } => self.prompts_queued(step.now, *prompts, *carries),

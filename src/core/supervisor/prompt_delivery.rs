@@ -10,7 +10,7 @@ use super::key_hold_decision::KeyHold;
 use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
-use super::phase::{Phase, RunPlan};
+use super::phase::{Phase, RunPlan, StartKind};
 use super::policy::{BRIEF_CALL_SINCE, HEARS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
@@ -281,9 +281,17 @@ impl Supervisor {
         step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
     }
 
+    /// Whether a person's prompt begins the work on the handoff: the one that they gave to `hopty --handoff`.
+    pub(super) fn begins_with_own_prompt(&self) -> bool {
+        let first =
+            matches!(&self.phase, Phase::Delivering(delivery) if delivery.plan.start == StartKind::First);
+        let state = &self.run.delivery;
+        first && self.policy.rules >= HEARS_SINCE && state.brief_answered && state.offered.is_none()
+    }
+
     /// The prompt was submitted: by hopty, or later by the person whose box it was in. A hook reports it, or
-    /// the transcript has it as a user line.
-    pub(super) fn proven(&mut self, step: &mut EventStep<'_>) {
+    /// the transcript has it as a user line. `own`: it is the person's, not hopty's.
+    pub(super) fn proven(&mut self, step: &mut EventStep<'_>, own: bool) {
         let delivery =
             if let Phase::Delivering(delivery) = &self.phase { Some(delivery.clone()) } else { None };
         let offered = self.run.delivery.offered.take();
@@ -309,7 +317,7 @@ impl Supervisor {
                 Some(enters) => format!("was submitted after {enters} Enters"),
                 None => "was submitted after all".to_owned(),
             };
-            let text = match carries.is_some() {
+            let text = match own || carries.is_some() {
                 true => format!("Your prompt {how} in the fresh conversation, with handoff {handoff}."),
                 false => format!("The continuation prompt for {handoff} {how}."),
             };

@@ -152,6 +152,32 @@ fn a_brief_that_was_lost_is_said_and_nothing_is_typed_again() {
     assert_eq!(s.sup.active_handoff(), Some(&handoff(1)));
 }
 
+/// `hopty --handoff "PROMPT"`.
+#[test]
+fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
+    let begin = || {
+        let mut s = Session::new(claude());
+        s.feed(Event::Start {
+            conversation: Some(conversation(1)),
+            next: conversation(2),
+            handoff: Some(handoff(7)),
+            fresh: false,
+        });
+        s.exec();
+        s
+    };
+    let mut s = begin();
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 1");
+    assert_eq!(s.prompt(PromptOf::Person), "delivery.submitted, release keys, let 2 go");
+    let sentence = "Your prompt was submitted in the fresh conversation, with handoff HO-";
+    assert!(s.sentences().starts_with(sentence), "{}", s.sentences());
+    assert_eq!(s.feed(Event::Answered { conversation: conversation(1) }), "consume, handoff.consumed");
+    assert_eq!(s.pass(600_000), "");
+    let mut s = begin();
+    assert_eq!(s.prompt(PromptOf::Person), "let 1 go", "it has no brief: the work begins after it");
+    assert_eq!(s.phase(), "delivering");
+}
+
 #[test]
 fn only_the_first_startup_of_a_run_is_given_the_frame() {
     let mut s = Session::delivering(claude());
