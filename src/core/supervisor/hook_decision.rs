@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
-use super::policy::REMEMBERS_SINCE;
+use super::policy::{HEARS_SINCE, REMEMBERS_SINCE};
 use super::safe_point::WAITS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -149,6 +149,13 @@ impl Supervisor {
         let with = frame.or(question).unwrap_or_else(|| self.conversation.take_word());
         step.answer(id, with);
     }
+            // Held until the run is gone, or the hand-over is cancelled.
+            Phase::Saving { .. } if self.policy.rules >= HEARS_SINCE && self.run.hooks.held.is_none() => {
+                step.act(Action::HoldHook { id });
+                self.run.hooks.held =
+                    Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
+                return;
+            }
 
     /// The tools of a response have run: the best moment to stop a loop, once their lines are in the
     /// transcript.

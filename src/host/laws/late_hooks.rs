@@ -58,3 +58,24 @@ fn a_prompt_that_no_scan_has_followed_goes_to_the_next_run() {
     world.rest();
     world.goes_on_with("count the stars");
 }
+
+#[test]
+fn a_prompt_that_comes_before_a_run_is_stopped_right_away_goes_to_the_next_one() {
+    let mut world = World::at_its_prompt();
+    world.submit("name the planets");
+    world.rest();
+    world.request(json!({"do": "restart", "now": true}), 1000);
+    world.rest();
+    assert!(matches!(world.host.phase(), Phase::Saving { .. }), "{:?}", world.host.phase());
+    world.submit("count the stars");
+    world.rest();
+    for _ in 0..9 {
+        if matches!(world.host.phase(), Phase::Stopping { .. }) {
+            break;
+        }
+        world.work();
+        world.rest();
+    }
+    assert!(matches!(world.host.phase(), Phase::Stopping { .. }), "{}", world.story());
+    world.goes_on_with("count the stars");
+}

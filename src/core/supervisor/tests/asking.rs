@@ -244,6 +244,20 @@ fn a_first_prompt_that_claude_has_answered_goes_to_no_other_run() {
 }
 
 #[test]
+fn a_prompt_that_comes_while_claude_is_stopped_right_away_is_held() {
+    let mut s = Session::busy(claude());
+    assert!(s.restart_now(Asker::Person).ends_with("safe_point.reached, hold keys, save"));
+    assert_eq!(s.prompt(PromptOf::Person), "hold 3");
+    assert!(s.saved(1).contains("SIGTERM"));
+    assert_eq!(s.count("let 3 go"), 0, "its run never works on it");
+    let mut s = Session::busy(claude());
+    s.restart_now(Asker::Person);
+    s.prompt(PromptOf::Person);
+    let words = s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
+    assert_eq!(words, "restart.cancelled, notice, message 3, release keys", "Claude works on it");
+}
+
+#[test]
 fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
     let stops = "handoff.skipped, collect, SIGTERM Child, stop.sent";
     for how in ["command", "at once", "signal", "tool"] {
