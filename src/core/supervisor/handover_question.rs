@@ -55,6 +55,13 @@ impl HandoverQuestion {
         }
     }
 
+    /// Claude was told to ask, and nobody read that.
+    pub(super) fn put_again(&mut self) {
+        if let HandoverQuestion::Put { until } = *self {
+            *self = HandoverQuestion::Due { until };
+        }
+    }
+
     /// The answer that an earlier host of this conversation got still holds; a snooze for `left` ms.
     pub(super) fn restore(&mut self, now: Stamp, answer: AskAnswer, left: u64, restart: &Restart) {
         *self = match answer {

@@ -30,6 +30,19 @@ pub(super) struct HeldHook {
     pub(super) cut: Cut,
 }
 
+/// An answer that Claude has to act on, until it is known that nobody read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "unread", rename_all = "snake_case")]
+pub(super) enum UnreadAnswer {
+    /// Put the question of mode `ask`.
+    Question,
+    /// Write the note for the handoff.
+    Note {
+        /// It is all for which the turn goes on.
+        alone: bool,
+    },
+}
+
 impl HeldHook {
     /// Whether Claude's work should not be interrupted here, and there is time to let it finish: it is done by
     /// the next boundary, or by the end of the turn, for `wait_ms`. Above the hard level, or if somebody wants
@@ -56,6 +69,9 @@ impl Supervisor {
             return;
         }
         self.run.hooks.seen = true;
+        if let Some((_, UnreadAnswer::Note { alone })) = &mut self.run.hooks.unread {
+            *alone = false;
+        }
         match hook.event {
             HookEvent::SessionStart => self.session_start(step, id, hook),
             _ if hook.conversation != self.conversation.id && !self.goes_on_elsewhere(step, hook) => {
@@ -133,6 +149,13 @@ impl Supervisor {
             }
             // It was already on its way when hopty began to hold keys: it comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(step),
+            // Held until the run is gone, or the hand-over is cancelled.
+            Phase::Saving { .. } if self.policy.rules >= HEARS_SINCE && self.run.hooks.held.is_none() => {
+                step.act(Action::HoldHook { id });
+                self.run.hooks.held =
+                    Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
+                return;
+            }
             // It must not become a request of a run that is ending: hold it until the run is gone.
             Phase::Stopping { why, step: stop } => {
                 step.act(Action::HoldHook { id });
@@ -146,16 +169,12 @@ impl Supervisor {
         }
         let asks = hook.prompt == Some(PromptOf::Person) && self.phase == Phase::Running;
         let question = if asks { self.conversation.put_question(step.now, &self.policy) } else { None };
+        if question.is_some() {
+            self.awaits_reading(id, UnreadAnswer::Question);
+        }
         let with = frame.or(question).unwrap_or_else(|| self.conversation.take_word());
         step.answer(id, with);
     }
-            // Held until the run is gone, or the hand-over is cancelled.
-            Phase::Saving { .. } if self.policy.rules >= HEARS_SINCE && self.run.hooks.held.is_none() => {
-                step.act(Action::HoldHook { id });
-                self.run.hooks.held =
-                    Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
-                return;
-            }
 
     /// The tools of a response have run: the best moment to stop a loop, once their lines are in the
     /// transcript.
@@ -271,15 +290,44 @@ impl Supervisor {
         if self.run.hooks.held.as_ref().is_some_and(|held| held.id == id) {
             self.run.hooks.held = None;
         }
+        let hears = self.policy.rules >= HEARS_SINCE;
         let held = |point: &SafePoint, save: &SaveStep| match point {
-            SafePoint::Prompt { hook, .. } => *hook == id && *save == SaveStep::Settings,
+            SafePoint::Prompt { hook, .. } => *hook == id && (*save == SaveStep::Settings || hears),
             point => point.hook() == Some(id),
         };
         if matches!(&self.phase, Phase::Saving { point, step: save, .. } if held(point, save)) {
+            if self.phase.has_taken_prompt() {
+                // Claude was never told to drop it.
+                self.run.set_turn(step.now, Turn::Busy);
+            }
             // Claude gave up on the hook, so its next request may already be sent: the safe point is gone.
             self.back_to_waiting(step);
         }
         self.brief_may_be_lost(step, id);
+        self.answer_is_lost(step, id);
+    }
+
+    /// The call `id` gets an answer that must be given again if nobody reads it.
+    pub(super) fn awaits_reading(&mut self, id: u64, what: UnreadAnswer) {
+        if self.policy.rules >= HEARS_SINCE {
+            self.run.hooks.unread = Some((id, what));
+        }
+    }
+
+    /// Nobody read the answer to the call `id`.
+    fn answer_is_lost(&mut self, step: &mut EventStep<'_>, id: u64) {
+        let Some((_, what)) = self.run.hooks.unread.take_if(|(call, _)| *call == id) else { return };
+        match what {
+            UnreadAnswer::Question => self.conversation.question.put_again(),
+            UnreadAnswer::Note { alone } => {
+                if let Phase::Waiting { request } = &mut self.phase {
+                    request.note_until = None;
+                }
+                if alone {
+                    self.run.set_turn(step.now, Turn::Idle);
+                }
+            }
+        }
     }
 
     pub(super) fn tick_hook(&mut self, step: &mut EventStep<'_>) {

@@ -14,16 +14,18 @@ use crate::core::config::{Config, Levels};
 /// settings stop is called held, and the dialog of a usage limit gets another key while it stands. Since 6, the
 /// state has the API error that ended a turn, and a fresh run gets the first prompt that no run has taken. Since 7,
 /// a brief that no hook could take is given with the prompt, and one that was lost after the prompt is told; a
-/// turn that no hook has told of is not ended as an idle Claude.
+/// turn that no hook has told of is not ended as an idle Claude, an answer that nobody read counts as not given, a
+/// prompt that comes while hopty stops Claude right away is held, a first prompt that Claude has answered is given
+/// to no other run, and the prompt of `hopty --handoff` begins the work on the handoff.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;
 /// The first version of the rules that knows which hook call was to take the brief.
 pub(super) const BRIEF_CALL_SINCE: u32 = 7;
-/// The first version of the rules that takes a sessions file which reports busy for a turn that no hook told of.
-pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
 /// The first version of the rules that loses nothing where an answer reached nobody, or a hook was late.
 pub(super) const HEARS_SINCE: u32 = 7;
+/// The first version of the rules that takes a sessions file which reports busy for a turn that no hook told of.
+pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Turn;
 use super::event::{AgentStatus, HookEvent, HookFacts};
-use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS};
+use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest};
 use super::policy::{BRIEF_CALL_SINCE, Policy, WHOLE_TURNS_SINCE};
 use super::screen_facts::{PromptBox, ScreenFacts};
@@ -79,6 +79,9 @@ pub(super) struct HookState {
     pub(super) asking: Option<String>,
     /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
     pub(super) turn_cut: bool,
+    /// The last answer that must be given again if nobody reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unread: Option<(u64, UnreadAnswer)>,
     /// A call that named another conversation than the followed one, until the sessions file agrees.
     pub(super) claim: Option<(HookFacts, Stamp)>,
 }

@@ -17,7 +17,7 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
 use super::event::{AgentStatus, HookFacts, PromptOf};
-use super::hook_decision::{HeldHook, LINES_MS};
+use super::hook_decision::{HeldHook, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep};
 use super::policy::Agent;
 use super::policy::{REMEMBERS_SINCE, WHOLE_TURNS_SINCE};
@@ -152,6 +152,7 @@ impl Supervisor {
         if !in_loop {
             self.run.set_turn(step.now, Turn::Busy);
         }
+        self.awaits_reading(held.id, UnreadAnswer::Note { alone: !in_loop });
         step.answer(held.id, HookAnswer::Tell { what });
     }
 

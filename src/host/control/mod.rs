@@ -274,7 +274,7 @@ impl Control {
     /// Whether the connection waits for an answer, so that its silence means nothing.
     fn is_awaited(&self, id: u64) -> bool {
         let open = self.connections.get(&id).is_some_and(|c| c.is_waiting());
-        open || self.owed.has(id) || self.hooks.has(id) || self.waits.has(id)
+        open || self.owed.has(id) || self.hooks.has(id) || self.hooks.awaits_reading(id) || self.waits.has(id)
     }
 
     /// Writes to a connection.

@@ -203,11 +203,11 @@ fn what_a_broken_connection_asked_is_forgotten() {
 }
 
 #[test]
-fn a_brief_that_nobody_read_is_told() {
+fn an_answer_that_nobody_read_is_told() {
     for reads in [true, false] {
         let mut place = place();
         let (id, far) = place.greeted(Peer::Inside);
-        place.control.hooks.brief_is_sent(id, 5);
+        place.control.hooks.must_be_read(id, 5);
         place.control.send(id, "{\"id\": 1, \"ok\": {}}\n", NOW);
         if reads {
             answer(&far);
@@ -246,6 +246,22 @@ fn silence_closes_a_connection_that_waits_for_nothing() {
     assert_eq!((place.control.settle(number), place.control.settle(number)), (Some((owed, 9)), None));
     assert_eq!(place.control.due(NOW.after(240_000), &uses), [owed]);
     assert_eq!(place.control.ids(), [waits]);
+}
+
+/// Its process was stopped, say: its end tells whether the answer was read.
+#[test]
+fn silence_does_not_close_a_connection_whose_answer_must_be_read() {
+    let mut place = place();
+    let (answered, far) = place.greeted(Peer::Inside);
+    let (other, _other) = place.greeted(Peer::Inside);
+    place.control.hooks.must_be_read(answered, 5);
+    place.control.send(answered, "{\"id\": 1, \"ok\": {}}\n", NOW);
+    assert_eq!(place.control.due(NOW.after(60_000), &Uses::default()), [other]);
+    drop(far);
+    while place.control.connection(answered).is_some() {
+        place.events(answered);
+    }
+    assert_eq!(place.control.drop_calls_of(answered, true), [5]);
 }
 
 #[test]

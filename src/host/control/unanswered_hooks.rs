@@ -47,8 +47,8 @@ impl OpenHookCall {
 #[derive(Debug, Default)]
 pub(in crate::host) struct HookCalls {
     calls: BTreeMap<u64, OpenHookCall>,
-    /// The connection on which a brief was sent last, and the number of its call.
-    brief: Option<(u64, u64)>,
+    /// The connections on which an answer was sent that has to reach Claude, with the number of its call.
+    sent: BTreeMap<u64, u64>,
 }
 
 impl HookCalls {
@@ -70,9 +70,14 @@ impl HookCalls {
         self.calls.remove(&id)
     }
 
-    /// The answer to the call `id`, on this connection, is the brief.
-    pub fn brief_is_sent(&mut self, connection: u64, id: u64) {
-        self.brief = Some((connection, id));
+    /// The answer to the call `id`, on this connection, has to reach Claude.
+    pub fn must_be_read(&mut self, connection: u64, id: u64) {
+        self.sent.insert(connection, id);
+    }
+
+    /// Whether such an answer was sent on this connection: its end tells whether it was read.
+    pub(super) fn awaits_reading(&self, connection: u64) -> bool {
+        self.sent.contains_key(&connection)
     }
 
     /// The prompts of people that have no answer, in order.
@@ -187,16 +192,16 @@ impl Control {
         id
     }
 
-    /// Forgets the calls of a connection that is gone. Returns them, and the one whose brief is `unread`.
+    /// Forgets the calls of a connection that is gone. Returns them, and the one whose answer is `unread` that had
+    /// to reach Claude.
     pub fn drop_calls_of(&mut self, connection: u64, unread: bool) -> Vec<u64> {
-        let HookCalls { calls, brief } = &mut self.hooks;
+        let HookCalls { calls, sent } = &mut self.hooks;
         let mut gone: Vec<u64> =
             calls.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
         for id in &gone {
             calls.remove(id);
         }
-        let brief = brief.take_if(|(of, _)| *of == connection);
-        gone.extend(brief.filter(|_| unread).map(|(_, id)| id));
+        gone.extend(sent.remove(&connection).filter(|_| unread));
         gone
     }
 
@@ -219,7 +224,7 @@ mod tests {
     fn calls(event: &str, payload: &Value, saves: Option<Stamp>) -> HookCalls {
         let call = hooks::read(event, payload, None);
         let open = OpenHookCall { connection: 1, request: 1, call, awaits: None, saves };
-        HookCalls { calls: BTreeMap::from([(5, open)]), brief: None }
+        HookCalls { calls: BTreeMap::from([(5, open)]), ..HookCalls::default() }
     }
 
     #[test]

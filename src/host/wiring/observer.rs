@@ -344,8 +344,13 @@ impl Host {
         if matches!(with, HookAnswer::Tell { what: HookInstruction::Note | HookInstruction::NoteInLoop }) {
             self.jobs.note = NoteState::Asked;
         }
-        if matches!(with, HookAnswer::Frame { .. }) {
-            self.control.hooks.brief_is_sent(call.connection, id);
+        let acts_on_it = match with {
+            HookAnswer::Frame { .. } | HookAnswer::Tell { .. } => true,
+            HookAnswer::StopTurn { .. } => call.persons_prompt().is_some(),
+            _ => false,
+        };
+        if acts_on_it && self.control.connection(call.connection).is_some() {
+            self.control.hooks.must_be_read(call.connection, id);
         }
         let event = call.call.hook.event;
         let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use super::super::action::{Action, DecisionKind, HookAnswer, Typing};
+use super::super::action::{Action, DecisionKind, HookAnswer, HookInstruction, Typing};
 use super::super::event::{AgentStatus, Event, HookEvent, HookFacts, KeyClass, PromptOf};
 use super::super::phase::{SafePoint, StartKind, StopFor, StopStep};
 use super::super::prompt_delivery::PromptDelivery;
@@ -51,6 +51,8 @@ struct Run {
     /// Claude has called a hook, and whether one of them told of work in the background.
     hooks: bool,
     background: bool,
+    /// The hook call at the end of a turn that was answered with the request for a note; the turn goes on.
+    note: Option<u64>,
     /// The `send --submit` whose text was typed and that is not answered.
     sends: Option<u64>,
 }
@@ -195,6 +197,7 @@ impl World {
                 self.open.remove(id);
                 self.held.remove(id);
                 self.run.brief.take_if(|call| call == id);
+                self.run.turn &= self.run.note.take_if(|call| call == id).is_none();
             }
             Event::Saved { .. } | Event::SaveFailed { .. } => {
                 self.saves_out = self.saves_out.saturating_sub(1)
@@ -208,9 +211,10 @@ impl World {
         if hook.agent || self.child != Child::Lives {
             return;
         }
-        match hook.event {
+        self.run.note = None;
         self.run.hooks |= hook.event != HookEvent::SubagentStop;
         self.run.background |= hook.background + hook.started > 0;
+        match hook.event {
             HookEvent::SessionStart if !current => self.run.turn = false,
             _ if !current => {}
             HookEvent::UserPromptSubmit => {
@@ -280,6 +284,9 @@ impl World {
                 assert!(self.open.remove(id), "{id} is answered twice, or is not there");
                 self.held.remove(id);
                 self.run.turn |= matches!(with, HookAnswer::Tell { .. });
+                if let HookAnswer::Tell { what: HookInstruction::Note } = with {
+                    self.run.note = Some(*id);
+                }
                 self.run.turn &= !self.prompts.answered(*id, with);
                 if let HookAnswer::Frame { handoff } = with {
                     assert_eq!(self.run.brief.replace(*id), None, "one brief a run that is not lost");
@@ -417,10 +424,6 @@ impl World {
         }
     }
 
-    fn after(&mut self, event: &Event, before: &Phase, out: &[Action]) {
-        let phase = self.sup.phase();
-        LimitLaws::check(&self.sup, before, out);
-        match event {
     /// Claude is ended as one that waits for a prompt.
     fn is_at_rest(&self) {
         let run = &self.run;
@@ -432,6 +435,10 @@ impl World {
         );
     }
 
+    fn after(&mut self, event: &Event, before: &Phase, out: &[Action]) {
+        let phase = self.sup.phase();
+        LimitLaws::check(&self.sup, before, out);
+        match event {
             Event::Hook { id, .. } if !matches!(before, Phase::Closed { .. }) => {
                 let answered = !self.open.contains(id) || self.held.contains(id);
                 assert!(answered, "{id} is neither answered nor told to wait");
@@ -461,15 +468,15 @@ impl World {
             _ => {}
         }
         self.prompts.check(phase);
-        let held = self.keys == Keys::Held;
-        match phase {
-            Phase::Cold | Phase::Running | Phase::Waiting { .. } => {
-                assert!(!held || self.run.sends.is_some(), "keys are kept in {phase:?}");
         if let Phase::Saving { point: SafePoint::Idle, .. } = phase
             && !matches!(before, Phase::Saving { .. })
         {
             self.is_at_rest();
         }
+        let held = self.keys == Keys::Held;
+        match phase {
+            Phase::Cold | Phase::Running | Phase::Waiting { .. } => {
+                assert!(!held || self.run.sends.is_some(), "keys are kept in {phase:?}");
             }
             Phase::Saving { .. }
             | Phase::Cooling { .. }

@@ -145,3 +145,12 @@ fn a_window_that_is_emptier_again_is_nothing_to_ask_about() {
     s.status(AgentStatus::Busy);
     assert_eq!(s.sup.next_deadline(), None);
 }
+
+#[test]
+fn a_question_that_nobody_read_goes_with_the_next_prompt() {
+    let mut s = Session::put();
+    assert_eq!(s.hook_gone(), "");
+    s.call(HookEvent::Stop);
+    assert!(s.prompt(PromptOf::Person).starts_with("tell Ask"), "{}", s.words());
+    assert_eq!(s.prompt(PromptOf::Person), "let 5 go", "it is being asked");
+}

@@ -242,6 +242,22 @@ fn a_claude_that_works_on_the_prompt_in_spite_of_the_answer_keeps_it() {
     assert_eq!(s.phase(), "waiting");
 }
 
+/// Claude gives up on a hook after its own time, and works on the prompt.
+#[test]
+fn a_claude_that_was_never_told_to_drop_the_prompt_keeps_it() {
+    for lines in [false, true] {
+        let mut s = Session::waiting(talking());
+        s.submits(Some(CarryMethod::Typed));
+        s.settings();
+        if lines {
+            s.lines();
+        }
+        assert_eq!(s.hook_gone(), "drop prompt, release keys");
+        s.status(AgentStatus::Busy);
+        assert_eq!((s.phase(), s.pass(3_600_000)), ("waiting", String::new()), "it runs where it was typed");
+    }
+}
+
 #[test]
 fn a_carried_prompt_that_began_without_the_handoff_is_not_given_again() {
     let mut s = Session::taken(talking(), CarryMethod::Argument);

@@ -142,3 +142,27 @@ fn compaction_is_not_held_off_for_ever_and_ends_the_wish() {
     assert!(words.contains("restart.cancelled"), "{words}");
     assert_eq!(s.phase(), "running");
 }
+
+#[test]
+fn a_request_for_a_note_that_nobody_read_is_made_again() {
+    let mut s = Session::busy(talking());
+    s.usage(83);
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 3, tell NoteInLoop 3");
+    s.hook_gone();
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 4, tell NoteInLoop 4");
+    assert_eq!(s.feed(Event::HookGone { id: 3 }), "", "an older one");
+    assert_eq!(s.call(HookEvent::PostToolBatch), "hold 5, let 5 go", "once");
+    // Claude does not write one: its turn is over.
+    let mut s = Session::busy(talking());
+    s.usage(82);
+    assert_eq!(s.call(HookEvent::Stop), "hold 3, tell Note 3");
+    s.status(AgentStatus::Idle);
+    assert_eq!(s.hook_gone(), "safe_point.reached, hold keys, check settings");
+    let mut s = Session::busy(talking());
+    s.usage(82);
+    s.call(HookEvent::Stop);
+    s.status(AgentStatus::Idle);
+    s.after(10);
+    s.prompt(PromptOf::Claude);
+    assert_eq!(s.feed(Event::HookGone { id: 3 }), "", "another turn has begun");
+}
