@@ -189,7 +189,8 @@ impl Host {
                 }
             }
             K::DeliverySubmitted => {
-                self.keyboard.carried.submitted(decision.conversation.as_ref());
+                let hoptys = self.jobs.brief.as_ref().is_some_and(|brief| brief.typed.is_some());
+                self.keyboard.carried.submitted(decision.conversation.as_ref(), hoptys);
                 self.tell_carried();
                 self.jobs.compress_transcripts();
             }

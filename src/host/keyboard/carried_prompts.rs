@@ -150,9 +150,10 @@ impl CarriedPrompts {
         to_be_found(taken, now)
     }
 
-    /// The fresh conversation provably has the prompt that begins it.
-    pub fn submitted(&mut self, conversation: Option<&ConversationId>) {
-        if self.taken.take().is_some() {
+    /// The fresh conversation provably has the prompt that begins it. `hoptys`: hopty's own, which the transcript
+    /// shows by its text.
+    pub fn submitted(&mut self, conversation: Option<&ConversationId>, hoptys: bool) {
+        if self.taken.take().is_some() || !hoptys {
             self.given_to = conversation.cloned();
         }
     }
@@ -198,7 +199,7 @@ mod tests {
         assert!(carried.stop_first("second", 1, NOW).is_none());
         assert!(!carried.begins(1, "first") && carried.begins(2, "first") && !carried.begins(2, "second"));
         assert!(carried.sought(1, NOW).is_none() && carried.sought(2, NOW).is_some());
-        carried.submitted(None);
+        carried.submitted(None, false);
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["second"]);
         assert_eq!(carried.take(), ["second"]);
     }
@@ -215,6 +216,23 @@ mod tests {
         carried.found_queued(vec!["fourth"]);
         carried.take_first_queued(3);
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["third", "fourth"], "of the same run");
+    }
+
+    #[test]
+    fn the_answer_to_a_prompt_that_is_not_hopty_s_is_reported_once() {
+        let of: ConversationId = "0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a7b".parse().unwrap();
+        for hoptys in [false, true] {
+            let mut carried = CarriedPrompts::default();
+            let mut transcript = ObservedTranscript::new(of.clone(), &Tasks::default());
+            carried.submitted(Some(&of), hoptys);
+            assert_eq!(carried.report(1, Some(&mut transcript)), None, "no answer yet");
+            let line = r#"{"type": "assistant", "uuid": "u", "message": {"role": "assistant", "id": "m",
+                "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": "done"}]}}"#;
+            transcript.facts.feed(line.replace('\n', " ").as_bytes());
+            let answered = carried.report(1, Some(&mut transcript)).is_some();
+            assert_eq!(answered, !hoptys);
+            assert_eq!(carried.report(1, Some(&mut transcript)), None);
+        }
     }
 
     #[test]
