@@ -19,7 +19,7 @@ use crate::core::column_fit::ColumnRank;
 use crate::core::context_level::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
-use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
+use crate::core::input::plain_keys::PlainKey;
 use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::process_change::Signal;
 use crate::core::shell_word::shell_line;
@@ -27,11 +27,10 @@ use crate::core::status_types::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
-use crate::sys::fd::read_some;
-use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen};
 
+use crate::tty::page_keys::PageKeys;
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 /// How often `--watch` looks, in ms.
@@ -84,15 +83,12 @@ const WATCH_END: &[u8] = b"\x1b[?25h\x1b[?1049l";
 fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
     let mut signals = Signals::catch(&full_screen::SIGNALS)?;
     let mut terminal = FullScreen::enter(WATCH_BEGIN, WATCH_END)?;
-    let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
+    let mut keys = PageKeys::new();
     loop {
         // The sessions first, so that the old list stays until the new one is there.
         let listing = Listing::of(wish, template, ask(wish)?)?;
         full_screen::write(listing.picture(full_screen::size()).as_bytes())?;
-        let mut set = PollSet::default();
-        set.add(true, stdin.as_fd(), Interest::Read);
-        set.add(false, signals.as_fd(), Interest::Read);
-        let ready = set.wait(Some(if keys.waits() { ESCAPE_MS } else { WATCH_MS }))?;
+        let is_ready = keys.wait_beside(signals.as_fd(), Some(WATCH_MS))?;
         for signal in signals.take() {
             match signal {
                 libc::SIGWINCH => {}
@@ -100,15 +96,7 @@ fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> 
                 ends => return Ok(u8::try_from(128 + ends).unwrap_or(1)),
             }
         }
-        let pressed: Vec<PlainKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
-            let mut bytes = [0; 256];
-            match read_some(&stdin, &mut bytes)? {
-                Some(0) => return Ok(1),
-                count => keys.feed(&bytes[..count.unwrap_or(0)]),
-            }
-        } else {
-            keys.settle().into_iter().collect()
-        };
+        let Some(pressed) = keys.read(is_ready)? else { return Ok(1) };
         for key in pressed {
             match key {
                 PlainKey::Char('q') => return Ok(0),
