@@ -9,6 +9,7 @@ use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::conversation::{self, Meant};
 use super::error::{Failed, note, say, visible};
+use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SUBMIT, SendOptions};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::LastAnswer;
@@ -147,14 +148,12 @@ fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAn
             .about(name)
             .hint(format!("`hopty screen {name}` shows Claude's screen")));
     };
-    let until = Instant::now() + LAG;
-    loop {
-        let answer = read(path)?;
-        if answer.finished || Instant::now() >= until {
-            return Ok(answer);
-        }
-        std::thread::sleep(LOOK);
-    }
+    let mut answer = LastAnswer::default();
+    poll_until(Instant::now() + LAG, LOOK, || {
+        answer = read(path)?;
+        Ok(answer.finished.then_some(()))
+    })?;
+    Ok(answer)
 }
 
 fn read(path: &Path) -> Result<LastAnswer, Failed> {
@@ -169,16 +168,15 @@ fn read(path: &Path) -> Result<LastAnswer, Failed> {
 /// conversation began meanwhile.
 fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &SessionStatus) -> Option<f64> {
     let from = if before.run == after.run { before.work.cost_usd? } else { return None };
-    let until = Instant::now() + COST_LAG;
-    loop {
+    let mut now = None;
+    poll_until(Instant::now() + COST_LAG, LOOK, || {
         control.limit(ANSWER);
-        let now = control.status().ok()?.work.cost_usd?;
-        if now > from || Instant::now() >= until {
-            // Sums of fractions of a cent.
-            return Some(((now - from) * 1e6).round() / 1e6);
-        }
-        std::thread::sleep(LOOK);
-    }
+        now = control.status()?.work.cost_usd;
+        Ok(now.is_none_or(|now| now > from).then_some(()))
+    })
+    .ok()?;
+    // Sums of fractions of a cent.
+    now.map(|now| ((now - from) * 1e6).round() / 1e6)
 }
 
 /// Prints the last answer of a session or a transcript.
@@ -212,12 +210,11 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if let Some(name) = name.as_ref().filter(|_| !is_written(&path)) {
         return Err(no_transcript(name));
     }
-    let until = Instant::now() + WRITTEN;
-    let mut answer = read(&path)?;
-    while is_idle && !answer.has_text() && Instant::now() < until {
-        std::thread::sleep(LOOK);
+    let mut answer = LastAnswer::default();
+    poll_until(Instant::now() + WRITTEN, LOOK, || {
         answer = read(&path)?;
-    }
+        Ok((!is_idle || answer.has_text()).then_some(()))
+    })?;
     if as_json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
@@ -255,14 +252,7 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
 /// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the end of
 /// the turn.
 fn is_written(transcript: &Path) -> bool {
-    let until = Instant::now() + WRITTEN;
-    while !transcript.exists() {
-        if Instant::now() >= until {
-            return false;
-        }
-        std::thread::sleep(LOOK);
-    }
-    true
+    becomes_true(Instant::now() + WRITTEN, LOOK, || transcript.exists())
 }
 
 fn no_transcript(of: &SessionName) -> Failed {

@@ -50,6 +50,7 @@ mod man;
 mod notice;
 mod pager;
 mod play;
+mod poll_until;
 mod prose;
 mod read_config;
 mod record;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, note, say, say_wrapped, visible};
+use super::poll_until::becomes_true;
 use super::status::ended;
 use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
 use crate::core::config::DurationMs;
@@ -233,17 +234,10 @@ fn running(paths: &Paths) -> Vec<ConversationId> {
 
 /// Whether somebody else has resumed it meanwhile.
 fn is_resumed(paths: &Paths, dead: &DeadSession) -> bool {
-    let until = Instant::now() + ANSWER;
-    loop {
-        // A host that has just taken the name answers a moment later.
-        if dead.conversation.as_ref().is_some_and(|id| running(paths).contains(id)) {
-            return true;
-        }
-        if Instant::now() >= until {
-            return false;
-        }
-        std::thread::sleep(LOOK);
-    }
+    // A host that has just taken the name answers a moment later.
+    becomes_true(Instant::now() + ANSWER, LOOK, || {
+        dead.conversation.as_ref().is_some_and(|id| running(paths).contains(id))
+    })
 }
 
 /// Starts one and waits until Claude is there, so that not all of them start at once.

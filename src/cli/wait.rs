@@ -16,6 +16,7 @@ use serde_json::json;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say, visible};
+use super::poll_until::becomes_true;
 use super::screen_rows::ScreenRows;
 use super::settle_wait::SettleWatch;
 use super::status::status_of;
@@ -337,13 +338,11 @@ fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, Failed> {
 
 /// Whether the session is over. A host that was killed loses its connections before it loses its name.
 pub(super) fn is_gone(paths: &Paths, name: &SessionName) -> bool {
-    let until = Instant::now() + DYING;
-    loop {
-        let alive = session::is_alive(&paths.session(name));
+    let mut is_gone = false;
+    becomes_true(Instant::now() + DYING, Duration::from_millis(5), || {
+        is_gone = !session::is_alive(&paths.session(name));
         // One that is stopped is not about to go.
-        if !alive || Instant::now() >= until || stopped_host(paths, name).is_some() {
-            return !alive;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        is_gone || stopped_host(paths, name).is_some()
+    });
+    is_gone
 }
