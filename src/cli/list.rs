@@ -21,6 +21,7 @@ use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
 use crate::core::input::plain_keys::PlainKey;
 use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::plural::plural;
 use crate::core::process_change::Signal;
 use crate::core::shell_word::shell_line;
 use crate::core::status_types::{ExitKind, Rfc3339, SessionStatus};
@@ -267,8 +268,11 @@ pub(super) fn tell_damaged(paths: &Paths) {
 fn to_restore(paths: &Paths) -> Vec<String> {
     let died = match restorable(paths) {
         0 => None,
-        1 => Some("1 session died with the machine: `hopty restore` resumes it".to_owned()),
-        n => Some(format!("{n} sessions died with the machine: `hopty restore` resumes them")),
+        died => Some(format!(
+            "{} died with the machine: `hopty restore` resumes {}",
+            plural(died, "session"),
+            if died == 1 { "it" } else { "them" }
+        )),
     };
     died.into_iter().chain(killed(paths)).collect()
 }

@@ -18,6 +18,7 @@ use crate::cli::table::TableStyle;
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ellipsis::begin_of;
 use crate::core::ids::ConversationId;
+use crate::core::plural::plural;
 use crate::core::shell_word::shell_word;
 use crate::core::time::{WallTime, age};
 use crate::core::token_usage::UsageFigures;
@@ -148,7 +149,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     print(&rows, options.all, TableStyle::of_output())?;
     super::tell(&found.notices);
     if let Some((dir, count)) = renamed {
-        let of = super::count(count, "conversation");
+        let of = plural(count, "conversation");
         note(format_args!("{of} of {} cannot be continued: the directory is gone", visible(&dir)));
         note(format_args!(
             "hint: if you renamed it to this one: hopty conversations move --from {} --to .",
