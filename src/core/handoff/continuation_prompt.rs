@@ -23,8 +23,7 @@ impl Continuation {
         Self {
             text: format!(
                 "{FIRST}{id}.\nIts record is already in your context between \"HANDOFF LOADED\" and \"END \
-                 HANDOFF\". \
-                 Begin with \"Continuing from handoff {id}.\" and go on with the next step."
+                 HANDOFF\". Begin with \"Continuing from handoff {id}.\" and go on with the next step."
             ),
         }
     }
@@ -36,8 +35,7 @@ impl Continuation {
         Self {
             text: format!(
                 "{FIRST}{id}.\nRead {record} first. Then begin with \"Continuing from handoff {id}.\" and go \
-                 on with \
-                 the next step."
+                 on with the next step."
             ),
         }
     }
