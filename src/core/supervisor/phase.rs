@@ -65,6 +65,22 @@ pub struct RunPlan {
     pub first_prompt: bool,
 }
 
+impl RunPlan {
+    /// A run that resumes this conversation as it is.
+    pub(super) fn resume(conversation: Option<ConversationId>) -> Self {
+        RunPlan {
+            start: StartKind::Resume,
+            conversation,
+            handoff: None,
+            dir: None,
+            // No transcript has the text of the prompt box.
+            draft: true,
+            carries: None,
+            first_prompt: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestartRequest {
     /// What requested it.
@@ -294,6 +310,14 @@ impl Phase {
     #[must_use]
     pub fn is_delivering(&self) -> bool {
         matches!(self, Phase::Delivering { .. })
+    }
+
+    /// The delivery that is under way.
+    pub(super) fn delivery(&self) -> Option<&PromptDelivery> {
+        match self {
+            Phase::Delivering(delivery) => Some(delivery),
+            _ => None,
+        }
     }
 
     /// Whether a run is being started or lives.
