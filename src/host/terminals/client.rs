@@ -276,9 +276,7 @@ impl Client {
                 true
             }
             Some(Transport::Relayed(_)) => {
-                for part in bytes.chunks(MAX_PAYLOAD) {
-                    scene.links.frame(id, tag::OUTPUT, part);
-                }
+                send_output(id, bytes, scene);
                 true
             }
             Some(Transport::Pending(_) | Transport::Suspended(_)) | None => false,

@@ -44,6 +44,7 @@ pub(in crate::host) struct ShownRun<'host> {
 }
 
 impl ShownRun<'_> {
+    /// Restores a terminal that shows this run's output.
     pub fn undo(&mut self) -> Vec<u8> {
         self.muted.clone().unwrap_or_else(|| self.model.undo())
     }
