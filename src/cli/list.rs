@@ -30,8 +30,8 @@ use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen};
-
 use crate::tty::page_keys::PageKeys;
+
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
 /// How often `--watch` looks, in ms.
@@ -94,14 +94,14 @@ fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> 
             match signal {
                 libc::SIGWINCH => {}
                 libc::SIGCONT => terminal.resume()?,
-                ends => return Ok(u8::try_from(128 + ends).unwrap_or(1)),
+                ends => return Ok(Signal(ends).exit_code()),
             }
         }
         let Some(pressed) = keys.read(is_ready)? else { return Ok(1) };
         for key in pressed {
             match key {
                 PlainKey::Char('q') => return Ok(0),
-                PlainKey::Cancel => return Ok(u8::try_from(128 + libc::SIGINT).unwrap_or(1)),
+                PlainKey::Cancel => return Ok(Signal::INT.exit_code()),
                 PlainKey::Suspend => {
                     terminal.stop()?;
                     terminal.resume()?;

@@ -36,6 +36,7 @@ use self::page::{KeptFiles, Page, PageStyle};
 use self::proof::Facts;
 use self::story::Story;
 use crate::core::ids::SessionName;
+use crate::core::process_change::Signal;
 use crate::standin::api::Api;
 use crate::standin::script::Script;
 use crate::sys::process;
@@ -196,10 +197,9 @@ pub fn run(files: Files) -> io::Result<u8> {
 
 /// Says how it ended, and gives the exit code. Who does not listen any more is told nothing.
 fn close(end: DemoEnd, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
-    let signalled = |number: i32| u8::try_from(128 + number).unwrap_or(1);
     let (code, text) = match end {
-        DemoEnd::Unread => return signalled(libc::SIGPIPE),
-        DemoEnd::Told(number) => (signalled(number), page.cut_short()),
+        DemoEnd::Unread => return Signal(libc::SIGPIPE).exit_code(),
+        DemoEnd::Told(number) => (Signal(number).exit_code(), page.cut_short()),
         DemoEnd::Over if missing.is_empty() => (0, page.whole()),
         DemoEnd::Over | DemoEnd::Stuck(_) => (1, page.failed(missing, screen)),
     };
