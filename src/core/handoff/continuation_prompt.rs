@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::core::claude::prompts::{PASTES, paste_id};
+use crate::core::claude::prompts::{PASTE_OPENS, rewrite_pastes};
 use crate::core::ids::HandoffId;
 
 const FIRST: &str = "Continue from handoff ";
@@ -77,41 +77,23 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     ours.then_some(id)
 }
 
-/// The text inside `<pasted_content id="...">`, which Claude puts round pastes of more than 800 characters or
-/// three lines (measured on 2.1.329). Text outside of the tags stays where it is.
+/// The prompt with the text of its pastes in place of them. Text outside of the tags stays where it is.
 #[must_use]
 pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
-    const OPEN: &str = "<pasted_content id=\"";
-    if !prompt.contains(OPEN) {
+    if !prompt.contains(PASTE_OPENS) {
         return Cow::Borrowed(prompt);
     }
-    let mut out = String::with_capacity(prompt.len());
-    let mut rest = prompt;
-    let mut left = PASTES;
-    while let Some((before, after)) = rest.split_once(OPEN).filter(|_| left > 0) {
-        left -= 1;
-        let inner = paste_id(after).and_then(|(id, inner)| {
-            let close = format!("\n</pasted_content id=\"{id}\">");
-            inner.split_once(close.as_str())
-        });
-        let Some((inside, behind)) = inner else {
-            out.push_str(before);
-            out.push_str(OPEN);
-            rest = after;
-            continue;
-        };
-        out.push_str(before.strip_suffix("\n\n").unwrap_or(before));
-        if !out.is_empty() && !out.ends_with('\n') {
-            out.push('\n');
-        }
-        out.push_str(inside);
-        rest = behind.strip_prefix('\n').unwrap_or(behind);
-        if !rest.is_empty() {
-            out.push('\n');
-        }
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
+    Cow::Owned(rewrite_pastes(
+        prompt,
+        |text| text.strip_prefix('\n').unwrap_or(text),
+        |out, before, inside| {
+            out.push_str(before.strip_suffix("\n\n").unwrap_or(before));
+            if !out.is_empty() && !out.ends_with('\n') {
+                out.push('\n');
+            }
+            out.push_str(inside);
+        },
+    ))
 }
 
 #[cfg(test)]
