@@ -16,9 +16,6 @@ use crate::fs::conversations::{ConversationFiles, FileRole, FileState};
 use crate::fs::file_error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
-/// Directories in which Claude keeps something for a conversation under its id, and names it by its path.
-const BY_ID: [&str; 5] = ["tasks", "file-history", "session-env", "image-cache", "uploads"];
-
 /// How the names begin under which files are written before they get their own.
 const STAGED_PREFIX: &str = ".hopty-transfer-";
 
@@ -220,7 +217,8 @@ fn rules(
     pairs.push(sidecar.clone());
     // What Claude keeps stays there, also where the directory that moves is the home in which it is.
     pairs.push((old.claude.clone(), text(claude)?));
-    for name in BY_ID {
+    // Transcripts name what is there by its path.
+    for (_, name) in FileRole::id_directories() {
         let new = text(&claude.join(name).join(target.id.as_str()))?;
         pairs.push((format!("{}/{name}/{}", old.claude, old.id), new));
     }
