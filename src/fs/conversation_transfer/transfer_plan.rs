@@ -14,6 +14,7 @@ use crate::core::conversation_transfer::{PathMap, TransferRules};
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::{ConversationFiles, FileRole, FileState};
 use crate::fs::file_error::FsError;
+use crate::fs::restore_target::missing_directories;
 use crate::sys::safe_file::{self, FileRule};
 
 /// How the names begin under which files are written before they get their own.
@@ -186,7 +187,7 @@ impl TransferPlan {
             if !seen.insert(step.to.parent()) {
                 continue;
             }
-            for dir in missing_directories(claude, &step.to)? {
+            for dir in directories_for(claude, &step.to)? {
                 if new.insert(dir.clone()) {
                     self.record.new_dirs.push(dir);
                 }
@@ -243,25 +244,12 @@ fn step(from: &Path, to: PathBuf) -> Result<TransferStep, TransferError> {
     })
 }
 
-/// The directories that have to be made for a file, those above first. What is there are real directories and
-/// no links, which could lead elsewhere; only the first one may be a link of the person's own.
-fn missing_directories(claude: &Path, file: &Path) -> Result<Vec<PathBuf>, TransferError> {
-    let below = file.parent().and_then(|dir| dir.strip_prefix(claude).ok()).unwrap_or(Path::new(""));
+/// The directories that have to be made for a file, Claude's own among them, those above first.
+fn directories_for(claude: &Path, file: &Path) -> Result<Vec<PathBuf>, TransferError> {
     let mut missing: Vec<PathBuf> =
         claude.ancestors().take_while(|dir| dir.symlink_metadata().is_err()).map(Path::to_owned).collect();
     missing.reverse();
-    let mut dir = claude.to_owned();
-    for (depth, part) in below.components().enumerate() {
-        dir.push(part);
-        match fs::symlink_metadata(&dir) {
-            Ok(meta) if meta.is_dir() => {}
-            Ok(meta) if meta.is_symlink() && depth == 0 && dir.is_dir() => {}
-            Ok(meta) if meta.is_symlink() => return Err(FsError::Symlink(dir).into()),
-            Ok(_) => return Err(FsError::WrongKind { path: dir, expected: "directory" }.into()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing.push(dir.clone()),
-            Err(error) => return Err(FsError::io("look at", &dir)(error).into()),
-        }
-    }
+    missing.extend(missing_directories(claude, file.strip_prefix(claude).unwrap_or(Path::new("")))?);
     Ok(missing)
 }
 

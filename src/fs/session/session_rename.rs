@@ -119,7 +119,7 @@ fn edit(
     let Ok(Some(mut last)) = status(&dir) else { return Ok(()) };
     change(&mut last);
     let text = escaped(&format!("{:#}\n", last.json()));
-    let file = dir.join("session.json");
+    let file = dir.join(super::STATUS);
     atomic::swap(&file, text.as_bytes()).map_err(|e| DirError::Io(file, io::Error::other(e)).into())
 }
 
