@@ -18,6 +18,7 @@ use crate::fs::backup::{
     restore, verify,
 };
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 use crate::tty::passphrase;
@@ -308,7 +309,7 @@ fn tell_notes(report: &RestoreReport) {
         ));
     }
     let is_session = |(path, put): &&(PathBuf, Put)| {
-        *put == Put::LeftOut && path.file_name().is_some_and(|name| name == "session.json")
+        *put == Put::LeftOut && path.file_name().is_some_and(|name| name == session::STATUS)
     };
     let sessions = report.files.iter().filter(is_session).count();
     if sessions > 0 {

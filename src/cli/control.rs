@@ -143,7 +143,7 @@ fn last_of<'a>(
     dir: &Path,
 ) -> Option<&'a SessionName> {
     let written = |name: &SessionName| {
-        std::fs::metadata(paths.session(name).join("session.json")).and_then(|meta| meta.modified()).ok()
+        std::fs::metadata(paths.session(name).join(session::STATUS)).and_then(|meta| meta.modified()).ok()
     };
     names.filter(|name| dir_of(paths, name).as_deref() == Some(dir)).max_by_key(|name| written(name))
 }

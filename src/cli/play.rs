@@ -213,13 +213,13 @@ fn last_recording(all: bool) -> Result<PathBuf, Failed> {
     let is_here = |dir: &Path| session::working_dir(dir).is_some_and(|dir| real(&dir) == real(&here));
     let sessions = session::list(&paths).into_iter().map(|(name, _)| paths.session(&name));
     let (mut dirs, others): (Vec<PathBuf>, Vec<PathBuf>) = sessions.partition(|dir| all || is_here(dir));
-    dirs.iter_mut().for_each(|dir| dir.push("recordings"));
+    dirs.iter_mut().for_each(|dir| dir.push(session::RECORDINGS));
     dirs.push(here.clone());
     let newest = newest_recording(&dirs)
         .map(|path| path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned));
     newest.ok_or_else(|| {
         let which = if all { "there is no recording" } else { "there is no recording of this directory" };
-        let elsewhere: Vec<PathBuf> = others.iter().map(|dir| dir.join("recordings")).collect();
+        let elsewhere: Vec<PathBuf> = others.iter().map(|dir| dir.join(session::RECORDINGS)).collect();
         Failed::new(3, which).hint(match newest_recording(&elsewhere) {
             Some(path) => {
                 let path = visible(&path.to_string_lossy());

@@ -36,13 +36,14 @@ use ratatui::layout::Size;
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::PlainKey;
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::fs::watch::Watcher;
 use crate::sys::fault_injection;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen, SIGNALS};
-use dashboard_model::{DashAction, DashState, InputMode};
 use crate::tty::page_keys::PageKeys;
+use dashboard_model::{DashAction, DashState, InputMode};
 use host_queries::{Asks, DashQuestion, DashReply};
 use paint::{ColorOutput, Paint};
 use preview::Preview;
@@ -240,7 +241,7 @@ impl Dashboard<'_> {
         for name in names {
             let dir = self.paths.session(name);
             self.watcher.add(&dir);
-            let length = std::fs::metadata(dir.join("journal.jsonl")).map_or(0, |meta| meta.len());
+            let length = std::fs::metadata(dir.join(session::JOURNAL)).map_or(0, |meta| meta.len());
             if self.journals.insert(name.clone(), length) != Some(length) {
                 self.asks.begin(DashQuestion::Status(name.clone()));
             }

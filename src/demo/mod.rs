@@ -37,6 +37,7 @@ use self::proof::Facts;
 use self::story::Story;
 use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
+use crate::fs::session;
 use crate::standin::api::Api;
 use crate::standin::script::Script;
 use crate::sys::process;
@@ -156,7 +157,7 @@ pub fn run(files: Files) -> io::Result<u8> {
     let api = Api::start(Script::each(move |request, _| scripted_model::reply(request, pace)))?;
     let mut place = DemoDirs::make(&api.url())?;
     let session = SessionName::for_directory(demo_dirs::PROJECT);
-    let journal_path = place.paths.session(&session).join("journal.jsonl");
+    let journal_path = place.paths.session(&session).join(session::JOURNAL);
     let journal = JournalReader::new(&journal_path);
     let view = if watched { ShowMode::Stage(Box::new(DemoScreen::open()?)) } else { ShowMode::Lines };
     let size = match &view {

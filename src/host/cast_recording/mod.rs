@@ -431,7 +431,7 @@ fn file_time() -> String {
 pub(super) fn remove_old(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
     for (name, _) in session::list(paths) {
-        let dir = paths.session(&name).join("recordings");
+        let dir = paths.session(&name).join(session::RECORDINGS);
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
             if entry.file_name().to_string_lossy().starts_with(AUTO_PREFIX)

@@ -25,7 +25,7 @@ use crate::core::supervisor::Agent;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
-use crate::fs::session::NameLock;
+use crate::fs::session::{self, NameLock};
 use crate::host::cast_recording::CastSubject;
 use crate::host::observer::SessionFiles;
 use crate::host::start::Launch;
@@ -103,7 +103,7 @@ impl SessionIdentity {
 
     /// Where recordings are kept for which no file was named.
     pub fn recordings(&self) -> PathBuf {
-        self.claim.dir.join("recordings")
+        self.claim.dir.join(session::RECORDINGS)
     }
 
     /// The session, for its recording.

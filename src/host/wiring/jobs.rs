@@ -6,6 +6,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::state::SessionState;
 use crate::core::visible::escaped;
 use crate::fs::cast_file::{CastFile, CastFileError};
+use crate::fs::session;
 use crate::host::Host;
 use crate::host::cast_recording::{CastOrder, UNASKED};
 use crate::host::identity::RestoredFiles;
@@ -207,7 +208,7 @@ impl Host {
         self.jobs.session_file.written();
         let mut text = format!("{:#}", self.status().json());
         text.push('\n');
-        self.jobs.journal.put_file(self.session.claim.dir.join("session.json"), escaped(&text).into_bytes());
+        self.jobs.journal.put_file(self.session.claim.dir.join(session::STATUS), escaped(&text).into_bytes());
     }
 
     /// Sends what is due, and passes on what terminals have yet to get.

@@ -14,7 +14,7 @@ use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::supervisor::send_submit::DRAFT;
 use crate::core::terminal::Size;
-use crate::fs::session::SessionError;
+use crate::fs::session::{self, SessionError};
 use crate::host::Host;
 use crate::host::child::Child;
 use crate::host::control::{
@@ -267,7 +267,7 @@ impl Host {
             Request::Wait(wanted) => self.wait(asked, Awaited::Condition(wanted))?,
             Request::Watch(wanted) => self.wait(asked, Awaited::Change(wanted))?,
             Request::Events => {
-                let path = self.session.claim.dir.join("journal.jsonl");
+                let path = self.session.claim.dir.join(session::JOURNAL);
                 self.answer(asked, Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
             }
             Request::Stop { kill } => {
