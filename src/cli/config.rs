@@ -215,7 +215,8 @@ fn sample() -> Result<String, Failed> {
 }
 
 fn table(config: &Config) -> Result<Table, Failed> {
-    Table::try_from(config).map_err(|e| Failed::new(125, e.to_string()))
+    Table::try_from(config)
+        .map_err(|e| Failed::new(125, e.to_string()).hint("`hopty config check` checks the files"))
 }
 
 fn value(key: &ConfigKey, values: &Table) -> String {

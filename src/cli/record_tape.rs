@@ -80,7 +80,9 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
                 TapeRecorderError::Start(error) => {
                     Failed::new(127, error.to_string()).hint("check the name and PATH")
                 }
-                TapeRecorderError::Io(error) => Failed::new(125, error.to_string()),
+                TapeRecorderError::Io(error) => {
+                    Failed::new(125, error.to_string()).hint("run it in a terminal, and record it again")
+                }
             });
         }
     };

@@ -160,7 +160,7 @@ impl SessionCast {
     /// comes [`SessionCast::opened`].
     pub fn ask(&mut self, wanted: &Record, subject: &CastSubject, ended: bool) -> Result<CastOrder, Failure> {
         if ended {
-            return Err(session_has_ended());
+            return Err(Failure::session_has_ended());
         }
         if let Some(recording) = &self.current {
             return Err(Failure::new(
@@ -226,7 +226,7 @@ impl SessionCast {
     ) -> Result<CastFile, Failure> {
         self.opening = false;
         match opened {
-            Ok(_) if ended => Err(session_has_ended()),
+            Ok(_) if ended => Err(Failure::session_has_ended()),
             opened => opened.map_err(|error| cast_failure(&error)),
         }
     }
@@ -251,7 +251,9 @@ impl SessionCast {
         };
         let continues = !file.is_empty();
         let recording = CastRecording::begin(file, order.path.clone(), &header, order.with_input, clock)
-            .map_err(|error| Failure::new(Code::Internal, error.to_string(), ""))?;
+            .map_err(|error| {
+                Failure::new(Code::Internal, error.to_string(), "look at the free space of its disk")
+            })?;
         if continues {
             recording.put(CastEventKind::Resize { cols, rows }, clock);
             recording.output(FRESH, clock);
@@ -407,10 +409,6 @@ impl SessionCast {
             recording.put(kind, clock);
         }
     }
-}
-
-fn session_has_ended() -> Failure {
-    Failure::new(Code::Ended, "the session has ended", "")
 }
 
 /// Why a file cannot be recorded into.

@@ -140,7 +140,7 @@ impl WaitingRequest {
             }));
         }
         if scene.ended {
-            let failure = Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended");
+            let failure = Failure::session_has_ended();
             return Some(WaitOutcome::Refused(failure));
         }
         self.is_late(scene.now).then(|| WaitOutcome::Change(WatchAnswer::default()))

@@ -358,7 +358,7 @@ impl Host {
     /// A `send` request.
     pub(super) fn try_send(&mut self, asked: (u64, u64), wanted: &Send) -> Result<(), Failure> {
         if self.exit.is_some() {
-            return Err(Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended"));
+            return Err(Failure::session_has_ended());
         }
         if wanted.submit && self.session.is_claude() {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
@@ -424,7 +424,7 @@ impl Host {
             }
             if self.exit.is_some() {
                 self.keyboard.queue.drop_first();
-                self.refuse(asked, Failure::new(Code::Ended, "the session has ended", ""));
+                self.refuse(asked, Failure::session_has_ended());
                 continue;
             }
             let reads = self.child.run.as_ref().is_some_and(ChildRun::takes_input);

@@ -367,7 +367,7 @@ impl Host {
             return Ok(());
         }
         if self.exit.is_some() {
-            return Err(Failure::new(Code::Ended, "the session has ended", ""));
+            return Err(Failure::session_has_ended());
         }
         let order = self.session.rename_order(name.clone(), self.control.socket().to_owned());
         self.jobs.write_launch(move || JobEvent::Renamed(asked, name, order()));
@@ -492,7 +492,7 @@ impl Host {
                 );
                 Failure::new(Code::Refused, "Claude is working, or waits for an answer", hint)
             }
-            Reply::Ended => Failure::new(Code::Ended, "the session has ended", ""),
+            Reply::Ended => Failure::session_has_ended(),
         };
         self.refuse(asked, failure);
     }
