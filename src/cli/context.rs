@@ -46,7 +46,6 @@ pub(super) struct ContextReport {
     /// Every source that was looked at.
     tried: Value,
     levels: Levels,
-    /// The transcript and how it was found.
     transcript: Option<FoundTranscript>,
 }
 

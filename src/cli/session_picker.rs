@@ -26,7 +26,6 @@ const REVERSED: u8 = 7;
 /// What became of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PickerEnd {
-    /// This one.
     Picked(SessionName),
     Cancelled,
     /// A signal came (its number).

@@ -79,7 +79,6 @@ pub struct SourceReport {
     pub age_ms: Option<u64>,
     /// What was taken from it: `tokens`, `window`, both, or nothing.
     pub taken: &'static str,
-    /// Why, or why not.
     pub why: String,
 }
 

@@ -39,7 +39,6 @@ pub struct SessionStatus {
     pub command: Vec<String>,
     /// What the session does.
     pub state: OpenWord<SessionState>,
-    /// Since when.
     pub state_since: Option<Rfc3339>,
     /// How that is known.
     pub state_from: OpenWord<StateSource>,
@@ -175,7 +174,6 @@ pub struct LimitsStatus {
 #[serde(default)]
 pub struct ReachedLimit {
     pub kind: OpenWord<LimitKind>,
-    /// When it resets.
     pub resets_at: Option<Rfc3339>,
 }
 
@@ -183,9 +181,7 @@ pub struct ReachedLimit {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitUse {
-    /// In percent.
     pub percent: u64,
-    /// When it resets.
     pub resets_at: Option<Rfc3339>,
 }
 

@@ -55,7 +55,6 @@ const SIGNALS: [i32; 7] =
 /// What becomes of the demo's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
-    /// They are removed.
     Removed,
     /// They are left, and it is said where (`--keep`).
     Kept,

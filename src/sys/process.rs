@@ -23,7 +23,6 @@ pub struct Stat {
     pub pid: i32,
     /// Its parent's id.
     pub parent: i32,
-    /// Its process group.
     pub group: i32,
     /// Its session: the id of the process that leads it.
     pub session: i32,

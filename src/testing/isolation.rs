@@ -80,7 +80,6 @@ fn temp_dir(base: &Path) -> PathBuf {
     base.join("tmp")
 }
 
-/// Which home a test has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestHome {
     /// An empty one.
@@ -93,7 +92,6 @@ pub enum TestHome {
 /// What a tape and the command line say about the environment.
 #[derive(Clone, Debug, Default)]
 pub struct EnvironmentRules {
-    /// `TERM`.
     pub term: String,
     /// `TZ`.
     pub timezone: String,

@@ -49,7 +49,6 @@ pub struct ArchiveManifest {
     pub conversation: ConversationId,
     /// The directory below `projects` in which it lay.
     pub project: String,
-    /// When it was archived.
     pub archived_at: WallTime,
     /// The version of the hopty that archived it.
     pub hopty: String,

@@ -78,7 +78,6 @@ pub enum Action {
     Spawn {
         /// Number of the run.
         run: u32,
-        /// How it starts.
         start: StartKind,
         /// The conversation id to pass, if any.
         conversation: Option<ConversationId>,
@@ -143,10 +142,7 @@ pub enum Action {
         draft: bool,
     },
     /// Type into the child.
-    Type {
-        /// What to type.
-        typing: Typing,
-    },
+    Type { typing: Typing },
     /// The prompt kept for the fresh conversation does not begin one: whoever gets the held input gets it
     /// first.
     ReturnPrompt {
@@ -169,7 +165,6 @@ pub enum Action {
     },
     /// Remove the signal file that was obeyed.
     ConsumeSignal {
-        /// Which file.
         #[serde(default)]
         file: SignalFile,
     },
@@ -251,7 +246,6 @@ pub enum DecisionKind {
     /// The context usage rose above a level.
     #[serde(rename = "level.crossed")]
     LevelCrossed,
-    /// A restart was requested.
     #[serde(rename = "restart.requested")]
     RestartRequested,
     /// A signal was ignored.

@@ -50,7 +50,6 @@ const ANSWER_AGAIN_MS: u64 = 5000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
-    /// The five-hour limit.
     FiveHour,
     /// The weekly limit.
     SevenDay,
@@ -125,7 +124,6 @@ impl ResumeAfter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageLimitWait {
     pub kind: LimitKind,
-    /// When it resets.
     pub reset: Stamp,
     /// The same in seconds since 1970, as Claude reported it.
     pub resets: u64,

@@ -130,7 +130,6 @@ struct LineNumbers {
     usage: u64,
 }
 
-/// When the phase began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PhaseBegan {
     /// When the phase began; while saving, when its current step began.

@@ -32,7 +32,6 @@ impl Default for ArchiveLevel {
     }
 }
 
-/// What was packed.
 #[derive(Debug)]
 pub(super) struct Packed {
     pub manifest: ArchiveManifest,

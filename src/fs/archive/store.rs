@@ -44,7 +44,6 @@ pub struct Archived {
     pub path: PathBuf,
     /// Its length in bytes.
     pub packed_bytes: u64,
-    /// What is in it.
     pub manifest: ArchiveManifest,
     /// What was there before.
     pub replaced: Replaced,

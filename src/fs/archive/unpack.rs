@@ -30,7 +30,6 @@ pub struct ArchivedConversation {
     file: File,
     /// The length of the file in bytes.
     pub packed_bytes: u64,
-    /// What is in it.
     pub manifest: ArchiveManifest,
 }
 

@@ -163,7 +163,6 @@ impl TransferPlan {
         self.record.steps.len()
     }
 
-    /// Their bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.record.steps.iter().map(|step| step.state.bytes).sum()

@@ -73,7 +73,6 @@ pub enum SessionError {
         /// The session's present name.
         now: SessionName,
     },
-    /// An ended session has the name.
     #[error("an ended session has that name")]
     Ended(SessionName),
 }

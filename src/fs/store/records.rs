@@ -96,7 +96,6 @@ pub(super) struct Records {
     dir: PathBuf,
 }
 
-/// A record that was written.
 #[derive(Debug)]
 pub(super) struct WrittenRecord {
     pub(super) id: HandoffId,

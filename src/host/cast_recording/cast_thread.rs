@@ -176,7 +176,6 @@ impl CastShared {
         queue.end.is_none() && !batch.events.is_empty()
     }
 
-    /// The thread.
     fn write(&self, mut file: CastFile) {
         let mut writer = CastWriter::new();
         let (mut batch, mut lines) = (CastBatch::default(), Vec::new());
@@ -264,7 +263,6 @@ impl CastRecording {
         &self.path
     }
 
-    /// When it began.
     pub fn began(&self) -> WallTime {
         self.began
     }
@@ -289,7 +287,6 @@ impl CastRecording {
         self.wake.as_fd()
     }
 
-    /// How it ended, if it has.
     pub fn end(&self) -> Option<CastEnd> {
         self.shared.lock().end.clone()
     }

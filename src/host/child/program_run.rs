@@ -311,7 +311,6 @@ impl ChildRun {
     }
 }
 
-/// How a run is started.
 #[derive(Debug)]
 pub(in crate::host) struct RunStart<'a> {
     pub number: u32,
@@ -325,7 +324,6 @@ pub(in crate::host) struct RunStart<'a> {
     pub lines: usize,
 }
 
-/// A run that has started.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct StartedRun {
     pub pid: i32,

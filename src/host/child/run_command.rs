@@ -33,7 +33,6 @@ pub(in crate::host) struct ArgumentSources<'a> {
 }
 
 impl Child {
-    /// The arguments of a run.
     pub fn arguments(&self, of: &ArgumentSources<'_>) -> Vec<OsString> {
         if of.agent != Agent::Claude {
             return of.own.to_vec();

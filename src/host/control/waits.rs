@@ -240,7 +240,6 @@ fn revision_of(run: u32, revision: u64) -> u64 {
 pub(in crate::host) struct Waits(Vec<WaitingRequest>);
 
 impl Waits {
-    /// Whether this connection waits.
     pub fn has(&self, connection: u64) -> bool {
         self.0.iter().any(|waiting| waiting.connection == connection)
     }

@@ -102,7 +102,6 @@ impl PromptDraft {
         self.typed = Draft::new();
     }
 
-    /// The saved draft.
     pub fn saved(&self) -> &[u8] {
         &self.saved
     }

@@ -352,7 +352,6 @@ impl Client {
         matches!(self.state.via(), Some(Transport::Pending(_)))
     }
 
-    /// Whether its client is suspended.
     pub(super) fn is_suspended(&self) -> bool {
         matches!(self.state.via(), Some(Transport::Suspended(_)))
     }

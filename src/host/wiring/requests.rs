@@ -185,7 +185,6 @@ impl Host {
     }
 }
 
-/// Requests.
 impl Host {
     /// Does what a peer asks for. A failed request costs its own answer, not the session.
     fn take_request(&mut self, asked: (u64, u64), event: ControlEvent) {

@@ -28,7 +28,6 @@ pub struct PlayerOptions {
     pub idle_us: Option<u64>,
     /// From when, in µs of the recording.
     pub from_us: u64,
-    /// To when.
     pub to_us: u64,
     /// Does not play until a key says so.
     pub paused: bool,
@@ -84,7 +83,6 @@ enum PlayClock {
 /// Text that is being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPrompt {
-    /// Where to.
     pub direction: SearchDirection,
     /// So far.
     pub text: String,
@@ -152,7 +150,6 @@ impl<'a> PlayerState<'a> {
         self.chosen
     }
 
-    /// Whether it plays.
     #[must_use]
     pub fn is_playing(&self) -> bool {
         matches!(self.clock, PlayClock::Running(..))

@@ -119,7 +119,6 @@ impl NamedTerminal {
     }
 }
 
-/// All terminals of a test.
 pub(super) struct TestSession {
     stop: Option<Arc<OwnedFd>>,
     choices: Option<SeededChoices>,
