@@ -111,7 +111,8 @@ fn until_idle(
         let idle = Wait { wanted: WaitFor::Idle, since: seq, after: None, mark: None, timeout_ms: ms };
         let WaitAnswer { met, session, .. } = control.ask(&Request::Wait(idle))?;
         let session = session.unwrap_or_default();
-        // While it is handed over, Claude is idle for moments, and the answer comes from the fresh conversation.
+        // While it is handed over, Claude is idle for moments, and the answer comes from the fresh
+        // conversation.
         if met && !session.is_handed_over() {
             return Ok(session);
         }
@@ -249,8 +250,8 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     Ok(u8::from(answer.is_broken_off() || over && !answer.finished))
 }
 
-/// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the end of
-/// the turn.
+/// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the
+/// end of the turn.
 fn is_written(transcript: &Path) -> bool {
     becomes_true(Instant::now() + WRITTEN, LOOK, || transcript.exists())
 }

@@ -76,8 +76,8 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     Ok(0)
 }
 
-/// Waits until the session follows the conversation, so that `hopty answer` and others mean that one, and says
-/// whether it does. An old Claude resumes it under an id of its own.
+/// Waits until the session follows the conversation, so that `hopty answer` and others mean that one, and
+/// says whether it does. An old Claude resumes it under an id of its own.
 fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, Failed> {
     let there = poll_until(Instant::now() + STARTS, LOOK, || {
         let status = control.status()?;

@@ -195,12 +195,14 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
     };
     let done = create(&paths, &file, cipher, now).map_err(|failure| failed(&file, failure))?;
     if as_json {
+        let left_out = done.secrets.iter().chain(&done.odd).map(|path| path.to_string_lossy());
+        let left_out: Vec<_> = left_out.collect();
         say(format_args!(
             "{}",
             json!({
                 "file": done.path.to_string_lossy(), "packed_bytes": done.packed_bytes, "files": done.files,
                 "bytes": done.bytes, "read_back": done.was_read_back,
-                "left_out": done.secrets.iter().chain(&done.odd).map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+                "left_out": left_out,
             })
         ))?;
         return Ok(0);
@@ -303,8 +305,8 @@ fn tell_notes(report: &RestoreReport) {
             _ => ("are", "they", "them"),
         };
         note(format_args!(
-            "{} of settings, commands, sessions, memory and the like {are} left out: {they} can run programs and \
-             steer Claude; --with-settings restores {them}",
+            "{} of settings, commands, sessions, memory and the like {are} left out: {they} can run \
+             programs and steer Claude; --with-settings restores {them}",
             plural(count(Put::LeftOut), "file")
         ));
     }
@@ -314,8 +316,8 @@ fn tell_notes(report: &RestoreReport) {
     let sessions = report.files.iter().filter(is_session).count();
     if sessions > 0 {
         note(format_args!(
-            "of them {} of sessions, whose command lines `hopty restore` would run; `hopty --resume ID` resumes a \
-             conversation without its session",
+            "of them {} of sessions, whose command lines `hopty restore` would run; `hopty --resume ID` \
+             resumes a conversation without its session",
             plural(sessions, "file")
         ));
     }

@@ -91,8 +91,8 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
     read_config::all_right(&resolved.problems).map(|()| 0)
 }
 
-/// `line` with `remark` behind it. Where that is wider than the terminal, `remark` has a line of its own above,
-/// as in a file.
+/// `line` with `remark` behind it. Where that is wider than the terminal, `remark` has a line of its own
+/// above, as in a file.
 fn remarked(line: &str, remark: &str, cols: Option<usize>) -> String {
     let is_narrow = cols.is_some_and(|cols| cols < NARROW);
     let column = if is_narrow || line.width() > LONG { 0 } else { REMARK };

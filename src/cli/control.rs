@@ -190,7 +190,8 @@ pub(super) fn unknown(paths: &Paths, name: &SessionName) -> Failed {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
     let near = session::list(paths).into_iter().map(|(known, alive)| {
-        // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended one.
+        // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended
+        // one.
         let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
         let edits = osa_distance(known.as_str(), name.as_str());
         (if begins { edits.min(SLIP) } else { edits }, !alive, known)

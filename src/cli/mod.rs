@@ -93,12 +93,13 @@ use error::Failed;
 use prose::fit;
 
 /// What `hopty hook --help` says.
-const HOOK: &str = "Claude calls `hopty hook EVENT` at each of its events, such as a prompt, a batch of tool calls \
-                    and the end of a turn, with JSON on standard input. The session's hopty answers whether Claude \
-                    goes on; outside of a session nothing happens.";
+const HOOK: &str = "Claude calls `hopty hook EVENT` at each of its events, such as a prompt, a batch of tool \
+                    calls and the end of a turn, with JSON on standard input. The session's hopty answers \
+                    whether Claude goes on; outside of a session nothing happens.";
 /// What `hopty statusline --help` says.
-const STATUS_LINE: &str = "Claude calls `hopty statusline` to draw its status line, with JSON on standard input. It \
-                           prints your own status line and hopty's part behind it (`terminal.segment`).";
+const STATUS_LINE: &str = "Claude calls `hopty statusline` to draw its status line, with JSON on standard \
+                           input. It prints your own status line and hopty's part behind it \
+                           (`terminal.segment`).";
 
 /// Everything: from the arguments (without the program's name) to the exit code.
 #[must_use]

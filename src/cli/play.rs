@@ -319,8 +319,8 @@ fn convert(
     Ok(0)
 }
 
-/// Has agg draw a recording. Without agg, or where it fails, the recording is left for it beside the GIF, unless
-/// another file has that name.
+/// Has agg draw a recording. Without agg, or where it fails, the recording is left for it beside the GIF,
+/// unless another file has that name.
 fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
     let unwritable = |error: io::Error| unwritable(&output.with_extension("cast"), &error);
     let dir = output.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::error::Failed;
 
-/// What `look` finds, looked for `every` so often, at least once; `None` when it has found nothing by `until`.
+/// What `look` finds, looked for `every` so often, at least once; `None` when it has found nothing by
+/// `until`.
 ///
 /// # Errors
 /// The first one that `look` gives.

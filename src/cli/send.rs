@@ -79,7 +79,8 @@ pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
         return send_with_mark(&mut control, &name, request, wish.as_json);
     }
     let done: SendAnswer = control.ask(&Request::Send(request)).inspect_err(|failed| {
-        // A person reads the error; a script reads the answer. With --mark, standard output is for the mark alone.
+        // A person reads the error; a script reads the answer. With --mark, standard output is for the mark
+        // alone.
         let in_words = wish.submit && !wish.as_json && !wish.mark && !std::io::stdout().is_terminal();
         if let Some(reason) = failed.refusal().filter(|_| in_words) {
             let _ = say_wrapped(format_args!("refused: {}", visible(reason)));

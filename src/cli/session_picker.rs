@@ -113,7 +113,8 @@ struct SessionPicker {
     at: usize,
     /// The number that is being typed; 0: none.
     typed: usize,
-    /// A number that no session has. Enter only takes it away: what was selected before is not what was typed.
+    /// A number that no session has. Enter only takes it away: what was selected before is not what was
+    /// typed.
     message: String,
 }
 

@@ -154,8 +154,8 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     met_by(met, &conditions, &paths, &name, wish.as_json)
 }
 
-/// The session and its host, or no host where the session is over. One that is named may be just starting: its
-/// host takes the name before it listens, and a session that has ended may have had the name.
+/// The session and its host, or no host where the session is over. One that is named may be just starting:
+/// its host takes the name before it listens, and a session that has ended may have had the name.
 fn connect(
     paths: &Paths,
     given: Option<&str>,

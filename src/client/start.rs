@@ -116,8 +116,8 @@ impl Forked {
     }
 }
 
-/// Sends a descriptor once, as a client sends those of its terminal. Nothing keeps it: there is no room for it
-/// at the other end.
+/// Sends a descriptor once, as a client sends those of its terminal. Nothing keeps it: there is no room for
+/// it at the other end.
 fn send_descriptor(from: &UnixStream, to: &UnixStream) -> io::Result<()> {
     let fds = [from.as_raw_fd()];
     let rights = [ControlMessage::ScmRights(&fds)];

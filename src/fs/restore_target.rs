@@ -15,8 +15,8 @@ pub(super) fn restore_target(top: &Path, below: &Path) -> Result<PathBuf, FsErro
     Ok(top.join(below))
 }
 
-/// The directories that are missing above a file `below` a directory, those above first. What is there has to be
-/// directories and no links, which could lead elsewhere: only the first of them may be a link, one of the
+/// The directories that are missing above a file `below` a directory, those above first. What is there has to
+/// be directories and no links, which could lead elsewhere: only the first of them may be a link, one of the
 /// person's own, such as `projects` on another disk.
 ///
 /// # Errors

@@ -117,8 +117,8 @@ pub fn branch(dir: &Path) -> Option<String> {
     Repository::find(dir).ok()??.branch()
 }
 
-/// The branch of the work tree that `dir` is in, or the first digits of the commit that is checked out without
-/// one; from its `HEAD` alone, as [`branch`].
+/// The branch of the work tree that `dir` is in, or the first digits of the commit that is checked out
+/// without one; from its `HEAD` alone, as [`branch`].
 #[must_use]
 pub fn checkout(dir: &Path) -> Option<String> {
     let repository = Repository::find(dir).ok()??;

@@ -1,7 +1,7 @@
 //! The keys that a person types into one of hopty's own pages, read from the terminal.
 //!
-//! A page wakes for other reasons, too: a signal, an answer, its next picture. Only the time makes a key of an
-//! escape, so that a sequence that comes in pieces (over ssh, say) stays one key.
+//! A page wakes for other reasons, too: a signal, an answer, its next picture. Only the time makes a key of
+//! an escape, so that a sequence that comes in pieces (over ssh, say) stays one key.
 
 use std::io::{self, Stdin};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -45,8 +45,8 @@ impl<F: AsFd> PageKeys<F> {
         [own, other_ms].into_iter().flatten().min()
     }
 
-    /// Waits at most `limit_ms` (`None`: no limit) for keys or for something on `other`, and says whether there
-    /// are keys to read.
+    /// Waits at most `limit_ms` (`None`: no limit) for keys or for something on `other`, and says whether
+    /// there are keys to read.
     ///
     /// # Errors
     /// When poll fails.
@@ -57,7 +57,8 @@ impl<F: AsFd> PageKeys<F> {
         Ok(set.wait(self.timeout(limit_ms))?.iter().any(|(is_keys, _)| *is_keys))
     }
 
-    /// The keys that are whole by now; `is_ready`: the terminal has something to read. `None` when it is gone.
+    /// The keys that are whole by now; `is_ready`: the terminal has something to read. `None` when it is
+    /// gone.
     ///
     /// # Errors
     /// When read fails.

@@ -33,7 +33,8 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
             "{}",
             json!({
                 "id": entry.conversation, "transcript": restored.transcript.to_string_lossy(),
-                "files": restored.written, "there": restored.there, "hook_scripts": restored.hook_scripts, "directory": summary.dir,
+                "files": restored.written, "there": restored.there, "hook_scripts": restored.hook_scripts,
+                "directory": summary.dir,
                 "times": if times == RestoreTimes::Original { "original" } else { "now" },
             })
         ))?;

@@ -10,8 +10,8 @@ use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::event::{HookEvent, HookFacts, PromptOf, StartSource};
 use crate::core::visible::is_hidden;
 
-/// The name of hopty's plugin. Of two plugins of one name Claude loads only the first (measured), so it is one
-/// that nobody else has.
+/// The name of hopty's plugin. Of two plugins of one name Claude loads only the first (measured), so it is
+/// one that nobody else has.
 pub const PLUGIN_NAME: &str = "hopty-hooks";
 /// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
 const OF_CLAUDE: [&str; 2] = ["<task-notification>", "Your claude.ai usage limit has reset."];

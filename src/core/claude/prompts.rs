@@ -197,9 +197,9 @@ const PASTES: usize = 256;
 /// What is before the id of a paste in a prompt.
 pub(crate) const PASTE_OPENS: &str = "<pasted_content id=\"";
 
-/// Rewrites a prompt with pasted parts, `<pasted_content id="...">`, which Claude puts round pastes of more than
-/// 800 characters or three lines (measured on 2.1.329). `put` gets the text before a paste and that inside of
-/// it; `behind` cuts the beginning of what follows one.
+/// Rewrites a prompt with pasted parts, `<pasted_content id="...">`, which Claude puts round pastes of more
+/// than 800 characters or three lines (measured on 2.1.329). `put` gets the text before a paste and that
+/// inside of it; `behind` cuts the beginning of what follows one.
 pub(crate) fn rewrite_pastes(
     prompt: &str,
     behind: fn(&str) -> &str,

@@ -195,7 +195,8 @@ impl TranscriptFacts {
         }
     }
 
-    /// Claude was told something in the person's place. A report that waits in the queue comes again as a line.
+    /// Claude was told something in the person's place. A report that waits in the queue comes again as a
+    /// line.
     fn told(&mut self, text: &str) {
         self.work.told(text);
         if let Some(report) = AgentReport::of_notification(text) {

@@ -143,13 +143,15 @@ fn fold(c: char) -> Option<char> {
 /// What is passed over: what nobody sees, and accents that stand for themselves. A newline is seen.
 fn is_passed(c: char) -> bool {
     is_hidden(c) && !matches!(c, '\n' | '\t')
-        || matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
-            | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}')
+        || matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}'
+            | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}')
 }
 
 fn is_equals(c: char) -> bool {
-    matches!(c, '=' | '\u{207c}' | '\u{208c}' | '\u{2250}'..='\u{225f}' | '\u{2261}' | '\u{2263}' | '\u{2550}' | '\u{268c}' | '\u{2a74}'..='\u{2a76}'
-        | '\u{2e40}' | '\u{3013}' | '\u{30a0}' | '\u{a78a}' | '\u{fe66}' | '\u{ff1d}' | '\u{1f7f0}')
+    matches!(c, '=' | '\u{207c}' | '\u{208c}' | '\u{2250}'..='\u{225f}' | '\u{2261}' | '\u{2263}' | '\u{2550}'
+        | '\u{268c}' | '\u{2a74}'..='\u{2a76}' | '\u{2e40}' | '\u{3013}' | '\u{30a0}' | '\u{a78a}'
+        | '\u{fe66}' | '\u{ff1d}' | '\u{1f7f0}')
 }
 
 fn is_dash(c: char) -> bool {

@@ -4,7 +4,8 @@ use super::current_request::is_option;
 
 /// How many of the last lines may hold a question anywhere in them; options do not count.
 const NEAR: usize = 3;
-/// What may stand below a question that is further up: so many lines of prose, and so many characters in them.
+/// What may stand below a question that is further up: so many lines of prose, and so many characters in
+/// them.
 const CLOSING: (usize, usize) = (6, 400);
 
 /// Whether a text of Claude's ends with a question to the person: in one of its last lines, or above a few

@@ -1,5 +1,5 @@
-//! What a person types into one of hopty's own pages (dashboard, session picker, player, snapshot review), from
-//! bytes to keys: plain terminals' encodings, since no page asks for another.
+//! What a person types into one of hopty's own pages (dashboard, session picker, player, snapshot review),
+//! from bytes to keys: plain terminals' encodings, since no page asks for another.
 
 use crate::core::time::Stamp;
 

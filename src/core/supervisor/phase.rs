@@ -335,7 +335,10 @@ impl Phase {
 
     /// Whether Claude was told to drop a prompt that is not in a fresh conversation yet.
     pub(super) fn has_taken_prompt(&self) -> bool {
-        matches!(self, Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } if *step != SaveStep::Settings)
+        match self {
+            Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } => *step != SaveStep::Settings,
+            _ => false,
+        }
     }
 
     /// A prompt runs in the conversation that is to be handed over: hopty waits for its end and may ask

@@ -168,8 +168,8 @@ impl Read for ArchivedReader {
     }
 }
 
-/// Unpacks one zstd frame. Each thread keeps one for its next file: the pages of a fresh window cost as much as
-/// what is unpacked into them.
+/// Unpacks one zstd frame. Each thread keeps one for its next file: the pages of a fresh window cost as much
+/// as what is unpacked into them.
 struct FrameUnpacker {
     /// `None` once it is kept.
     context: Option<DCtx<'static>>,

@@ -50,8 +50,8 @@ pub struct RestorePlan {
     pub with_settings: bool,
     /// When it is done.
     pub now: WallTime,
-    /// How long Claude keeps conversations: one that it would delete soon is dated now. `None`: every file keeps
-    /// its time.
+    /// How long Claude keeps conversations: one that it would delete soon is dated now. `None`: every file
+    /// keeps its time.
     pub cleanup: Option<CleanupPeriod>,
 }
 

@@ -24,8 +24,8 @@ use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError,
 
 pub use session_rename::{current, edit_ended, forget_former_names, former_names, rename_ended, renamed};
 
-/// The names of the files in a session's directory: the lock that its host holds, what `hopty status` says, the
-/// journal, the host's log, and the directory of its recordings.
+/// The names of the files in a session's directory: the lock that its host holds, what `hopty status` says,
+/// the journal, the host's log, and the directory of its recordings.
 pub const LOCK: &str = "lock";
 pub const STATUS: &str = "session.json";
 pub const JOURNAL: &str = "journal.jsonl";
@@ -292,8 +292,8 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
     Err(SessionError::Taken(wanted.clone()))
 }
 
-/// Makes the directory of a session. An ended one of that name may be removed ([`remove`]) at any moment before,
-/// while or after it is made.
+/// Makes the directory of a session. An ended one of that name may be removed ([`remove`]) at any moment
+/// before, while or after it is made.
 fn make_session_dir(dir: &Path) -> Result<(), DirError> {
     let mut made = private(dir, FileLinks::Refuse, 0o022);
     for _ in 1..MAKE_TRIES {

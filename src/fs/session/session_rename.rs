@@ -1,6 +1,6 @@
-//! A session gets another name. Its directory moves, and a link with the old name stays in its place: the running
-//! program was given paths below it, and who asks for the old name is told the new one. As long as the session
-//! runs, nobody else takes the old name.
+//! A session gets another name. Its directory moves, and a link with the old name stays in its place: the
+//! running program was given paths below it, and who asks for the old name is told the new one. As long as
+//! the session runs, nobody else takes the old name.
 
 use std::fs::{self, File};
 use std::io;

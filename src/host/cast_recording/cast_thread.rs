@@ -1,5 +1,5 @@
-//! The thread of a recording: the loop hands events over, and the thread encodes and writes them in batches. A
-//! disk that is slow, full or gone costs the recording, never the session.
+//! The thread of a recording: the loop hands events over, and the thread encodes and writes them in batches.
+//! A disk that is slow, full or gone costs the recording, never the session.
 
 use std::io::Write;
 use std::net::Shutdown;

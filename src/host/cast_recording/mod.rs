@@ -277,8 +277,8 @@ impl SessionCast {
         Ok(format!("recording to {}", order.path.display()))
     }
 
-    /// Starts the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from its
-    /// start.
+    /// Starts the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from
+    /// its start.
     pub fn begin_own(
         &mut self,
         subject: &CastSubject,

@@ -184,8 +184,8 @@ impl SessionIdentity {
         }
     }
 
-    /// The page with the keys behind the prefix key, on a terminal of `cols` columns. `watches`: of a client that
-    /// only watches.
+    /// The page with the keys behind the prefix key, on a terminal of `cols` columns. `watches`: of a client
+    /// that only watches.
     pub fn help_page(&self, cols: usize, watches: bool) -> String {
         let prefix = self.launch.config.terminal.prefix.to_string();
         let mut text = format!("\x1b[1mhopty\x1b[m session {}\n\n{prefix}, then\n", self.claim.name);

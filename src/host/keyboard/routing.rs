@@ -36,8 +36,8 @@ pub(super) fn answers(reports: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<> {
     units(reports).into_iter().map(|unit| unit.bytes).filter(|bytes| !is_mouse(bytes))
 }
 
-/// A mouse report in any of its formats: that of modes 1006 and 1016, X10's three bytes, and the bare numbers of
-/// mode 1015.
+/// A mouse report in any of its formats: that of modes 1006 and 1016, X10's three bytes, and the bare numbers
+/// of mode 1015.
 fn is_mouse(report: &[u8]) -> bool {
     report.starts_with(b"\x1b[<")
         || report.starts_with(b"\x1b[M")

@@ -173,8 +173,8 @@ impl Client {
         matches!(&self.view, ClientView::Stale { until: StaleUntil::Key, .. })
     }
 
-    /// Its person types, or its terminal reports something: what the supervisor is told of it, for the child's
-    /// keys but not for hopty's. `length`: in bytes.
+    /// Its person types, or its terminal reports something: what the supervisor is told of it, for the
+    /// child's keys but not for hopty's. `length`: in bytes.
     pub fn note_keys(&mut self, class: InputClass, length: u64, now: Stamp) -> Option<Event> {
         let class = KeyClass::from(class);
         if class == KeyClass::Report {

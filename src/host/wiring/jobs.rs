@@ -82,8 +82,8 @@ impl Host {
                 }
                 JobEvent::SharedConversation(name) => {
                     let what = format!(
-                        "Session {name} runs this conversation, too, and both write into its transcript: end one \
-                         of them"
+                        "Session {name} runs this conversation, too, and both write into its transcript: \
+                         end one of them"
                     );
                     self.events.push_back(Event::Limited { what });
                 }

@@ -1,4 +1,5 @@
-//! The program: its output and its end, the start of the next run, its screen, and what scripts and hopty type.
+//! The program: its output and its end, the start of the next run, its screen, and what scripts and hopty
+//! type.
 
 use std::io;
 
@@ -27,7 +28,8 @@ use crate::sys::poll::FdReadiness;
 const READS: u32 = 8;
 /// The most reads of output after a child's death.
 const DRAIN_READS: u32 = 256;
-/// The most reads of output before a program is muted, which may write forever; and before an Enter or a mark.
+/// The most reads of output before a program is muted, which may write forever; and before an Enter or a
+/// mark.
 const MUTE_READS: u32 = 16;
 /// How long after a new state Claude may run its status line by itself, in ms: about 0.5 s after an answer.
 const OWN_MS: u64 = 1500;

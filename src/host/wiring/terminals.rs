@@ -1,5 +1,5 @@
-//! People's terminals: what they show, what the rest of the host does about their events, and what is typed on
-//! them.
+//! People's terminals: what they show, what the rest of the host does about their events, and what is typed
+//! on them.
 
 use std::collections::VecDeque;
 
@@ -331,7 +331,8 @@ fn watches_page(name: &SessionName) -> String {
 /// What a key for Claude's conversations shows where another program runs.
 fn no_claude_page(called: &str) -> String {
     format!(
-        "\x1b[1mhopty\x1b[m this session runs {}, not Claude: it has no hand-overs.\n\nPress any key to return.",
+        "\x1b[1mhopty\x1b[m this session runs {}, not Claude: it has no hand-overs.\n\n\
+         Press any key to return.",
         safe_line(called)
     )
 }
