@@ -51,13 +51,13 @@ pub(super) struct AskOptions {
 }
 
 /// Submits a prompt, waits for the end of the turn and prints the answer.
-pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
+pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     let began = Instant::now();
-    let limit = Duration::from_millis(wish.timeout.ms());
+    let limit = Duration::from_millis(options.timeout.ms());
     let prompt = SendOptions {
-        words: wish.words,
+        words: options.words,
         keys: Vec::new(),
-        stdin: wish.stdin,
+        stdin: options.stdin,
         submit: true,
         mark: false,
         as_json: true,
@@ -79,11 +79,11 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
             .about(&name)
             .hint(hint));
     }
-    let session = until_idle(&mut control, &name, sent.seq, began.checked_add(limit), wish.timeout)?;
+    let session = until_idle(&mut control, &name, sent.seq, began.checked_add(limit), options.timeout)?;
     let answer = finished_answer(&name, &session)?;
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if wish.as_json {
+    if options.as_json {
         let mut object = object(Some(&name), session.conversation.as_ref().map(ToString::to_string), &answer);
         object["cost_usd"] = json!(cost);
         object["took_ms"] = json!(took);

@@ -213,7 +213,7 @@ pub(super) fn outer_session(paths: &Paths) -> Option<SessionName> {
 /// # Errors
 /// Exit code 3 where it is one; the hint has the present name.
 pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
-    match session::renamed(paths, name) {
+    match session::new_name_of(paths, name) {
         None => Ok(()),
         Some(now) => Err(Failed::new(3, "there is no such session")
             .about(name)

@@ -65,22 +65,22 @@ pub(super) struct WaitOptions<'a> {
 }
 
 /// Waits until one of the conditions holds, and prints which where there are several.
-pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
-    let (given, mut conditions) = wait_conditions::read(wish.words)?;
-    if wish.gone {
+pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
+    let (given, mut conditions) = wait_conditions::read(options.words)?;
+    if options.gone {
         wait_conditions::turn_round(&mut conditions)?;
     }
     let has_text = conditions.iter().any(|one| matches!(one.wanted, Wanted::Text(_)));
-    let mark = if has_text { mark_of(wish.since)? } else { None };
+    let mark = if has_text { mark_of(options.since)? } else { None };
     let paths = paths()?;
-    let limit = Duration::from_millis(wish.timeout.ms());
+    let limit = Duration::from_millis(options.timeout.ms());
     let until = Instant::now().checked_add(limit);
     let at_end = conditions.iter().find(|one| one.is_met_by_end());
     let (name, control) = match connect(&paths, given, limit, at_end.is_some())? {
         (name, Some(control)) => (name, control),
         (name, None) => {
             let condition = at_end.unwrap_or(&conditions[0]);
-            return met_by(condition, &conditions, &paths, &name, wish.as_json);
+            return met_by(condition, &conditions, &paths, &name, options.as_json);
         }
     };
     let uses_screen = |one: &Condition| matches!(one.wanted, Wanted::Text(_) | Wanted::Quiet(_));
@@ -88,16 +88,16 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     let mut view = SessionView {
         control,
         uses_state: conditions.iter().any(uses_state),
-        uses_screen: conditions.iter().any(uses_screen) || wish.settle.is_some(),
+        uses_screen: conditions.iter().any(uses_screen) || options.settle.is_some(),
         state: SessionState::Unknown,
         entered: None,
         rows: ScreenRows::default(),
         changed: Instant::now(),
-        since: line_of(wish.since),
+        since: line_of(options.since),
         mark,
         settle: None,
     };
-    if let Some(quiet) = wish.settle {
+    if let Some(quiet) = options.settle {
         let pid = view.control.status()?.pid;
         view.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
     }
@@ -134,7 +134,7 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
                 format!("the session is {}", session.state)
             };
             let message =
-                format!("{}: timed out after {}, {state}{on}{moves}", wanted.join(", "), wish.timeout);
+                format!("{}: timed out after {}, {state}{on}{moves}", wanted.join(", "), options.timeout);
             let hint = if session.waits_in_a_dialog() {
                 format!("`hopty attach {name}` answers it; `--timeout` waits longer")
             } else {
@@ -151,7 +151,7 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         view.control.limit(FAREWELL);
         view.control.wait_for_end();
     }
-    met_by(met, &conditions, &paths, &name, wish.as_json)
+    met_by(met, &conditions, &paths, &name, options.as_json)
 }
 
 /// The session and its host, or no host where the session is over. One that is named may be just starting:

@@ -22,7 +22,7 @@ use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError, WriteMode};
 
-pub use session_rename::{current, edit_ended, forget_former_names, former_names, rename_ended, renamed};
+pub use session_rename::{current, edit_ended, forget_former_names, former_names, new_name_of, rename_ended};
 
 /// The names of the files in a session's directory: the lock that its host holds, what `hopty status` says,
 /// the journal, the host's log, and the directory of its recordings.

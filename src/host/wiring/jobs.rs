@@ -47,7 +47,7 @@ impl Host {
                         self.observer.scan_all();
                     }
                 }
-                JobEvent::Renamed(asked, name, done) => self.renamed(asked, name, done),
+                JobEvent::Renamed(asked, name, done) => self.end_rename(asked, name, done),
                 JobEvent::Saved(mut brief, notices) => {
                     for text in std::mem::take(&mut brief.found) {
                         self.notice(DecisionKind::HandoffSaved, &text);
@@ -107,7 +107,7 @@ impl Host {
         if let Some(claim) = claim {
             self.session.claim = claim;
             let name = self.session.name();
-            self.control.renamed(name, self.session.paths.socket(name));
+            self.control.rebind_as(name, self.session.paths.socket(name));
             self.jobs.journal.moved(&self.session.claim.dir);
             log("the session's directory was gone and is recreated");
             self.write_session_file();

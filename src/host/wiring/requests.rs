@@ -324,7 +324,7 @@ impl Host {
                 }
                 self.answer(asked, Ok(LabelAnswer { labels: self.session.launch.labels.clone() }));
             }
-            Request::Rename { name } => self.rename(asked, &name)?,
+            Request::Rename { name } => self.begin_rename(asked, &name)?,
             Request::Ask { answer } => {
                 let person = self.control.asker(id) == Asker::Person;
                 let done = ask_answer(&self.session, answer, person)?;
@@ -359,7 +359,7 @@ impl Host {
     }
 
     /// Has a thread move the session's directory.
-    fn rename(&mut self, asked: (u64, u64), name: &str) -> Result<(), Failure> {
+    fn begin_rename(&mut self, asked: (u64, u64), name: &str) -> Result<(), Failure> {
         let name = wanted_name(name)?;
         if name == *self.session.name() {
             self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
@@ -374,7 +374,7 @@ impl Host {
     }
 
     /// The directory has moved, or could not be moved.
-    pub(super) fn renamed(
+    pub(super) fn end_rename(
         &mut self,
         asked: (u64, u64),
         name: SessionName,
@@ -385,8 +385,8 @@ impl Host {
             Err(error) => return self.refuse(asked, not_renamed(&name, &error)),
         };
         let before = self.session.name().clone();
-        self.session.claim.renamed(name.clone(), dir);
-        self.control.rename(&name, self.session.paths.socket(&name));
+        self.session.claim.take_name(name.clone(), dir);
+        self.control.add_name(&name, self.session.paths.socket(&name));
         self.jobs.journal.moved(&self.session.claim.dir);
         self.write_session_file();
         self.observer.scan_all();
