@@ -47,7 +47,7 @@ mod undo_notice;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, TerminalInput};
-pub(super) use scene::{ClientLinks, Scene, ShownRun, TerminalEvent};
+pub(super) use scene::{ClientLinks, Scene, ScreenRevision, ShownRun, TerminalEvent};
 pub(super) use undelivered::UnreadInput;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -279,8 +279,8 @@ impl Terminals {
         }
     }
 
-    /// The next deadline. `shown`: run and revision of the screen; `None` if there is no screen.
-    pub fn deadline(&self, shown: Option<(u32, u64)>, links: &dyn ClientLinks) -> Option<Stamp> {
+    /// The next deadline. `shown`: the screen as it is; `None` if there is none.
+    pub fn deadline(&self, shown: Option<ScreenRevision>, links: &dyn ClientLinks) -> Option<Stamp> {
         let client = self.clients.values().filter_map(|client| client.deadline()).min();
         let picture = shown.and_then(|shown| self.picture_deadline(shown, links));
         [client, picture].into_iter().flatten().min()

@@ -50,9 +50,17 @@ impl ShownRun<'_> {
     }
 
     /// Increases when another picture is due.
-    pub fn revision(&self) -> (u32, u64) {
-        (self.number, self.model.revision())
+    pub fn revision(&self) -> ScreenRevision {
+        ScreenRevision { run: self.number, revision: self.model.revision() }
     }
+}
+
+/// What a screen shows: another one when the run is another, or its screen has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::host) struct ScreenRevision {
+    pub run: u32,
+    /// The `revision` of the run's screen.
+    pub revision: u64,
 }
 
 /// The connections of the clients' processes: frames to them, and descriptors from them.
