@@ -150,7 +150,7 @@ impl Host {
         let (subject, picture) =
             (self.session.cast_subject(), self.child.cast_picture(self.session.launch.size));
         let opened = self.cast.opened(opened, self.exit.is_some());
-        let begun = opened.and_then(|file| self.cast.begin(file, order, &subject, picture, &self.clock));
+        let begun = opened.and_then(|file| self.cast.begin(file, order, &subject, picture));
         if let Err(failure) = &begun
             && number == UNASKED
             && self.exit.is_none()

@@ -315,7 +315,7 @@ impl Host {
                 self.jobs.open_recording(number, order, own, None);
             }
             Request::Mark { label } => {
-                let marked = self.cast.mark(&label, &self.session.cast_subject(), &self.clock)?;
+                let marked = self.cast.mark(&label, &self.session.cast_subject())?;
                 self.answer(asked, Ok(marked));
             }
             Request::Label { add, remove } => {
