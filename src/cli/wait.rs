@@ -24,6 +24,7 @@ use super::wait_conditions::{self, Condition, Wanted};
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::{BadScreenMark, ScreenMark};
+use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
@@ -124,24 +125,7 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
         let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             let session = status_of(&paths, &name)?;
-            let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what)));
-            let on = on.unwrap_or_default();
-            let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
-            let moves = if met.is_some() { " and has not settled" } else { "" };
-            let state = if session.state.known() == Some(SessionState::Unknown) {
-                "the state of the session is not known".to_owned()
-            } else {
-                format!("the session is {}", session.state)
-            };
-            let message =
-                format!("{}: timed out after {}, {state}{on}{moves}", wanted.join(", "), options.timeout);
-            let hint = if session.waits_in_a_dialog() {
-                format!("`hopty attach {name}` answers it; `--timeout` waits longer")
-            } else {
-                "use `--timeout` to wait longer".to_owned()
-            };
-            let failure = Failure::new(Code::Busy, message, hint);
-            return Err(Failed::from(failure).about(&name));
+            return Err(timed_out(&name, &session, &conditions, options.timeout, met.is_some()));
         }
         let calm = if is_handed_over { HANDOVER_LOOK } else { view.pause(&conditions, met.is_some()) };
         pause = left.min(calm);
@@ -152,6 +136,31 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
         view.control.wait_for_end();
     }
     met_by(met, &conditions, &paths, &name, options.as_json)
+}
+
+/// `moves`: a condition is met, but something on the screen still changes.
+fn timed_out(
+    name: &SessionName,
+    session: &SessionStatus,
+    conditions: &[Condition],
+    limit: DurationMs,
+    moves: bool,
+) -> Failed {
+    let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
+    let state = if session.state.known() == Some(SessionState::Unknown) {
+        "the state of the session is not known".to_owned()
+    } else {
+        format!("the session is {}", session.state)
+    };
+    let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what))).unwrap_or_default();
+    let moves = if moves { " and has not settled" } else { "" };
+    let message = format!("{}: timed out after {limit}, {state}{on}{moves}", wanted.join(", "));
+    let hint = if session.waits_in_a_dialog() {
+        format!("`hopty attach {name}` answers it; `--timeout` waits longer")
+    } else {
+        "use `--timeout` to wait longer".to_owned()
+    };
+    Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
 }
 
 /// The session and its host, or no host where the session is over. One that is named may be just starting:

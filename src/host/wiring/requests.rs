@@ -29,7 +29,7 @@ use crate::ipc::answers::{
     RowsAnswer, SendAnswer, SnoozeAnswer, WaitAnswer,
 };
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::{Attach, Code, Failure, Request, error_line, ok_line};
+use crate::ipc::message::{Attach, Code, Failure, Record, Request, error_line, ok_line};
 
 /// What the other parts know of the connections.
 pub(in crate::host) struct KnownConnections<'host> {
@@ -240,18 +240,7 @@ impl Host {
     fn request(&mut self, asked: (u64, u64), wanted: Request) -> Result<(), Failure> {
         let (id, request) = asked;
         match wanted {
-            Request::Status => {
-                // Claude's screen is evidence too, and is read on request.
-                if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
-                    run.model.look(|_| ());
-                }
-                self.look_at_screen();
-                self.settle();
-                let mut status = self.status();
-                status.draft = self.draft_line();
-                status.why = self.why(&status);
-                self.answer(asked, Ok(status.json()));
-            }
+            Request::Status => self.answer_status(asked),
             Request::Context => {
                 self.observer.context_waits(self.clock.now(), id, request);
                 self.scan_when_due();
@@ -292,28 +281,12 @@ impl Host {
                 let what = format!("session {} has ended", self.session.name());
                 return Err(Failure::new(Code::Ended, what, "`hopty ls --all` says how"));
             }
-            Request::Detach { client } => {
-                let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
-                let meant: Vec<u64> = all
-                    .filter(|(_, there)| client.is_none_or(|only| only == there.number()))
-                    .map(|(id, _)| id)
-                    .collect();
-                meant.iter().for_each(|client| self.detach(*client));
-                self.answer(asked, Ok(DetachAnswer { detached: meant.len() }));
-            }
+            Request::Detach { client } => self.detach_clients(asked, client),
             Request::Attach(attach) => {
                 let client = self.attach(id, &attach);
                 self.answer(asked, Ok(AttachAnswer { client, frames: true }));
             }
-            Request::Record(wanted) if wanted.stop => {
-                let (cast, control) = (&mut self.cast, &mut self.control);
-                cast.stop(|| control.owe(asked), &self.session.cast_subject())?;
-            }
-            Request::Record(wanted) => {
-                let order = self.cast.ask(&wanted, &self.session.cast_subject(), self.exit.is_some())?;
-                let (number, own) = (self.control.owe(asked), self.session.recordings());
-                self.jobs.open_recording(number, order, own, None);
-            }
+            Request::Record(wanted) => self.record(asked, &wanted)?,
             Request::Mark { label } => {
                 let marked = self.cast.mark(&label, &self.session.cast_subject())?;
                 self.answer(asked, Ok(marked));
@@ -334,6 +307,43 @@ impl Host {
             // A hook comes as an event of its own, and what is not known was answered.
             Request::Hook { .. } | Request::Unknown => {}
         }
+        Ok(())
+    }
+
+    fn answer_status(&mut self, asked: (u64, u64)) {
+        // Claude's screen is evidence too, and is read on request.
+        if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
+            run.model.look(|_| ());
+        }
+        self.look_at_screen();
+        self.settle();
+        let mut status = self.status();
+        status.draft = self.draft_line();
+        status.why = self.why(&status);
+        self.answer(asked, Ok(status.json()));
+    }
+
+    /// Detaches all clients, or `only` the one with this number.
+    fn detach_clients(&mut self, asked: (u64, u64), only: Option<u32>) {
+        let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
+        let meant: Vec<u64> = all
+            .filter(|(_, there)| only.is_none_or(|only| only == there.number()))
+            .map(|(id, _)| id)
+            .collect();
+        meant.iter().for_each(|client| self.detach(*client));
+        self.answer(asked, Ok(DetachAnswer { detached: meant.len() }));
+    }
+
+    /// Begins a recording or ends it; the answer comes when that is done.
+    fn record(&mut self, asked: (u64, u64), wanted: &Record) -> Result<(), Failure> {
+        let subject = self.session.cast_subject();
+        if wanted.stop {
+            let (cast, control) = (&mut self.cast, &mut self.control);
+            return cast.stop(|| control.owe(asked), &subject);
+        }
+        let order = self.cast.ask(wanted, &subject, self.exit.is_some())?;
+        let (number, own) = (self.control.owe(asked), self.session.recordings());
+        self.jobs.open_recording(number, order, own, None);
         Ok(())
     }
 
