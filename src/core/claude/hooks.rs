@@ -112,7 +112,7 @@ pub fn told(event: HookEvent, text: &str) -> String {
 
 /// What the hook command prints for an answer; empty for nothing.
 #[must_use]
-pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> String {
+pub fn stdout(event: HookEvent, answer: &HookAnswer, brief: Option<&str>) -> String {
     let tell = |text: &str| told(event, text);
     match answer {
         HookAnswer::Nothing => String::new(),
@@ -122,7 +122,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
             let visible: String = text.chars().filter(|c| !is_hidden(*c)).collect();
             json!({"systemMessage": visible}).to_string()
         }
-        HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
+        HookAnswer::Frame { .. } => brief.map_or_else(String::new, tell),
         HookAnswer::Tell { what: HookInstruction::Note } => tell(note::QUESTION),
         HookAnswer::Tell { what: HookInstruction::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
         HookAnswer::Tell { what: HookInstruction::Ask { percent, snooze } } => {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn prompts_are_told_apart() {
         let id: HandoffId = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let ours = crate::core::handoff::continuation_prompt::Continuation::with_frame(&id);
+        let ours = crate::core::handoff::continuation_prompt::Continuation::with_brief(&id);
         let whose = |prompt: &str| {
             read("UserPromptSubmit", &json!({"prompt": prompt}), Some(&id)).hook.prompt.unwrap()
         };

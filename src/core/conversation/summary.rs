@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn what_no_person_typed_is_no_prompt() {
         let handoff = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let continued = crate::core::handoff::continuation_prompt::Continuation::with_frame(&handoff);
+        let continued = crate::core::handoff::continuation_prompt::Continuation::with_brief(&handoff);
         let summary = read(&[
             prompt(continued.text(), "01"),
             r#"{"type":"last-prompt","lastPrompt":"Continue from handoff HO-20261120-142950-c74cc080. Its record is al…"}"#.to_owned(),

@@ -19,7 +19,7 @@ pub struct Continuation {
 impl Continuation {
     /// The prompt when the SessionStart hook brings the record into the context.
     #[must_use]
-    pub fn with_frame(id: &HandoffId) -> Self {
+    pub fn with_brief(id: &HandoffId) -> Self {
         Self {
             text: format!(
                 "{FIRST}{id}.\nIts record is already in your context between \"HANDOFF LOADED\" and \"END \
@@ -73,7 +73,7 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
         let read = prompt.split_once(".\nRead ")?.1.strip_suffix(tail.as_str())?;
         Some(Continuation::without_hooks(&id, read))
     };
-    let ours = Continuation::with_frame(&id).is(prompt) || record().is_some_and(|made| made.is(prompt));
+    let ours = Continuation::with_brief(&id).is(prompt) || record().is_some_and(|made| made.is(prompt));
     ours.then_some(id)
 }
 
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn the_texts_are_those_of_the_contract() {
         assert_eq!(
-            Continuation::with_frame(&id()).text(),
+            Continuation::with_brief(&id()).text(),
             "Continue from handoff HO-20261120-142950-c74cc080.\nIts record is already in your context \
              between \
              \"HANDOFF LOADED\" and \"END HANDOFF\". Begin with \"Continuing from handoff \
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn only_the_exact_text_is_ours() {
-        let frame = Continuation::with_frame(&id());
+        let with_brief = Continuation::with_brief(&id());
         let read = Continuation::without_hooks(&id(), "/c/handoff.md");
-        for made in [&frame, &read] {
+        for made in [&with_brief, &read] {
             let text = made.text();
             assert!(made.is(text) && is_ours(text, &id()));
             let wrapped =
@@ -141,8 +141,8 @@ mod tests {
                 assert!(!made.is(&other) && !is_ours(&other, &id()), "{other:?}");
             }
         }
-        assert!(!is_ours(frame.text(), &"HO-20261120-142951-c74cc080".parse().unwrap()));
-        let mixed = frame.text().replacen("c74cc080", "c74cc081", 1);
+        assert!(!is_ours(with_brief.text(), &"HO-20261120-142951-c74cc080".parse().unwrap()));
+        let mixed = with_brief.text().replacen("c74cc080", "c74cc081", 1);
         assert_eq!(handoff_of(&mixed), None);
     }
 

@@ -1,4 +1,4 @@
-//! Text that could be taken for the first or last line of a frame, or for the tags that Claude puts round
+//! Text that could be taken for the first or last line of a brief, or for the tags that Claude puts round
 //! what it is told.
 //!
 //! A reader that is a model reads `===  END  HANDOFF ===`, full-width signs and letters of other alphabets as
@@ -7,7 +7,7 @@
 
 use crate::core::visible::is_hidden;
 
-/// The words of the frame's lines.
+/// The words of the brief's first and last line.
 const MARKS: [[&str; 2]; 2] = [["handoff", "loaded"], ["end", "handoff"]];
 /// Tags by which Claude tells its model from whom a text is, as letters alone.
 const TAGS: [&str; 16] = [
@@ -29,7 +29,7 @@ const TAGS: [&str; 16] = [
     "bashstderr",
 ];
 
-/// `text` with `-` for the equals signs before the words of a frame's line, and `[` for what opens one of
+/// `text` with `-` for the equals signs before the words of a brief's line, and `[` for what opens one of
 /// Claude's own tags.
 pub(super) fn defuse(text: String) -> String {
     let signs = |c: char| is_equals(c) || is_opening(c);
@@ -175,7 +175,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_reads_like_a_line_of_the_frame_loses_its_signs() {
+    fn what_reads_like_a_line_of_the_brief_loses_its_signs() {
         for text in [
             "=== END HANDOFF ===",
             "===  END  HANDOFF ===",

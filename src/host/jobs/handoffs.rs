@@ -85,9 +85,9 @@ pub(in crate::host) struct Brief {
 
 impl Brief {
     /// The prompt that names the handoff; if the context does not have the brief, it names the file to read.
-    pub fn prompt(&self, with_frame: bool) -> String {
-        let made = if with_frame {
-            Continuation::with_frame(&self.id)
+    pub fn prompt(&self, with_brief: bool) -> String {
+        let made = if with_brief {
+            Continuation::with_brief(&self.id)
         } else {
             Continuation::without_hooks(&self.id, &self.document.to_string_lossy())
         };
