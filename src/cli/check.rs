@@ -380,7 +380,7 @@ fn tmux() -> Vec<Finding> {
 
 fn git() -> Finding {
     let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    match crate::git::work_tree_state::version(&project, Duration::from_secs(5)) {
+    match crate::git::ask_git::version(&project, Duration::from_secs(5)) {
         Ok(version) => good("git", version),
         Err(error) => note(
             "git",

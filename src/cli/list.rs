@@ -510,13 +510,13 @@ fn lasts(session: &SessionStatus) -> String {
 /// The session object with the git branch of its directory, which no host looks at.
 fn with_branch(session: &SessionStatus) -> Value {
     let mut object = session.json();
-    object["branch"] = json!(crate::git::work_tree_state::branch(Path::new(&session.dir)));
+    object["branch"] = json!(crate::git::ask_git::branch(Path::new(&session.dir)));
     object
 }
 
 /// The git branch of its directory, or the commit.
 fn branch(session: &SessionStatus) -> String {
-    let checkout = crate::git::work_tree_state::checkout(Path::new(&session.dir));
+    let checkout = crate::git::ask_git::checkout(Path::new(&session.dir));
     checkout.map_or_else(|| "-".to_owned(), |branch| text(&branch))
 }
 

@@ -20,7 +20,7 @@ use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::{Keeping, Store};
-use crate::git::work_tree_state::GitLimits;
+use crate::git::ask_git::GitLimits;
 use crate::host::jobs::code_approval::CodeFound;
 use crate::host::jobs::inherited_handoff::ClaudeFiles;
 use crate::host::jobs::{JobEvent, Jobs};
@@ -289,6 +289,6 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: GitLimits)
     // A person may have gone back to an older conversation of the chain.
     let begun_from = Store::at(&paths.claude).begun_from(&capture.origin.conversation);
     capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
-    capture.git = crate::git::work_tree_state::of_work(dir, capture.situation.moved_to.as_deref(), limits);
+    capture.git = crate::git::ask_git::of_work(dir, capture.situation.moved_to.as_deref(), limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
 }

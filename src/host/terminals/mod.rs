@@ -22,7 +22,7 @@
 //! | `repair` | what makes a terminal whole whose host or client dies |
 //! | `capabilities` | what a terminal cannot do |
 //! | `scrollback` | how much of the history each terminal has been shown |
-//! | `ring` | sequences of hopty's own: notifications and bells |
+//! | `out_of_band` | sequences of hopty's own: notifications and bells |
 //! | `notices` | what people are told while a program has the screen |
 //! | `undelivered` | what was typed and the program did not read |
 
@@ -36,10 +36,10 @@ mod flow;
 mod leader;
 mod mirror_painter;
 mod notices;
+mod out_of_band;
 mod output;
 pub(super) mod repaint_on_attach;
 mod repair;
-mod ring;
 mod scene;
 mod scrollback;
 mod undelivered;

@@ -9,11 +9,11 @@
 //! have known; what reads like one of these lines is defused where the text is made safe.
 
 mod brief_files;
-mod brief_text;
 mod record_sections;
+mod render_brief;
 mod request_sections;
 mod section_lengths;
 mod truncation;
 
 pub use brief_files::BriefFiles;
-pub use brief_text::{Budget, HARD_MAX, LEAST, brief, brief_of_document, with_changes};
+pub use render_brief::{Budget, HARD_MAX, LEAST, brief, brief_of_document, with_changes};

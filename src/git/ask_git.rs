@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::git_program;
 use super::git_run::{KillReason, RunOutput};
 use super::new_files;
-use super::private::WorkTreeGit;
+use super::private_git_dir::WorkTreeGit;
 use super::repository::Repository;
 use super::sandbox;
 use crate::core::config::Handoff;

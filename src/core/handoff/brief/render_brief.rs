@@ -173,5 +173,5 @@ pub fn with_changes(brief: &str, changes: &[String]) -> String {
 }
 
 #[cfg(test)]
-#[path = "brief_text_tests.rs"]
+#[path = "render_brief_tests.rs"]
 mod tests;
