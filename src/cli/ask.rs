@@ -9,6 +9,7 @@ use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::conversation::{self, Meant};
 use super::error::{Failed, note, say, visible};
+use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SUBMIT, SendOptions};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::LastAnswer;
@@ -53,13 +54,13 @@ pub(super) struct AskOptions {
 }
 
 /// Submits a prompt, waits for the end of the turn and prints the answer.
-pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
+pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     let began = Instant::now();
-    let limit = Duration::from_millis(wish.timeout.ms());
+    let limit = Duration::from_millis(options.timeout.ms());
     let prompt = SendOptions {
-        words: wish.words,
+        words: options.words,
         keys: Vec::new(),
-        stdin: wish.stdin,
+        stdin: options.stdin,
         submit: true,
         mark: false,
         as_json: true,
@@ -86,7 +87,7 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
     }
     let until = began.checked_add(limit);
     let (session, answer) = loop {
-        let session = until_idle(&mut control, &name, sent.seq, until, wish.timeout)?;
+        let session = until_idle(&mut control, &name, sent.seq, until, options.timeout)?;
         let answer = finished_answer(&name, &session)?;
         // A fresh conversation has hopty's own prompt in front of this one.
         let is_another_run = session.run != before.run;
@@ -95,13 +96,13 @@ pub(super) fn ask(wish: AskOptions) -> Result<u8, Failed> {
         }
         // The turn before has ended, and the prompt comes out of Claude's queue.
         if until.is_some_and(|until| Instant::now() >= until) {
-            return Err(no_answer(&name, &session, wish.timeout));
+            return Err(no_answer(&name, &session, options.timeout));
         }
         std::thread::sleep(QUEUE_LOOK);
     };
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if wish.as_json {
+    if options.as_json {
         let mut object = object(Some(&name), session.conversation.as_ref().map(ToString::to_string), &answer);
         object["cost_usd"] = json!(cost);
         object["took_ms"] = json!(took);
@@ -129,7 +130,8 @@ fn until_idle(
         let idle = Wait { wanted: WaitFor::Idle, since: seq, after: None, mark: None, timeout_ms: ms };
         let WaitAnswer { met, session, .. } = control.ask(&Request::Wait(idle))?;
         let session = session.unwrap_or_default();
-        // While it is handed over, Claude is idle for moments, and the answer comes from the fresh conversation.
+        // While it is handed over, Claude is idle for moments, and the answer comes from the fresh
+        // conversation.
         if met && !session.is_handed_over() {
             return Ok(session);
         }
@@ -169,14 +171,12 @@ fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAn
             .about(name)
             .hint(format!("`hopty screen {name}` shows Claude's screen")));
     };
-    let until = Instant::now() + LAG;
-    loop {
-        let answer = read(path)?;
-        if answer.finished || Instant::now() >= until {
-            return Ok(answer);
-        }
-        std::thread::sleep(LOOK);
-    }
+    let mut answer = LastAnswer::default();
+    poll_until(Instant::now() + LAG, LOOK, || {
+        answer = read(path)?;
+        Ok(answer.finished.then_some(()))
+    })?;
+    Ok(answer)
 }
 
 fn read(path: &Path) -> Result<LastAnswer, Failed> {
@@ -191,16 +191,15 @@ fn read(path: &Path) -> Result<LastAnswer, Failed> {
 /// conversation began meanwhile.
 fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &SessionStatus) -> Option<f64> {
     let from = if before.run == after.run { before.work.cost_usd? } else { return None };
-    let until = Instant::now() + COST_LAG;
-    loop {
+    let mut now = None;
+    poll_until(Instant::now() + COST_LAG, LOOK, || {
         control.limit(ANSWER);
-        let now = control.status().ok()?.work.cost_usd?;
-        if now > from || Instant::now() >= until {
-            // Sums of fractions of a cent.
-            return Some(((now - from) * 1e6).round() / 1e6);
-        }
-        std::thread::sleep(LOOK);
-    }
+        now = control.status()?.work.cost_usd;
+        Ok(now.is_none_or(|now| now > from).then_some(()))
+    })
+    .ok()?;
+    // Sums of fractions of a cent.
+    now.map(|now| ((now - from) * 1e6).round() / 1e6)
 }
 
 /// Prints the last answer of a session or a transcript.
@@ -237,15 +236,14 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if let Some(name) = name.as_ref().filter(|_| !is_written(&path)) {
         return Err(no_transcript(name));
     }
-    let until = Instant::now() + WRITTEN;
-    let mut answer = read(&path)?;
     let lags = |answer: &LastAnswer| {
         is_idle && !answer.has_text() || is_working && answer.finished && answer.error.is_none()
     };
-    while lags(&answer) && Instant::now() < until {
-        std::thread::sleep(LOOK);
+    let mut answer = LastAnswer::default();
+    poll_until(Instant::now() + WRITTEN, LOOK, || {
         answer = read(&path)?;
-    }
+        Ok((!lags(&answer)).then_some(()))
+    })?;
     if as_json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
@@ -280,17 +278,10 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     Ok(u8::from(answer.is_broken_off() || over && !answer.finished))
 }
 
-/// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the end of
-/// the turn.
+/// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the
+/// end of the turn.
 fn is_written(transcript: &Path) -> bool {
-    let until = Instant::now() + WRITTEN;
-    while !transcript.exists() {
-        if Instant::now() >= until {
-            return false;
-        }
-        std::thread::sleep(LOOK);
-    }
-    true
+    becomes_true(Instant::now() + WRITTEN, LOOK, || transcript.exists())
 }
 
 fn no_transcript(of: &SessionName) -> Failed {

@@ -13,6 +13,7 @@ use super::table;
 use crate::client::ClientOptions;
 use crate::client::start::Greeting;
 use crate::core::ids::SessionName;
+use crate::core::process_change::Signal;
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::tty::raw;
@@ -42,7 +43,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
                 note(format_args!("cancelled"));
                 return Ok(1);
             }
-            PickerEnd::Signal(signal) => return Ok(u8::try_from(128 + signal).unwrap_or(1)),
+            PickerEnd::Signal(signal) => return Ok(Signal(signal).exit_code()),
         },
     };
     if !terminal {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::control::{HostControl, Rule, last_here, live, paths};
 use super::error::{Failed, say, say_wrapped};
+use super::poll_until::poll_until;
 use super::status::ended;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::SessionStatus;
@@ -14,7 +15,7 @@ use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
 use crate::ipc::answers::BackAnswer;
-use crate::ipc::message::{Code, Request};
+use crate::ipc::message::{Code, Failure, Request};
 
 /// How long a host gets to answer.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -58,7 +59,12 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         Some(_) => {}
     }
     let done: BackAnswer = control.ask(&Request::Back { now })?;
-    until_there(&mut control, &status)?;
+    if !is_there(&mut control, &status)? {
+        let message =
+            format!("going back to conversation {}, but Claude has not started there yet", done.conversation);
+        let hint = format!("`hopty status {name}` shows what it does");
+        return Err(Failed::from(Failure::new(Code::Busy, message, hint)).about(&name));
+    }
     if as_json {
         say(format_args!("{}", json!(done)))?;
     } else {
@@ -70,18 +76,15 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     Ok(0)
 }
 
-/// Waits until the session follows the conversation, so that `hopty answer` and others mean that one. An old
-/// Claude resumes it under an id of its own.
-fn until_there(control: &mut HostControl, before: &SessionStatus) -> Result<(), Failed> {
-    let until = Instant::now() + STARTS;
-    loop {
+/// Waits until the session follows the conversation, so that `hopty answer` and others mean that one, and
+/// says whether it does. An old Claude resumes it under an id of its own.
+fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, Failed> {
+    let there = poll_until(Instant::now() + STARTS, LOOK, || {
         let status = control.status()?;
         let is_there = status.run > before.run && status.conversation.is_some();
-        if is_there && status.conversation != before.conversation || Instant::now() >= until {
-            return Ok(());
-        }
-        std::thread::sleep(LOOK);
-    }
+        Ok((is_there && status.conversation != before.conversation).then_some(()))
+    })?;
+    Ok(there.is_some())
 }
 
 /// Of a session that has ended.

@@ -11,12 +11,14 @@ use serde_json::json;
 use super::control::paths;
 use super::conversations::size;
 use super::error::{Failed, note, say, say_wrapped, visible};
+use crate::core::plural::plural;
 use crate::fs::atomic;
 use crate::fs::backup::{
     BackupCipher, BackupFailure, BackupKey, Put, RestorePlan, RestoreReport, create, is_encrypted, plan,
     restore, verify,
 };
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 use crate::tty::passphrase;
@@ -122,7 +124,7 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
                     json!({"files": files, "bytes": bytes, "created_ms": manifest.created_ms})
                 ))?;
             } else {
-                say_wrapped(format_args!("intact: {files} files, {}", size(bytes)))?;
+                say_wrapped(format_args!("intact: {}, {}", plural(files, "file"), size(bytes)))?;
             }
             Ok(0)
         }
@@ -173,8 +175,9 @@ fn below(dir: &Path) -> Result<Paths, Failed> {
             .hint("create it first"));
     }
     let home = dir.into_os_string();
-    Paths::from_env(|name| (name == "HOME").then(|| home.clone()))
-        .ok_or_else(|| Failed::new(125, "not an absolute path"))
+    Paths::from_env(|name| (name == "HOME").then(|| home.clone())).ok_or_else(|| {
+        Failed::new(125, "the directory to restore to has no absolute path").hint("give --into a full path")
+    })
 }
 
 fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u8, Failed> {
@@ -192,12 +195,14 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
     };
     let done = create(&paths, &file, cipher, now).map_err(|failure| failed(&file, failure))?;
     if as_json {
+        let left_out = done.secrets.iter().chain(&done.odd).map(|path| path.to_string_lossy());
+        let left_out: Vec<_> = left_out.collect();
         say(format_args!(
             "{}",
             json!({
                 "file": done.path.to_string_lossy(), "packed_bytes": done.packed_bytes, "files": done.files,
                 "bytes": done.bytes, "read_back": done.was_read_back,
-                "left_out": done.secrets.iter().chain(&done.odd).map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+                "left_out": left_out,
             })
         ))?;
         return Ok(0);
@@ -209,8 +214,8 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
         "not read back, because only the keys' owners can: hopty backup verify --identity FILE"
     };
     say_wrapped(format_args!(
-        "{} files, {} -> {}, {back}",
-        done.files,
+        "{}, {} -> {}, {back}",
+        plural(done.files, "file"),
         size(done.bytes),
         size(done.packed_bytes)
     ))?;
@@ -224,6 +229,20 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
 }
 
 fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Failed> {
+    if as_json {
+        tell_json(report, dry_run)?;
+    } else {
+        tell_files(report, dry_run)?;
+        tell_notes(report);
+    }
+    Ok(u8::from(count(report, Put::Differs) > 0))
+}
+
+fn count(report: &RestoreReport, put: Put) -> usize {
+    report.files.iter().filter(|(_, what)| *what == put).count()
+}
+
+fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
     let word = |put: Put| match put {
         Put::New => "new",
         Put::Same => "same",
@@ -232,28 +251,29 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         Put::LeftOut => "left_out",
         Put::HookScript => "hook_script",
     };
-    let count = |put: Put| report.files.iter().filter(|(_, what)| *what == put).count();
-    if report.was_interrupted && !as_json {
+    let files: Vec<_> = report
+        .files
+        .iter()
+        .map(|(path, put)| json!({"file": path.to_string_lossy(), "state": word(*put)}))
+        .collect();
+    say(format_args!(
+        "{}",
+        json!({
+            "dry_run": dry_run, "dated_now": report.dated_now, "interrupted": report.was_interrupted,
+            "files": files,
+        })
+    ))?;
+    Ok(())
+}
+
+fn tell_files(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
+    let count = |put| count(report, put);
+    if report.was_interrupted {
         note(format_args!(
-            "an earlier restore was interrupted: {} files were in place already, {} are restored now",
-            count(Put::Same),
-            count(Put::New) + count(Put::Replaced)
+            "an earlier restore was interrupted; in place already: {}, restored now: {}",
+            plural(count(Put::Same), "file"),
+            plural(count(Put::New) + count(Put::Replaced), "file")
         ));
-    }
-    if as_json {
-        let files: Vec<_> = report
-            .files
-            .iter()
-            .map(|(path, put)| json!({"file": path.to_string_lossy(), "state": word(*put)}))
-            .collect();
-        say(format_args!(
-            "{}",
-            json!({
-                "dry_run": dry_run, "dated_now": report.dated_now, "interrupted": report.was_interrupted,
-                "files": files,
-            })
-        ))?;
-        return Ok(u8::from(count(Put::Differs) > 0));
     }
     for (path, put) in &report.files {
         let told = match put {
@@ -266,52 +286,57 @@ fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Fail
         say_wrapped(format_args!("{told}: {}", visible(&path.to_string_lossy())))?;
     }
     let done = if dry_run { "would be restored" } else { "restored" };
+    let differ = if count(Put::Differs) == 1 { "differs and stays" } else { "differ and stay" };
     say_wrapped(format_args!(
-        "{} {done}, {} the same already, {} differ and stay, {} replaced",
-        count(Put::New),
+        "{} {done}, {} the same already, {} {differ}, {} replaced",
+        plural(count(Put::New), "file"),
         count(Put::Same),
         count(Put::Differs),
         count(Put::Replaced)
     ))?;
+    Ok(())
+}
+
+fn tell_notes(report: &RestoreReport) {
+    let count = |put| count(report, put);
     if count(Put::LeftOut) > 0 {
-        let (files, are, they, them) = match count(Put::LeftOut) {
-            1 => ("1 file".to_owned(), "is", "it", "it"),
-            n => (format!("{n} files"), "are", "they", "them"),
+        let (are, they, them) = match count(Put::LeftOut) {
+            1 => ("is", "it", "it"),
+            _ => ("are", "they", "them"),
         };
         note(format_args!(
-            "{files} of settings, commands, sessions, memory and the like {are} left out: {they} can run programs \
-             and steer Claude; --with-settings restores {them}"
+            "{} of settings, commands, sessions, memory and the like {are} left out: {they} can run \
+             programs and steer Claude; --with-settings restores {them}",
+            plural(count(Put::LeftOut), "file")
         ));
     }
     let is_session = |(path, put): &&(PathBuf, Put)| {
-        *put == Put::LeftOut && path.file_name().is_some_and(|name| name == "session.json")
+        *put == Put::LeftOut && path.file_name().is_some_and(|name| name == session::STATUS)
     };
-    match report.files.iter().filter(is_session).count() {
-        0 => {}
-        sessions => note(format_args!(
-            "{sessions} of them are sessions, whose command lines `hopty restore` would run; `hopty --resume \
-             ID` resumes a conversation without its session"
-        )),
+    let sessions = report.files.iter().filter(is_session).count();
+    if sessions > 0 {
+        note(format_args!(
+            "of them {} of sessions, whose command lines `hopty restore` would run; `hopty --resume ID` \
+             resumes a conversation without its session",
+            plural(sessions, "file")
+        ));
     }
     if count(Put::HookScript) > 0 {
         note(format_args!(
-            "{} scripts of hooks (session-env) are not restored: hooks write them again",
-            count(Put::HookScript)
+            "not restored: {} of hooks (session-env), which hooks write again",
+            plural(count(Put::HookScript), "script")
         ));
     }
     if report.dated_now > 0 {
-        let (files, are, times) = match report.dated_now {
-            1 => ("1 file".to_owned(), "is", "its time"),
-            n => (format!("{n} files"), "are", "their times"),
-        };
+        let (are, times) = if report.dated_now == 1 { ("is", "its time") } else { ("are", "their times") };
         note(format_args!(
-            "{files} {are} dated now, because Claude deletes old conversations; --keep-times keeps {times}"
+            "{} {are} dated now, because Claude deletes old conversations; --keep-times keeps {times}",
+            plural(report.dated_now, "file")
         ));
     }
     if count(Put::Differs) > 0 {
         note(format_args!("hint: --overwrite replaces those that differ, and keeps a copy of each old one"));
     }
-    Ok(u8::from(count(Put::Differs) > 0))
 }
 
 /// What opens a backup. An encrypted one without options is asked for its passphrase, if somebody is there.
@@ -347,6 +372,7 @@ fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, Fa
         let mut text = String::new();
         file.take(KEY_CAP).read_to_string(&mut text).map_err(|error| {
             Failed::new(1, format!("cannot read the passphrase from descriptor {fd}: {error}"))
+                .hint("open it for hopty, as in `3< FILE` with `--passphrase-fd 3`")
         })?;
         text.lines().next().unwrap_or_default().to_owned()
     } else if options.passphrase {

@@ -23,6 +23,7 @@ use crate::core::claude::environment::REMOVED;
 use crate::core::claude::version_features::offers;
 use crate::core::config::Config;
 use crate::core::ids::Channel;
+use crate::core::plural::plural;
 use crate::fs::archive::ArchiveStore;
 use crate::fs::paths::Paths;
 use crate::fs::{free_space, registry, session};
@@ -228,8 +229,7 @@ fn transcripts(paths: &Paths) -> Finding {
     });
     let kept = match all {
         0 => "no transcript yet".to_owned(),
-        1 => "1 transcript".to_owned(),
-        all => format!("{all} transcripts"),
+        all => plural(all, "transcript"),
     };
     let who = period.origin_words();
     let found = format!("{kept}; Claude deletes one after {days} days without use ({who})");
@@ -250,11 +250,9 @@ fn archive(paths: &Paths, config: &Config) -> Finding {
     let (entries, damaged) = store.entries();
     let held: u64 = entries.iter().map(|entry| entry.packed_bytes).sum();
     let limit = config.archive.max_mb.saturating_mul(1 << 20);
-    let count = match entries.iter().filter(|entry| entry.number == 0).count() {
-        1 => "1 conversation".to_owned(),
-        count => format!("{count} conversations"),
-    };
-    let found = format!("{count}, {} of {} (`archive.max_mb`)", size(held), size(limit));
+    let count = entries.iter().filter(|entry| entry.number == 0).count();
+    let found =
+        format!("{}, {} of {} (`archive.max_mb`)", plural(count, "conversation"), size(held), size(limit));
     if let Some(first) = damaged.first() {
         let more =
             if damaged.len() > 1 { format!(", and {} more", damaged.len() - 1) } else { String::new() };
@@ -382,7 +380,7 @@ fn tmux() -> Vec<Finding> {
 
 fn git() -> Finding {
     let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    match crate::git::work_tree_state::version(&project, Duration::from_secs(5)) {
+    match crate::git::ask_git::version(&project, Duration::from_secs(5)) {
         Ok(version) => good("git", version),
         Err(error) => note(
             "git",

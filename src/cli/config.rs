@@ -91,8 +91,8 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
     read_config::all_right(&resolved.problems).map(|()| 0)
 }
 
-/// `line` with `remark` behind it. Where that is wider than the terminal, `remark` has a line of its own above,
-/// as in a file.
+/// `line` with `remark` behind it. Where that is wider than the terminal, `remark` has a line of its own
+/// above, as in a file.
 fn remarked(line: &str, remark: &str, cols: Option<usize>) -> String {
     let is_narrow = cols.is_some_and(|cols| cols < NARROW);
     let column = if is_narrow || line.width() > LONG { 0 } else { REMARK };
@@ -215,7 +215,8 @@ fn sample() -> Result<String, Failed> {
 }
 
 fn table(config: &Config) -> Result<Table, Failed> {
-    Table::try_from(config).map_err(|e| Failed::new(125, e.to_string()))
+    Table::try_from(config)
+        .map_err(|e| Failed::new(125, e.to_string()).hint("`hopty config check` checks the files"))
 }
 
 fn value(key: &ConfigKey, values: &Table) -> String {

@@ -46,7 +46,6 @@ pub(super) struct ContextReport {
     /// Every source that was looked at.
     tried: Value,
     levels: Levels,
-    /// The transcript and how it was found.
     transcript: Option<FoundTranscript>,
 }
 
@@ -116,12 +115,12 @@ fn threshold(level: &crate::core::config::Threshold) -> String {
     if parts.is_empty() { "never".to_owned() } else { format!("at {}", parts.join(" or ")) }
 }
 
-pub(super) fn context(given: Option<&str>, wish: ContextOptions) -> Result<u8, Failed> {
+pub(super) fn context(given: Option<&str>, options: ContextOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let answer = figure(&paths, given, Rule::Any)?;
-    if wish.status {
+    if options.status {
         let word = answer.level().check_word(&answer.levels);
-        if wish.json {
+        if options.json {
             let ContextStatus { percent, tokens, window, .. } = answer.context;
             let remaining = answer.context.remaining();
             say(format_args!(
@@ -131,13 +130,13 @@ pub(super) fn context(given: Option<&str>, wish: ContextOptions) -> Result<u8, F
             ))?;
         } else {
             say(format_args!("{word}"))?;
-            if wish.explain {
+            if options.explain {
                 say_wrapped(format_args!("{}", answer.sentence()))?;
             }
         }
         return Ok(0);
     }
-    match (wish.json, wish.explain) {
+    match (options.json, options.explain) {
         (true, false) => say(format_args!("{}", json!(answer.context)))?,
         (true, true) => {
             let found = answer.transcript.as_ref().map(|found| json!({"path": found.path, "how": found.how}));
@@ -149,7 +148,7 @@ pub(super) fn context(given: Option<&str>, wish: ContextOptions) -> Result<u8, F
         }
         (false, _) => {
             say_wrapped(format_args!("{}", line(&answer.context)))?;
-            if wish.explain {
+            if options.explain {
                 answer.print_explained()?;
             }
         }

@@ -143,7 +143,7 @@ fn last_of<'a>(
     dir: &Path,
 ) -> Option<&'a SessionName> {
     let written = |name: &SessionName| {
-        std::fs::metadata(paths.session(name).join("session.json")).and_then(|meta| meta.modified()).ok()
+        std::fs::metadata(paths.session(name).join(session::STATUS)).and_then(|meta| meta.modified()).ok()
     };
     names.filter(|name| dir_of(paths, name).as_deref() == Some(dir)).max_by_key(|name| written(name))
 }
@@ -191,7 +191,8 @@ pub(super) fn unknown(paths: &Paths, name: &SessionName) -> Failed {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
     let near = session::list(paths).into_iter().map(|(known, alive)| {
-        // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended one.
+        // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended
+        // one.
         let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
         let edits = osa_distance(known.as_str(), name.as_str());
         (if begins { edits.min(SLIP) } else { edits }, !alive, known)
@@ -213,7 +214,7 @@ pub(super) fn outer_session(paths: &Paths) -> Option<SessionName> {
 /// # Errors
 /// Exit code 3 where it is one; the hint has the present name.
 pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
-    match session::renamed(paths, name) {
+    match session::new_name_of(paths, name) {
         None => Ok(()),
         Some(now) => Err(Failed::new(3, "there is no such session")
             .about(name)

@@ -15,7 +15,6 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 
-/// A transcript, and how it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundTranscript {
     pub path: PathBuf,
@@ -23,7 +22,6 @@ pub(super) struct FoundTranscript {
     pub how: String,
 }
 
-/// What is meant.
 #[derive(Debug)]
 pub(super) enum Meant {
     /// A session of hopty's.

@@ -4,10 +4,13 @@ use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::control::paths;
-use super::error::Failed;
+use super::error::{Failed, broken_page};
 use super::table::wants_colors;
+use crate::core::process_change::Signal;
 use crate::dashboard::paint::ColorOutput;
 use crate::dashboard::{self, DashEnd};
+
+const HINT: &str = "the sessions keep running; `hopty ls` lists them";
 
 pub(super) fn dash() -> Result<u8, Failed> {
     let paths = paths()?;
@@ -25,15 +28,8 @@ pub(super) fn dash() -> Result<u8, Failed> {
     let colors = if wants_colors() { ColorOutput::On } else { ColorOutput::Off };
     match catch_unwind(AssertUnwindSafe(|| dashboard::run(&paths, colors))) {
         Ok(Ok(DashEnd::Quit)) => Ok(0),
-        Ok(Ok(DashEnd::Signal(signal))) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
-        Ok(Err(error)) => Err(because(&error.to_string())),
-        Err(_) => Err(because("it failed")),
+        Ok(Ok(DashEnd::Signal(signal))) => Ok(Signal(signal).exit_code()),
+        Ok(Err(error)) => Err(broken_page(&error.to_string()).hint(HINT)),
+        Err(_) => Err(broken_page("it failed").hint(HINT)),
     }
-}
-
-/// The words of a panic, where there was one.
-fn because(cause: &str) -> Failed {
-    let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
-    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
-        .hint("the sessions keep running; `hopty ls` lists them")
 }

@@ -123,8 +123,14 @@ impl From<Failure> for Failed {
 
 impl From<io::Error> for Failed {
     fn from(error: io::Error) -> Self {
-        Failed::new(125, error.to_string())
+        Failed::new(125, error.to_string()).hint("`hopty check` finds what is missing")
     }
+}
+
+/// A page on the whole terminal failed: in the words of its panic, where there was one.
+pub(super) fn broken_page(cause: &str) -> Failed {
+    let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
+    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A message on standard error. Where that is closed or gone nobody reads it, and nothing else fails.

@@ -35,7 +35,7 @@ fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
     let paths = paths()?;
     let name = any(&paths, given)?;
     let dir = paths.session(&name);
-    Ok((dir.join("journal.jsonl"), dir))
+    Ok((dir.join(session::JOURNAL), dir))
 }
 
 fn read(path: &Path) -> Result<String, Failed> {
@@ -46,7 +46,7 @@ fn read(path: &Path) -> Result<String, Failed> {
 /// The decisions of the last session that kept its journal in `dir`, oldest first; none where it cannot be
 /// read.
 pub(super) fn decisions_of(dir: &Path) -> Vec<Decision> {
-    let text = read(&dir.join("journal.jsonl")).unwrap_or_default();
+    let text = read(&dir.join(session::JOURNAL)).unwrap_or_default();
     let decision = |line: &str| {
         let mut line: Value = serde_json::from_str(line).ok()?;
         serde_json::from_value(line["decision"].take()).ok()
@@ -214,7 +214,7 @@ fn print_new(
 pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = any(&paths, given)?;
-    let text = read(&paths.session(&name).join("journal.jsonl"))?;
+    let text = read(&paths.session(&name).join(session::JOURNAL))?;
     let (seq, decision) = last_explained(&text).ok_or_else(|| {
         Failed::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
     })?;

@@ -108,8 +108,8 @@ pub(super) const EXAMPLES: &[VerbExamples] = &[
                 "Run a command, and name the moment before its output.",
             ),
             (
-                "mark=$(hopty send rocket 'Run the tests.' --submit --mark) && hopty wait rocket 'text=[0-9]+ \
-                 passed' --since \"$mark\" --timeout 10m",
+                "mark=$(hopty send rocket 'Run the tests.' --submit --mark) && hopty wait rocket \
+                 'text=[0-9]+ passed' --since \"$mark\" --timeout 10m",
                 "Submit a prompt, and wait for words of its answer.",
             ),
         ],

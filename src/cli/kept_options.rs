@@ -14,7 +14,6 @@ use crate::fs::{registry, session};
 use crate::host::start::BeginWith;
 use crate::sys::clock::Clock;
 
-/// What is kept.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct KeptOptions {
     /// How the person called the conversation.

@@ -19,18 +19,18 @@ use crate::core::column_fit::ColumnRank;
 use crate::core::context_level::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
-use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
+use crate::core::input::plain_keys::PlainKey;
 use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::plural::plural;
 use crate::core::process_change::Signal;
 use crate::core::shell_word::shell_line;
 use crate::core::status_types::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
-use crate::sys::fd::read_some;
-use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen};
+use crate::tty::page_keys::PageKeys;
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
@@ -65,15 +65,16 @@ pub(super) fn long_about() -> String {
     format!("List sessions, those that wait for you first\n\nFields of a format: {}.", field_names())
 }
 
-pub(super) fn ls(wish: &ListOptions) -> Result<u8, Failed> {
-    let template = wish.format.as_deref().filter(|format| *format != TMUX).map(Template::read).transpose()?;
-    if !wish.watch {
-        return list(wish, template.as_ref());
+pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
+    let template =
+        options.format.as_deref().filter(|format| *format != TMUX).map(Template::read).transpose()?;
+    if !options.watch {
+        return list(options, template.as_ref());
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err(Failed::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts"));
     }
-    watch(wish, template.as_ref())
+    watch(options, template.as_ref())
 }
 
 /// The alternate screen without a cursor, for `--watch`, and back to what the terminal showed before.
@@ -81,38 +82,27 @@ const WATCH_BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l";
 const WATCH_END: &[u8] = b"\x1b[?25h\x1b[?1049l";
 
 /// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
-fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
     let mut signals = Signals::catch(&full_screen::SIGNALS)?;
     let mut terminal = FullScreen::enter(WATCH_BEGIN, WATCH_END)?;
-    let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
+    let mut keys = PageKeys::new();
     loop {
         // The sessions first, so that the old list stays until the new one is there.
-        let listing = Listing::of(wish, template, ask(wish)?)?;
+        let listing = Listing::of(options, template, ask(options)?)?;
         full_screen::write(listing.picture(full_screen::size()).as_bytes())?;
-        let mut set = PollSet::default();
-        set.add(true, stdin.as_fd(), Interest::Read);
-        set.add(false, signals.as_fd(), Interest::Read);
-        let ready = set.wait(Some(if keys.waits() { ESCAPE_MS } else { WATCH_MS }))?;
+        let is_ready = keys.wait_beside(signals.as_fd(), Some(WATCH_MS))?;
         for signal in signals.take() {
             match signal {
                 libc::SIGWINCH => {}
                 libc::SIGCONT => terminal.resume()?,
-                ends => return Ok(u8::try_from(128 + ends).unwrap_or(1)),
+                ends => return Ok(Signal(ends).exit_code()),
             }
         }
-        let pressed: Vec<PlainKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
-            let mut bytes = [0; 256];
-            match read_some(&stdin, &mut bytes)? {
-                Some(0) => return Ok(1),
-                count => keys.feed(&bytes[..count.unwrap_or(0)]),
-            }
-        } else {
-            keys.settle().into_iter().collect()
-        };
+        let Some(pressed) = keys.read(is_ready)? else { return Ok(1) };
         for key in pressed {
             match key {
                 PlainKey::Char('q') => return Ok(0),
-                PlainKey::Cancel => return Ok(u8::try_from(128 + libc::SIGINT).unwrap_or(1)),
+                PlainKey::Cancel => return Ok(Signal::INT.exit_code()),
                 PlainKey::Suspend => {
                     terminal.stop()?;
                     terminal.resume()?;
@@ -123,30 +113,32 @@ fn watch(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> 
     }
 }
 
-fn list(wish: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
-    let sessions = ask(wish)?;
-    if wish.all && !wish.json {
+fn list(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+    let sessions = ask(options)?;
+    if options.all && !options.json {
         tell_damaged(&paths()?);
     }
-    print(wish, template, sessions)
+    print(options, template, sessions)
 }
 
 /// The sessions by name.
-fn ask(wish: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
+fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
     let paths = paths()?;
     super::control::readable(&paths)?;
-    let wanted = wish.sessions.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, _>>()?;
+    let wanted = options.sessions.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, _>>()?;
     let mut known = crate::fs::session::list(&paths);
     if let Some(missing) = wanted.iter().find(|name| !known.iter().any(|(known, _)| known == *name)) {
         // The words of every verb that takes a name.
         super::control::any(&paths, Some(missing.as_str()))?;
     }
-    known.retain(|(name, alive)| if wanted.is_empty() { *alive || wish.all } else { wanted.contains(name) });
+    known.retain(
+        |(name, alive)| if wanted.is_empty() { *alive || options.all } else { wanted.contains(name) },
+    );
     let found = statuses(&paths, known);
     let label: Option<Label> =
-        wish.label.as_deref().map(str::parse).transpose().map_err(|error| bad_label(&error))?;
+        options.label.as_deref().map(str::parse).transpose().map_err(|error| bad_label(&error))?;
     // One may have ended since it was found alive.
-    let with_ended = wish.all || !wanted.is_empty();
+    let with_ended = options.all || !wanted.is_empty();
     let meant = |status: &SessionStatus| {
         (with_ended || !status.is(SessionState::Ended))
             && label.as_ref().is_none_or(|label| status.labels.iter().any(|own| own == label.as_str()))
@@ -176,15 +168,15 @@ pub(super) fn statuses(paths: &Paths, sessions: Vec<(SessionName, bool)>) -> Vec
 }
 
 fn print(
-    wish: &ListOptions,
+    options: &ListOptions,
     template: Option<&Template>,
     sessions: Vec<SessionStatus>,
 ) -> Result<u8, Failed> {
-    if wish.json {
+    if options.json {
         say(format_args!("{}", Value::from_iter(sessions.iter().map(with_branch))))?;
         return Ok(0);
     }
-    let listing = Listing::of(wish, template, sessions)?;
+    let listing = Listing::of(options, template, sessions)?;
     listing.lines.iter().try_for_each(|line| say(format_args!("{line}")))?;
     listing.notes.iter().for_each(|line| note(format_args!("{line}")));
     Ok(0)
@@ -199,7 +191,7 @@ struct Listing {
 
 impl Listing {
     fn of(
-        wish: &ListOptions,
+        options: &ListOptions,
         template: Option<&Template>,
         mut sessions: Vec<SessionStatus>,
     ) -> Result<Listing, Failed> {
@@ -209,16 +201,16 @@ impl Listing {
             let lines = sessions.iter().map(|session| template.line(session)).collect();
             return Ok(Listing { lines, ..Listing::default() });
         }
-        if wish.format.is_some() {
+        if options.format.is_some() {
             let words: Vec<String> = sessions.iter().map(for_tmux).collect();
             return Ok(Listing { lines: vec![words.join("   ")], ..Listing::default() });
         }
         let paths = paths()?;
         if sessions.is_empty() {
-            let notes = match &wish.label {
+            let notes = match &options.label {
                 Some(label) => vec![none_with(label, &paths)],
                 None => {
-                    let ended = !wish.all && !crate::fs::session::list(&paths).is_empty();
+                    let ended = !options.all && !crate::fs::session::list(&paths).is_empty();
                     let none = format!("no session is running; {}", none_runs(ended));
                     [vec![none], to_restore(&paths)].concat()
                 }
@@ -227,7 +219,7 @@ impl Listing {
         }
         let any_ended = sessions.iter().any(|session| session.is(SessionState::Ended));
         let look = TableStyle::of_output();
-        let rows = table_of(&sessions, wish.all || any_ended, look.cols);
+        let rows = table_of(&sessions, options.all || any_ended, look.cols);
         let color = |row: usize, column: usize| {
             let session = row.checked_sub(1).filter(|_| look.colors).map(|at| &sessions[at])?;
             match rows[0][column].as_str() {
@@ -279,8 +271,11 @@ pub(super) fn tell_damaged(paths: &Paths) {
 fn to_restore(paths: &Paths) -> Vec<String> {
     let died = match restorable(paths) {
         0 => None,
-        1 => Some("1 session died with the machine: `hopty restore` resumes it".to_owned()),
-        n => Some(format!("{n} sessions died with the machine: `hopty restore` resumes them")),
+        died => Some(format!(
+            "{} died with the machine: `hopty restore` resumes {}",
+            plural(died, "session"),
+            if died == 1 { "it" } else { "them" }
+        )),
     };
     died.into_iter().chain(killed(paths)).collect()
 }
@@ -515,13 +510,13 @@ fn lasts(session: &SessionStatus) -> String {
 /// The session object with the git branch of its directory, which no host looks at.
 fn with_branch(session: &SessionStatus) -> Value {
     let mut object = session.json();
-    object["branch"] = json!(crate::git::work_tree_state::branch(Path::new(&session.dir)));
+    object["branch"] = json!(crate::git::ask_git::branch(Path::new(&session.dir)));
     object
 }
 
 /// The git branch of its directory, or the commit.
 fn branch(session: &SessionStatus) -> String {
-    let checkout = crate::git::work_tree_state::checkout(Path::new(&session.dir));
+    let checkout = crate::git::ask_git::checkout(Path::new(&session.dir));
     checkout.map_or_else(|| "-".to_owned(), |branch| text(&branch))
 }
 

@@ -157,7 +157,6 @@ fn formatted(page: Vec<u8>) -> Option<Vec<u8>> {
     (done.status.success() && !done.stdout.is_empty()).then_some(done.stdout)
 }
 
-/// Whether `man` has shown it.
 fn shown(page: &[u8]) -> bool {
     let Ok(mut man) = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
         return false;

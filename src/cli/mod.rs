@@ -14,7 +14,7 @@
 //! | `restore`, `remove`, `systemd_unit` | sessions that ended: resumed after a restart of the machine, removed; the unit that does it |
 //! | `send`, `ask`, `screen`, `record`, `record_tape`, `back`, `backup`, `rename`, `token_usage`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
 //! | `wait`, `wait_conditions` | `hopty wait`, and its words |
-//! | `screen_rows`, `settle_wait` | what is new on a session's screen, and whether anything still moves |
+//! | `screen_rows`, `settle_wait`, `poll_until` | what is new on a session's screen, whether anything still moves, and looking until something is so |
 //! | `completions`, `man`, `examples` | what is made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table`, `pager` | words for people: failures, what is told unasked, sentences, rows, what is long |
@@ -50,6 +50,7 @@ mod man;
 mod notice;
 mod pager;
 mod play;
+mod poll_until;
 mod prose;
 mod read_config;
 mod record;
@@ -94,12 +95,13 @@ use error::Failed;
 use prose::fit;
 
 /// What `hopty hook --help` says.
-const HOOK: &str = "Claude calls `hopty hook EVENT` at each of its events, such as a prompt, a batch of tool calls \
-                    and the end of a turn, with JSON on standard input. The session's hopty answers whether Claude \
-                    goes on; outside of a session nothing happens.";
+const HOOK: &str = "Claude calls `hopty hook EVENT` at each of its events, such as a prompt, a batch of tool \
+                    calls and the end of a turn, with JSON on standard input. The session's hopty answers \
+                    whether Claude goes on; outside of a session nothing happens.";
 /// What `hopty statusline --help` says.
-const STATUS_LINE: &str = "Claude calls `hopty statusline` to draw its status line, with JSON on standard input. It \
-                           prints your own status line and hopty's part behind it (`terminal.segment`).";
+const STATUS_LINE: &str = "Claude calls `hopty statusline` to draw its status line, with JSON on standard \
+                           input. It prints your own status line and hopty's part behind it \
+                           (`terminal.segment`).";
 
 /// Everything: from the arguments (without the program's name) to the exit code.
 #[must_use]

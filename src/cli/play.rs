@@ -10,7 +10,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use clap::Args;
 
 use super::control::paths;
-use super::error::{Failed, note, say_wrapped, stdout, visible};
+use super::error::{Failed, broken_page, note, say_wrapped, stdout, visible};
+use crate::core::process_change::Signal;
 use crate::core::shell_word::shell_word;
 use crate::fs::session;
 use crate::recording::cut::cut_cast;
@@ -30,6 +31,8 @@ const PIECE: usize = 1 << 20;
 const PAGE_MAX: u64 = 2 << 30;
 /// The idle limit of pictures where nobody named one, in µs.
 const PICTURE_IDLE_US: u64 = 2_000_000;
+/// What helps where the player fails.
+const HINT: &str = "`hopty play FILE -o FILE.txt` writes its last screen without the player";
 /// The forms that `-o` writes.
 const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi, .cast or .gif";
 
@@ -150,16 +153,10 @@ fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Res
     };
     match catch_unwind(AssertUnwindSafe(|| player::run(timeline, how, &stem))) {
         Ok(Ok(PlayerEnd::Quit)) => Ok(0),
-        Ok(Ok(PlayerEnd::Signal(signal))) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
-        Ok(Err(error)) => Err(because(&error.to_string())),
-        Err(_) => Err(because("it failed")),
+        Ok(Ok(PlayerEnd::Signal(signal))) => Ok(Signal(signal).exit_code()),
+        Ok(Err(error)) => Err(broken_page(&error.to_string()).hint(HINT)),
+        Err(_) => Err(broken_page("it failed").hint(HINT)),
     }
-}
-
-/// The words of a panic, where there was one.
-fn because(cause: &str) -> Failed {
-    let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
-    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 pub(super) fn load(path: &Path) -> Result<Timeline, Failed> {
@@ -180,8 +177,10 @@ pub(super) fn load(path: &Path) -> Result<Timeline, Failed> {
         input.by_ref().take(PIECE as u64).read_to_end(&mut piece).map_err(unreadable)?;
         if std::mem::take(&mut first) && piece.starts_with(b"<!doctype html>") {
             input.take(PAGE_MAX).read_to_end(&mut piece).map_err(unreadable)?;
-            let cast =
-                cast_of_page(&piece).ok_or_else(|| Failed::new(2, "the page has no recording in it"))?;
+            let cast = cast_of_page(&piece).ok_or_else(|| {
+                Failed::new(2, "the page has no recording in it")
+                    .hint("give an asciicast, or a page that `hopty play -o` made")
+            })?;
             loader.push(&cast);
             break;
         }
@@ -213,13 +212,13 @@ fn last_recording(all: bool) -> Result<PathBuf, Failed> {
     let is_here = |dir: &Path| session::working_dir(dir).is_some_and(|dir| real(&dir) == real(&here));
     let sessions = session::list(&paths).into_iter().map(|(name, _)| paths.session(&name));
     let (mut dirs, others): (Vec<PathBuf>, Vec<PathBuf>) = sessions.partition(|dir| all || is_here(dir));
-    dirs.iter_mut().for_each(|dir| dir.push("recordings"));
+    dirs.iter_mut().for_each(|dir| dir.push(session::RECORDINGS));
     dirs.push(here.clone());
     let newest = newest_recording(&dirs)
         .map(|path| path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned));
     newest.ok_or_else(|| {
         let which = if all { "there is no recording" } else { "there is no recording of this directory" };
-        let elsewhere: Vec<PathBuf> = others.iter().map(|dir| dir.join("recordings")).collect();
+        let elsewhere: Vec<PathBuf> = others.iter().map(|dir| dir.join(session::RECORDINGS)).collect();
         Failed::new(3, which).hint(match newest_recording(&elsewhere) {
             Some(path) => {
                 let path = visible(&path.to_string_lossy());
@@ -306,7 +305,7 @@ fn convert(
             let title =
                 title.unwrap_or_else(|| file.file_name().unwrap_or_default().to_string_lossy().into_owned());
             page(&TracePage { title, cast: part(), ..TracePage::default() })
-                .map_err(|error| Failed::new(125, error.to_string()))?
+                .map_err(|error| Failed::new(125, error.to_string()).hint(FORMS))?
                 .into_bytes()
         }
         "gif" => return gif(&part(), range.idle_us, output),
@@ -320,12 +319,10 @@ fn convert(
     Ok(0)
 }
 
-/// Has agg draw a recording. Without agg, or where it fails, the recording is left for it beside the GIF, unless
-/// another file has that name.
+/// Has agg draw a recording. Without agg, or where it fails, the recording is left for it beside the GIF,
+/// unless another file has that name.
 fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
-    let unwritable = |error: io::Error| {
-        Failed::new(1, format!("{} cannot be written: {error}", output.with_extension("cast").display()))
-    };
+    let unwritable = |error: io::Error| unwritable(&output.with_extension("cast"), &error);
     let dir = output.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let temporary = |bytes: &[u8]| {
         let mut file = tempfile::Builder::new().prefix(".hopty-").suffix(".cast").tempfile_in(dir)?;
@@ -390,6 +387,10 @@ fn write(file: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
         let hint = "choose another name; this would overwrite the recording";
         return Err(Failed::new(2, format!("{} is the recording itself", path.display())).hint(hint));
     }
-    std::fs::write(path, bytes)
-        .map_err(|error| Failed::new(1, format!("{} cannot be written: {error}", path.display())))
+    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failed {
+    Failed::new(1, format!("{} cannot be written: {error}", path.display()))
+        .hint("choose a file in a directory that you may write")
 }

@@ -13,6 +13,7 @@ use super::run;
 use crate::client::start::Forked;
 use crate::core::cast::CastReader;
 use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
+use crate::fs::session;
 use crate::ipc::answers::RecordAnswer;
 use crate::ipc::message::{Record, Request};
 use crate::recording::cut::cut_cast;
@@ -106,7 +107,7 @@ fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOption
     let running = crate::fs::session::status(&paths.session(&name)).ok().flatten();
     let running = running.and_then(|status| status.recording).map(|recording| PathBuf::from(recording.file));
     // The file of the status may name one that has just been followed by the next.
-    let own = super::play::newest_recording(&[paths.session(&name).join("recordings")]);
+    let own = super::play::newest_recording(&[paths.session(&name).join(session::RECORDINGS)]);
     let written = |file: &PathBuf| std::fs::metadata(file).and_then(|meta| meta.modified()).ok();
     let from = running.into_iter().chain(own).filter(|file| file.exists()).max_by_key(written);
     let Some(from) = from else {

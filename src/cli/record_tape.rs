@@ -8,6 +8,7 @@ use std::process::Command;
 
 use super::error::{Failed, note, say_wrapped, visible};
 use super::run::in_terminal;
+use crate::core::plural::plural;
 use crate::tape_recorder::{CopiedFile, TapeRecorderError, record_tape as record};
 
 /// The files that the program's arguments name, which the tape copies into its directory.
@@ -79,14 +80,15 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
                 TapeRecorderError::Start(error) => {
                     Failed::new(127, error.to_string()).hint("check the name and PATH")
                 }
-                TapeRecorderError::Io(error) => Failed::new(125, error.to_string()),
+                TapeRecorderError::Io(error) => {
+                    Failed::new(125, error.to_string()).hint("run it in a terminal, and record it again")
+                }
             });
         }
     };
     file.set_len(0).and_then(|()| file.write_all(recorded.text.as_bytes())).map_err(about)?;
     drop(file);
-    let commands = if recorded.commands == 1 { "command" } else { "commands" };
-    say_wrapped(format_args!("recorded {} {commands} to {name}", recorded.commands))?;
+    say_wrapped(format_args!("recorded {} to {name}", plural(recorded.commands, "command")))?;
     if recorded.has_secrets {
         note(format_args!(
             "hopty: hidden input is not on the tape: set SECRET_1 and play it with `--env SECRET_1`"

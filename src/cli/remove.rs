@@ -77,6 +77,6 @@ pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
 fn is_old(paths: &Paths, name: &SessionName, older: Duration) -> bool {
     let dir = paths.session(name);
     let written = |file| std::fs::symlink_metadata(dir.join(file)).ok()?.modified().ok();
-    let at = ["session.json", "lock"].into_iter().find_map(written);
+    let at = [session::STATUS, session::LOCK].into_iter().find_map(written);
     at.and_then(|at| SystemTime::now().duration_since(at).ok()).is_none_or(|age| age >= older)
 }

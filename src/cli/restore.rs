@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, note, say, say_wrapped, visible};
+use super::poll_until::becomes_true;
 use super::status::ended;
 use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
 use crate::core::config::DurationMs;
@@ -53,15 +54,15 @@ pub(super) struct DeadSession {
     problem: Option<String>,
 }
 
-pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
+pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     readable(&paths)?;
-    let wanted = wish.names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
-    if wanted.is_empty() && !wish.as_json {
+    let wanted = options.names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
+    if wanted.is_empty() && !options.as_json {
         super::list::tell_damaged(&paths);
     }
     let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
-    if found.is_empty() && !wish.as_json {
+    if found.is_empty() && !options.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));
         killed(&paths).iter().for_each(|line| note(format_args!("{line}")));
         return Ok(0);
@@ -70,9 +71,9 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
     for dead in found {
         let (result, why) = match &dead.problem {
             Some(problem) => ("skipped", problem.clone()),
-            None if started >= wish.limit => ("waits", format!("more than {} at once", wish.limit)),
-            None if wish.dry_run => ("restorable", String::new()),
-            None => match start(&paths, &dead, wish.timeout) {
+            None if started >= options.limit => ("waits", format!("more than {} at once", options.limit)),
+            None if options.dry_run => ("restorable", String::new()),
+            None => match start(&paths, &dead, options.timeout) {
                 Ok(()) => ("restored", String::new()),
                 Err(_) if is_resumed(&paths, &dead) => {
                     ("running", "another `hopty restore` has just resumed it".to_owned())
@@ -82,15 +83,15 @@ pub(super) fn restore(wish: &RestoreSessionsOptions) -> Result<u8, Failed> {
         };
         started += usize::from(matches!(result, "restored" | "restorable"));
         failed |= result == "failed" || result == "skipped" && !wanted.is_empty();
-        if wish.as_json {
+        if options.as_json {
             results.push(object(&dead, result, &why));
         } else {
             tell(&dead, result, &why)?;
         }
     }
-    if wish.as_json {
+    if options.as_json {
         say(format_args!("{}", Value::from(results)))?;
-    } else if wish.dry_run && started > 0 {
+    } else if options.dry_run && started > 0 {
         note(format_args!(
             "hint: `hopty restore` starts them, detached; Claude waits for your prompt in each"
         ));
@@ -242,17 +243,10 @@ fn running(paths: &Paths) -> Vec<ConversationId> {
 
 /// Whether somebody else has resumed it meanwhile.
 fn is_resumed(paths: &Paths, dead: &DeadSession) -> bool {
-    let until = Instant::now() + ANSWER;
-    loop {
-        // A host that has just taken the name answers a moment later.
-        if dead.conversation.as_ref().is_some_and(|id| running(paths).contains(id)) {
-            return true;
-        }
-        if Instant::now() >= until {
-            return false;
-        }
-        std::thread::sleep(LOOK);
-    }
+    // A host that has just taken the name answers a moment later.
+    becomes_true(Instant::now() + ANSWER, LOOK, || {
+        dead.conversation.as_ref().is_some_and(|id| running(paths).contains(id))
+    })
 }
 
 /// Starts one and waits until Claude is there, so that not all of them start at once.

@@ -18,7 +18,6 @@ pub(super) struct ScreenRows {
     starts: Vec<usize>,
     /// The new parts of it; `None` where no mark was given.
     new: Option<Vec<Range<usize>>>,
-    /// Where the cursor is in it.
     cursor: usize,
     /// For the next question.
     pub revision: Option<u64>,

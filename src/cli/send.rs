@@ -47,9 +47,9 @@ pub(super) struct SendOptions {
 }
 
 /// The session that is named, and what is typed into it. `verb` is what the person typed.
-pub(super) fn request(wish: &SendOptions, verb: &str) -> Result<(Option<String>, Send), Failed> {
-    let elsewhere = wish.stdin || !wish.keys.is_empty();
-    let (given, text) = match (wish.words.as_slice(), elsewhere) {
+pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<String>, Send), Failed> {
+    let elsewhere = options.stdin || !options.keys.is_empty();
+    let (given, text) = match (options.words.as_slice(), elsewhere) {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
         ([name], true) => (Some(name.as_str()), None),
         ([], true) => (None, None),
@@ -60,7 +60,7 @@ pub(super) fn request(wish: &SendOptions, verb: &str) -> Result<(Option<String>,
             return Err(Failed::new(2, "give a session and a text").hint(usage(verb)));
         }
     };
-    let request = Send { submit: wish.submit, mark: wish.mark, ..what(wish, text)? };
+    let request = Send { submit: options.submit, mark: options.mark, ..what(options, text)? };
     Ok((given.map(str::to_owned), request))
 }
 
@@ -69,36 +69,38 @@ fn usage(verb: &str) -> String {
     format!("`hopty {verb} NAME TEXT`, `hopty {verb} NAME --stdin`{keys}")
 }
 
-pub(super) fn send(wish: &SendOptions) -> Result<u8, Failed> {
-    let (given, request) = request(wish, "send")?;
+pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
+    let (given, request) = request(options, "send")?;
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
-    control.limit(if wish.submit { SUBMIT } else { TYPE });
-    if wish.mark && !wish.submit {
-        return send_with_mark(&mut control, &name, request, wish.as_json);
+    control.limit(if options.submit { SUBMIT } else { TYPE });
+    if options.mark && !options.submit {
+        return send_with_mark(&mut control, &name, request, options.as_json);
     }
     let done: SendAnswer = control.ask(&Request::Send(request)).inspect_err(|failed| {
-        // A person reads the error; a script reads the answer. With --mark, standard output is for the mark alone.
-        let in_words = wish.submit && !wish.as_json && !wish.mark && !std::io::stdout().is_terminal();
+        // A person reads the error; a script reads the answer. With --mark, standard output is for the mark
+        // alone.
+        let in_words =
+            options.submit && !options.as_json && !options.mark && !std::io::stdout().is_terminal();
         if let Some(reason) = failed.refusal().filter(|_| in_words) {
             let _ = say_wrapped(format_args!("refused: {}", visible(reason)));
         }
     })?;
     let proven = is_proven(&done);
-    if wish.as_json {
+    if options.as_json {
         say(format_args!("{}", json!(done)))?;
-    } else if wish.mark {
+    } else if options.mark {
         say(format_args!("{}", mark_in(&done, &name)?))?;
         if !proven {
             note(format_args!("{name}: nothing proves that Claude took the prompt"));
         }
-    } else if wish.submit {
+    } else if options.submit {
         let result = done.result.as_ref().map(ToString::to_string).unwrap_or_default();
         say(format_args!("{}", visible(&result)))?;
         tell_unproven(&mut control, &name, &done);
     }
-    Ok(u8::from(wish.submit && !proven))
+    Ok(u8::from(options.submit && !proven))
 }
 
 /// Says of a prompt without proof why there is none, or where to look.
@@ -185,15 +187,15 @@ fn wait_for_echo(
 }
 
 /// What is typed.
-fn what(wish: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
-    if !wish.keys.is_empty() {
-        for key in &wish.keys {
+fn what(options: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
+    if !options.keys.is_empty() {
+        for key in &options.keys {
             // The host knows which form the program wants; whether it is a key is known here, and said before
             // anything is typed.
             key_names::bytes(key, CursorKeys::Normal)
                 .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` lists the key names"))?;
         }
-        return Ok(Send { keys: Some(wish.keys.clone()), ..Send::default() });
+        return Ok(Send { keys: Some(options.keys.clone()), ..Send::default() });
     }
     let mut bytes = Vec::new();
     match text {

@@ -11,13 +11,12 @@ use super::list;
 use super::table::{self, wants_colors};
 use crate::core::ellipsis::begin_of;
 use crate::core::ids::SessionName;
-use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
+use crate::core::input::plain_keys::PlainKey;
 use crate::core::status_types::SessionStatus;
 use crate::dashboard;
-use crate::sys::fd::read_some;
-use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen};
+use crate::tty::page_keys::PageKeys;
 
 /// SGR numbers.
 const BOLD: u8 = 1;
@@ -27,7 +26,6 @@ const REVERSED: u8 = 7;
 /// What became of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PickerEnd {
-    /// This one.
     Picked(SessionName),
     Cancelled,
     /// A signal came (its number).
@@ -43,15 +41,12 @@ pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<Pick
     let mut picker = SessionPicker::new(sessions, here);
     let mut signals = Signals::catch(&full_screen::SIGNALS)?;
     let mut terminal = FullScreen::enter(dashboard::BEGIN, dashboard::UNDO)?;
-    let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
+    let mut keys = PageKeys::new();
     loop {
         let (cols, rows) = full_screen::size();
         let shown = picker.lines(usize::from(cols), usize::from(rows), wants_colors());
         full_screen::write(picture(&shown).as_bytes())?;
-        let mut set = PollSet::default();
-        set.add(true, stdin.as_fd(), Interest::Read);
-        set.add(false, signals.as_fd(), Interest::Read);
-        let ready = set.wait(keys.waits().then_some(ESCAPE_MS))?;
+        let is_ready = keys.wait_beside(signals.as_fd(), None)?;
         for signal in signals.take() {
             match signal {
                 libc::SIGWINCH => {}
@@ -59,15 +54,7 @@ pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<Pick
                 ends => return Ok(PickerEnd::Signal(ends)),
             }
         }
-        let pressed: Vec<PlainKey> = if ready.iter().any(|(is_keys, _)| *is_keys) {
-            let mut bytes = [0; 256];
-            match read_some(&stdin, &mut bytes)? {
-                Some(0) => return Ok(PickerEnd::Signal(libc::SIGHUP)),
-                count => keys.feed(&bytes[..count.unwrap_or(0)]),
-            }
-        } else {
-            keys.settle().into_iter().collect()
-        };
+        let Some(pressed) = keys.read(is_ready)? else { return Ok(PickerEnd::Signal(libc::SIGHUP)) };
         for key in pressed {
             let key = match key {
                 PlainKey::Click(row) => match shown.get(usize::from(row)).and_then(|line| line.session) {
@@ -126,7 +113,8 @@ struct SessionPicker {
     at: usize,
     /// The number that is being typed; 0: none.
     typed: usize,
-    /// A number that no session has. Enter only takes it away: what was selected before is not what was typed.
+    /// A number that no session has. Enter only takes it away: what was selected before is not what was
+    /// typed.
     message: String,
 }
 

@@ -24,7 +24,7 @@ use crate::core::time::age;
 use crate::fs::edits::{self, Disk};
 use crate::fs::paths::Paths;
 use crate::fs::{registry, whole_transcript};
-use crate::git::work_tree_state::GitLimits;
+use crate::git::ask_git::GitLimits;
 use crate::sys::clock::Clock;
 
 /// The most that is printed, in bytes: Claude takes 30,000 characters of a command's output.
@@ -83,8 +83,7 @@ impl SlashPlace {
         })?;
         let mut of = self.read(&path)?;
         of.origin.conversation = conversation.unwrap_or(of.origin.conversation);
-        of.git =
-            crate::git::work_tree_state::of_work(&self.project, None, GitLimits::of(&self.config.handoff));
+        of.git = crate::git::ask_git::of_work(&self.project, None, GitLimits::of(&self.config.handoff));
         Ok(of)
     }
 

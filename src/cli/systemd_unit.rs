@@ -53,7 +53,8 @@ fn absolute_dirs(path: &str) -> String {
 }
 
 /// The unit. `KillMode=process`: the sessions are its processes, and it must not end them. systemd has a
-/// `PATH` of its own, in which neither Claude nor what it runs need be: that of the person's shell goes along.
+/// `PATH` of its own, in which neither Claude nor what it runs need be: that of the person's shell goes
+/// along.
 fn text(hopty: &Path, path: &str) -> String {
     let hopty = escaped(&hopty.display().to_string());
     let path = escaped(&absolute_dirs(path));

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, any, live, paths, stopped_host};
 use super::error::{Failed, say, visible};
+use super::poll_until::becomes_true;
 use super::screen_rows::ScreenRows;
 use super::settle_wait::SettleWatch;
 use super::status::status_of;
@@ -23,6 +24,7 @@ use super::wait_conditions::{self, Condition, Wanted};
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::{BadScreenMark, ScreenMark};
+use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
@@ -64,22 +66,22 @@ pub(super) struct WaitOptions<'a> {
 }
 
 /// Waits until one of the conditions holds, and prints which where there are several.
-pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
-    let (given, mut conditions) = wait_conditions::read(wish.words)?;
-    if wish.gone {
+pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
+    let (given, mut conditions) = wait_conditions::read(options.words)?;
+    if options.gone {
         wait_conditions::turn_round(&mut conditions)?;
     }
     let has_text = conditions.iter().any(|one| matches!(one.wanted, Wanted::Text(_)));
-    let mark = if has_text { mark_of(wish.since)? } else { None };
+    let mark = if has_text { mark_of(options.since)? } else { None };
     let paths = paths()?;
-    let limit = Duration::from_millis(wish.timeout.ms());
+    let limit = Duration::from_millis(options.timeout.ms());
     let until = Instant::now().checked_add(limit);
     let at_end = conditions.iter().find(|one| one.is_met_by_end());
     let (name, control) = match connect(&paths, given, limit, at_end.is_some())? {
         (name, Some(control)) => (name, control),
         (name, None) => {
             let condition = at_end.unwrap_or(&conditions[0]);
-            return met_by(condition, &conditions, &paths, &name, wish.as_json);
+            return met_by(condition, &conditions, &paths, &name, options.as_json);
         }
     };
     let uses_screen = |one: &Condition| matches!(one.wanted, Wanted::Text(_) | Wanted::Quiet(_));
@@ -87,16 +89,16 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
     let mut view = SessionView {
         control,
         uses_state: conditions.iter().any(uses_state),
-        uses_screen: conditions.iter().any(uses_screen) || wish.settle.is_some(),
+        uses_screen: conditions.iter().any(uses_screen) || options.settle.is_some(),
         state: SessionState::Unknown,
         entered: None,
         rows: ScreenRows::default(),
         changed: Instant::now(),
-        since: line_of(wish.since),
+        since: line_of(options.since),
         mark,
         settle: None,
     };
-    if let Some(quiet) = wish.settle {
+    if let Some(quiet) = options.settle {
         let pid = view.control.status()?.pid;
         view.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
     }
@@ -123,24 +125,7 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             let session = status_of(&paths, &name)?;
-            let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what)));
-            let on = on.unwrap_or_default();
-            let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
-            let moves = if met.is_some() { " and has not settled" } else { "" };
-            let state = if session.state.known() == Some(SessionState::Unknown) {
-                "the state of the session is not known".to_owned()
-            } else {
-                format!("the session is {}", session.state)
-            };
-            let message =
-                format!("{}: timed out after {}, {state}{on}{moves}", wanted.join(", "), wish.timeout);
-            let hint = if session.waits_in_a_dialog() {
-                format!("`hopty attach {name}` answers it; `--timeout` waits longer")
-            } else {
-                "use `--timeout` to wait longer".to_owned()
-            };
-            let failure = Failure::new(Code::Busy, message, hint);
-            return Err(Failed::from(failure).about(&name));
+            return Err(timed_out(&name, &session, &conditions, options.timeout, met.is_some()));
         }
         let calm = if is_handed_over { HANDOVER_LOOK } else { view.pause(&conditions, met.is_some()) };
         pause = left.min(calm);
@@ -150,11 +135,36 @@ pub(super) fn wait(wish: &WaitOptions<'_>) -> Result<u8, Failed> {
         view.control.limit(FAREWELL);
         view.control.wait_for_end();
     }
-    met_by(met, &conditions, &paths, &name, wish.as_json)
+    met_by(met, &conditions, &paths, &name, options.as_json)
 }
 
-/// The session and its host, or no host where the session is over. One that is named may be just starting: its
-/// host takes the name before it listens, and a session that has ended may have had the name.
+/// `moves`: a condition is met, but something on the screen still changes.
+fn timed_out(
+    name: &SessionName,
+    session: &SessionStatus,
+    conditions: &[Condition],
+    limit: DurationMs,
+    moves: bool,
+) -> Failed {
+    let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
+    let state = if session.state.known() == Some(SessionState::Unknown) {
+        "the state of the session is not known".to_owned()
+    } else {
+        format!("the session is {}", session.state)
+    };
+    let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what))).unwrap_or_default();
+    let moves = if moves { " and has not settled" } else { "" };
+    let message = format!("{}: timed out after {limit}, {state}{on}{moves}", wanted.join(", "));
+    let hint = if session.waits_in_a_dialog() {
+        format!("`hopty attach {name}` answers it; `--timeout` waits longer")
+    } else {
+        "use `--timeout` to wait longer".to_owned()
+    };
+    Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
+}
+
+/// The session and its host, or no host where the session is over. One that is named may be just starting:
+/// its host takes the name before it listens, and a session that has ended may have had the name.
 fn connect(
     paths: &Paths,
     given: Option<&str>,
@@ -337,13 +347,11 @@ fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, Failed> {
 
 /// Whether the session is over. A host that was killed loses its connections before it loses its name.
 pub(super) fn is_gone(paths: &Paths, name: &SessionName) -> bool {
-    let until = Instant::now() + DYING;
-    loop {
-        let alive = session::is_alive(&paths.session(name));
+    let mut is_gone = false;
+    becomes_true(Instant::now() + DYING, Duration::from_millis(5), || {
+        is_gone = !session::is_alive(&paths.session(name));
         // One that is stopped is not about to go.
-        if !alive || Instant::now() >= until || stopped_host(paths, name).is_some() {
-            return !alive;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        is_gone || stopped_host(paths, name).is_some()
+    });
+    is_gone
 }

@@ -20,7 +20,8 @@ pub(super) const NOT: &str = "not";
 /// The conditions; those with `=` need a value.
 pub(super) const WORDS: [&str; 7] = ["idle", "busy", "blocked", "exit", "text=", "quiet=", NOT];
 /// The same for people.
-pub(super) const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX, quiet=TIME, each also with `not` before it; give the session's name first if several are running";
+pub(super) const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX, quiet=TIME, each also \
+                                with `not` before it; give the session's name first if several are running";
 /// What other tools and hopty's own pages call a condition.
 const OTHER_WORDS: [(&str, &str); 16] = [
     ("ready", "idle"),

@@ -15,6 +15,7 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use super::RawTerminal;
+use crate::core::process_change::Signal;
 use crate::host::start::{self, Launch, StartReport};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
@@ -83,9 +84,12 @@ impl Forked {
         // A host that ended at once says why in its answer, or by its silence.
         let _ = (&self.socket).write_all(&start::orders(launch, args)?);
         if let Some(signal) = hold.and_then(|hold| told_to_end(&self.socket, hold.signals())) {
-            let code = u8::try_from(128 + signal).unwrap_or(125);
             return Ok((
-                StartReport::failed(code, "a signal ended it before the program ran", ""),
+                StartReport::failed(
+                    Signal(signal).exit_code(),
+                    "a signal ended it before the program ran",
+                    "",
+                ),
                 self.socket,
             ));
         }
@@ -112,8 +116,8 @@ impl Forked {
     }
 }
 
-/// Sends a descriptor once, as a client sends those of its terminal. Nothing keeps it: there is no room for it
-/// at the other end.
+/// Sends a descriptor once, as a client sends those of its terminal. Nothing keeps it: there is no room for
+/// it at the other end.
 fn send_descriptor(from: &UnixStream, to: &UnixStream) -> io::Result<()> {
     let fds = [from.as_raw_fd()];
     let rights = [ControlMessage::ScmRights(&fds)];

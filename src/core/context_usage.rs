@@ -79,8 +79,13 @@ pub struct SourceReport {
     pub age_ms: Option<u64>,
     /// What was taken from it: `tokens`, `window`, both, or nothing.
     pub taken: &'static str,
-    /// Why, or why not.
     pub why: String,
+}
+
+impl SourceReport {
+    fn new(source: &'static str, value: String, age_ms: Option<u64>, taken: &'static str, why: &str) -> Self {
+        SourceReport { source, value, age_ms, taken, why: why.to_owned() }
+    }
 }
 
 /// The context usage of a conversation.
@@ -122,16 +127,16 @@ impl ContextUsage {
     /// Every source in its order: what this figure, which was made of `sources`, took of it and why.
     #[must_use]
     pub fn tried(&self, sources: &UsageSources) -> Vec<SourceReport> {
-        let tried = |source, value: String, age_ms, taken, why: &str| SourceReport {
-            source,
-            value,
-            age_ms,
-            taken,
-            why: why.to_owned(),
-        };
-        let by = |from: TokensFrom| self.tokens_from == from;
-        let window_by = |from: WindowFrom| self.window_from == from;
-        let mut all = Vec::new();
+        let config = (sources.configured > 0).then(|| {
+            let value = format!("{} tokens", sources.configured);
+            SourceReport::new("config", value, None, "window", "context.window is set")
+        });
+        let known = [self.statusline(sources), Self::transcript(sources), self.bytes(sources)];
+        let window = [config, Some(self.model_table(sources)), self.assumed()];
+        known.into_iter().chain(window.into_iter().flatten()).collect()
+    }
+
+    fn statusline(&self, sources: &UsageSources) -> SourceReport {
         let count = sources.statusline;
         let value = match (count, sources.statusline_window) {
             (Some(count), Some(window)) => format!("{} tokens of {window}", count.tokens),
@@ -139,7 +144,9 @@ impl ContextUsage {
             (None, Some(window)) => format!("no tokens of {window}"),
             (None, None) => "nothing".to_owned(),
         };
-        let (taken, why) = match (by(TokensFrom::Statusline), window_by(WindowFrom::Statusline)) {
+        let is_taken =
+            (self.tokens_from == TokensFrom::Statusline, self.window_from == WindowFrom::Statusline);
+        let (taken, why) = match is_taken {
             (true, true) => ("tokens and window", "the transcript has no usage yet"),
             (true, false) => ("tokens", "the transcript has no usage yet"),
             (false, true) if count.is_none_or(|c| c.tokens == 0) => {
@@ -151,48 +158,40 @@ impl ContextUsage {
                 ("nothing", "Claude has not called it, or another status line replaces hopty's")
             }
         };
-        all.push(tried("statusline", value, count.and_then(|count| count.age_ms), taken, why));
-        all.push(match sources.transcript {
-            Some(count) => tried(
-                "transcript",
-                format!("{} tokens", count.tokens),
-                count.age_ms,
-                "tokens",
-                if sources.compacted {
+        SourceReport::new("statusline", value, count.and_then(|count| count.age_ms), taken, why)
+    }
+
+    fn transcript(sources: &UsageSources) -> SourceReport {
+        let nothing =
+            |value: &str, why| SourceReport::new("transcript", value.to_owned(), None, "nothing", why);
+        match sources.transcript {
+            Some(count) => {
+                let why = if sources.compacted {
                     "what the compaction left, as Claude recorded it; the status line says 0 until the next \
                      answer"
                 } else {
                     "input, cache read and cache creation of the last answer that no sub-agent gave"
-                },
-            ),
-            None if sources.answered => tried(
-                "transcript",
-                "no usage".to_owned(),
-                None,
-                "nothing",
-                "its answers carry no token counts",
-            ),
-            None => {
-                tried("transcript", "no answer".to_owned(), None, "nothing", "Claude has not answered yet")
+                };
+                let value = format!("{} tokens", count.tokens);
+                SourceReport::new("transcript", value, count.age_ms, "tokens", why)
             }
-        });
+            None if sources.answered => nothing("no usage", "its answers carry no token counts"),
+            None => nothing("no answer", "Claude has not answered yet"),
+        }
+    }
+
+    fn bytes(&self, sources: &UsageSources) -> SourceReport {
         let (taken, why) = match self.tokens_from {
             TokensFrom::Bytes => ("tokens", "there is no better source; it is a guess"),
             TokensFrom::None => ("nothing", "it means nothing before the first answer"),
             _ => ("nothing", "the tokens are known; bytes count only for levels that are given in kb"),
         };
-        all.push(tried("bytes", sources.bytes.to_string(), None, taken, why));
-        if sources.configured > 0 {
-            all.push(tried(
-                "config",
-                format!("{} tokens", sources.configured),
-                None,
-                "window",
-                "context.window is set",
-            ));
-        }
+        SourceReport::new("bytes", sources.bytes.to_string(), None, taken, why)
+    }
+
+    fn model_table(&self, sources: &UsageSources) -> SourceReport {
         let (value, taken, why) = match sources.of_model() {
-            Some((model, window)) if window_by(WindowFrom::ModelTable) => {
+            Some((model, window)) if self.window_from == WindowFrom::ModelTable => {
                 (format!("{window} tokens for {model}"), "window", "the status line has not reported it")
             }
             Some((model, window)) if window < self.fill.tokens && self.fill.window != window => {
@@ -203,16 +202,18 @@ impl ContextUsage {
             }
             None => ("no known model".to_owned(), "nothing", "the table has no window for the model"),
         };
-        all.push(tried("model_table", value, None, taken, why));
-        if window_by(WindowFrom::Assumed) {
-            let why = if self.fill.window == LARGE_WINDOW {
-                "more than 200000 tokens are in use"
-            } else {
-                "no source knows the window"
-            };
-            all.push(tried("assumed", format!("{} tokens", self.fill.window), None, "window", why));
-        }
-        all
+        SourceReport::new("model_table", value, None, taken, why)
+    }
+
+    fn assumed(&self) -> Option<SourceReport> {
+        let why = if self.fill.window == LARGE_WINDOW {
+            "more than 200000 tokens are in use"
+        } else {
+            "no source knows the window"
+        };
+        let value = format!("{} tokens", self.fill.window);
+        let is_taken = self.window_from == WindowFrom::Assumed;
+        is_taken.then(|| SourceReport::new("assumed", value, None, "window", why))
     }
 
     /// The level that it reaches.

@@ -85,7 +85,8 @@ impl Explanation {
         self.has_worked |= works;
     }
 
-    /// Why the session is as it is; `step` is where a hand-over stands, and `moment` writes a time for people.
+    /// Why the session is as it is; `step` is where a hand-over stands, and `moment` writes a time for
+    /// people.
     #[must_use]
     pub fn of(
         &self,

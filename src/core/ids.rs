@@ -180,8 +180,8 @@ impl FromStr for Label {
 }
 
 impl SessionName {
-    /// The default name for a directory: its last component in lower case, accented letters as plain ones, other
-    /// characters `-`; empty gives `session`.
+    /// The default name for a directory: its last component in lower case, accented letters as plain ones,
+    /// other characters `-`; empty gives `session`.
     #[must_use]
     pub fn for_directory(last_component: &str) -> Self {
         let mut name: String = ascii_letters(last_component)
@@ -201,9 +201,8 @@ impl SessionName {
         Self(name)
     }
 
-    /// The name for a title that a person gave: in lower case, accented letters as plain ones, with one `-` for
-    /// each run of other characters.
-    /// `None` where nothing of the title is left.
+    /// The name for a title that a person gave: in lower case, accented letters as plain ones, with one `-`
+    /// for each run of other characters. `None` where nothing of the title is left.
     #[must_use]
     pub fn for_title(title: &str) -> Option<Self> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');

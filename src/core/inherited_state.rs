@@ -19,13 +19,11 @@ impl SignalState {
     /// All the signals there are.
     pub const ALL: std::ops::RangeInclusive<i32> = 1..=64;
 
-    /// Whether the signal is ignored.
     #[must_use]
     pub fn ignores(self, signal: Signal) -> bool {
         self.ignored & bit(signal) != 0
     }
 
-    /// Whether the signal is blocked.
     #[must_use]
     pub fn blocks(self, signal: Signal) -> bool {
         self.blocked & bit(signal) != 0

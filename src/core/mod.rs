@@ -32,6 +32,7 @@ pub mod nearest_word;
 pub mod notify;
 pub mod package;
 pub mod pattern_error;
+pub mod plural;
 pub mod process_change;
 pub mod screen_mark;
 pub mod shell_word;

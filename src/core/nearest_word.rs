@@ -3,8 +3,8 @@
 /// How many characters of a word are compared.
 const COMPARED: usize = 40;
 
-/// The first of the words that are spelled most like `word`, if that takes at most so many edits. An edit is a
-/// letter more, less or other, or two that have changed places; large and small letters are the same.
+/// The first of the words that are spelled most like `word`, if that takes at most so many edits. An edit is
+/// a letter more, less or other, or two that have changed places; large and small letters are the same.
 pub fn nearest_word<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -112,8 +112,8 @@ impl NotificationQueue {
                 self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
                 let on = known.waiting_for.clone();
                 let last = self.last_dialog.take().filter(|last| last.is_still(on.as_deref(), now));
-                // Keys have answered it, and the turn goes on: it is another one, or the screen has not been drawn
-                // anew yet.
+                // Keys have answered it, and the turn goes on: it is another one, or the screen has not been
+                // drawn anew yet.
                 let may_be_gone = last.as_ref().is_some_and(|last| !last.was_idle);
                 if let Some(last) = last.filter(|_| !self.answered) {
                     self.waiting.extend(last.untold);

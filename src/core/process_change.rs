@@ -37,6 +37,12 @@ impl Signal {
         };
         format!("SIG{known}")
     }
+
+    /// The exit code of a program that it ended, as a shell gives it: 128 + n.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        u8::try_from(128 + self.0).unwrap_or(255)
+    }
 }
 
 /// What the kernel reported about a child.
@@ -60,7 +66,7 @@ impl ProcessEnd {
     pub fn code(self) -> u8 {
         match self {
             ProcessEnd::Exited(code) => code,
-            ProcessEnd::Signaled(signal) => u8::try_from(128 + signal.0).unwrap_or(255),
+            ProcessEnd::Signaled(signal) => signal.exit_code(),
             ProcessEnd::Stopped(_) | ProcessEnd::Continued => 0,
         }
     }

@@ -2,6 +2,7 @@
 //! what comes next, and what a person has not read yet.
 
 use crate::core::config::PrefixKey;
+use crate::core::plural::plural;
 use crate::core::supervisor::next_handover::{HandoverWhen, NextHandover};
 use crate::core::time::Stamp;
 
@@ -119,11 +120,7 @@ impl Segment<'_> {
 
     fn line(&self, next: Option<String>) -> String {
         let usage = self.percent.map(|percent| format!("{percent} %"));
-        let unread = match self.unread {
-            0 => None,
-            1 => Some("1 notice".to_owned()),
-            n => Some(format!("{n} notices")),
-        };
+        let unread = (self.unread > 0).then(|| plural(self.unread, "notice"));
         let parts = [Some(format!("hopty {}", self.name)), usage, next, unread];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }

@@ -39,7 +39,6 @@ pub struct SessionStatus {
     pub command: Vec<String>,
     /// What the session does.
     pub state: OpenWord<SessionState>,
-    /// Since when.
     pub state_since: Option<Rfc3339>,
     /// How that is known.
     pub state_from: OpenWord<StateSource>,
@@ -48,10 +47,11 @@ pub struct SessionStatus {
     /// What the permission or the question is about: `Bash: touch x1`, on one line, at most 200 characters,
     /// secrets hidden.
     pub waiting_subject: Option<String>,
-    /// The API error at which the last turn ended, by Claude's name (`server_error`), until the next turn begins.
+    /// The API error at which the last turn ended, by Claude's name (`server_error`), until the next turn
+    /// begins.
     pub turn_error: Option<String>,
-    /// The draft in Claude's prompt box, on one line, at most 200 characters, secrets hidden. Only a live host
-    /// tells it.
+    /// The draft in Claude's prompt box, on one line, at most 200 characters, secrets hidden. Only a live
+    /// host tells it.
     pub draft: Option<String>,
     /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
     pub phase: String,
@@ -175,7 +175,6 @@ pub struct LimitsStatus {
 #[serde(default)]
 pub struct ReachedLimit {
     pub kind: OpenWord<LimitKind>,
-    /// When it resets.
     pub resets_at: Option<Rfc3339>,
 }
 
@@ -183,9 +182,7 @@ pub struct ReachedLimit {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitUse {
-    /// In percent.
     pub percent: u64,
-    /// When it resets.
     pub resets_at: Option<Rfc3339>,
 }
 
@@ -298,8 +295,8 @@ pub enum OpenWord<T> {
 pub struct Rfc3339(pub WallTime);
 
 impl SessionStatus {
-    /// Whether Claude is being ended for a new run that does not work yet. Claude is idle for moments of this,
-    /// and its turn is not over: it goes on in the new run.
+    /// Whether Claude is being ended for a new run that does not work yet. Claude is idle for moments of
+    /// this, and its turn is not over: it goes on in the new run.
     #[must_use]
     pub fn is_handed_over(&self) -> bool {
         ["saving", "stopping", "cooling", "spawning", "delivering"].contains(&self.phase.as_str())
@@ -362,8 +359,8 @@ impl SessionStatus {
     }
 
     /// The state in a few words, with what a blocked session waits for: `blocked: Bash touch x1`, or
-    /// `blocked (trust dialog)` where that is not about anything; `idle (api error)` where the last turn ended
-    /// so. `moment` writes a time for people.
+    /// `blocked (trust dialog)` where that is not about anything; `idle (api error)` where the last turn
+    /// ended so. `moment` writes a time for people.
     #[must_use]
     pub fn state_words(&self, moment: impl Fn(WallTime) -> String) -> String {
         match (&self.waiting_subject, self.waits_for(moment)) {

@@ -32,8 +32,8 @@ pub fn ago(ms: u64) -> String {
     }
 }
 
-/// How long something has lasted, in the largest unit that says enough: `40 s`, `5 min`, `3 h`, `2 d`. `ms` in
-/// milliseconds.
+/// How long something has lasted, in the largest unit that says enough: `40 s`, `5 min`, `3 h`, `2 d`. `ms`
+/// in milliseconds.
 #[must_use]
 pub fn age(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;

@@ -8,7 +8,7 @@ use super::session_row::SessionRow;
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::PlainKey;
 use crate::core::status_types::SessionStatus;
-use crate::core::time::WallTime;
+use crate::core::time::{Stamp, WallTime};
 
 pub fn name(text: &str) -> SessionName {
     text.parse().unwrap()
@@ -233,7 +233,7 @@ proptest::proptest! {
     #[test]
     fn no_keys_break_it(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
         let mut model = model(&["a", "b", "cv"]);
-        for key in crate::core::input::plain_keys::PlainKeyParser::default().feed(&bytes) {
+        for key in crate::core::input::plain_keys::PlainKeyParser::default().feed(&bytes, Stamp::default()) {
             model.key(key);
             if model.shown().is_empty() { assert!(model.chosen().is_none()); } else { assert!(model.chosen().is_some()); }
         }

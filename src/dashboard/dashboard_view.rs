@@ -326,33 +326,18 @@ fn draw_preview(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
-    let mut input = |head: String, text: &str, hint: &str| {
-        // The end of what is typed stays in sight.
-        let room = usize::from(area.width).saturating_sub(head.width() + 1);
-        let mut seen = text;
-        while seen.width() > room {
-            seen = seen.char_indices().nth(1).map_or("", |(at, _)| &seen[at..]);
-        }
-        let col = u16::try_from(head.width() + seen.width()).unwrap_or(u16::MAX);
-        let rest = usize::from(area.width).saturating_sub(usize::from(col) + 3);
-        let hint = if hint.width() <= rest { format!("   {hint}") } else { String::new() };
-        let line = Line::from(vec![
-            Span::styled(head, bold()),
-            Span::raw(seen.to_owned()),
-            Span::styled(hint, dim()),
-        ]);
-        frame.render_widget(line, area);
-        frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
-    };
-    match &model.mode {
+    let red = || bold().fg(Color::Red);
+    let line = match &model.mode {
         InputMode::Directory(dir) => {
-            input("new session in: ".to_owned(), dir, "Enter starts, Escape cancels")
+            return draw_input("new session in: ", dir, "Enter starts, Escape cancels", frame, area);
         }
-        InputMode::Log(..) => {
-            frame.render_widget(Line::styled("up, down scroll   any other key closes", dim()), area);
+        InputMode::Filter => {
+            return draw_input("/", &model.filter, "Enter keeps the filter, Escape shows all", frame, area);
         }
-        InputMode::Filter => input("/".to_owned(), &model.filter, "Enter keeps the filter, Escape shows all"),
-        InputMode::Line { to, text } => input(format!("to {to}: "), text, "Enter sends, Escape cancels"),
+        InputMode::Line { to, text } => {
+            return draw_input(&format!("to {to}: "), text, "Enter sends, Escape cancels", frame, area);
+        }
+        InputMode::Log(..) => Line::styled("up, down scroll   any other key closes", dim()),
         InputMode::Sure(action) => {
             let what = match action {
                 DashAction::Stop(name) => format!("Stop {name} for good?"),
@@ -362,51 +347,67 @@ fn draw_foot(model: &DashState, frame: &mut Frame<'_>, area: Rect) {
                 DashAction::Restart(name) => format!("Restart {name}? It is not an agent."),
                 _ => "Sure?".to_owned(),
             };
-            frame.render_widget(
-                Line::styled(fit(&format!("{what} y / n"), area.width), bold().fg(Color::Red)),
-                area,
-            );
+            Line::styled(fit(&format!("{what} y / n"), area.width), red())
         }
-        InputMode::Refused(why) => {
-            let line = Line::styled(fit(&format!("{why} (Enter)"), area.width), bold().fg(Color::Red));
-            frame.render_widget(line, area);
-        }
-        _ if !model.notice.is_empty() => {
-            frame.render_widget(Line::styled(fit(&model.notice, area.width), bold()), area)
-        }
-        _ => {
-            let answers = model
-                .answers()
-                .map(|count| if count == 1 { "1 answer".to_owned() } else { format!("1-{count} answer") });
-            let mut words = vec![
-                "q quit",
-                "? keys",
-                "Enter attach",
-                "/ filter",
-                "r restart",
-                "s stop",
-                "i send",
-                "n new",
-                "w log",
-                "e ended",
-            ];
-            if model.blocked() > 0 {
-                words.insert(1, "Tab next blocked");
-                if let Some(answers) = &answers {
-                    words.insert(1, answers);
-                }
-            }
-            let mut text = String::new();
-            for word in words {
-                let gap = if text.is_empty() { "" } else { "   " };
-                if text.width() + gap.len() + word.len() < usize::from(area.width) {
-                    text.push_str(gap);
-                    text.push_str(word);
-                }
-            }
-            frame.render_widget(Line::styled(text, dim()), area);
+        InputMode::Refused(why) => Line::styled(fit(&format!("{why} (Enter)"), area.width), red()),
+        _ if !model.notice.is_empty() => Line::styled(fit(&model.notice, area.width), bold()),
+        _ => Line::styled(keys_line(model, area.width), dim()),
+    };
+    frame.render_widget(line, area);
+}
+
+/// A line that is being typed, with the cursor at its end.
+fn draw_input(head: &str, text: &str, hint: &str, frame: &mut Frame<'_>, area: Rect) {
+    // The end of what is typed stays in sight.
+    let room = usize::from(area.width).saturating_sub(head.width() + 1);
+    let mut seen = text;
+    while seen.width() > room {
+        seen = seen.char_indices().nth(1).map_or("", |(at, _)| &seen[at..]);
+    }
+    let col = u16::try_from(head.width() + seen.width()).unwrap_or(u16::MAX);
+    let rest = usize::from(area.width).saturating_sub(usize::from(col) + 3);
+    let hint = if hint.width() <= rest { format!("   {hint}") } else { String::new() };
+    let line = Line::from(vec![
+        Span::styled(head.to_owned(), bold()),
+        Span::raw(seen.to_owned()),
+        Span::styled(hint, dim()),
+    ]);
+    frame.render_widget(line, area);
+    frame.set_cursor_position(Position::new(area.x + col.min(area.width.saturating_sub(1)), area.y));
+}
+
+/// The keys, as many as fit into this width.
+fn keys_line(model: &DashState, width: u16) -> String {
+    let answers = model
+        .answers()
+        .map(|count| if count == 1 { "1 answer".to_owned() } else { format!("1-{count} answer") });
+    let mut words = vec![
+        "q quit",
+        "? keys",
+        "Enter attach",
+        "/ filter",
+        "r restart",
+        "s stop",
+        "i send",
+        "n new",
+        "w log",
+        "e ended",
+    ];
+    if model.blocked() > 0 {
+        words.insert(1, "Tab next blocked");
+        if let Some(answers) = &answers {
+            words.insert(1, answers);
         }
     }
+    let mut text = String::new();
+    for word in words {
+        let gap = if text.is_empty() { "" } else { "   " };
+        if text.width() + gap.len() + word.len() < usize::from(width) {
+            text.push_str(gap);
+            text.push_str(word);
+        }
+    }
+    text
 }
 
 /// Where a line of a log goes on below, in columns from the left.

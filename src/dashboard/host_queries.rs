@@ -194,7 +194,7 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
 
 /// A session as it is shown, with the branch of its directory.
 fn row_of(name: &SessionName, status: &SessionStatus, home: &str) -> DashReply {
-    let branch = crate::git::work_tree_state::checkout(Path::new(&status.dir));
+    let branch = crate::git::ask_git::checkout(Path::new(&status.dir));
     let row = SessionRow::of(name, status, home, ahead, elapsed);
     DashReply::Status(Box::new(row.on_branch(branch.as_deref())))
 }

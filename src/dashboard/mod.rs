@@ -25,7 +25,7 @@ pub mod run_verb;
 pub mod session_row;
 
 use std::collections::BTreeMap;
-use std::io::{self, Stdin, Stdout};
+use std::io::{self, Stdout};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -34,14 +34,15 @@ use ratatui::Terminal;
 use ratatui::layout::Size;
 
 use crate::core::ids::SessionName;
-use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
+use crate::core::input::plain_keys::PlainKey;
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::fs::watch::Watcher;
 use crate::sys::fault_injection;
-use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen, SIGNALS};
+use crate::tty::page_keys::PageKeys;
 use dashboard_model::{DashAction, DashState, InputMode};
 use host_queries::{Asks, DashQuestion, DashReply};
 use paint::{ColorOutput, Paint};
@@ -85,8 +86,7 @@ pub fn run(paths: &Paths, colors: ColorOutput) -> io::Result<DashEnd> {
         asks: Asks::new(paths)?,
         watcher: Watcher::new(),
         model: DashState::default(),
-        keys: PlainKeyParser::default(),
-        stdin: io::stdin(),
+        keys: PageKeys::new(),
         journals: BTreeMap::new(),
         changed: false,
         often: Instant::now(),
@@ -115,8 +115,7 @@ struct Dashboard<'a> {
     asks: Asks,
     watcher: Watcher,
     model: DashState,
-    keys: PlainKeyParser,
-    stdin: Stdin,
+    keys: PageKeys,
     /// Length of each session's journal when its host was asked last, in bytes.
     journals: BTreeMap<SessionName, u64>,
     /// Whether files have changed since the sessions were listed.
@@ -157,7 +156,7 @@ impl Dashboard<'_> {
                     }
                 }
             }
-            let keys = match self.read_keys(&ready)? {
+            let keys = match self.keys.read(ready.contains(&ReadySource::Keys))? {
                 Some(keys) => keys,
                 None => return Ok(DashEnd::Signal(libc::SIGHUP)),
             };
@@ -172,31 +171,15 @@ impl Dashboard<'_> {
     /// What is ready within the time until something is due.
     fn wait(&mut self) -> io::Result<Vec<ReadySource>> {
         let mut set = PollSet::default();
-        set.add(ReadySource::Keys, self.stdin.as_fd(), Interest::Read);
+        self.keys.register(&mut set, ReadySource::Keys);
         set.add(ReadySource::Signals, self.signals.as_fd(), Interest::Read);
         set.add(ReadySource::Answers, self.asks.as_fd(), Interest::Read);
         if let Some(fd) = self.watcher.fd() {
             set.add(ReadySource::Files, fd, Interest::Read);
         }
         let due = self.often.min(self.seldom).saturating_duration_since(Instant::now());
-        let mut timeout = u64::try_from(due.as_millis()).unwrap_or(u64::MAX).max(1);
-        if self.keys.waits() {
-            timeout = timeout.min(ESCAPE_MS);
-        }
-        Ok(set.wait(Some(timeout))?.into_iter().map(|(source, _)| source).collect())
-    }
-
-    /// `None` when the terminal is gone.
-    fn read_keys(&mut self, ready: &[ReadySource]) -> io::Result<Option<Vec<PlainKey>>> {
-        if !ready.contains(&ReadySource::Keys) {
-            return Ok(Some(self.keys.settle().into_iter().collect()));
-        }
-        let mut bytes = [0; 4096];
-        Ok(match read_some(&self.stdin, &mut bytes)? {
-            Some(0) => None,
-            Some(n) => Some(self.keys.feed(&bytes[..n])),
-            None => Some(Vec::new()),
-        })
+        let timeout = u64::try_from(due.as_millis()).unwrap_or(u64::MAX).max(1);
+        Ok(set.wait(self.keys.timeout(Some(timeout)))?.into_iter().map(|(source, _)| source).collect())
     }
 
     fn ask_what_is_due(&mut self) {
@@ -258,7 +241,7 @@ impl Dashboard<'_> {
         for name in names {
             let dir = self.paths.session(name);
             self.watcher.add(&dir);
-            let length = std::fs::metadata(dir.join("journal.jsonl")).map_or(0, |meta| meta.len());
+            let length = std::fs::metadata(dir.join(session::JOURNAL)).map_or(0, |meta| meta.len());
             if self.journals.insert(name.clone(), length) != Some(length) {
                 self.asks.begin(DashQuestion::Status(name.clone()));
             }

@@ -53,8 +53,8 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead, `age` how long ago one was.
-    /// The branch is not in the status: see [`SessionRow::on_branch`].
+    /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead, `age` how long ago one
+    /// was. The branch is not in the status: see [`SessionRow::on_branch`].
     #[must_use]
     pub fn of(
         name: &SessionName,

@@ -57,7 +57,6 @@ impl Inner {
         Ok(Inner { pty, slave, before, child: Some(child), code: None, screen, typed: Vec::new() })
     }
 
-    /// Types.
     pub(super) fn type_keys(&mut self, keys: &[u8]) {
         self.typed.extend_from_slice(keys);
         self.flush();

@@ -36,7 +36,6 @@ impl Palette {
     }
 }
 
-/// `text` in bold.
 pub(super) fn bold(text: &str) -> String {
     format!("\x1b[1m{text}\x1b[22m")
 }

@@ -35,7 +35,6 @@ pub(super) struct DecisionLine {
 pub(super) struct UsageLine {
     /// When hopty read it, on the wall clock.
     pub(super) at: WallTime,
-    /// Of which conversation.
     pub(super) conversation: String,
     pub(super) tokens: u64,
     /// Window in tokens.
@@ -165,7 +164,6 @@ impl JournalReader {
         begun.map(|decision| decision.conversation.as_str()).collect()
     }
 
-    /// The first decision of a kind.
     pub(super) fn first(&self, kind: &str) -> Option<&DecisionLine> {
         self.decisions.iter().find(|decision| decision.kind == kind)
     }

@@ -36,6 +36,8 @@ use self::page::{KeptFiles, Page, PageStyle};
 use self::proof::Facts;
 use self::story::Story;
 use crate::core::ids::SessionName;
+use crate::core::process_change::Signal;
+use crate::fs::session;
 use crate::standin::api::Api;
 use crate::standin::script::Script;
 use crate::sys::process;
@@ -53,7 +55,6 @@ const SIGNALS: [i32; 7] =
 /// What becomes of the demo's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
-    /// They are removed.
     Removed,
     /// They are left, and it is said where (`--keep`).
     Kept,
@@ -155,7 +156,7 @@ pub fn run(files: Files) -> io::Result<u8> {
     let api = Api::start(Script::each(move |request, _| scripted_model::reply(request, pace)))?;
     let mut place = DemoDirs::make(&api.url())?;
     let session = SessionName::for_directory(demo_dirs::PROJECT);
-    let journal_path = place.paths.session(&session).join("journal.jsonl");
+    let journal_path = place.paths.session(&session).join(session::JOURNAL);
     let journal = JournalReader::new(&journal_path);
     let view = if watched { ShowMode::Stage(Box::new(DemoScreen::open()?)) } else { ShowMode::Lines };
     let size = match &view {
@@ -196,10 +197,9 @@ pub fn run(files: Files) -> io::Result<u8> {
 
 /// Says how it ended, and gives the exit code. Who does not listen any more is told nothing.
 fn close(end: DemoEnd, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
-    let signalled = |number: i32| u8::try_from(128 + number).unwrap_or(1);
     let (code, text) = match end {
-        DemoEnd::Unread => return signalled(libc::SIGPIPE),
-        DemoEnd::Told(number) => (signalled(number), page.cut_short()),
+        DemoEnd::Unread => return Signal(libc::SIGPIPE).exit_code(),
+        DemoEnd::Told(number) => (Signal(number).exit_code(), page.cut_short()),
         DemoEnd::Over if missing.is_empty() => (0, page.whole()),
         DemoEnd::Over | DemoEnd::Stuck(_) => (1, page.failed(missing, screen)),
     };

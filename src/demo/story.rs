@@ -73,7 +73,6 @@ pub(super) struct Story {
     since: Duration,
     /// Characters of the present text that were typed.
     typed: usize,
-    /// When the last one was.
     last_key: Duration,
 }
 

@@ -143,7 +143,8 @@ pub fn has_no_links(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(EPERM | EOPNOTSUPP | ENOSYS | EINVAL | EMLINK))
 }
 
-/// Keeps a file under a second name: by a link, and where there are none as a copy with the same mode and time.
+/// Keeps a file under a second name: by a link, and where there are none as a copy with the same mode and
+/// time.
 ///
 /// # Errors
 /// `AlreadyExists`, or when the copy cannot be written.

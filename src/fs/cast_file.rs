@@ -3,17 +3,16 @@
 
 use std::fs::{File, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use memchr::memrchr;
-use nix::libc;
 use thiserror::Error;
 
 use crate::core::cast::reader::CAST_LINE_MAX;
 use crate::core::cast::{CastError, CastHeader, CastReader};
 use crate::core::io_words::io_words;
-use crate::sys::safe_file::{self, FileRule, SafeFileError};
+use crate::sys::safe_file::{self, FileRule, SafeFileError, WriteMode};
 
 /// What becomes of a file that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,21 +93,17 @@ impl CastFile {
         let io = |doing| {
             move |source| CastFileError::from(SafeFileError::Io { doing, path: path.to_owned(), source })
         };
-        let mut options = File::options();
-        options
-            .read(true)
-            .append(true)
-            .create(opening != CastOpening::New)
-            .create_new(opening == CastOpening::New)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY);
-        let file = options.open(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => CastFileError::Exists(path.to_owned()),
-            _ if error.raw_os_error() == Some(libc::ELOOP) => SafeFileError::Link(path.to_owned()).into(),
-            _ => io("create")(error),
+        let mode =
+            if opening == CastOpening::New { WriteMode::NewToAppend } else { WriteMode::ReadAndAppend };
+        let opened = safe_file::open_to_write(path, mode, FileRule::own(u64::MAX));
+        let file = opened.map_err(|error| match error {
+            SafeFileError::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+                CastFileError::Exists(path.to_owned())
+            }
+            SafeFileError::Io { source, .. } => io("create")(source),
+            other => other.into(),
         })?;
         let meta = file.metadata().map_err(io("inspect"))?;
-        safe_file::check(path, &meta, FileRule::own(u64::MAX))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(CastFileError::InUse(path.to_owned())),

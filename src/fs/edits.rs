@@ -9,8 +9,6 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::OFlag;
-
 use super::atomic;
 use super::file_error::FsError;
 use super::store::TRANSCRIPT_CAP;
@@ -18,7 +16,7 @@ use crate::core::file_edit::{FileEdit, FileEdits, FileFacts, FileView};
 use crate::core::time::WallTime;
 use crate::sys::fault_injection;
 use crate::sys::private_dir::is_own;
-use crate::sys::safe_file::{self, FileRule};
+use crate::sys::safe_file::{self, FileRule, WriteMode};
 
 /// The longest file of another program that is changed, and the longest log, in bytes.
 const CHANGED_CAP: u64 = 1 << 20;
@@ -112,21 +110,12 @@ fn source(path: &Path) -> Result<File, FsError> {
 
 /// Appends a line to a log, which is rotated (`.1`) when it exceeds 1 MiB.
 fn append(path: &Path, line: &str) -> Result<(), FsError> {
-    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.len() > CHANGED_CAP) {
         let mut old = path.to_owned().into_os_string();
         old.push(".1");
         fs::rename(path, &old).map_err(FsError::io("rename", path))?;
     }
-    let opened = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path);
-    let mut file = opened.map_err(FsError::io("open", path))?;
-    let meta = file.metadata().map_err(FsError::io("inspect", path))?;
-    if !meta.is_file() {
-        return Err(FsError::WrongKind { path: path.to_owned(), expected: "file" });
-    }
-    if !is_own(&meta) {
-        return Err(FsError::NotPrivate(path.to_owned()));
-    }
+    let mut file = safe_file::open_to_write(path, WriteMode::Append, FileRule::own(u64::MAX))?;
     file.write_all(line.as_bytes()).map_err(FsError::io("write", path))
 }
 

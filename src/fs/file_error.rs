@@ -34,7 +34,6 @@ pub enum FsError {
     /// Another user owns the directory, or can write to it.
     #[error("{} belongs to another user or can be written by others", .0.display())]
     NotPrivate(PathBuf),
-    /// The file is too long.
     #[error("{} is longer than {cap} bytes", path.display())]
     TooLong {
         path: PathBuf,

@@ -6,16 +6,15 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use nix::fcntl::OFlag;
-
 use super::atomic;
 use super::file_error::FsError;
 use crate::sys::process;
+use crate::sys::safe_file::{self, FileOwner, FileRule, WriteMode, is_at};
 
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -71,29 +70,11 @@ impl FileLock {
     }
 }
 
-fn open(path: &Path) -> Result<File, FsError> {
-    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(flags)
-        .open(path);
-    match file {
-        Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ELOOP as i32) => {
-            Err(FsError::Symlink(path.to_owned()))
-        }
-        other => other.map_err(FsError::io("open", path)),
-    }
-}
+/// Scripts take it, too, whoever runs them.
+const RULE: FileRule = FileRule { owner: FileOwner::Anyone, ..FileRule::own(u64::MAX) };
 
-fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
+fn open(path: &Path) -> Result<File, FsError> {
+    Ok(safe_file::open_to_write(path, WriteMode::Keep, RULE)?)
 }
 
 /// The lock of the shell scripts: a directory with a file `pid` that contains `{pid}:{seconds since 1970}`.

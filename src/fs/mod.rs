@@ -7,6 +7,7 @@ pub mod backup;
 pub mod cast_file;
 pub mod conversation_transfer;
 pub mod conversations;
+mod digest;
 pub mod edits;
 pub mod file_error;
 pub mod file_tail;

@@ -1,18 +1,28 @@
-//! Where a file is restored to.
+//! Where a file is restored to, or moved to, and which directories it needs.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::file_error::FsError;
 
-/// The path `below` a directory, which no link leads elsewhere: what is above the file has to be directories
-/// as far as it exists. Only the first of them may be a link, one of the person's own, such as `projects` on
-/// another disk.
+/// The path `below` a directory, which no link leads elsewhere.
 ///
 /// # Errors
-/// When a part of the path is a link or no directory.
+/// As [`missing_directories`].
 pub(super) fn restore_target(top: &Path, below: &Path) -> Result<PathBuf, FsError> {
-    let mut dir = top.to_owned();
+    missing_directories(top, below)?;
+    Ok(top.join(below))
+}
+
+/// The directories that are missing above a file `below` a directory, those above first. What is there has to
+/// be directories and no links, which could lead elsewhere: only the first of them may be a link, one of the
+/// person's own, such as `projects` on another disk.
+///
+/// # Errors
+/// When a part of the path is a link or no directory, or cannot be looked at.
+pub(super) fn missing_directories(top: &Path, below: &Path) -> Result<Vec<PathBuf>, FsError> {
+    let (mut dir, mut missing) = (top.to_owned(), Vec::new());
     for (depth, part) in below.parent().into_iter().flat_map(Path::components).enumerate() {
         dir.push(part);
         match fs::symlink_metadata(&dir) {
@@ -20,10 +30,11 @@ pub(super) fn restore_target(top: &Path, below: &Path) -> Result<PathBuf, FsErro
             Ok(meta) if meta.is_symlink() && depth == 0 && dir.is_dir() => {}
             Ok(meta) if meta.is_symlink() => return Err(FsError::Symlink(dir)),
             Ok(_) => return Err(FsError::WrongKind { path: dir, expected: "directory" }),
-            Err(_) => break,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(dir.clone()),
+            Err(error) => return Err(FsError::io("look at", &dir)(error)),
         }
     }
-    Ok(top.join(below))
+    Ok(missing)
 }
 
 #[cfg(test)]

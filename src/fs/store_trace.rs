@@ -56,8 +56,8 @@ mod to {
     /// The exit code of a process that [`end_after`] ended.
     const ENDED: i32 = 77;
 
-    /// Runs the ignored test `part` in a process of its own with this variable. Whether it was ended at a step;
-    /// it must not fail.
+    /// Runs the ignored test `part` in a process of its own with this variable. Whether it was ended at a
+    /// step; it must not fail.
     pub(in crate::fs) fn is_ended_at_step(part: &str, (name, value): (&str, &str)) -> bool {
         let ended = std::process::Command::new(std::env::current_exe().unwrap())
             .args([part, "--exact", "--ignored", "--test-threads=1"])

@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use super::work_tree_state::GitError;
+use super::ask_git::GitError;
 
 /// How files are compared, listed and shown. None of them names a program.
 const PLAIN: [&str; 21] = [

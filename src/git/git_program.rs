@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use super::ask_git::GitError;
 use super::git_run::{KillReason, run};
 use super::sandbox;
-use super::work_tree_state::GitError;
 use crate::sys::program_search::programs_outside_of;
 
 /// The oldest git that is run: the first that can be told not to read the person's configuration

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::git_run::KillReason;
-use super::private::WorkTreeGit;
+use super::private_git_dir::WorkTreeGit;
 use crate::core::compat::SessionCompat;
 use crate::core::handoff::capture::GitState;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use super::super::work_tree_state::{GitLimits, read};
+use super::super::ask_git::{GitLimits, read};
 use super::*;
 
 const LONG: GitLimits = GitLimits { time: Duration::from_secs(60), patch: 8 << 20 };

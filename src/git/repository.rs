@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use nix::libc;
 
-use super::work_tree_state::GitError;
+use super::ask_git::GitError;
 use crate::sys::safe_file;
 
 /// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths are at most 4 KiB.

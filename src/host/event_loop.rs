@@ -143,7 +143,8 @@ impl Host {
     }
 
     /// Before a long wait: returns the memory that only a run's start or a request needed, when everybody has
-    /// left. Without it 200 sessions at rest need 120 KiB more each after `hopty ls` (`cargo bench --bench fleet`).
+    /// left. Without it 200 sessions at rest need 120 KiB more each after `hopty ls` (`cargo bench --bench
+    /// fleet`).
     fn tidy_up(&mut self, now: Stamp) {
         let began = self.child.is_untidied();
         let left = self.turns.used_stack && self.control.is_empty();

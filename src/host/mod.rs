@@ -174,9 +174,10 @@ impl Host {
         let jobs = Jobs::new(&paths, &launch.config, &claim.dir);
         let (agent, terminals) = (launch.agent, Terminals::new(&launch.config.terminal));
         let notifier = Notifier::new(&launch.config.notify);
+        let clock = Clock::start();
         // On the heap, because the stack frames of a start stay for as long as the session lives.
         Ok(Box::new(Host {
-            clock: Clock::start(),
+            clock,
             session: SessionIdentity {
                 launch,
                 args,
@@ -193,7 +194,7 @@ impl Host {
             signals,
             recorder: Recorder::new(policy),
             jobs,
-            cast: SessionCast::default(),
+            cast: SessionCast::new(clock),
             events: VecDeque::new(),
             terminals,
             keyboard: Keyboard::new(agent),
@@ -221,7 +222,7 @@ impl Host {
         let subject = host.session.cast_subject();
         let picture = host.child.cast_picture(host.session.launch.size);
         if let Some(wanted) = host.session.launch.record.take() {
-            match host.cast.begin_now(&wanted, &subject, picture.clone(), &host.clock) {
+            match host.cast.begin_now(&wanted, &subject, picture.clone()) {
                 Ok(notice) => notices.push(notice),
                 Err(Failure { code, message, hint }) => {
                     host.tidy();
@@ -231,7 +232,7 @@ impl Host {
         }
         notices.extend(host.session.name_notice());
         if host.session.records_itself() && !host.cast.is_recording() {
-            notices.extend(host.cast.begin_own(&subject, picture, &host.clock));
+            notices.extend(host.cast.begin_own(&subject, picture));
             host.jobs.remove_old_recordings(host.session.launch.config.record.keep_days);
         }
         // Not earlier: a failure before this point keeps the journal of the ended session of that name in

@@ -66,7 +66,7 @@ impl Host {
                 if self.session.launch.config.restart.mode != RestartMode::Manual {
                     self.jobs.recall_ask_answer(&self.session.claim.dir, &conversation);
                 }
-                self.cast.follow(conversation, &self.clock);
+                self.cast.follow(conversation);
             }
             Action::ConsumeSignal { file } => self.observer.consume_signal(file),
             Action::Consume { handoff, conversation } => {
@@ -93,9 +93,9 @@ impl Host {
 
     fn type_for_supervisor(&mut self, typing: &Typing) {
         match typing {
-            Typing::Prompt { frame: with_frame, .. } => {
+            Typing::Prompt { frame: with_brief, .. } => {
                 let Some(brief) = &mut self.jobs.brief else { return };
-                let text = brief.prompt(*with_frame);
+                let text = brief.prompt(*with_brief);
                 brief.typed = Some(text.clone());
                 self.type_in(&paste(&text));
             }
@@ -178,7 +178,7 @@ impl Host {
             let (at, status) = (self.session.wall(told.at), self.status());
             self.notifier.send(&told, at, &status);
         }
-        self.cast.decided(decision, &self.clock);
+        self.cast.decided(decision);
         self.segment_may_differ();
         match decision.kind {
             K::LevelCrossed => {
@@ -246,7 +246,7 @@ impl Host {
         // A private directory is deleted at the end of its session.
         self.keyboard
             .keep_unsent(self.session.private.is_none().then(|| self.session.claim.dir.join("unsent.txt")));
-        self.cast.exit(exit.code(), &self.clock);
+        self.cast.exit(exit.code());
         let message = self.last_word();
         // A client that learns of the end may read the file at once.
         self.write_session_file();

@@ -107,6 +107,12 @@ impl Failure {
         let message: String = message.into();
         Failure { code, message: io_words(message), hint: hint.into() }
     }
+
+    /// Nothing more can be asked of the session.
+    #[must_use]
+    pub fn session_has_ended() -> Self {
+        Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended")
+    }
 }
 
 /// One request. `answers` has the type of each answer.

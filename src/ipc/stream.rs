@@ -107,7 +107,8 @@ impl FrameStream {
         }
     }
 
-    /// Whether the peer closed its end without reading all that was sent (Linux reports that as `ECONNRESET`).
+    /// Whether the peer closed its end without reading all that was sent (Linux reports that as
+    /// `ECONNRESET`).
     #[must_use]
     pub fn left_unread(&self) -> bool {
         self.reset || !self.output.is_empty()
@@ -238,8 +239,9 @@ impl AsFd for FrameStream {
     }
 }
 
-/// What the kernel's answer to `SO_PEERPIDFD` means. A kernel that does not know the option says so. Any other
-/// error is about the process: it is gone, which Linux 6.5 to 6.14 report as `EINVAL`, later ones as `ESRCH`.
+/// What the kernel's answer to `SO_PEERPIDFD` means. A kernel that does not know the option says so. Any
+/// other error is about the process: it is gone, which Linux 6.5 to 6.14 report as `EINVAL`, later ones as
+/// `ESRCH`.
 fn pidfd_of_peer(answer: nix::Result<OwnedFd>) -> io::Result<Option<OwnedFd>> {
     match answer {
         Ok(process) => Ok(Some(process)),

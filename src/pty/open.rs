@@ -22,8 +22,9 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Opens a new one, master non-blocking and close-on-exec. portable-pty makes it so after it has opened it,
-    /// so what other threads start meanwhile closes what it inherits ([`crate::sys::process::lead_session`]).
+    /// Opens a new one, master non-blocking and close-on-exec. portable-pty makes it so after it has opened
+    /// it, so what other threads start meanwhile closes what it inherits
+    /// ([`crate::sys::process::lead_session`]).
     ///
     /// # Errors
     /// When none is left, or its slave has no name.

@@ -37,7 +37,6 @@ pub struct ChildProgram {
     pub env: Vec<(OsString, OsString)>,
     /// Its working directory; `.` for this process's own.
     pub dir: PathBuf,
-    /// How its signals are.
     pub signals: SignalState,
     /// Descriptors of this process, close-on-exec here, that it gets under the same numbers.
     pub descriptors: Vec<RawFd>,

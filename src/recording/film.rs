@@ -18,7 +18,6 @@ pub struct FilmOptions<'a> {
     pub time: &'a PlayTime,
     /// From when, in µs of the recording.
     pub from_us: u64,
-    /// To when.
     pub to_us: u64,
     /// The most frames a second.
     pub fps: u32,

@@ -16,7 +16,6 @@ pub struct Moment<'a> {
 }
 
 impl<'a> Moment<'a> {
-    /// The start.
     #[must_use]
     pub fn new(timeline: &'a Timeline) -> Self {
         let mut start =
@@ -25,7 +24,6 @@ impl<'a> Moment<'a> {
         start
     }
 
-    /// The recording.
     #[must_use]
     pub fn timeline(&self) -> &'a Timeline {
         self.timeline

@@ -14,7 +14,6 @@ const TURN_EVENTS: usize = 512;
 /// The largest compiled expression, in bytes.
 const PATTERN_MAX: usize = 1 << 20;
 
-/// Where to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchDirection {
     /// Towards the end.

@@ -57,7 +57,6 @@ impl Clock {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// The wall clock.
     #[must_use]
     pub fn wall() -> WallTime {
         let ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());

@@ -33,7 +33,6 @@ fn file_of(fault: &str) -> Option<PathBuf> {
     }
 }
 
-/// Whether a fault is wanted.
 #[must_use]
 pub fn is_wanted(fault: &str) -> bool {
     file_of(fault).is_some()

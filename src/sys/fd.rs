@@ -140,7 +140,6 @@ pub fn dev_null() -> io::Result<OwnedFd> {
     Ok(File::options().read(true).write(true).open("/dev/null")?.into())
 }
 
-/// Whether it is a terminal.
 #[must_use]
 pub fn is_terminal(fd: &impl AsFd) -> bool {
     nix::unistd::isatty(fd).unwrap_or(false)

@@ -1,5 +1,5 @@
-//! For tests that close a descriptor and need it closed: a lock, a socket, a terminal. A program that another test
-//! of the same process starts holds copies of all of them until its exec.
+//! For tests that close a descriptor and need it closed: a lock, a socket, a terminal. A program that another
+//! test of the same process starts holds copies of all of them until its exec.
 
 use std::process::{Command, Stdio};
 

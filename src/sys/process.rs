@@ -23,7 +23,6 @@ pub struct Stat {
     pub pid: i32,
     /// Its parent's id.
     pub parent: i32,
-    /// Its process group.
     pub group: i32,
     /// Its session: the id of the process that leads it.
     pub session: i32,
@@ -315,8 +314,8 @@ pub fn become_subreaper() {
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
 
-/// Makes the program that `command` starts lead a session of its own, without a terminal and with nothing open
-/// but its three streams: another thread may be opening a descriptor that is not yet close-on-exec.
+/// Makes the program that `command` starts lead a session of its own, without a terminal and with nothing
+/// open but its three streams: another thread may be opening a descriptor that is not yet close-on-exec.
 pub fn lead_session(command: &mut Command) {
     // SAFETY: setsid and close_range are async-signal-safe and touch only the child.
     unsafe {

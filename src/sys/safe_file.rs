@@ -123,6 +123,16 @@ pub enum SafeFileError {
     },
 }
 
+impl From<SafeFileError> for io::Error {
+    /// The system's own error stays what it is.
+    fn from(error: SafeFileError) -> Self {
+        match error {
+            SafeFileError::Io { source, .. } => source,
+            other => io::Error::other(other),
+        }
+    }
+}
+
 impl SafeFileError {
     /// How a person can fix it.
     #[must_use]
@@ -170,6 +180,55 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
     };
     check(path, &file.metadata().map_err(io("inspect"))?, rule)?;
     Ok(Some(file))
+}
+
+/// What is done with a file that is opened to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteMode {
+    /// It is continued.
+    Append,
+    /// It is read, and continued.
+    ReadAndAppend,
+    /// The same, but nothing may be there yet.
+    NewToAppend,
+    /// It is emptied.
+    Empty,
+    /// It is kept as it is: a lock.
+    Keep,
+}
+
+/// Opens a regular file to write it; where there is none, it is created, for this user alone.
+///
+/// # Errors
+/// When it violates `rule`, or the system refuses to open it.
+pub fn open_to_write(path: &Path, mode: WriteMode, rule: FileRule) -> Result<File, SafeFileError> {
+    let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
+    let links = if rule.links == FileLinks::Follow { 0 } else { libc::O_NOFOLLOW };
+    let mut options = File::options();
+    // A FIFO without a reader then returns an error instead of blocking.
+    options.mode(0o600).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC | links);
+    match mode {
+        WriteMode::Append => options.append(true).create(true),
+        WriteMode::ReadAndAppend => options.read(true).append(true).create(true),
+        WriteMode::NewToAppend => options.read(true).append(true).create_new(true),
+        WriteMode::Empty => options.write(true).create(true).truncate(true),
+        WriteMode::Keep => options.read(true).write(true).create(true).truncate(false),
+    };
+    let file = options.open(path).map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => SafeFileError::Link(path.to_owned()),
+        _ => io("open")(error),
+    })?;
+    check(path, &file.metadata().map_err(io("inspect"))?, rule)?;
+    Ok(file)
+}
+
+/// Whether this is the file that the path names now.
+#[must_use]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
 }
 
 /// The content of a regular file; `None` when there is none.

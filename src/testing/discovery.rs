@@ -67,9 +67,9 @@ fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// Gives each tape the name under which its evidence is kept, whatever else is played with it: its path in the
-/// working directory, without the directory of all tapes: `vim` for `tests/vim.tape`, `editors-vim`. Outside of the
-/// working directory the name of its file.
+/// Gives each tape the name under which its evidence is kept, whatever else is played with it: its path in
+/// the working directory, without the directory of all tapes: `vim` for `tests/vim.tape`, `editors-vim`.
+/// Outside of the working directory the name of its file.
 fn named(paths: Vec<PathBuf>) -> Vec<TapeFile> {
     let here = std::env::current_dir().unwrap_or_default();
     let mut taken = BTreeSet::new();

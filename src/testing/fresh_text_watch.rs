@@ -2,8 +2,7 @@
 //! bytes and told when a frame ends.
 //!
 //! A **mark** is taken before an input. What changed after it is new, and only what is new answers an input.
-//! A
-//! **frame** ends where the program has been read empty and holds no picture back; nothing is looked at in
+//! A **frame** ends where the program has been read empty and holds no picture back; nothing is looked at in
 //! the middle of one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

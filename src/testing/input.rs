@@ -61,7 +61,6 @@ pub enum MouseAction {
 /// What happens to the mouse, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MouseEvent {
-    /// What.
     pub action: MouseAction,
     /// The row of the cell, 0-based.
     pub row: u16,

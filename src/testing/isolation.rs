@@ -31,8 +31,8 @@ pub struct TestDirs {
     _lock: File,
 }
 
-/// How their names begin, below the directory for temporary files; six letters and digits follow. Short, because
-/// the path of a socket below it must fit into 108 bytes, and paths are seen on screens.
+/// How their names begin, below the directory for temporary files; six letters and digits follow. Short,
+/// because the path of a socket below it must fit into 108 bytes, and paths are seen on screens.
 const PREFIX: &str = "hopty-";
 const LETTERS: usize = 6;
 /// The directories in each.
@@ -47,8 +47,8 @@ const KEPT_PREFIX: &str = "hopty-kept-";
 /// How old a directory without a lock must be: one that is just made has none yet.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Removes the directories of tests whose process was killed, and ends the programs that they left: those that
-/// had begun a session of their own did not end with their terminal. Returns what these were.
+/// Removes the directories of tests whose process was killed, and ends the programs that they left: those
+/// that had begun a session of their own did not end with their terminal. Returns what these were.
 pub fn remove_abandoned() -> Vec<LeftProcess> {
     let mut left = Vec::new();
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
@@ -80,7 +80,6 @@ fn temp_dir(base: &Path) -> PathBuf {
     base.join("tmp")
 }
 
-/// Which home a test has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestHome {
     /// An empty one.
@@ -93,7 +92,6 @@ pub enum TestHome {
 /// What a tape and the command line say about the environment.
 #[derive(Clone, Debug, Default)]
 pub struct EnvironmentRules {
-    /// `TERM`.
     pub term: String,
     /// `TZ`.
     pub timezone: String,

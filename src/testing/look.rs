@@ -13,7 +13,6 @@ use crate::screen::{RowText, Screen, ScreenPlace};
 /// Rows that are shown in a message, at most this many characters each.
 const SHOWN_MAX: usize = 120;
 
-/// Text or a pattern.
 #[derive(Clone, Debug)]
 pub enum TextPattern {
     /// This text. Where it has several lines, they stand below each other, each at the end of its row but the
@@ -90,7 +89,6 @@ pub struct CellRegion {
 }
 
 impl CellRegion {
-    /// The rows.
     #[must_use]
     pub fn row_range(&self) -> Range<u16> {
         self.row..self.row.saturating_add(self.rows)
@@ -149,12 +147,9 @@ impl fmt::Display for ScreenArea {
     }
 }
 
-/// What is looked for, and where.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// What.
     pub pattern: TextPattern,
-    /// Where.
     pub area: ScreenArea,
     /// How often it must be there, where not just once or more.
     pub times: Option<usize>,
@@ -184,9 +179,7 @@ pub enum FoundPlace {
     Cells(Vec<ScreenPlace>),
     /// A line that has left the screen, by the number that it had among all of them.
     HistoryLine(u64),
-    /// The title.
     Title,
-    /// The clipboard.
     Clipboard,
 }
 
@@ -261,11 +254,9 @@ impl RowBlock {
 /// below it.
 #[derive(Clone, Copy, Debug)]
 pub struct LookSubject<'a> {
-    /// The screen.
     pub screen: &'a Screen,
     /// What the viewport shows of it where it is scrolled back, and by how many lines.
     pub scrolled: Option<(&'a Screen, u16)>,
-    /// The clipboard.
     pub clipboard: Option<&'a str>,
 }
 
@@ -402,7 +393,6 @@ fn over_edges(pattern: &TextPattern, line: &RowBlock) -> Vec<FoundPlace> {
 /// The row that is most like what was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearestRow {
-    /// Where it is.
     pub place: ScreenPlace,
     /// Its text, cut to 120 characters.
     pub text: String,

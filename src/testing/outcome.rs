@@ -228,7 +228,6 @@ impl TapeFailure {
 pub struct EvidenceFile {
     /// What it is, in one word: `trace`, `cast`, `screen`, `snapshot`.
     pub kind: String,
-    /// Where it is.
     pub path: PathBuf,
 }
 
@@ -421,7 +420,6 @@ impl TestSummary {
         Some(format!("killed a process that outlived its tape: {}{more}", visible(first)))
     }
 
-    /// Counts an outcome.
     pub fn count(&mut self, outcome: &TapeOutcome) {
         match &outcome.verdict {
             TapeVerdict::Passed => self.passed += 1,

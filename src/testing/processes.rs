@@ -76,9 +76,9 @@ pub struct LeftProcess {
 }
 
 impl TestProcesses {
-    /// The processes of the program `root`, which leads a session. `own_dir` is a directory of it alone, which
-    /// its environment names or in which it runs: it tells orphans of the program that have begun a session of
-    /// their own.
+    /// The processes of the program `root`, which leads a session. `own_dir` is a directory of it alone,
+    /// which its environment names or in which it runs: it tells orphans of the program that have begun a
+    /// session of their own.
     #[must_use]
     pub fn new(root: i32, own_dir: Option<PathBuf>) -> Self {
         TestProcesses {

@@ -99,7 +99,6 @@ impl WaitClock {
 pub enum WaitEnd {
     /// The limit was over.
     TimedOut,
-    /// The program has ended.
     Ended(ProcessEnd),
     /// It was there, though it should not be.
     Present,

@@ -111,8 +111,8 @@ pub fn failed_last_time(evidence: &Path) -> Vec<PathBuf> {
     String::from_utf8_lossy(&bytes).lines().map(PathBuf::from).collect()
 }
 
-/// Plays the tapes and tells `finished` of each as it ends; where it breaks, nobody wants to know more, and all
-/// stops. A tape that does not parse is not played.
+/// Plays the tapes and tells `finished` of each as it ends; where it breaks, nobody wants to know more, and
+/// all stops. A tape that does not parse is not played.
 ///
 /// # Errors
 /// When the jobs cannot be started.

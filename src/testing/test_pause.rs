@@ -25,7 +25,6 @@ const OUTER: &str = "HOPTY_SESSION";
 /// How long a window may take to read a screen.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
 
-/// When a test pauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PauseRule {
     /// Never: nobody is there.

@@ -77,7 +77,6 @@ pub struct ProgramUnderTest {
     pub cwd: PathBuf,
     /// Columns of its terminal.
     pub cols: u16,
-    /// Rows of its terminal.
     pub rows: u16,
     /// Lines above the screen that are kept.
     pub history: usize,
@@ -141,17 +140,11 @@ pub enum TapEvent<'a> {
     /// The program wrote these bytes.
     Output(&'a [u8]),
     /// These were typed. `secret`: the program shows nothing of a line that is typed, as for a password.
-    Input {
-        /// The bytes.
-        bytes: &'a [u8],
-        /// Whether they are a secret.
-        secret: bool,
-    },
+    Input { bytes: &'a [u8], secret: bool },
     /// The size changed.
     Resize {
         /// Columns.
         cols: u16,
-        /// Rows.
         rows: u16,
     },
     /// The program ended.

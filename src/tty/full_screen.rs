@@ -1,5 +1,6 @@
 //! The person's terminal while one of hopty's own programs draws on all of it: raw, usually on the alternate
-//! screen, and given back whatever happens: on leaving, for a pause, in a panic, when an error passes through.
+//! screen, and given back whatever happens: on leaving, for a pause, in a panic, when an error passes
+//! through.
 
 use std::fmt::Write as _;
 use std::io;
@@ -78,8 +79,8 @@ impl FullScreen {
         written
     }
 
-    /// Takes it again, once this process is in the foreground: after a pause, or after it was continued (SIGCONT),
-    /// when the terminal has been a shell's.
+    /// Takes it again, once this process is in the foreground: after a pause, or after it was continued
+    /// (SIGCONT), when the terminal has been a shell's.
     ///
     /// # Errors
     /// When it is gone.

@@ -3,6 +3,7 @@
 pub mod borrowed_terminal;
 pub mod full_screen;
 pub mod modes;
+pub mod page_keys;
 pub mod passphrase;
 pub mod raw;
 pub mod unread_input;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use hopty::git::work_tree_state::{GitLimits, read};
+use hopty::git::ask_git::{GitLimits, read};
 use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::*;

@@ -334,7 +334,9 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
     if files.is_empty() {
         return Ok(0);
     }
-    crate::fs::atomic::private_dir(store.dir()).map_err(|error| Failed::new(1, error.to_string()))?;
+    crate::fs::atomic::private_dir(store.dir()).map_err(|error| {
+        Failed::new(1, error.to_string()).hint("`hopty check` shows the archive and its limit")
+    })?;
     // One at a time: another session's start is at it already.
     let lock = FileLock::try_take(&store.dir().join(".auto")).ok().flatten();
     let Some(_lock) = lock else { return Ok(0) };

@@ -39,8 +39,8 @@ pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
     let read = summaries.read(&all.files);
     summaries.save();
     let mut links = handover_links(&paths, true);
-    // The fresh conversation names the handoff that it went on from, also when everything else is gone. Its forks
-    // repeat that.
+    // The fresh conversation names the handoff that it went on from, also when everything else is gone. Its
+    // forks repeat that.
     for (file, summary) in all.files.iter().zip(&read) {
         match (&summary.forked_from, &summary.handoff) {
             (Some(source), _) => links.forked(&file.id, source),

@@ -226,8 +226,8 @@ pub(in crate::cli) enum ConversationsVerb {
     /// Compress conversations into hopty's archive, where Claude does not delete them
     ///
     /// Each is read back and compared. It stays where it is, unless you say --remove. An open conversation is
-    /// left alone. Without a name, it archives those that were not used for 10 days, and those that Claude would
-    /// delete within 10 days.
+    /// left alone. Without a name, it archives those that were not used for 10 days, and those that Claude
+    /// would delete within 10 days.
     Archive(ArchiveOptions),
     /// Restore an archived conversation without replacing an existing one
     Restore(RestoreOptions),

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::conversations_args::ExportPackageOptions;
 use super::transfer::{failed, one_summary, open_by};
-use super::{count, named, size};
+use super::{named, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, stdout, visible};
 use crate::core::package::PackageLimits;
+use crate::core::plural::plural;
 use crate::fs::atomic;
 use crate::fs::conversation_transfer::{self, ExportReport, TransferError};
 use crate::fs::conversations::{ConversationFiles, FileRole};
@@ -70,16 +71,16 @@ fn tell(
         None => size(report.bytes),
     };
     let to = packed.map(|(to, _)| format!(" to {}", visible(&to.to_string_lossy()))).unwrap_or_default();
-    note(format_args!("exported {}{to}: {}, {bytes}", found.id, count(report.files, "file")));
+    note(format_args!("exported {}{to}: {}, {bytes}", found.id, plural(report.files, "file")));
     if options.redact {
         let history = found.files.iter().filter(|file| file.role == FileRole::FileHistory).count();
         note(format_args!(
             "secrets hidden in {}; look before you share: hopty misses unknown shapes, and secrets that an \
              image shows",
-            count(usize::try_from(report.redacted).unwrap_or(usize::MAX), "line"),
+            plural(usize::try_from(report.redacted).unwrap_or(usize::MAX), "line"),
         ));
         if history > 0 {
-            note(format_args!("left out: {} of its file history", count(history, "file")));
+            note(format_args!("left out: {} of its file history", plural(history, "file")));
         }
     }
     let is_history = |path: &PathBuf| {

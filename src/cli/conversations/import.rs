@@ -7,13 +7,14 @@ use std::path::Path;
 use serde_json::json;
 
 use super::conversations_args::ImportOptions;
+use super::size;
 use super::transfer::{begin, existing_directory, failed, new_id, open_by, say_resume};
-use super::{count, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::read_config;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
+use crate::core::plural::plural;
 use crate::core::time::WallTime;
 use crate::fs::conversation_transfer::{
     PackedConversation, TransferError, TransferPlan, TransferReport, TransferTarget, conversations_of,
@@ -139,14 +140,14 @@ fn tell(
     let Some((report, is_due)) = done else {
         say_wrapped(format_args!(
             "would import {id} to {dir}: {}, {}; the package is whole",
-            count(packed.files(), "file"),
+            plural(packed.files(), "file"),
             size(packed.bytes)
         ))?;
         return Ok(());
     };
     say_wrapped(format_args!(
         "imported {id} to {dir}: {}, {}, {} of {} lines changed",
-        count(report.files, "file"),
+        plural(report.files, "file"),
         size(report.bytes),
         report.lines.changed,
         report.lines.lines

@@ -18,6 +18,7 @@ use crate::cli::table::TableStyle;
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ellipsis::begin_of;
 use crate::core::ids::ConversationId;
+use crate::core::plural::plural;
 use crate::core::shell_word::shell_word;
 use crate::core::time::{WallTime, age};
 use crate::core::token_usage::UsageFigures;
@@ -148,7 +149,7 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     print(&rows, options.all, TableStyle::of_output())?;
     super::tell(&found.notices);
     if let Some((dir, count)) = renamed {
-        let of = super::count(count, "conversation");
+        let of = plural(count, "conversation");
         note(format_args!("{of} of {} cannot be continued: the directory is gone", visible(&dir)));
         note(format_args!(
             "hint: if you renamed it to this one: hopty conversations move --from {} --to .",
@@ -276,8 +277,8 @@ impl Row<'_> {
         self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| one_line(&heading))
     }
 
-    /// `  c74cc080  2 h  1.2M  340k tokens  $1.24`, on several lines where one of `cols` columns is too short for
-    /// all of it: no figure is cut.
+    /// `  c74cc080  2 h  1.2M  340k tokens  $1.24`, on several lines where one of `cols` columns is too short
+    /// for all of it: no figure is cut.
     fn head_lines(&self, now: WallTime, cols: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for part in self.head(now) {
@@ -342,11 +343,13 @@ impl Row<'_> {
         let summary = &self.summary;
         let figures = summary.figures();
         let cost = figures.and_then(|(figures, _)| figures.cost());
+        let by = if summary.custom_title.is_some() { "person" } else { "claude" };
+        let title_from = summary.title().map(|_| by);
         json!({
             "id": self.file.id,
             "project": summary.dir,
             "title": summary.title(),
-            "title_from": summary.title().map(|_| if summary.custom_title.is_some() { "person" } else { "claude" }),
+            "title_from": title_from,
             "first_prompt": summary.first_prompt,
             "last_prompt": summary.last_prompt,
             "begun_at": summary.begun_at.map(WallTime::rfc3339_s),

@@ -91,11 +91,6 @@ pub(super) fn all_kept_sources(
     sources
 }
 
-/// A number of things: `1 file`, `2 files`.
-fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
 /// Text of a summary, which has no secrets, on one line with nothing that a terminal acts on.
 pub(super) fn one_line(text: &str) -> String {
     crate::core::visible::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))

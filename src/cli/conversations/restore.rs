@@ -9,6 +9,7 @@ use crate::cli::error::{Failed, say, say_wrapped, visible};
 use crate::cli::read_config;
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::core::conversation::summary::ConversationSummary;
+use crate::core::plural::plural;
 use crate::core::shell_word::shell_word;
 use crate::fs::archive::{ArchiveEntry, ArchiveStore, RestoreTimes};
 use crate::ipc::message::Code;
@@ -32,23 +33,24 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
             "{}",
             json!({
                 "id": entry.conversation, "transcript": restored.transcript.to_string_lossy(),
-                "files": restored.written, "there": restored.there, "hook_scripts": restored.hook_scripts, "directory": summary.dir,
+                "files": restored.written, "there": restored.there, "hook_scripts": restored.hook_scripts,
+                "directory": summary.dir,
                 "times": if times == RestoreTimes::Original { "original" } else { "now" },
             })
         ))?;
         return Ok(0);
     }
     say_wrapped(format_args!(
-        "restored {} ({} files, {}) to {}",
+        "restored {} ({}, {}) to {}",
         entry.conversation,
-        restored.written,
+        plural(restored.written, "file"),
         size(entry.total_bytes),
         visible(&restored.transcript.to_string_lossy())
     ))?;
     if restored.hook_scripts > 0 {
         say_wrapped(format_args!(
-            "Scripts of hooks (session-env) are not restored: hooks write them again ({}).",
-            restored.hook_scripts
+            "Not restored: {} of hooks (session-env), which hooks write again.",
+            plural(restored.hook_scripts, "script")
         ))?;
     }
     if times == RestoreTimes::Now {

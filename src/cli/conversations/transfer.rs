@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use super::archive::{summaries, title};
 use super::conversations_args::{CopyOptions, MoveOptions};
 use super::open_conversations::{OpenBy, OpenConversations};
-use super::{count, named, size, tell};
+use super::{named, size, tell};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
+use crate::core::plural::plural;
 use crate::core::shell_word::shell_word;
 use crate::fs::conversation_transfer::{
     ProjectMemory, TransferError, TransferKind, TransferPlan, TransferReport, TransferTarget, Transfers,
@@ -207,7 +208,7 @@ fn one(
             let done = if kind == TransferKind::Move { "moved" } else { "copied" };
             say_wrapped(format_args!(
                 "{done} {id} to {dir}: {}, {}, {} of {} lines changed",
-                count(report.files, "file"),
+                plural(report.files, "file"),
                 size(report.bytes),
                 report.lines.changed,
                 report.lines.lines
@@ -217,7 +218,7 @@ fn one(
         TransferResult::Would { files, bytes } => {
             say_wrapped(format_args!(
                 "would {kind} {id} to {dir}: {}, {}",
-                count(*files, "file"),
+                plural(*files, "file"),
                 size(*bytes)
             ))?;
         }
@@ -267,10 +268,10 @@ fn move_directory(
         let stay: Vec<_> = stay.iter().map(|(path, _)| path.to_string_lossy()).collect();
         say(format_args!("{}", json!({"conversations": list, "memory_files": files, "stay": stay})))?;
     } else {
-        let moved = count(rows.iter().filter(|(_, result)| is_moved(result)).count(), "conversation");
+        let moved = plural(rows.iter().filter(|(_, result)| is_moved(result)).count(), "conversation");
         let verb = if transfers.is_some() { "moved" } else { "would move" };
         let memory = if files > 0 {
-            format!(", and {} of the project's memory", count(files, "file"))
+            format!(", and {} of the project's memory", plural(files, "file"))
         } else {
             String::new()
         };

@@ -20,7 +20,7 @@ use crate::core::status_types::SessionStatus;
 use crate::core::time::WallTime;
 use crate::fs::edits::{self, Disk};
 use crate::fs::whole_transcript;
-use crate::git::work_tree_state::GitLimits;
+use crate::git::ask_git::GitLimits;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -124,7 +124,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
         capture.situation.permission_mode = None;
     }
     capture.summary = summary;
-    capture.git = crate::git::work_tree_state::of_work(
+    capture.git = crate::git::ask_git::of_work(
         &dir,
         capture.situation.moved_to.as_deref(),
         GitLimits::of(&place.config.handoff),

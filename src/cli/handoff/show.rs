@@ -105,7 +105,8 @@ pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Fa
     Ok(0)
 }
 
-/// The columns that go where there is no room, the first named first: the id and whether the handoff waits stay.
+/// The columns that go where there is no room, the first named first: the id and whether the handoff waits
+/// stay.
 const SPARE: [&str; 6] = ["TYPE", "CHANNEL", "SESSION", "PROJECT", "DIRECTORY", "AGE"];
 
 fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {

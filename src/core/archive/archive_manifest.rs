@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{ArchiveError, ArchiveLimits};
+use crate::core::conversation::file_role::FileRole;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 
@@ -18,9 +19,6 @@ pub const VERSION: u64 = 1;
 const NAME_BYTES: usize = 2048;
 /// The longest part between two slashes, in bytes: that of every file system.
 const PART_BYTES: usize = 255;
-
-/// The directories below Claude's in which conversations have a directory with their id.
-const ID_DIRECTORIES: [&str; 5] = ["tasks", "file-history", "session-env", "image-cache", "uploads"];
 
 /// One file of an archived conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +49,6 @@ pub struct ArchiveManifest {
     pub conversation: ConversationId,
     /// The directory below `projects` in which it lay.
     pub project: String,
-    /// When it was archived.
     pub archived_at: WallTime,
     /// The version of the hopty that archived it.
     pub hopty: String,
@@ -139,7 +136,7 @@ impl ArchiveManifest {
                 || name
                     .strip_prefix(&format!("{project}agent-"))
                     .is_some_and(|rest| rest.ends_with(".jsonl") && !rest.contains('/'))
-                || ID_DIRECTORIES.iter().any(|dir| below(&format!("{dir}/{id}")))
+                || FileRole::id_directories().any(|(_, dir)| below(&format!("{dir}/{id}")))
                 || name == format!("debug/{id}.txt")
                 || name
                     .strip_prefix("plans/")

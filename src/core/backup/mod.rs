@@ -3,6 +3,7 @@
 //! A backup is a package (`core::package`) whose files have names such as `claude/projects/P/ID.jsonl`: the
 //! first part says below which directory they belong. Credentials and keys are never among them.
 
+use crate::core::conversation::file_role::FileRole;
 use crate::core::ids::ConversationId;
 
 /// The directories that a backup has files of.
@@ -31,20 +32,9 @@ pub enum BackupContent {
     HookScript,
 }
 
-/// What of Claude's directory is a record.
-const CLAUDE_RECORDS: &[&str] = &[
-    "projects",
-    "tasks",
-    "todos",
-    "file-history",
-    "plans",
-    "image-cache",
-    "uploads",
-    "paste-cache",
-    "handoff",
-    "history.jsonl",
-    "channel-registry.json",
-];
+/// What of Claude's directory is a record, beside the directories of conversations' files.
+const CLAUDE_RECORDS: &[&str] =
+    &["projects", "paste-cache", "handoff", "history.jsonl", "channel-registry.json"];
 /// What of Claude's directory says what is run.
 const CLAUDE_SETTINGS: &[&str] = &[
     "settings.json",
@@ -79,12 +69,19 @@ impl BackupRoot {
     #[must_use]
     pub fn entries(self) -> Vec<&'static str> {
         match self {
-            BackupRoot::Claude => [CLAUDE_RECORDS, CLAUDE_SETTINGS].concat(),
+            BackupRoot::Claude => claude_records().chain(CLAUDE_SETTINGS.iter().copied()).collect(),
             BackupRoot::State => vec!["sessions"],
             BackupRoot::Config => vec!["config.toml"],
             BackupRoot::Data => vec!["archive"],
         }
     }
+}
+
+/// What of Claude's directory is a record. Hooks write `session-env` again, and logs tell nothing later.
+fn claude_records() -> impl Iterator<Item = &'static str> {
+    let kept = |role: &FileRole| !matches!(role, FileRole::SessionEnv | FileRole::DebugLog);
+    let of_conversations = FileRole::ALL.into_iter().filter(kept).filter_map(FileRole::directory);
+    CLAUDE_RECORDS.iter().copied().chain(of_conversations)
 }
 
 /// Where the file of this name belongs: the directory, the path below it, and what it is. `None` if hopty
@@ -95,7 +92,7 @@ pub fn place_of(name: &str) -> Option<(BackupRoot, &str, BackupContent)> {
     let root = BackupRoot::ALL.into_iter().find(|root| root.word() == word)?;
     let first = below.split('/').next()?;
     let content = match root {
-        BackupRoot::Claude if CLAUDE_RECORDS.contains(&first) => content_of_record(below),
+        BackupRoot::Claude if claude_records().any(|name| name == first) => content_of_record(below),
         BackupRoot::Claude if CLAUDE_SETTINGS.contains(&first) => BackupContent::Settings,
         BackupRoot::Claude if first == "session-env" => BackupContent::HookScript,
         BackupRoot::State if root.entries().contains(&first) => BackupContent::Settings,

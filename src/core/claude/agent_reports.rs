@@ -1,5 +1,5 @@
-//! What sub-agents reported: of an agent in the background a notification brings it, of another one its tool's
-//! answer.
+//! What sub-agents reported: of an agent in the background a notification brings it, of another one its
+//! tool's answer.
 
 use super::lenient_json::ends;
 use super::transcript_line::{ResultDetail, ToolResult, ToolUse};

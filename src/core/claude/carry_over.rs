@@ -62,7 +62,6 @@ pub struct CarriedPrompt {
 }
 
 impl CarriedPrompt {
-    /// This text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), squeezed: squeeze(text) }

@@ -10,8 +10,8 @@ use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::event::{HookEvent, HookFacts, PromptOf, StartSource};
 use crate::core::visible::is_hidden;
 
-/// The name of hopty's plugin. Of two plugins of one name Claude loads only the first (measured), so it is one
-/// that nobody else has.
+/// The name of hopty's plugin. Of two plugins of one name Claude loads only the first (measured), so it is
+/// one that nobody else has.
 pub const PLUGIN_NAME: &str = "hopty-hooks";
 /// How Claude's own prompts begin: a background task ended, a usage limit is over (measured on 2.1.329).
 const OF_CLAUDE: [&str; 2] = ["<task-notification>", "Your claude.ai usage limit has reset."];
@@ -112,7 +112,7 @@ pub fn told(event: HookEvent, text: &str) -> String {
 
 /// What the hook command prints for an answer; empty for nothing.
 #[must_use]
-pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> String {
+pub fn stdout(event: HookEvent, answer: &HookAnswer, brief: Option<&str>) -> String {
     let tell = |text: &str| told(event, text);
     match answer {
         HookAnswer::Nothing => String::new(),
@@ -122,7 +122,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, frame: Option<&str>) -> Str
             let visible: String = text.chars().filter(|c| !is_hidden(*c)).collect();
             json!({"systemMessage": visible}).to_string()
         }
-        HookAnswer::Frame { .. } => frame.map_or_else(String::new, tell),
+        HookAnswer::Frame { .. } => brief.map_or_else(String::new, tell),
         HookAnswer::Tell { what: HookInstruction::Note } => tell(note::QUESTION),
         HookAnswer::Tell { what: HookInstruction::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
         HookAnswer::Tell { what: HookInstruction::Ask { percent, snooze } } => {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn prompts_are_told_apart() {
         let id: HandoffId = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let ours = crate::core::handoff::continuation_prompt::Continuation::with_frame(&id);
+        let ours = crate::core::handoff::continuation_prompt::Continuation::with_brief(&id);
         let whose = |prompt: &str| {
             read("UserPromptSubmit", &json!({"prompt": prompt}), Some(&id)).hook.prompt.unwrap()
         };

@@ -33,7 +33,6 @@ pub struct StatusLine {
 /// How much of a usage limit is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitUsed {
-    /// Which.
     pub kind: LimitKind,
     pub percent: u64,
     /// When it resets, in seconds since 1970.

@@ -1,5 +1,5 @@
-//! Prompts that the person took back: after Esc Esc the conversation goes on from an earlier line, and the lines
-//! of the branch that was left stay in the file.
+//! Prompts that the person took back: after Esc Esc the conversation goes on from an earlier line, and the
+//! lines of the branch that was left stay in the file.
 //!
 //! Each line names the line before it (`parentUuid`). A prompt that has the parent of an earlier prompt takes
 //! the place of that one, and everything that was said since then was taken back (measured on 2.1.332). No
@@ -29,8 +29,8 @@ pub(super) struct TurnStart {
 }
 
 impl TranscriptFacts {
-    /// Takes the place of a prompt, before its text: forgets what was said since an earlier prompt that had the
-    /// same place. Files that were written and commands that ran stay: they happened.
+    /// Takes the place of a prompt, before its text: forgets what was said since an earlier prompt that had
+    /// the same place. Files that were written and commands that ran stay: they happened.
     pub(super) fn place_prompt(&mut self, uuid: Option<String>, parent: Option<String>) {
         let Some(parent) = parent else { return };
         let earlier = self.turns.iter().find(|turn| turn.parent == parent && turn.uuid != uuid).cloned();

@@ -24,7 +24,6 @@ const COMMAND_CAP: usize = 300;
 pub enum ToolOutcome {
     /// Without an error.
     Passed,
-    /// With one.
     Failed,
 }
 

@@ -304,8 +304,8 @@ impl TranscriptFacts {
         self.queue.iter().map(String::as_str).filter(is_persons)
     }
 
-    /// Whether the model scheduled this prompt (CronCreate, ScheduleWakeup): neither its line in the queue nor
-    /// its hook says so (2.1.332).
+    /// Whether the model scheduled this prompt (CronCreate, ScheduleWakeup): neither its line in the queue
+    /// nor its hook says so (2.1.332).
     #[must_use]
     pub fn is_scheduled(&self, prompt: &str) -> bool {
         let prompt = prompt.trim();

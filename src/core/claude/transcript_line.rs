@@ -199,8 +199,8 @@ pub struct User {
 /// What a line in the person's name is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UserKind {
-    /// A prompt, as Claude recorded it: still wrapped in `<pasted_content>` when it was a long paste. A command
-    /// that Claude expands into a prompt is as it was typed.
+    /// A prompt, as Claude recorded it: still wrapped in `<pasted_content>` when it was a long paste. A
+    /// command that Claude expands into a prompt is as it was typed.
     Prompt(String),
     /// A prompt that no person wrote but that begins a turn: an ended sub-agent, a reset usage limit.
     Notification(String),

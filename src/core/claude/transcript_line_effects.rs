@@ -195,7 +195,8 @@ impl TranscriptFacts {
         }
     }
 
-    /// Claude was told something in the person's place. A report that waits in the queue comes again as a line.
+    /// Claude was told something in the person's place. A report that waits in the queue comes again as a
+    /// line.
     fn told(&mut self, text: &str) {
         self.work.told(text);
         if let Some(report) = AgentReport::of_notification(text) {
@@ -518,7 +519,7 @@ mod tests {
     #[test]
     fn a_handoff_is_answered_by_a_real_answer_after_its_prompt() {
         let id = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let text = crate::core::handoff::continuation_prompt::Continuation::with_frame(&id);
+        let text = crate::core::handoff::continuation_prompt::Continuation::with_brief(&id);
         let mut lines = vec![answer("m0", "m", 5), prompt(text.text())];
         assert!(of(&lines).continued(&id) && !of(&lines).answered(&id));
         lines.push(answer("m1", "<synthetic>", 5));
@@ -531,7 +532,7 @@ mod tests {
     #[test]
     fn an_answer_that_stands_before_its_prompt_still_answers_it() {
         let id = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let text = crate::core::handoff::continuation_prompt::Continuation::with_frame(&id);
+        let text = crate::core::handoff::continuation_prompt::Continuation::with_brief(&id);
         let at = |line: String, at: &str| {
             line.replacen('{', &format!("{{\"timestamp\":\"2026-11-20T14:29:{at}Z\","), 1)
         };

@@ -32,8 +32,8 @@ const COMMAND_CAP: usize = 4096;
 /// How much of a command is kept as its description, in bytes.
 const ABOUT_CAP: usize = 300;
 
-/// Beginnings of user lines that Claude writes for its own commands and their output. A command or skill whose
-/// text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
+/// Beginnings of user lines that Claude writes for its own commands and their output. A command or skill
+/// whose text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
 const COMMANDS: [&str; 9] = [
     "<command-name>",
     "<command-message>",

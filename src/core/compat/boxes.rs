@@ -49,9 +49,8 @@ pub fn handing_over(of: &Material) -> String {
     );
     let handoff = format!(
         "{rule}\n SESSION HANDOFF\n{rule}\n\n Progress: {complete}\n Checkpoint: {checkpoint}\n\n Token \
-         usage: {usage}\n\n \
-         Resume command:\n hopty --handoff={id}\n (only where the next session does not begin by itself)\n\n \
-         Or manually:\n hopty handoff show {id}\n\n{rule}\n",
+         usage: {usage}\n\n Resume command:\n hopty --handoff={id}\n (only where the next session does not \
+         begin by itself)\n\n Or manually:\n hopty handoff show {id}\n\n{rule}\n",
         id = of.state.id
     );
     format!(

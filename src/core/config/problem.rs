@@ -91,8 +91,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What holds in place of a value that was left out, to be said behind it; empty where there was no value, or
-    /// where it says that itself.
+    /// What holds in place of a value that was left out, to be said behind it; empty where there was no
+    /// value, or where it says that itself.
     #[must_use]
     pub fn in_its_place(&self) -> &'static str {
         match &self.kind {

@@ -351,8 +351,8 @@ impl EntryReader {
     }
 }
 
-/// In which turn each message stands, so that a prompt that goes back to an earlier one (`/rewind`) is told from
-/// one that goes on.
+/// In which turn each message stands, so that a prompt that goes back to an earlier one (`/rewind`) is told
+/// from one that goes on.
 #[derive(Debug, Default)]
 struct Turns {
     /// By the message's id: the number of prompts up to it.

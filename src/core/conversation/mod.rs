@@ -4,6 +4,7 @@
 //! known, and is said to be so.
 
 pub mod entry;
+pub mod file_role;
 pub mod handover_links;
 pub mod name;
 pub mod pages;

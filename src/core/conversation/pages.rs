@@ -157,9 +157,9 @@ fn code(line: &str) -> String {
     format!("{fence}{pad}{line}{pad}{fence}")
 }
 
-/// Markdown of Claude's in which HTML is text, but for blocks of code, where it is anyway. Each block begins and
-/// ends at the begin of a line, wherever it stood: in a list or a quotation, Markdown could end it before its
-/// fence does, and what follows would be HTML.
+/// Markdown of Claude's in which HTML is text, but for blocks of code, where it is anyway. Each block begins
+/// and ends at the begin of a line, wherever it stood: in a list or a quotation, Markdown could end it before
+/// its fence does, and what follows would be HTML.
 fn quiet(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<CodeFence<'_>> = None;
@@ -235,7 +235,8 @@ pub fn html_head(head: &PageHead, options: PageOptions) -> String {
          'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" \
          content=\"no-referrer\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{title}</h1>\n<dl>{facts}</dl>\n</header>\n<main>\n"
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n\
+         <h1>{title}</h1>\n<dl>{facts}</dl>\n</header>\n<main>\n"
     )
 }
 
@@ -269,7 +270,8 @@ pub fn html_entry(entry: &Entry, options: PageOptions) -> String {
             }
             let answer = call.answer.as_ref().map(|answer| options.clean(&answer.text)).unwrap_or_default();
             format!(
-                "<details class=\"{class}\"><summary>{summary}</summary><pre>{}</pre><pre>{}</pre></details>\n",
+                "<details class=\"{class}\"><summary>{summary}</summary><pre>{}</pre><pre>{}</pre>\
+                 </details>\n",
                 escaped(&options.clean(&input(call))),
                 escaped(&answer)
             )

@@ -3,8 +3,8 @@
 //! A pattern is matched against the lines of what was said. To parse every line of a transcript for that
 //! would be slow, so a [`Prefilter`] looks at the raw bytes first. It must never lose a match, and JSON can
 //! write a character in several ways: the filter looks for a piece of the pattern that JSON writes in one way
-//! only, and lets every line pass that has a character of such a piece by number (`\u0041`) in it. Claude itself
-//! writes only what it has to by number: control characters, and halves of characters.
+//! only, and lets every line pass that has a character of such a piece by number (`\u0041`) in it. Claude
+//! itself writes only what it has to by number: control characters, and halves of characters.
 
 use std::ops::Range;
 

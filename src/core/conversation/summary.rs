@@ -50,8 +50,8 @@ pub struct ConversationSummary {
     pub model: Option<String>,
     /// The handoff from which it was continued.
     pub handoff: Option<HandoffId>,
-    /// The conversation that it was forked from (`--fork-session`, `/branch`): lines that it has from there say
-    /// so, the first answer at the latest.
+    /// The conversation that it was forked from (`--fork-session`, `/branch`): lines that it has from there
+    /// say so, the first answer at the latest.
     pub forked_from: Option<ConversationId>,
     /// The id of the first prompt's line. A fork has the same as its source.
     pub first_line: Option<String>,
@@ -115,8 +115,8 @@ impl ConversationSummary {
             .or_else(|| self.counted.map(|counted| (counted, TokensOrigin::Transcript)))
     }
 
-    /// Whether an account covers the whole conversation. Its sum begins anew where Claude was killed before it
-    /// had written one (measured on 2.1.332).
+    /// Whether an account covers the whole conversation. Its sum begins anew where Claude was killed before
+    /// it had written one (measured on 2.1.332).
     fn is_whole(&self, account: &CostAccount) -> bool {
         let is_from_begin = self.prompted_at.is_some_and(|prompted| account.started <= prompted.0);
         account.started > 0 && is_from_begin && !self.account_is_behind
@@ -284,8 +284,8 @@ impl SummaryReader {
         }
     }
 
-    /// Lines from another conversation name it; in those of 2.0.76 the prompts do, and the answers do not. Those
-    /// from further back name that one: the last counts.
+    /// Lines from another conversation name it; in those of 2.0.76 the prompts do, and the answers do not.
+    /// Those from further back name that one: the last counts.
     fn fork(&mut self, raw: &RawLine) {
         if raw.is_sidechain.0 {
             return;
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn what_no_person_typed_is_no_prompt() {
         let handoff = "HO-20261120-142950-c74cc080".parse().unwrap();
-        let continued = crate::core::handoff::continuation_prompt::Continuation::with_frame(&handoff);
+        let continued = crate::core::handoff::continuation_prompt::Continuation::with_brief(&handoff);
         let summary = read(&[
             prompt(continued.text(), "01"),
             r#"{"type":"last-prompt","lastPrompt":"Continue from handoff HO-20261120-142950-c74cc080. Its record is al…"}"#.to_owned(),

@@ -5,7 +5,8 @@ use crate::core::handoff::redact::redact;
 
 /// Members whose text is signed or encoded: nobody reads it, and a change would spoil it.
 const ENCODED: [&str; 3] = ["signature", "data", "hash"];
-/// How deep a value is taken apart. What lies deeper is text: each level is read once more than the one above it.
+/// How deep a value is taken apart. What lies deeper is text: each level is read once more than the one above
+/// it.
 const DEPTH: usize = 64;
 /// The longest text that is looked at together with its name, in bytes: a password is short.
 const VALUE_BYTES: usize = 4096;

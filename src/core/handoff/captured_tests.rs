@@ -495,10 +495,10 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
         match &before {
             None => lines.push(prompt(&goal)),
             Some((state, shown)) => {
-                // What Claude writes of the frame, and the prompt that names it.
+                // What Claude writes of the brief, and the prompt that names it.
                 lines.push(json!({"type": "attachment", "attachment": {"type": "hook_additional_context",
                     "content": [shown]}}));
-                lines.push(prompt(Continuation::with_frame(&state.id).text()));
+                lines.push(prompt(Continuation::with_brief(&state.id).text()));
                 lines.push(said("c", &format!("Continuing from handoff {}. {shown}", state.id)));
                 capture.origin.predecessor = Some(state.id.clone());
             }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::core::claude::prompts::{PASTES, paste_id};
+use crate::core::claude::prompts::{PASTE_OPENS, rewrite_pastes};
 use crate::core::ids::HandoffId;
 
 const FIRST: &str = "Continue from handoff ";
@@ -19,12 +19,11 @@ pub struct Continuation {
 impl Continuation {
     /// The prompt when the SessionStart hook brings the record into the context.
     #[must_use]
-    pub fn with_frame(id: &HandoffId) -> Self {
+    pub fn with_brief(id: &HandoffId) -> Self {
         Self {
             text: format!(
                 "{FIRST}{id}.\nIts record is already in your context between \"HANDOFF LOADED\" and \"END \
-                 HANDOFF\". \
-                 Begin with \"Continuing from handoff {id}.\" and go on with the next step."
+                 HANDOFF\". Begin with \"Continuing from handoff {id}.\" and go on with the next step."
             ),
         }
     }
@@ -36,8 +35,7 @@ impl Continuation {
         Self {
             text: format!(
                 "{FIRST}{id}.\nRead {record} first. Then begin with \"Continuing from handoff {id}.\" and go \
-                 on with \
-                 the next step."
+                 on with the next step."
             ),
         }
     }
@@ -75,45 +73,27 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
         let read = prompt.split_once(".\nRead ")?.1.strip_suffix(tail.as_str())?;
         Some(Continuation::without_hooks(&id, read))
     };
-    let ours = Continuation::with_frame(&id).is(prompt) || record().is_some_and(|made| made.is(prompt));
+    let ours = Continuation::with_brief(&id).is(prompt) || record().is_some_and(|made| made.is(prompt));
     ours.then_some(id)
 }
 
-/// The text inside `<pasted_content id="...">`, which Claude puts round pastes of more than 800 characters or
-/// three lines (measured on 2.1.329). Text outside of the tags stays where it is.
+/// The prompt with the text of its pastes in place of them. Text outside of the tags stays where it is.
 #[must_use]
 pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
-    const OPEN: &str = "<pasted_content id=\"";
-    if !prompt.contains(OPEN) {
+    if !prompt.contains(PASTE_OPENS) {
         return Cow::Borrowed(prompt);
     }
-    let mut out = String::with_capacity(prompt.len());
-    let mut rest = prompt;
-    let mut left = PASTES;
-    while let Some((before, after)) = rest.split_once(OPEN).filter(|_| left > 0) {
-        left -= 1;
-        let inner = paste_id(after).and_then(|(id, inner)| {
-            let close = format!("\n</pasted_content id=\"{id}\">");
-            inner.split_once(close.as_str())
-        });
-        let Some((inside, behind)) = inner else {
-            out.push_str(before);
-            out.push_str(OPEN);
-            rest = after;
-            continue;
-        };
-        out.push_str(before.strip_suffix("\n\n").unwrap_or(before));
-        if !out.is_empty() && !out.ends_with('\n') {
-            out.push('\n');
-        }
-        out.push_str(inside);
-        rest = behind.strip_prefix('\n').unwrap_or(behind);
-        if !rest.is_empty() {
-            out.push('\n');
-        }
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
+    Cow::Owned(rewrite_pastes(
+        prompt,
+        |text| text.strip_prefix('\n').unwrap_or(text),
+        |out, before, inside| {
+            out.push_str(before.strip_suffix("\n\n").unwrap_or(before));
+            if !out.is_empty() && !out.ends_with('\n') {
+                out.push('\n');
+            }
+            out.push_str(inside);
+        },
+    ))
 }
 
 #[cfg(test)]
@@ -127,7 +107,7 @@ mod tests {
     #[test]
     fn the_texts_are_those_of_the_contract() {
         assert_eq!(
-            Continuation::with_frame(&id()).text(),
+            Continuation::with_brief(&id()).text(),
             "Continue from handoff HO-20261120-142950-c74cc080.\nIts record is already in your context \
              between \
              \"HANDOFF LOADED\" and \"END HANDOFF\". Begin with \"Continuing from handoff \
@@ -144,9 +124,9 @@ mod tests {
 
     #[test]
     fn only_the_exact_text_is_ours() {
-        let frame = Continuation::with_frame(&id());
+        let with_brief = Continuation::with_brief(&id());
         let read = Continuation::without_hooks(&id(), "/c/handoff.md");
-        for made in [&frame, &read] {
+        for made in [&with_brief, &read] {
             let text = made.text();
             assert!(made.is(text) && is_ours(text, &id()));
             let wrapped =
@@ -161,8 +141,8 @@ mod tests {
                 assert!(!made.is(&other) && !is_ours(&other, &id()), "{other:?}");
             }
         }
-        assert!(!is_ours(frame.text(), &"HO-20261120-142951-c74cc080".parse().unwrap()));
-        let mixed = frame.text().replacen("c74cc080", "c74cc081", 1);
+        assert!(!is_ours(with_brief.text(), &"HO-20261120-142951-c74cc080".parse().unwrap()));
+        let mixed = with_brief.text().replacen("c74cc080", "c74cc081", 1);
         assert_eq!(handoff_of(&mixed), None);
     }
 

@@ -135,12 +135,14 @@ pub fn is_standing(text: &str) -> bool {
     }) || STANDING_UNSPACED.iter().any(|phrase| head.contains(phrase))
 }
 
-/// Whether a line is one of several options: `B) SQLite`, `2. Redis`.
+/// Whether a line is one of several options: `B) SQLite`, `- 2. Redis`, `1）SQLite`.
 #[must_use]
 pub fn is_option(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['-', '*', '(', ' ']);
     let mark: String = line.chars().take_while(|c| c.is_alphanumeric()).collect();
-    !mark.is_empty() && mark.chars().count() <= 2 && line[mark.len()..].starts_with([')', '.', ':'])
+    !mark.is_empty()
+        && mark.chars().count() <= 2
+        && line[mark.len()..].starts_with([')', '.', ':', '）', '．', '：'])
 }
 
 #[cfg(test)]

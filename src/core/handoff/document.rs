@@ -17,11 +17,9 @@ use crate::core::time::WallTime;
 /// What the six comments say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// `HANDOFF-ID`.
     pub id: HandoffId,
     /// `SESSION`: the conversation that it was made from.
     pub session: ConversationId,
-    /// `CHANNEL`.
     pub channel: Channel,
     /// `CREATED`, to the second.
     pub created: WallTime,

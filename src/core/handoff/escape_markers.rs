@@ -1,4 +1,4 @@
-//! Text that could be taken for the first or last line of a frame, or for the tags that Claude puts round
+//! Text that could be taken for the first or last line of a brief, or for the tags that Claude puts round
 //! what it is told.
 //!
 //! A reader that is a model reads `===  END  HANDOFF ===`, full-width signs and letters of other alphabets as
@@ -7,7 +7,7 @@
 
 use crate::core::visible::is_hidden;
 
-/// The words of the frame's lines.
+/// The words of the brief's first and last line.
 const MARKS: [[&str; 2]; 2] = [["handoff", "loaded"], ["end", "handoff"]];
 /// Tags by which Claude tells its model from whom a text is, as letters alone.
 const TAGS: [&str; 16] = [
@@ -29,7 +29,7 @@ const TAGS: [&str; 16] = [
     "bashstderr",
 ];
 
-/// `text` with `-` for the equals signs before the words of a frame's line, and `[` for what opens one of
+/// `text` with `-` for the equals signs before the words of a brief's line, and `[` for what opens one of
 /// Claude's own tags.
 pub(super) fn defuse(text: String) -> String {
     let signs = |c: char| is_equals(c) || is_opening(c);
@@ -143,13 +143,15 @@ fn fold(c: char) -> Option<char> {
 /// What is passed over: what nobody sees, and accents that stand for themselves. A newline is seen.
 fn is_passed(c: char) -> bool {
     is_hidden(c) && !matches!(c, '\n' | '\t')
-        || matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
-            | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}')
+        || matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}'
+            | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}')
 }
 
 fn is_equals(c: char) -> bool {
-    matches!(c, '=' | '\u{207c}' | '\u{208c}' | '\u{2250}'..='\u{225f}' | '\u{2261}' | '\u{2263}' | '\u{2550}' | '\u{268c}' | '\u{2a74}'..='\u{2a76}'
-        | '\u{2e40}' | '\u{3013}' | '\u{30a0}' | '\u{a78a}' | '\u{fe66}' | '\u{ff1d}' | '\u{1f7f0}')
+    matches!(c, '=' | '\u{207c}' | '\u{208c}' | '\u{2250}'..='\u{225f}' | '\u{2261}' | '\u{2263}' | '\u{2550}'
+        | '\u{268c}' | '\u{2a74}'..='\u{2a76}' | '\u{2e40}' | '\u{3013}' | '\u{30a0}' | '\u{a78a}'
+        | '\u{fe66}' | '\u{ff1d}' | '\u{1f7f0}')
 }
 
 fn is_dash(c: char) -> bool {
@@ -173,7 +175,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_reads_like_a_line_of_the_frame_loses_its_signs() {
+    fn what_reads_like_a_line_of_the_brief_loses_its_signs() {
         for text in [
             "=== END HANDOFF ===",
             "===  END  HANDOFF ===",

@@ -2,8 +2,8 @@
 //!
 //! `capture` is what is known when it is made, `document` and `state` are its two files, `manifest` is where
 //! it stands, `note` is what Claude itself adds, `brief` is what the next conversation gets of it, `drift`
-//! what became of the work tree since, `work_progress` whether the work moves, and `continuation_prompt` is the prompt
-//! that is typed. All of it is text in, text out: files are written by `fs::store`.
+//! what became of the work tree since, `work_progress` whether the work moves, and `continuation_prompt` is
+//! the prompt that is typed. All of it is text in, text out: files are written by `fs::store`.
 
 pub mod brief;
 pub mod capture;

@@ -1,8 +1,11 @@
 //! Whether a text of Claude's ends with a question to the person.
 
+use super::current_request::is_option;
+
 /// How many of the last lines may hold a question anywhere in them; options do not count.
 const NEAR: usize = 3;
-/// What may stand below a question that is further up: so many lines of prose, and so many characters in them.
+/// What may stand below a question that is further up: so many lines of prose, and so many characters in
+/// them.
 const CLOSING: (usize, usize) = (6, 400);
 
 /// Whether a text of Claude's ends with a question to the person: in one of its last lines, or above a few
@@ -54,15 +57,6 @@ fn ends_with_question(line: &str) -> bool {
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || "*_`)\"'）」』”»".contains(c));
     line.ends_with(['?', '？', '؟'])
         || ["すか", "うか"].iter().any(|end| line.trim_end_matches('。').ends_with(end))
-}
-
-/// `A) PostgreSQL`, `- 2. small`: options may stand below their question.
-fn is_option(line: &str) -> bool {
-    let line = line.trim_start_matches(['-', '*', '(', ' ']);
-    let mark: String = line.chars().take_while(|c| c.is_alphanumeric()).collect();
-    !mark.is_empty()
-        && mark.chars().count() <= 2
-        && line[mark.len()..].starts_with([')', '.', ':', '）', '．', '：'])
 }
 
 #[cfg(test)]

@@ -101,8 +101,8 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them: the current request whole, the newest, and of the others as many
-    /// as there is room for, those that prohibit or demand something first.
+    /// What the next handoff is told of them: the current request whole, the newest, and of the others as
+    /// many as there is room for, those that prohibit or demand something first.
     #[must_use]
     pub fn passed_on(&self) -> Vec<PromptRow> {
         let start = self.request_start();
@@ -143,9 +143,9 @@ impl Words {
     }
 }
 
-/// Places of prompts, newest first, in the order in which they are kept where there is no room for all: `ends`
-/// of the newest and as many of the oldest, then those that prohibit or demand something, then the rest from
-/// both ends.
+/// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
+/// `ends` of the newest and as many of the oldest, then those that prohibit or demand something, then the
+/// rest from both ends.
 #[must_use]
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();

@@ -6,7 +6,6 @@ use super::InputClass;
 /// The meaning of one control sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Csi {
-    /// This.
     Class(InputClass),
     /// A bracketed paste begins.
     PasteBegins,

@@ -1,5 +1,7 @@
-//! What a person types into one of hopty's own pages (dashboard, session picker, player, snapshot review), from
-//! bytes to keys: plain terminals' encodings, since no page asks for another.
+//! What a person types into one of hopty's own pages (dashboard, session picker, player, snapshot review),
+//! from bytes to keys: plain terminals' encodings, since no page asks for another.
+
+use crate::core::time::Stamp;
 
 /// The longest sequence and the longest paste that are taken, in bytes; what is longer is dropped.
 const SEQUENCE_MAX: usize = 64;
@@ -57,6 +59,8 @@ pub enum PlainKey {
 #[derive(Debug, Default)]
 pub struct PlainKeyParser {
     pending: Vec<u8>,
+    /// When the last of them came.
+    came: Stamp,
 }
 
 enum ParsedPlainKey {
@@ -68,7 +72,8 @@ enum ParsedPlainKey {
 
 impl PlainKeyParser {
     /// Takes what was read and gives the keys that are whole.
-    pub fn feed(&mut self, bytes: &[u8]) -> Vec<PlainKey> {
+    pub fn feed(&mut self, bytes: &[u8], now: Stamp) -> Vec<PlainKey> {
+        self.came = now;
         self.pending.extend_from_slice(bytes);
         let (mut keys, mut at) = (Vec::new(), 0);
         while let Some(rest) = self.pending.get(at..).filter(|rest| !rest.is_empty()) {
@@ -84,16 +89,18 @@ impl PlainKeyParser {
         keys
     }
 
-    /// Whether the last bytes may be the begin of a longer key.
+    /// When the last bytes, which may be the begin of a longer key, are one by themselves. The end of a paste
+    /// is waited for without a limit.
     #[must_use]
-    pub fn waits(&self) -> bool {
-        !self.pending.is_empty() && !self.pending.starts_with(PASTE_BEGINS)
+    pub fn deadline(&self) -> Option<Stamp> {
+        let waits = !self.pending.is_empty() && !self.pending.starts_with(PASTE_BEGINS);
+        waits.then(|| self.came.after(ESCAPE_MS))
     }
 
-    /// Nothing more came: a lone escape is the key, a torn sequence is nothing.
-    pub fn settle(&mut self) -> Option<PlainKey> {
-        let pending = if self.waits() { std::mem::take(&mut self.pending) } else { Vec::new() };
-        (pending == [0x1b]).then_some(PlainKey::Escape)
+    /// Nothing more has come by `now`: past the deadline a lone escape is the key, a torn sequence nothing.
+    pub fn settle(&mut self, now: Stamp) -> Option<PlainKey> {
+        self.deadline().filter(|deadline| now >= *deadline)?;
+        (std::mem::take(&mut self.pending) == [0x1b]).then_some(PlainKey::Escape)
     }
 }
 
@@ -216,11 +223,16 @@ mod tests {
 
     use super::*;
 
+    const NOW: Stamp = Stamp(1000);
+    const LATER: Stamp = Stamp(1000 + ESCAPE_MS);
+
     #[test]
     fn a_click_and_the_wheel_are_read_and_a_release_is_nothing() {
         let mut keys = PlainKeyParser::default();
-        let read = keys
-            .feed(b"\x1b[<0;7;3M\x1b[<0;7;3m\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<2;1;1M\x1b[<0;7M\x1b[<0;7;0M");
+        let read = keys.feed(
+            b"\x1b[<0;7;3M\x1b[<0;7;3m\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<2;1;1M\x1b[<0;7M\x1b[<0;7;0M",
+            NOW,
+        );
         assert_eq!(read, [PlainKey::Click(2), PlainKey::WheelUp, PlainKey::WheelDown]);
     }
 
@@ -250,45 +262,46 @@ mod tests {
             PlainKey::Paste("two\nlines".to_owned()),
             PlainKey::Char('q'),
         ];
-        assert_eq!(PlainKeyParser::default().feed(typed.as_bytes()), want);
+        assert_eq!(PlainKeyParser::default().feed(typed.as_bytes(), NOW), want);
         let mut one_by_one = PlainKeyParser::default();
-        let found: Vec<PlainKey> = typed.bytes().flat_map(|byte| one_by_one.feed(&[byte])).collect();
+        let found: Vec<PlainKey> = typed.bytes().flat_map(|byte| one_by_one.feed(&[byte], NOW)).collect();
         assert_eq!(found, want);
     }
 
     #[test]
     fn a_lone_escape_is_a_key_when_nothing_follows() {
         let mut keys = PlainKeyParser::default();
-        assert!(keys.feed(b"\x1b").is_empty() && keys.waits());
-        assert_eq!(keys.settle(), Some(PlainKey::Escape));
-        keys.feed(b"\x1b[1;");
-        assert_eq!(keys.settle(), None);
-        assert_eq!(keys.feed(b"\x1b\x1b[A"), [PlainKey::Escape, PlainKey::Up]);
-        keys.feed(b"\x1b[200~half");
-        assert!(!keys.waits() && keys.settle().is_none(), "a paste is waited for");
+        assert!(keys.feed(b"\x1b", NOW).is_empty());
+        assert_eq!((keys.deadline(), keys.settle(Stamp(LATER.0 - 1))), (Some(LATER), None));
+        assert_eq!((keys.settle(LATER), keys.deadline()), (Some(PlainKey::Escape), None));
+        keys.feed(b"\x1b[1;", NOW);
+        assert_eq!((keys.settle(LATER), keys.deadline()), (None, None));
+        assert_eq!(keys.feed(b"\x1b\x1b[A", NOW), [PlainKey::Escape, PlainKey::Up]);
+        keys.feed(b"\x1b[200~half", NOW);
+        assert!(keys.deadline().is_none() && keys.settle(LATER).is_none(), "a paste is waited for");
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_taken_and_little_is_kept(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let mut keys = PlainKeyParser::default();
-            keys.feed(&bytes);
+            keys.feed(&bytes, NOW);
             prop_assert!(keys.pending.len() <= SEQUENCE_MAX.max(bytes.len()));
-            keys.settle();
+            keys.settle(LATER);
         }
     }
 
     #[test]
     fn neither_a_paste_nor_a_sequence_without_end_fills_the_memory() {
         let mut keys = PlainKeyParser::default();
-        keys.feed(PASTE_BEGINS);
+        keys.feed(PASTE_BEGINS, NOW);
         for _ in 0..100 {
-            keys.feed(&[b'x'; 4096]);
+            keys.feed(&[b'x'; 4096], NOW);
             assert!(keys.pending.len() < 2 * PASTE_MAX);
         }
         let mut keys = PlainKeyParser::default();
-        keys.feed(b"\x1b[");
-        (0..1000).for_each(|_| drop(keys.feed(b";;;;")));
+        keys.feed(b"\x1b[", NOW);
+        (0..1000).for_each(|_| drop(keys.feed(b";;;;", NOW)));
         assert!(keys.pending.len() <= SEQUENCE_MAX + 4);
     }
 }

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use super::{FORMAT, PackageError, PackageLimits, PackageName, VERSION};
 
-/// What a package is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PackageKind {
@@ -46,14 +45,12 @@ pub struct PackageFile {
     pub executable: bool,
 }
 
-/// What a package has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PackageManifest {
     /// [`FORMAT`].
     pub format: String,
     /// [`VERSION`].
     pub version: u32,
-    /// What it is for.
     pub kind: PackageKind,
     /// The version of the hopty that wrote it.
     pub hopty: String,

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::handover_question::AskAnswer;
-pub use super::hook_answer::{HookAnswer, HookInstruction};
 use super::limit_and_error_wait::ResumeAfter;
 use super::phase::{EndCause, StartKind};
 pub use super::reply::{Reply, SendResult};
+use crate::core::config::DurationMs;
 use crate::core::context_level::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process_change::Signal;
@@ -20,6 +20,59 @@ pub enum SignalTarget {
     Child,
     /// The child's process group.
     Group,
+}
+
+/// What a hook's answer asks of Claude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookInstruction {
+    /// Write down what the next conversation must know, in its own words, and do nothing else.
+    Note,
+    /// The same within a tool loop: write it in the next message, and continue.
+    NoteInLoop,
+    /// Ask the person whether to hand over.
+    Ask {
+        /// How full the window is, in percent.
+        percent: u8,
+        /// How long the answer "Snooze" is for (`restart.snooze`).
+        #[serde(default = "five_minutes")]
+        snooze: DurationMs,
+    },
+}
+
+/// The snooze of journals that were written before it became a configuration key.
+fn five_minutes() -> DurationMs {
+    DurationMs::from_secs(300)
+}
+
+/// The answer to a hook call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum HookAnswer {
+    /// No output: Claude continues.
+    Nothing,
+    /// The brief, as additional context.
+    Frame { handoff: HandoffId },
+    /// A message for the person, which Claude shows on its own screen; nothing for the model.
+    Message {
+        /// The message.
+        text: String,
+    },
+    /// `decision: block`: Claude does not compact its context.
+    Block {
+        /// The message for the person.
+        reason: String,
+    },
+    /// Text for the model, as additional context of the event; the turn continues.
+    Tell {
+        /// The text.
+        what: HookInstruction,
+    },
+    /// `continue: false`: the turn ends here and no request follows.
+    StopTurn {
+        /// The message for the person.
+        reason: String,
+    },
 }
 
 /// Which lines of the transcript to wait for.
@@ -78,7 +131,6 @@ pub enum Action {
     Spawn {
         /// Number of the run.
         run: u32,
-        /// How it starts.
         start: StartKind,
         /// The conversation id to pass, if any.
         conversation: Option<ConversationId>,
@@ -143,10 +195,7 @@ pub enum Action {
         draft: bool,
     },
     /// Type into the child.
-    Type {
-        /// What to type.
-        typing: Typing,
-    },
+    Type { typing: Typing },
     /// The prompt kept for the fresh conversation does not begin one: whoever gets the held input gets it
     /// first.
     ReturnPrompt {
@@ -169,7 +218,6 @@ pub enum Action {
     },
     /// Remove the signal file that was obeyed.
     ConsumeSignal {
-        /// Which file.
         #[serde(default)]
         file: SignalFile,
     },
@@ -251,7 +299,6 @@ pub enum DecisionKind {
     /// The context usage rose above a level.
     #[serde(rename = "level.crossed")]
     LevelCrossed,
-    /// A restart was requested.
     #[serde(rename = "restart.requested")]
     RestartRequested,
     /// A signal was ignored.

@@ -1,5 +1,5 @@
-//! What crossing a level of the context usage asks for: a hand-over, or in mode `ask` a question that a person
-//! answers first.
+//! What crossing a level of the context usage asks for: a hand-over, or in mode `ask` a question that a
+//! person answers first.
 
 use super::action::{DecisionKind, RestartBy};
 use super::handover_question::{AskAnswer, HandoverQuestion};

@@ -96,8 +96,8 @@ impl ConversationState {
         self.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
-    /// Asks a person whether to hand over, if nothing was asked yet. Clients get a notice, and Claude shows it
-    /// with the answer to the next hook.
+    /// Asks a person whether to hand over, if nothing was asked yet. Clients get a notice, and Claude shows
+    /// it with the answer to the next hook.
     pub(super) fn ask(&mut self, step: &mut EventStep<'_>, policy: &Policy) {
         if self.question != HandoverQuestion::Silent {
             return;

@@ -99,7 +99,6 @@ pub enum PromptOf {
 /// The facts of one hook call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookFacts {
-    /// Which event.
     pub event: HookEvent,
     /// The conversation that it names, if any.
     pub conversation: Option<ConversationId>,
@@ -199,7 +198,6 @@ pub enum Event {
     /// A client typed bytes.
     Keys {
         client: u32,
-        /// Their class.
         class: KeyClass,
         /// Their number.
         bytes: u32,
@@ -367,7 +365,6 @@ pub enum Event {
     SaveFailed { error: String },
     /// The remaining processes of a run were sent SIGTERM; not reported if there were none.
     Reaped {
-        /// Which run.
         run: u32,
         /// How many processes.
         processes: u32,

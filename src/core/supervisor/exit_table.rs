@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::process_change::{ProcessEnd, Signal};
 
-/// The rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitRow {
@@ -78,7 +77,6 @@ pub enum ExitMeaning {
 /// How long before an end a Ctrl+C counts while the child runs, in ms.
 pub const INTERRUPT_WINDOW_MS: u64 = 2000;
 
-/// The table.
 #[must_use]
 pub fn meaning(row: ExitRow, ctrl_c: CtrlC, end: ProcessEnd) -> ExitMeaning {
     if !end.is_final() {

@@ -22,8 +22,8 @@ pub enum HandoverStep {
 }
 
 impl HandoverStep {
-    /// The step of a session in `phase`; `unanswered`: a conversation was given a handoff and has not answered
-    /// yet.
+    /// The step of a session in `phase`; `unanswered`: a conversation was given a handoff and has not
+    /// answered yet.
     pub(super) fn of(phase: &Phase, unanswered: bool) -> Option<Self> {
         let hands_over = |plan: &RunPlan| plan.handoff.is_some();
         match phase {

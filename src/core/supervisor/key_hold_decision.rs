@@ -12,7 +12,6 @@ pub(super) enum KeyHold {
     /// To the child.
     #[default]
     Free,
-    /// They are held.
     Held,
     /// To the child, but held input waits until no dialog obstructs it.
     Passing {

@@ -1,12 +1,13 @@
 //! Why the work stands still although Claude lives: a usage limit, or an API error that ended the turn.
 //!
 //! While it does no hand-over begins: a fresh conversation could do no more than this one. Once it is due,
-//! hopty types one prompt to continue, which is proven like any submission. Current versions of Claude continue
-//! by themselves after a limit; hopty gives them time for that (`recovery.limit_wait`), and any prompt of
-//! Claude's own ends the wait. Nothing is typed against a person: a key that is pressed leaves it to them.
+//! hopty types one prompt to continue, which is proven like any submission. Current versions of Claude
+//! continue by themselves after a limit; hopty gives them time for that (`recovery.limit_wait`), and any
+//! prompt of Claude's own ends the wait. Nothing is typed against a person: a key that is pressed leaves it
+//! to them.
 //!
-//! The limit's own dialog is closed by its line "Stop and wait for limit to reset", which costs nothing, unless
-//! a person is present or `delivery.answer_dialogs` does not name it.
+//! The limit's own dialog is closed by its line "Stop and wait for limit to reset", which costs nothing,
+//! unless a person is present or `delivery.answer_dialogs` does not name it.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +41,8 @@ const DIALOG: &str = "limit";
 const DIALOG_STANDS_MS: u64 = 1500;
 /// The first version of the rules that leaves the dialog to a person who is present.
 const PRESENT_SINCE: u32 = 3;
-/// Since these rules the limit's dialog gets another key where it stands on: how many at most, and how long after
-/// the one before, in ms.
+/// Since these rules the limit's dialog gets another key where it stands on: how many at most, and how long
+/// after the one before, in ms.
 const AGAIN_SINCE: u32 = 5;
 const ANSWERS_MAX: u8 = 4;
 const ANSWER_AGAIN_MS: u64 = 5000;
@@ -50,7 +51,6 @@ const ANSWER_AGAIN_MS: u64 = 5000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
-    /// The five-hour limit.
     FiveHour,
     /// The weekly limit.
     SevenDay,
@@ -125,7 +125,6 @@ impl ResumeAfter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageLimitWait {
     pub kind: LimitKind,
-    /// When it resets.
     pub reset: Stamp,
     /// The same in seconds since 1970, as Claude reported it.
     pub resets: u64,
@@ -431,8 +430,8 @@ impl LimitHistory {
         }
     }
 
-    /// Answers the limit's own dialog, if the configuration allows it and no person is present. One that stands
-    /// on has not taken the key, or has been moved nearer to the answer by it, and gets another one.
+    /// Answers the limit's own dialog, if the configuration allows it and no person is present. One that
+    /// stands on has not taken the key, or has been moved nearer to the answer by it, and gets another one.
     pub(super) fn answer_dialog(
         &self,
         step: &mut EventStep<'_>,

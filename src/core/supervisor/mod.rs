@@ -7,7 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `hook_answer`, `reply`, `phase` | the vocabulary |
+//! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `reply`, `phase` | the vocabulary |
 //! | `secrets` | secrets removed from an event before it is recorded |
 //! | `step` | one event on its way through the parts: the moment, its line, the actions and decisions so far |
 //! | `exit_table` | why a child ended: one table |
@@ -41,7 +41,6 @@ mod followed_conversation;
 mod fruitless_handovers;
 pub mod handover_question;
 pub mod handover_step;
-mod hook_answer;
 mod hook_decision;
 mod key_class;
 mod key_hold_decision;
@@ -130,7 +129,6 @@ struct LineNumbers {
     usage: u64,
 }
 
-/// When the phase began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PhaseBegan {
     /// When the phase began; while saving, when its current step began.

@@ -1,7 +1,7 @@
 //! One text on its way into Claude's prompt box: paste, echo, Enter, proof. No Enter is blind.
 //!
-//! It has two users: the delivery of a continuation prompt (`prompt_delivery`), and the sending of a prompt for a
-//! person or for hopty itself (`send_submit`). `SubmissionRules` holds their differences.
+//! It has two users: the delivery of a continuation prompt (`prompt_delivery`), and the sending of a prompt
+//! for a person or for hopty itself (`send_submit`). `SubmissionRules` holds their differences.
 
 use serde::{Deserialize, Serialize};
 

@@ -65,6 +65,22 @@ pub struct RunPlan {
     pub first_prompt: bool,
 }
 
+impl RunPlan {
+    /// A run that resumes this conversation as it is.
+    pub(super) fn resume(conversation: Option<ConversationId>) -> Self {
+        RunPlan {
+            start: StartKind::Resume,
+            conversation,
+            handoff: None,
+            dir: None,
+            // No transcript has the text of the prompt box.
+            draft: true,
+            carries: None,
+            first_prompt: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestartRequest {
     /// What requested it.
@@ -296,6 +312,14 @@ impl Phase {
         matches!(self, Phase::Delivering { .. })
     }
 
+    /// The delivery that is under way.
+    pub(super) fn delivery(&self) -> Option<&PromptDelivery> {
+        match self {
+            Phase::Delivering(delivery) => Some(delivery),
+            _ => None,
+        }
+    }
+
     /// Whether a run is being started or lives.
     pub(super) fn has_run(&self) -> bool {
         !matches!(self, Phase::Cold | Phase::Cooling { .. } | Phase::Closed { .. })
@@ -311,7 +335,10 @@ impl Phase {
 
     /// Whether Claude was told to drop a prompt that is not in a fresh conversation yet.
     pub(super) fn has_taken_prompt(&self) -> bool {
-        matches!(self, Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } if *step != SaveStep::Settings)
+        match self {
+            Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } => *step != SaveStep::Settings,
+            _ => false,
+        }
     }
 
     /// A prompt runs in the conversation that is to be handed over: hopty waits for its end and may ask

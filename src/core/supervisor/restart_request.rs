@@ -2,7 +2,7 @@
 
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS_CHANGED};
 use super::event::Asker;
-use super::phase::{Phase, RestartRequest, RunPlan, StartKind, StopFor};
+use super::phase::{Phase, RestartRequest, RunPlan, StopFor};
 use super::state::SessionState;
 use super::step::EventStep;
 use super::{Agent, Supervisor};
@@ -114,18 +114,7 @@ impl Supervisor {
             self.spawn(step, plan);
             return;
         }
-        let refused = match &self.phase {
-            Phase::Running | Phase::Waiting { .. } => {
-                self.budget.refusal(step.now, &self.policy.config.restart)
-            }
-            Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
-            Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
-            Phase::Cooling { held, .. } if !held.is_empty() => {
-                Some("settings that run code have changed, and a person must accept them".to_owned())
-            }
-            _ => Some("the program is not running".to_owned()),
-        };
-        if let Some(reason) = refused {
+        if let Some(reason) = self.refuses_restart(step.now) {
             step.refuse(id, reason);
             return;
         }
@@ -165,14 +154,10 @@ impl Supervisor {
             ..RestartRequest::new(step, &self.policy, RestartBy::Command)
         };
         let way = self.chain.before().cloned().zip(self.conversation.id.clone());
-        let refused = match &self.phase {
-            _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
-            Phase::Running | Phase::Waiting { .. } => {
-                self.budget.refusal(step.now, &self.policy.config.restart)
-            }
-            Phase::Saving { .. } | Phase::Delivering { .. } => Some("a hand-over is under way".to_owned()),
-            Phase::Stopping { .. } => Some("the program is being stopped".to_owned()),
-            _ => Some("the program is not running".to_owned()),
+        let refused = if self.policy.agent == Agent::Claude {
+            self.refuses_restart(step.now)
+        } else {
+            Some("this session does not run Claude".to_owned())
         };
         let answer = match (refused, way) {
             (Some(reason), _) => Err(Reply::Refused { reason }),
@@ -193,16 +178,24 @@ impl Supervisor {
         self.keys.hold(step);
         self.run.hooks.held = None;
         self.chain.go_back();
-        let plan = RunPlan {
-            start: StartKind::Resume,
-            conversation: Some(conversation),
-            handoff: None,
-            dir: None,
-            draft: true,
-            carries: None,
-            first_prompt: false,
-        };
+        let plan = RunPlan::resume(Some(conversation));
         self.terminate(step, StopFor::Restart { plan, interrupted: false });
+    }
+
+    /// Why a command can restart nothing now, if it cannot.
+    fn refuses_restart(&self, now: Stamp) -> Option<String> {
+        let reason = match &self.phase {
+            Phase::Running | Phase::Waiting { .. } => {
+                return self.budget.refusal(now, &self.policy.config.restart);
+            }
+            Phase::Saving { .. } | Phase::Delivering { .. } => "a hand-over is under way",
+            Phase::Stopping { .. } => "the program is being stopped",
+            Phase::Cooling { held, .. } if !held.is_empty() => {
+                "settings that run code have changed, and a person must accept them"
+            }
+            _ => "the program is not running",
+        };
+        Some(reason.to_owned())
     }
 
     /// Whether nothing is cut off when Claude is ended now. A person asks, so the screen is evidence enough.

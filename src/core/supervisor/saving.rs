@@ -270,7 +270,8 @@ impl Supervisor {
         };
         self.run.hooks.held = None;
         // A prompt in Claude's queue would become a request as soon as the hook is answered.
-        if let (Some(hook), 0) = (point.hook(), self.run.queue.prompts) {
+        let answers = point.hook().filter(|_| self.run.queue.prompts == 0);
+        if let Some(hook) = answers {
             let answer = match (point, &handoff) {
                 (SafePoint::Batch { .. }, Some(id)) => {
                     HookAnswer::StopTurn { reason: format!("hopty hands over ({id})") }
@@ -281,16 +282,11 @@ impl Supervisor {
                 _ => HookAnswer::Nothing,
             };
             step.answer(hook, answer);
-            self.enter(
-                step,
-                Phase::Stopping { why, step: StopStep::Settle { until: step.now.after(SETTLE_MS) } },
-            );
-        } else if matches!(point, SafePoint::Prompt { .. }) && self.run.file.status == Some(AgentStatus::Busy)
-        {
-            self.enter(
-                step,
-                Phase::Stopping { why, step: StopStep::Settle { until: step.now.after(SETTLE_MS) } },
-            );
+        }
+        let is_busy = self.run.file.status == Some(AgentStatus::Busy);
+        if answers.is_some() || matches!(point, SafePoint::Prompt { .. }) && is_busy {
+            let until = step.now.after(SETTLE_MS);
+            self.enter(step, Phase::Stopping { why, step: StopStep::Settle { until } });
         } else {
             self.terminate(step, why);
         }

@@ -159,8 +159,8 @@ impl Supervisor {
         }
     }
 
-    /// Something changed while the work stands still: tells people, answers the limit's dialog if allowed, and
-    /// sends hopty's own prompt to continue when that is due.
+    /// Something changed while the work stands still: tells people, answers the limit's dialog if allowed,
+    /// and sends hopty's own prompt to continue when that is due.
     pub(super) fn resume_when_due(&mut self, step: &mut EventStep<'_>) {
         self.limits.tick(step, &mut self.conversation.limit_wait);
         let Some(wait) = &mut self.conversation.limit_wait else { return };

@@ -41,8 +41,8 @@ impl SessionFacts {
         step.run = self.runs;
     }
 
-    /// Whether Ctrl+C was pressed after this journal line. Two events may share a millisecond, so times do not
-    /// tell.
+    /// Whether Ctrl+C was pressed after this journal line. Two events may share a millisecond, so times do
+    /// not tell.
     pub(super) fn interrupted_after(&self, line: u64) -> bool {
         self.interrupt.is_some_and(|(_, seq)| seq > line)
     }

@@ -218,7 +218,8 @@ impl Supervisor {
         self.modes.needs_footer(now, self.has_spoken())
     }
 
-    /// Whether a prompt was submitted in the conversation, or may have been a moment ago: a person has just typed.
+    /// Whether a prompt was submitted in the conversation, or may have been a moment ago: a person has just
+    /// typed.
     #[must_use]
     pub fn may_have_prompt(&self, now: Stamp) -> bool {
         self.conversation.spoken || self.run.turn.state == Turn::Busy || self.run.person_writes(now)

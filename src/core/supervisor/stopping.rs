@@ -196,8 +196,7 @@ impl Supervisor {
     /// The crash rule: resumes the same conversation, with growing pauses, up to a limit.
     fn crash(&mut self, step: &mut EventStep<'_>, end: ProcessEnd, run: &RunState, interrupt: Option<u64>) {
         let (code, killed) = (end.code(), killed_by(end));
-        let delivery =
-            if let Phase::Delivering(delivery) = &self.phase { Some(delivery.clone()) } else { None };
+        let delivery = self.phase.delivery().cloned();
         let asked = run.passed_on(step.now, killed);
         let resumable = self.conversation.spoken && self.conversation.id.is_some();
         let recovers = self.policy.agent == Agent::Claude && self.policy.config.recovery.resume_after_crash;
@@ -244,16 +243,7 @@ impl Supervisor {
                 }
                 RunPlan { conversation: self.session.next.clone(), handoff: None, carries: None, ..plan }
             }
-            // No transcript has the text of the prompt box.
-            None => RunPlan {
-                start: StartKind::Resume,
-                conversation: self.conversation.id.clone(),
-                handoff: None,
-                dir: None,
-                draft: true,
-                carries: None,
-                first_prompt: false,
-            },
+            None => RunPlan::resume(self.conversation.id.clone()),
         };
         step.notice(DecisionKind::RunEnded, text);
         self.keys.hold(step);

@@ -112,8 +112,8 @@ impl Tape {
         settings
     }
 
-    /// How long it may take. Without `Set Deadline` that is a minute, and what its sleeps and the pauses after
-    /// its keys take, of which ten minutes count.
+    /// How long it may take. Without `Set Deadline` that is a minute, and what its sleeps and the pauses
+    /// after its keys take, of which ten minutes count.
     #[must_use]
     pub fn deadline(&self) -> TapeTime {
         const USUAL_MS: u64 = 60_000;

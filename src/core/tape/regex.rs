@@ -404,7 +404,8 @@ impl<'a> Translator<'a> {
             }
             Some(c @ ('A' | 'b' | 'B' | 'z')) => {
                 self.at += 2;
-                // A word is of ASCII in Go. That `\B` cannot be said so, because it could be within a character.
+                // A word is of ASCII in Go. That `\B` cannot be said so, because it could be within a
+                // character.
                 self.out.push_str(if matches!(c, 'b' | 'B') { "(?-u:" } else { "(?:" });
                 self.out.push('\\');
                 self.out.push(c);

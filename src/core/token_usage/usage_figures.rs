@@ -25,8 +25,8 @@ impl UsageFigures {
         UsageSums::of(&ledger(&[conversation])).figures()
     }
 
-    /// Adds one model of Claude's own account (`modelUsage`). `has_unknown_cost`: there is a model whose price
-    /// Claude does not know.
+    /// Adds one model of Claude's own account (`modelUsage`). `has_unknown_cost`: there is a model whose
+    /// price Claude does not know.
     pub fn add_account(&mut self, model: &Value, has_unknown_cost: bool) {
         let (tokens, usd) = account_of(model);
         self.tokens.add(tokens);

@@ -7,8 +7,8 @@ use super::usage_reader::{UsageAccount, UsageAnswer, UsageRecords};
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 
-/// The transcripts of one conversation. It may come several times, as an archive of a former state has it; what
-/// they repeat counts once.
+/// The transcripts of one conversation. It may come several times, as an archive of a former state has it;
+/// what they repeat counts once.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationUsage<'a> {
     pub id: &'a ConversationId,
@@ -46,9 +46,9 @@ struct ModelSum {
     usd: f64,
 }
 
-/// The entries of all `conversations`. An answer that several of them repeat counts in the one that asked for it,
-/// where the others say that they have it from there (a fork); else (one that was resumed under another id, or
-/// copied) in the one that ended first. A hand-over that forks repeat counts once.
+/// The entries of all `conversations`. An answer that several of them repeat counts in the one that asked for
+/// it, where the others say that they have it from there (a fork); else (one that was resumed under another
+/// id, or copied) in the one that ended first. A hand-over that forks repeat counts once.
 ///
 /// Tokens are those of the answers; what Claude's account has beyond them (titles, summaries: requests that
 /// no transcript shows) counts too. Cost is the account's alone. It is written at the end of a run, so what

@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn a_conversation_that_began_from_a_handoff_is_counted_as_a_hand_over() {
         let id = "HO-20261120-100000-abcd1234".parse().unwrap();
-        let text = Continuation::with_frame(&id).text().to_owned();
+        let text = Continuation::with_brief(&id).text().to_owned();
         let prompt = format!("\"message\":{}", serde_json::json!({"content": text}));
         let records = read(&[user("00:00", &prompt), user("01:00", &prompt)]);
         assert_eq!(records.handed_over_at, WallTime::parse("2026-11-20T10:00:00Z"));

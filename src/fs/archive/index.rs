@@ -36,7 +36,6 @@ pub struct ArchiveEntry {
     pub conversation: ConversationId,
     /// The directory below `projects` in which it lay.
     pub project: String,
-    /// When it was archived.
     pub archived_at: WallTime,
     /// The length of its transcript in bytes.
     pub transcript_bytes: u64,

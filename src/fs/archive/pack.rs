@@ -12,6 +12,7 @@ use super::ArchiveFailure;
 use super::source::{self, ArchiveSource, ReadState};
 use crate::core::archive::{ArchiveManifest, ArchivedFile, Seal};
 use crate::core::hex::hex;
+use crate::fs::digest::each_block;
 use crate::fs::file_error::FsError;
 
 /// How much is read at once, in bytes.
@@ -31,7 +32,6 @@ impl Default for ArchiveLevel {
     }
 }
 
-/// What was packed.
 #[derive(Debug)]
 pub(super) struct Packed {
     pub manifest: ArchiveManifest,
@@ -53,7 +53,6 @@ pub(super) fn pack(
     let mut out = CountedWriter { to: BufWriter::with_capacity(CHUNK, out), bytes: 0 };
     let mut states = Vec::with_capacity(source.files.len());
     let mut beginnings = HashMap::new();
-    let mut buffer = vec![0; CHUNK];
     let earlier = earlier.map(ArchiveManifest::by_name).unwrap_or_default();
     for file in &source.files {
         let mark = earlier.get(file.name.as_str()).map(|old| old.bytes);
@@ -62,16 +61,10 @@ pub(super) fn pack(
         let mut encoder = encoder(&mut out, state.bytes, level).map_err(FsError::io("compress into", to))?;
         let mut hashes = Hashes { all: Sha256::new(), bytes: 0, mark, beginning: None };
         let mut content = content.take(state.bytes);
-        loop {
-            let n = match content.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(FsError::io("read", &file.path)(error).into()),
-            };
-            hashes.take(&buffer[..n]);
-            encoder.write_all(&buffer[..n]).map_err(FsError::io("write", to))?;
-        }
+        each_block(&mut content, FsError::io("read", &file.path), |block| {
+            hashes.take(block);
+            encoder.write_all(block).map_err(FsError::io("write", to))
+        })?;
         if hashes.bytes != state.bytes || source::state_at(&file.path) != Some(state) {
             return Err(ArchiveFailure::Changed(file.path.clone()));
         }

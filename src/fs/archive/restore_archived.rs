@@ -27,7 +27,6 @@ pub enum RestoreTimes {
     Now,
 }
 
-/// What was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredConversation {
     pub transcript: PathBuf,

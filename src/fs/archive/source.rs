@@ -89,7 +89,8 @@ impl ArchiveSource {
             files: Vec::new(),
             skipped: found.odd.clone(),
         };
-        // Hooks write the scripts in `session-env` again, and Claude's shell would run what an archive brings.
+        // Hooks write the scripts in `session-env` again, and Claude's shell would run what an archive
+        // brings.
         for file in found.files.iter().filter(|file| file.role != FileRole::SessionEnv) {
             let is_own = fs::symlink_metadata(&file.path)
                 .is_ok_and(|meta| safe_file::check(&file.path, &meta, FileRule::own(u64::MAX)).is_ok());

@@ -1,13 +1,11 @@
 //! Putting conversations into the archive, and taking away what was put there.
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::ArchiveFailure;
 use super::index::{self, ArchiveEntry, SUFFIX};
@@ -15,10 +13,10 @@ use super::pack::{self, ArchiveLevel};
 use super::source::{self, ArchiveSource, ReadState};
 use super::unpack::ArchivedConversation;
 use crate::core::archive::{ArchiveLimits, ArchiveManifest};
-use crate::core::hex::hex;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 use crate::fs::atomic;
+use crate::fs::digest::length_and_sha256;
 use crate::fs::file_error::FsError;
 use crate::fs::lock::FileLock;
 use crate::fs::store_trace;
@@ -46,7 +44,6 @@ pub struct Archived {
     pub path: PathBuf,
     /// Its length in bytes.
     pub packed_bytes: u64,
-    /// What is in it.
     pub manifest: ArchiveManifest,
     /// What was there before.
     pub replaced: Replaced,
@@ -276,18 +273,8 @@ fn same(held: &ArchivedConversation, source: &ArchiveSource) -> Option<Vec<ReadS
         .map(|file| {
             let archived = archived.get(file.name.as_str())?;
             let (mut content, state) = source::open(&file.path).ok()?;
-            let mut hash = Sha256::new();
-            let mut buffer = vec![0; 1 << 17];
-            loop {
-                match content.read(&mut buffer) {
-                    Ok(0) => break,
-                    Ok(n) => hash.update(&buffer[..n]),
-                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                    Err(_) => return None,
-                }
-            }
-            (hex(&hash.finalize()) == archived.sha256 && source::state_at(&file.path) == Some(state))
-                .then_some(state)
+            let (_, sha256) = length_and_sha256(&mut content).ok()?;
+            (sha256 == archived.sha256 && source::state_at(&file.path) == Some(state)).then_some(state)
         })
         .collect()
 }

@@ -12,6 +12,7 @@ use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer, ResetDirectiv
 use super::ArchiveFailure;
 use crate::core::archive::{ArchiveError, ArchiveLimits, ArchiveManifest, ArchivedFile, SEAL_BYTES, Seal};
 use crate::core::hex::hex;
+use crate::fs::digest::each_block;
 use crate::fs::file_error::FsError;
 use crate::sys::safe_file::{self, FileRule};
 
@@ -29,7 +30,6 @@ pub struct ArchivedConversation {
     file: File,
     /// The length of the file in bytes.
     pub packed_bytes: u64,
-    /// What is in it.
     pub manifest: ArchiveManifest,
 }
 
@@ -98,23 +98,14 @@ impl ArchivedConversation {
         let refused = |why| ArchiveFailure::Refused { path: self.path.clone(), why };
         let mut content = self.content(file)?;
         let (mut hash, mut bytes) = (Sha256::new(), 0_u64);
-        let mut buffer = vec![0; 1 << 17];
-        loop {
-            let n = match content.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    return Err(refused(ArchiveError::Packed {
-                        name: file.name.clone(),
-                        why: error.to_string(),
-                    }));
-                }
-            };
-            hash.update(&buffer[..n]);
-            bytes += n as u64;
-            part(&buffer[..n])?;
-        }
+        let failed = |error: io::Error| {
+            refused(ArchiveError::Packed { name: file.name.clone(), why: error.to_string() })
+        };
+        each_block(&mut content, failed, |block| {
+            hash.update(block);
+            bytes += block.len() as u64;
+            part(block)
+        })?;
         if bytes != file.bytes {
             return Err(refused(ArchiveError::Length { name: file.name.clone(), bytes: file.bytes }));
         }
@@ -177,8 +168,8 @@ impl Read for ArchivedReader {
     }
 }
 
-/// Unpacks one zstd frame. Each thread keeps one for its next file: the pages of a fresh window cost as much as
-/// what is unpacked into them.
+/// Unpacks one zstd frame. Each thread keeps one for its next file: the pages of a fresh window cost as much
+/// as what is unpacked into them.
 struct FrameUnpacker {
     /// `None` once it is kept.
     context: Option<DCtx<'static>>,

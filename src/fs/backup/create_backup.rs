@@ -33,7 +33,6 @@ pub struct BackupReport {
     pub packed_bytes: u64,
     /// How many files it has.
     pub files: usize,
-    /// Their bytes.
     pub bytes: u64,
     /// Credentials and keys that were left out.
     pub secrets: Vec<PathBuf>,

@@ -6,15 +6,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sha2::{Digest, Sha256};
-
 use super::cipher::{BackupKey, is_encrypted};
 use super::{BackupFailure, root};
 use crate::core::archive::CleanupPeriod;
 use crate::core::backup::{BackupContent, is_transcript, place_of};
-use crate::core::hex::hex;
 use crate::core::package::{PackageError, PackageFile, PackageKind, PackageLimits, PackageManifest};
 use crate::core::time::WallTime;
+use crate::fs::digest::length_and_sha256;
 use crate::fs::file_error::FsError;
 use crate::fs::lock::FileLock;
 use crate::fs::package::{PackageFailure, PackageReader};
@@ -52,8 +50,8 @@ pub struct RestorePlan {
     pub with_settings: bool,
     /// When it is done.
     pub now: WallTime,
-    /// How long Claude keeps conversations: one that it would delete soon is dated now. `None`: every file keeps
-    /// its time.
+    /// How long Claude keeps conversations: one that it would delete soon is dated now. `None`: every file
+    /// keeps its time.
     pub cleanup: Option<CleanupPeriod>,
 }
 
@@ -268,17 +266,7 @@ fn decide(paths: &Paths, file: &PackageFile, plan: &RestorePlan) -> Result<(Path
 
 fn hash(path: &Path) -> Result<String, BackupFailure> {
     let failed = |error| BackupFailure::from(FsError::io("read", path)(error));
-    let mut file = open(path)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 17]);
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => hash.update(&buffer[..n]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error)),
-        }
-    }
-    Ok(hex(&hash.finalize()))
+    Ok(length_and_sha256(&mut open(path)?).map_err(failed)?.1)
 }
 
 fn place(

@@ -31,12 +31,10 @@ pub struct ExportOptions {
     pub now: WallTime,
 }
 
-/// What was exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportReport {
     /// How many files are in the package.
     pub files: usize,
-    /// Their bytes.
     pub bytes: u64,
     /// How many lines, or files without lines, lost a secret.
     pub redacted: u64,

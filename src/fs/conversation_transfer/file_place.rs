@@ -42,19 +42,12 @@ impl FilePlace {
     }
 
     fn root(&self, claude: &Path, project: &Path, id: &ConversationId) -> Option<PathBuf> {
-        let below = |dir: &str| Some(claude.join(dir).join(id.as_str()));
         match self.role {
             FileRole::Transcript => None,
             FileRole::Sidecar => Some(project.join(id.as_str())),
             FileRole::OldAgent => Some(project.to_owned()),
-            FileRole::Tasks => below("tasks"),
-            FileRole::FileHistory => below("file-history"),
-            FileRole::SessionEnv => below("session-env"),
-            FileRole::Images => below("image-cache"),
-            FileRole::Uploads => below("uploads"),
-            FileRole::Todos => Some(claude.join("todos")),
-            FileRole::Plan => Some(claude.join("plans")),
-            FileRole::DebugLog => Some(claude.join("debug")),
+            role if role.is_by_id() => Some(claude.join(role.directory()?).join(id.as_str())),
+            role => Some(claude.join(role.directory()?)),
         }
     }
 

@@ -24,7 +24,6 @@ const UNPACKED: &str = "unpacked";
 /// The name of a file in it once a conversation of it is in place, and of the directory when it is removed.
 const PLACED: &str = "placed";
 
-/// A conversation of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedConversation {
     pub id: ConversationId,
@@ -40,7 +39,6 @@ pub struct PackedConversation {
     pub(super) files: Vec<(FilePlace, PathBuf)>,
     /// When its transcript was written last, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// The bytes of all of them.
     pub bytes: u64,
 }
 

@@ -82,7 +82,6 @@ pub enum TransferError {
     /// There is too little room.
     #[error("{0}")]
     NoRoom(String),
-    /// A path that is no text.
     #[error("{} is not valid UTF-8", .0.display())]
     NotText(PathBuf),
     /// Another transfer is running.

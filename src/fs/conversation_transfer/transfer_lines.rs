@@ -7,7 +7,6 @@ use crate::core::conversation_transfer::{LINE_BYTES, LineRewrite, TransferRules}
 /// How many lines a copy has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
-    /// All lines.
     pub lines: u64,
     /// Those that name the new place now.
     pub changed: u64,

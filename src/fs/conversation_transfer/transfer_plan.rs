@@ -14,10 +14,8 @@ use crate::core::conversation_transfer::{PathMap, TransferRules};
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::{ConversationFiles, FileRole, FileState};
 use crate::fs::file_error::FsError;
+use crate::fs::restore_target::missing_directories;
 use crate::sys::safe_file::{self, FileRule};
-
-/// Directories in which Claude keeps something for a conversation under its id, and names it by its path.
-const BY_ID: [&str; 5] = ["tasks", "file-history", "session-env", "image-cache", "uploads"];
 
 /// How the names begin under which files are written before they get their own.
 const STAGED_PREFIX: &str = ".hopty-transfer-";
@@ -165,7 +163,6 @@ impl TransferPlan {
         self.record.steps.len()
     }
 
-    /// Their bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.record.steps.iter().map(|step| step.state.bytes).sum()
@@ -189,7 +186,7 @@ impl TransferPlan {
             if !seen.insert(step.to.parent()) {
                 continue;
             }
-            for dir in missing_directories(claude, &step.to)? {
+            for dir in directories_for(claude, &step.to)? {
                 if new.insert(dir.clone()) {
                     self.record.new_dirs.push(dir);
                 }
@@ -220,7 +217,8 @@ fn rules(
     pairs.push(sidecar.clone());
     // What Claude keeps stays there, also where the directory that moves is the home in which it is.
     pairs.push((old.claude.clone(), text(claude)?));
-    for name in BY_ID {
+    // Transcripts name what is there by its path.
+    for (_, name) in FileRole::id_directories() {
         let new = text(&claude.join(name).join(target.id.as_str()))?;
         pairs.push((format!("{}/{name}/{}", old.claude, old.id), new));
     }
@@ -245,25 +243,12 @@ fn step(from: &Path, to: PathBuf) -> Result<TransferStep, TransferError> {
     })
 }
 
-/// The directories that have to be made for a file, those above first. What is there are real directories and
-/// no links, which could lead elsewhere; only the first one may be a link of the person's own.
-fn missing_directories(claude: &Path, file: &Path) -> Result<Vec<PathBuf>, TransferError> {
-    let below = file.parent().and_then(|dir| dir.strip_prefix(claude).ok()).unwrap_or(Path::new(""));
+/// The directories that have to be made for a file, Claude's own among them, those above first.
+fn directories_for(claude: &Path, file: &Path) -> Result<Vec<PathBuf>, TransferError> {
     let mut missing: Vec<PathBuf> =
         claude.ancestors().take_while(|dir| dir.symlink_metadata().is_err()).map(Path::to_owned).collect();
     missing.reverse();
-    let mut dir = claude.to_owned();
-    for (depth, part) in below.components().enumerate() {
-        dir.push(part);
-        match fs::symlink_metadata(&dir) {
-            Ok(meta) if meta.is_dir() => {}
-            Ok(meta) if meta.is_symlink() && depth == 0 && dir.is_dir() => {}
-            Ok(meta) if meta.is_symlink() => return Err(FsError::Symlink(dir).into()),
-            Ok(_) => return Err(FsError::WrongKind { path: dir, expected: "directory" }.into()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing.push(dir.clone()),
-            Err(error) => return Err(FsError::io("look at", &dir)(error).into()),
-        }
-    }
+    missing.extend(missing_directories(claude, file.strip_prefix(claude).unwrap_or(Path::new("")))?);
     Ok(missing)
 }
 

@@ -107,7 +107,6 @@ impl TransferRecord {
         Ok(())
     }
 
-    /// Removes it.
     pub fn remove(dir: &Path) -> Result<(), TransferError> {
         kill_point();
         let path = path(dir);

@@ -36,7 +36,6 @@ pub type IsOpen<'a> = &'a dyn Fn(&ConversationId) -> Option<String>;
 pub struct TransferReport {
     /// How many files are in their new place.
     pub files: usize,
-    /// Their bytes.
     pub bytes: u64,
     /// The lines of all transcripts among them.
     pub lines: LineCounts,

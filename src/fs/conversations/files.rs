@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::agents::is_old_agent;
 use super::transcripts::{FileState, TranscriptFile};
 use crate::core::claude::line_context::LineContext;
+use crate::core::conversation::file_role::FileRole;
 use crate::core::ids::ConversationId;
 use crate::fs::paths::Paths;
 use crate::sys::safe_file::{self, FileRule, is_absent};
@@ -22,35 +23,6 @@ const DEPTH: usize = 16;
 const FILES: usize = 200_000;
 /// How much of an old sub-agent's file is read to see whose it is, in bytes.
 const FIRST: u64 = 64 << 10;
-
-/// What a file is to its conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FileRole {
-    /// `projects/PROJECT/ID.jsonl`.
-    Transcript,
-    /// Below `projects/PROJECT/ID`: sub-agents, long tool results, workflows.
-    Sidecar,
-    /// `projects/PROJECT/agent-*.jsonl`: a sub-agent of 2.0.x and before, known by the id in its lines.
-    OldAgent,
-    /// Below `tasks/ID`: the list of tasks.
-    Tasks,
-    /// `todos/ID-*.json`: the list of todos of 2.0.x and before.
-    Todos,
-    /// Below `file-history/ID`: files as they were before Claude changed them, for `/rewind`.
-    FileHistory,
-    /// Below `session-env/ID`: what hooks added to the environment.
-    SessionEnv,
-    /// Below `image-cache/ID`: pasted images.
-    Images,
-    /// Below `uploads/ID`.
-    Uploads,
-    /// `plans/NAME.md`, where the transcript names a plan.
-    Plan,
-    /// `debug/ID.txt`: Claude's own log.
-    DebugLog,
-}
-
-impl FileRole {}
 
 /// One file of a conversation: a regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,13 +83,7 @@ impl ConversationFiles {
         for agent in agents.of(transcript)? {
             add(&mut found, agent, FileRole::OldAgent)?;
         }
-        for (dir, role) in [
-            ("tasks", FileRole::Tasks),
-            ("file-history", FileRole::FileHistory),
-            ("session-env", FileRole::SessionEnv),
-            ("image-cache", FileRole::Images),
-            ("uploads", FileRole::Uploads),
-        ] {
+        for (role, dir) in FileRole::id_directories() {
             add(&mut found, paths.claude.join(dir).join(id.as_str()), role)?;
         }
         for todo in entries(&paths.claude.join("todos"))? {

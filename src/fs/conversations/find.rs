@@ -60,8 +60,9 @@ impl FindError {
 }
 
 /// The conversation that `word` names: by the path of its transcript, its id, the begin of its id (four
-/// characters or more), or what lists call it ([`ConversationSummary::heading`](crate::core::conversation::summary::ConversationSummary::heading)) or a part of that. Reads the begin and end of transcripts only where a
-/// title is meant.
+/// characters or more), or what lists call it
+/// ([`ConversationSummary::heading`](crate::core::conversation::summary::ConversationSummary::heading)) or a
+/// part of that. Reads the begin and end of transcripts only where a title is meant.
 ///
 /// # Errors
 /// When none is meant, or more than one.

@@ -21,7 +21,6 @@ const MARK: u64 = 256;
 /// How many threads read at most.
 const THREADS: usize = 8;
 
-/// Where reading ended.
 #[derive(Debug)]
 pub(super) struct LinesEnd {
     /// Behind the last whole line, in bytes from the begin.

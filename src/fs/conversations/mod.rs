@@ -17,8 +17,9 @@ mod summaries;
 mod transcripts;
 mod usage_files;
 
+pub use crate::core::conversation::file_role::FileRole;
 pub use agents::AgentTranscript;
-pub use files::{ConversationFile, ConversationFiles, FileRole, OldAgents};
+pub use files::{ConversationFile, ConversationFiles, OldAgents};
 pub use find::{FindError, find};
 pub use sources::{handoff_sources, live_sources};
 pub use stored_links::handover_links;

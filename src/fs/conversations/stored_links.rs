@@ -64,7 +64,7 @@ pub fn handover_links(paths: &Paths, journals: bool) -> HandoverLinks {
     }
     if !unknown.is_empty() {
         for (name, _) in session::list(paths) {
-            add_journal(&paths.session(&name).join("journal.jsonl"), &mut links);
+            add_journal(&paths.session(&name).join(session::JOURNAL), &mut links);
         }
     }
     links

@@ -59,8 +59,9 @@ impl Summaries {
         Summaries { cache: cache::summaries(paths) }
     }
 
-    /// The summaries of `files`, in their order, from the begin and the end of each; of several that begin with
-    /// the same line from all of it, because some are forks of others. One that cannot be read has an empty one.
+    /// The summaries of `files`, in their order, from the begin and the end of each; of several that begin
+    /// with the same line from all of it, because some are forks of others. One that cannot be read has an
+    /// empty one.
     pub fn read(&mut self, files: &[TranscriptFile]) -> Vec<ConversationSummary> {
         let known = |file: &TranscriptFile| {
             let known = self.cache.get(&file.path).filter(|known| known.state == file.state)?;

@@ -22,7 +22,6 @@ use crate::core::package::PackageError;
 /// Why a package was not written or read.
 #[derive(Debug, Error)]
 pub enum PackageFailure {
-    /// The package is refused.
     #[error(transparent)]
     Refused(#[from] PackageError),
     /// A file could not be read or written.

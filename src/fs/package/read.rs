@@ -66,7 +66,6 @@ impl<R: Read> PackageReader<R> {
         Ok(PackageReader { stream, manifest })
     }
 
-    /// What is in it.
     #[must_use]
     pub fn manifest(&self) -> &PackageManifest {
         &self.manifest
@@ -316,7 +315,6 @@ impl<R: Read> PackedStream<R> {
     }
 }
 
-/// Counts what is read.
 struct Counted<R> {
     input: R,
     bytes: Rc<Cell<u64>>,

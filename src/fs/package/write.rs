@@ -12,6 +12,7 @@ use tar::{Builder, EntryType, Header};
 use super::PackageFailure;
 use crate::core::hex::hex;
 use crate::core::package::{FILES_ENTRY, MANIFEST_ENTRY, PackageFile, PackageManifest, PackageName};
+use crate::fs::digest::length_and_sha256;
 use crate::fs::file_error::FsError;
 
 /// Writes a package; `open` is called for each file of the manifest, in order. Nothing of the output may be
@@ -60,22 +61,11 @@ pub fn describe(
     modified: std::time::SystemTime,
     executable: bool,
 ) -> Result<PackageFile, FsError> {
-    let (mut hash, mut bytes) = (Sha256::new(), 0);
-    let mut buffer = vec![0; 1 << 17];
-    loop {
-        match content.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => {
-                hash.update(&buffer[..n]);
-                bytes += n as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(FsError::io("read", Path::new(name.as_str()))(error)),
-        }
-    }
+    let (bytes, sha256) =
+        length_and_sha256(content).map_err(FsError::io("read", Path::new(name.as_str())))?;
     let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
     let modified_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    Ok(PackageFile { name, bytes, sha256: hex(&hash.finalize()), modified_ms, executable })
+    Ok(PackageFile { name, bytes, sha256, modified_ms, executable })
 }
 
 /// The name of an entry in the tar stream: the name itself, if the oldest form of tar has room for it, else

@@ -5,12 +5,11 @@ mod session_rename;
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use nix::libc;
 use thiserror::Error;
 
 use crate::core::ids::{ConversationId, SessionName};
@@ -21,9 +20,17 @@ use crate::sys::boot;
 use crate::sys::fault_injection;
 use crate::sys::private_dir::{self, DirError};
 use crate::sys::process;
-use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError};
+use crate::sys::safe_file::{self, FileLinks, FileOwner, FileRule, SafeFileError, WriteMode};
 
-pub use session_rename::{current, edit_ended, forget_former_names, former_names, rename_ended, renamed};
+pub use session_rename::{current, edit_ended, forget_former_names, former_names, new_name_of, rename_ended};
+
+/// The names of the files in a session's directory: the lock that its host holds, what `hopty status` says,
+/// the journal, the host's log, and the directory of its recordings.
+pub const LOCK: &str = "lock";
+pub const STATUS: &str = "session.json";
+pub const JOURNAL: &str = "journal.jsonl";
+pub const LOG: &str = "host.log";
+pub const RECORDINGS: &str = "recordings";
 
 /// How often to retry a lock without a living holder before its name counts as taken. A process that only
 /// checks whether a host lives holds it for a moment, on a busy machine for a longer one.
@@ -66,7 +73,6 @@ pub enum SessionError {
         /// The session's present name.
         now: SessionName,
     },
-    /// An ended session has the name.
     #[error("an ended session has that name")]
     Ended(SessionName),
 }
@@ -165,8 +171,7 @@ impl Keeper {
             // Made by whoever moved the directory away: hopty does not follow it.
             let _ = std::fs::remove_file(&place.dir);
         }
-        let there =
-            std::fs::symlink_metadata(place.dir.join("lock")).ok().map(|meta| (meta.dev(), meta.ino()));
+        let there = std::fs::symlink_metadata(place.dir.join(LOCK)).ok().map(|meta| (meta.dev(), meta.ino()));
         if there.is_some() && there == place.lock_id {
             return Ok(None);
         }
@@ -224,10 +229,7 @@ fn private(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> {
 /// # Errors
 /// When something else is in its place, or it cannot be created.
 pub fn open_log(dir: &Path) -> io::Result<File> {
-    let path = dir.join("host.log");
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    let log = File::options().create(true).append(true).mode(0o600).custom_flags(flags).open(&path)?;
-    safe_file::check(&path, &log.metadata()?, FileRule::own(u64::MAX)).map_err(io::Error::other)?;
+    let log = safe_file::open_to_write(&dir.join(LOG), WriteMode::Append, FileRule::own(u64::MAX))?;
     safe_file::open_to_owner(&log)?;
     Ok(log)
 }
@@ -255,17 +257,7 @@ fn make(dir: &Path) -> io::Result<()> {
 }
 
 fn lock_file(dir: &Path) -> io::Result<File> {
-    let path = dir.join("lock");
-    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(flags)
-        .open(&path)?;
-    safe_file::check(&path, &file.metadata()?, FileRule::own(u64::MAX)).map_err(io::Error::other)?;
+    let file = safe_file::open_to_write(&dir.join(LOCK), WriteMode::Keep, FileRule::own(u64::MAX))?;
     safe_file::open_to_owner(&file)?;
     Ok(file)
 }
@@ -300,8 +292,8 @@ pub fn claim(paths: &Paths, wanted: &SessionName, numbered: bool) -> Result<Name
     Err(SessionError::Taken(wanted.clone()))
 }
 
-/// Makes the directory of a session. An ended one of that name may be removed ([`remove`]) at any moment before,
-/// while or after it is made.
+/// Makes the directory of a session. An ended one of that name may be removed ([`remove`]) at any moment
+/// before, while or after it is made.
 fn make_session_dir(dir: &Path) -> Result<(), DirError> {
     let mut made = private(dir, FileLinks::Refuse, 0o022);
     for _ in 1..MAKE_TRIES {
@@ -353,7 +345,7 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
             other => other?,
         };
         match lock.try_lock() {
-            Ok(()) if is_at(&lock, &dir.join("lock")) => {
+            Ok(()) if safe_file::is_at(&lock, &dir.join(LOCK)) => {
                 let own = std::process::id();
                 // For processes that ask the host to bind its socket again; only the lock tells whether the
                 // host lives. Always the same length: truncating the file first costs the disk's journal a
@@ -372,15 +364,8 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::symlink_metadata(path)) {
-        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
-        _ => false,
-    }
-}
-
 fn open_lock(dir: &Path, owner: FileOwner) -> Option<File> {
-    safe_file::open(&dir.join("lock"), FileRule { owner, ..FileRule::own(u64::MAX) }).ok().flatten()
+    safe_file::open(&dir.join(LOCK), FileRule { owner, ..FileRule::own(u64::MAX) }).ok().flatten()
 }
 
 /// The last `session.json` that a session's host wrote; `None` if there is none.
@@ -388,7 +373,7 @@ fn open_lock(dir: &Path, owner: FileOwner) -> Option<File> {
 /// # Errors
 /// When something else is in the file's place, or it cannot be read.
 pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
-    let bytes = safe_file::read(&dir.join("session.json"), FileRule::own(STATUS_CAP))?;
+    let bytes = safe_file::read(&dir.join(STATUS), FileRule::own(STATUS_CAP))?;
     Ok(bytes.and_then(|bytes| SessionStatus::read(&bytes)))
 }
 
@@ -411,7 +396,7 @@ pub fn other_that_runs(
 #[must_use]
 pub fn is_damaged(dir: &Path) -> bool {
     match status(dir) {
-        Ok(status) => status.is_none() && dir.join("session.json").exists(),
+        Ok(status) => status.is_none() && dir.join(STATUS).exists(),
         Err(SafeFileError::Io { .. }) => false,
         Err(_) => true,
     }
@@ -496,7 +481,7 @@ pub fn sweep(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
     for (name, alive) in list(paths) {
         let dir = paths.session(&name);
-        let age = ["session.json", "lock"]
+        let age = [STATUS, LOCK]
             .iter()
             .find_map(|file| std::fs::symlink_metadata(dir.join(file)).ok()?.modified().ok());
         let old = age.and_then(|at| SystemTime::now().duration_since(at).ok()).is_some_and(|age| age > limit);

@@ -1,6 +1,6 @@
-//! A session gets another name. Its directory moves, and a link with the old name stays in its place: the running
-//! program was given paths below it, and who asks for the old name is told the new one. As long as the session
-//! runs, nobody else takes the old name.
+//! A session gets another name. Its directory moves, and a link with the old name stays in its place: the
+//! running program was given paths below it, and who asks for the old name is told the new one. As long as
+//! the session runs, nobody else takes the old name.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,7 +21,7 @@ use crate::sys::private_dir::DirError;
 
 /// The present name of a session that was renamed and once had this name.
 #[must_use]
-pub fn renamed(paths: &Paths, name: &SessionName) -> Option<SessionName> {
+pub fn new_name_of(paths: &Paths, name: &SessionName) -> Option<SessionName> {
     link_to(paths, name)
         .filter(|now| fs::symlink_metadata(paths.session(now)).is_ok_and(|meta| meta.is_dir()))
 }
@@ -29,7 +29,7 @@ pub fn renamed(paths: &Paths, name: &SessionName) -> Option<SessionName> {
 /// The present name of the session that has this name or had it.
 #[must_use]
 pub fn current(paths: &Paths, name: &SessionName) -> SessionName {
-    renamed(paths, name).unwrap_or_else(|| name.clone())
+    new_name_of(paths, name).unwrap_or_else(|| name.clone())
 }
 
 /// The names that a session had before.
@@ -50,7 +50,7 @@ pub(super) fn free(paths: &Paths, name: &SessionName) -> Result<(), SessionError
     if link_to(paths, name).is_none() {
         return Ok(());
     }
-    match renamed(paths, name) {
+    match new_name_of(paths, name) {
         Some(now) if is_alive(&paths.session(&now)) => Err(SessionError::Former { name: name.clone(), now }),
         _ => remove_link(paths, name),
     }
@@ -119,7 +119,7 @@ fn edit(
     let Ok(Some(mut last)) = status(&dir) else { return Ok(()) };
     change(&mut last);
     let text = escaped(&format!("{:#}\n", last.json()));
-    let file = dir.join("session.json");
+    let file = dir.join(super::STATUS);
     atomic::swap(&file, text.as_bytes()).map_err(|e| DirError::Io(file, io::Error::other(e)).into())
 }
 
@@ -139,7 +139,7 @@ impl Keeper {
 
 impl NameLock {
     /// The session was renamed by its [`Keeper`].
-    pub fn renamed(&mut self, name: SessionName, dir: PathBuf) {
+    pub fn take_name(&mut self, name: SessionName, dir: PathBuf) {
         (self.name, self.dir) = (name, dir);
     }
 }
@@ -148,7 +148,7 @@ impl NameLock {
 fn move_dir(paths: &Paths, from: &SessionName, to: &SessionName) -> Result<(), SessionError> {
     let (old, new) = (paths.session(from), paths.session(to));
     let io = |e: io::Error| SessionError::from(DirError::Io(new.clone(), e));
-    if renamed(paths, to).as_ref() == Some(from) {
+    if new_name_of(paths, to).as_ref() == Some(from) {
         remove_link(paths, to)?;
     } else {
         free(paths, to)?;
@@ -225,9 +225,12 @@ mod tests {
             [("one", "two"), ("two", "three"), ("three", "two"), ("two", "one"), ("one", "four")]
         {
             let dir = one.keeper().rename(&paths, &name(to)).unwrap();
-            one.renamed(name(to), dir);
+            one.take_name(name(to), dir);
             assert_eq!(names(&paths), [(to.to_owned(), true)]);
-            assert_eq!((renamed(&paths, &name(from)), renamed(&paths, &name(to))), (Some(name(to)), None));
+            assert_eq!(
+                (new_name_of(&paths, &name(from)), new_name_of(&paths, &name(to))),
+                (Some(name(to)), None)
+            );
             assert_eq!(fs::read(&old).unwrap(), b"x", "what the program was given is there");
             assert!(one.keeper().restore(&paths).unwrap().is_none(), "nothing is missing");
         }
@@ -264,7 +267,7 @@ mod tests {
         assert!(matches!(rename_ended(&paths, &name("over"), &name("one")), Err(SessionError::Taken(_))));
         assert_eq!(names(&paths), [("one".into(), true), ("over".into(), false), ("two".into(), true)]);
         rename_ended(&paths, &name("over"), &name("new")).unwrap();
-        assert_eq!(renamed(&paths, &name("over")), Some(name("new")));
+        assert_eq!(new_name_of(&paths, &name("over")), Some(name("new")));
         // The old name of one that has ended is free.
         assert_eq!(claim(&paths, &name("over"), false).unwrap().name, name("over"));
     }

@@ -97,7 +97,7 @@ fn a_name_can_be_taken_while_it_is_swept_away() {
         for _ in 0..300 {
             let claim = claim(&paths, &wanted, true).unwrap();
             assert!(
-                is_at(claim.lock.as_ref().unwrap(), &claim.dir.join("lock")),
+                safe_file::is_at(claim.lock.as_ref().unwrap(), &claim.dir.join("lock")),
                 "what was taken is still there"
             );
         }

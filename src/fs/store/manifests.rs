@@ -65,7 +65,6 @@ impl Manifests {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The channels that have a manifest.
     pub(super) fn channels(&self) -> Vec<Channel> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let names = names.filter_map(|entry| entry.file_name().into_string().ok());

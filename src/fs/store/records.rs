@@ -1,8 +1,8 @@
 //! The record of a handoff: one directory per id with everything that is known.
 //!
 //! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `plan.md`, `reports.md`, `state.json` and
-//! `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later. Records are created, changed and deleted under the
-//! store's lock, which the caller holds.
+//! `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later. Records are
+//! created, changed and deleted under the store's lock, which the caller holds.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -96,7 +96,6 @@ pub(super) struct Records {
     dir: PathBuf,
 }
 
-/// A record that was written.
 #[derive(Debug)]
 pub(super) struct WrittenRecord {
     pub(super) id: HandoffId,
@@ -208,7 +207,7 @@ impl Records {
     /// record does not have it.
     pub(super) fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
         let dir = self.of(id);
-        let bytes = atomic::read_own(&dir.join(STATE), DOCUMENT_CAP, 0o022).ok()??;
+        let bytes = read_state(&dir.join(STATE)).ok()??;
         let state: WorkTree = serde_json::from_slice(&bytes).ok()?;
         let patch = atomic::read_own(&dir.join(PATCH), PATCH_CAP, 0o022).ok().flatten();
         Some((state.git, patch))
@@ -216,7 +215,7 @@ impl Records {
 
     /// What the work was about, and its progress. `None` if the record does not have it.
     pub(super) fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
-        let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok()??;
+        let bytes = read_state(&self.of(id).join(STATE)).ok()??;
         let state: ProgressFields = serde_json::from_slice(&bytes).ok()?;
         let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let phases = Phases {
@@ -273,14 +272,14 @@ impl Records {
 
     /// The state of a record; `None` if it is gone or cannot be read.
     pub(super) fn state(&self, id: &HandoffId) -> Option<HandoffState> {
-        let bytes = atomic::read_own(&self.of(id).join(STATE), DOCUMENT_CAP, 0o022).ok().flatten()?;
+        let bytes = read_state(&self.of(id).join(STATE)).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     /// Records the progress of the transcript's copy. A state that cannot be read is left as it is.
     pub(super) fn mark(&self, id: &HandoffId, copy: TranscriptCopy) -> Result<(), FsError> {
-        let path = self.of(id).join("state.json");
-        let Some(bytes) = atomic::read(&path, DOCUMENT_CAP)? else { return Ok(()) };
+        let path = self.of(id).join(STATE);
+        let Some(bytes) = read_state(&path)? else { return Ok(()) };
         // Only this field: a later hopty may have more of them.
         let Ok(mut state) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes)
         else {
@@ -294,7 +293,7 @@ impl Records {
 
     /// The channel of a record; `None` if it does not have one.
     pub(super) fn channel(&self, id: &HandoffId) -> Option<Channel> {
-        let bytes = atomic::read(&self.of(id).join(STATE), DOCUMENT_CAP).ok().flatten()?;
+        let bytes = read_state(&self.of(id).join(STATE)).ok().flatten()?;
         serde_json::from_slice::<OfChannel>(&bytes).ok().map(|state| state.channel)
     }
 
@@ -316,6 +315,11 @@ impl Records {
     pub(super) fn delete(&self, id: &HandoffId) -> Result<(), FsError> {
         atomic::remove_dir(&self.of(id))
     }
+}
+
+/// `state.json` of a record; one that others may write may be forged.
+fn read_state(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
+    atomic::read_own(path, DOCUMENT_CAP, 0o022)
 }
 
 /// SHA-256 in lower-case hexadecimal.

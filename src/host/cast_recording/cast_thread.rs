@@ -1,5 +1,5 @@
-//! The thread of a recording: the loop hands events over, and the thread encodes and writes them in batches. A
-//! disk that is slow, full or gone costs the recording, never the session.
+//! The thread of a recording: the loop hands events over, and the thread encodes and writes them in batches.
+//! A disk that is slow, full or gone costs the recording, never the session.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -176,7 +176,6 @@ impl CastShared {
         queue.end.is_none() && !batch.events.is_empty()
     }
 
-    /// The thread.
     fn write(&self, mut file: CastFile) {
         let mut writer = CastWriter::new();
         let (mut batch, mut lines) = (CastBatch::default(), Vec::new());
@@ -225,7 +224,8 @@ pub(super) struct CastRecording {
     wake: UnixStream,
     path: PathBuf,
     began: WallTime,
-    /// When it began, by the session's clock.
+    clock: Clock,
+    /// When it began, by that clock.
     origin_us: u64,
     with_input: bool,
 }
@@ -237,7 +237,7 @@ impl CastRecording {
         path: PathBuf,
         header: &CastHeader,
         with_input: bool,
-        clock: &Clock,
+        clock: Clock,
     ) -> std::io::Result<Self> {
         let (wake, mut ring) = UnixStream::pair()?;
         let shared = Arc::new(CastShared::default());
@@ -257,14 +257,14 @@ impl CastRecording {
             }
             let _ = ring.write_all(&[1]);
         })?;
-        Ok(CastRecording { shared, wake, path, began: Clock::wall(), origin_us: clock.micros(), with_input })
+        let (began, origin_us) = (Clock::wall(), clock.micros());
+        Ok(CastRecording { shared, wake, path, began, clock, origin_us, with_input })
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// When it began.
     pub fn began(&self) -> WallTime {
         self.began
     }
@@ -289,25 +289,24 @@ impl CastRecording {
         self.wake.as_fd()
     }
 
-    /// How it ended, if it has.
     pub fn end(&self) -> Option<CastEnd> {
         self.shared.lock().end.clone()
     }
 
     /// The program has written these bytes.
-    pub fn output(&self, bytes: &[u8], clock: &Clock) {
-        let at_us = self.at(clock);
+    pub fn output(&self, bytes: &[u8]) {
+        let at_us = self.at();
         self.add(|batch| batch.add_output(at_us, bytes));
     }
 
     /// Anything else has happened.
-    pub fn put(&self, kind: CastEventKind, clock: &Clock) {
-        let at_us = self.at(clock);
+    pub fn put(&self, kind: CastEventKind) {
+        let at_us = self.at();
         self.add(|batch| batch.add(at_us, kind));
     }
 
-    fn at(&self, clock: &Clock) -> u64 {
-        clock.micros().saturating_sub(self.origin_us)
+    fn at(&self) -> u64 {
+        self.clock.micros().saturating_sub(self.origin_us)
     }
 
     fn add(&self, add: impl FnOnce(&mut CastBatch)) {
@@ -371,9 +370,9 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(30);
 
-    fn begin(path: &Path, max: u64, clock: &Clock) -> CastRecording {
+    fn begin(path: &Path, max: u64) -> CastRecording {
         let file = CastFile::open(path, CastOpening::New, max).unwrap();
-        CastRecording::begin(file, path.to_owned(), &CastHeader::new(80, 24), true, clock).unwrap()
+        CastRecording::begin(file, path.to_owned(), &CastHeader::new(80, 24), true, Clock::start()).unwrap()
     }
 
     fn events(path: &Path) -> Vec<CastEventKind> {
@@ -387,17 +386,16 @@ mod tests {
     fn what_happens_is_in_the_file_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
-        let clock = Clock::start();
-        let recording = begin(&path, u64::MAX, &clock);
+        let recording = begin(&path, u64::MAX);
         let flood = vec![b'x'; 200_000];
-        recording.output(b"a", &clock);
-        recording.output(b"b\xe2", &clock);
-        recording.put(CastEventKind::Resize { cols: 10, rows: 5 }, &clock);
-        recording.output(b"\x82\xac", &clock);
-        recording.output(&flood, &clock);
-        recording.put(CastEventKind::Exit(3), &clock);
+        recording.output(b"a");
+        recording.output(b"b\xe2");
+        recording.put(CastEventKind::Resize { cols: 10, rows: 5 });
+        recording.output(b"\x82\xac");
+        recording.output(&flood);
+        recording.put(CastEventKind::Exit(3));
         recording.close();
-        recording.output(b"late", &clock);
+        recording.output(b"late");
         let end = recording.wait(LONG).unwrap();
         assert_eq!(
             end,
@@ -421,15 +419,14 @@ mod tests {
     fn what_comes_after_the_end_is_not_in_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
-        let clock = Clock::start();
-        let recording = begin(&path, u64::MAX, &clock);
+        let recording = begin(&path, u64::MAX);
         // The thread is kept from the batch, so that what is late could join it.
         {
             let mut queue = recording.shared.lock();
             queue.batch.add_output(0, b"in time");
             (queue.waiting, queue.closed) = (7, true);
         }
-        recording.output(b"late", &clock);
+        recording.output(b"late");
         recording.close();
         recording.wait(LONG).unwrap();
         assert_eq!(events(&path), [CastEventKind::Output(b"in time".to_vec())]);
@@ -439,9 +436,8 @@ mod tests {
     fn it_is_written_soon_without_being_stopped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
-        let clock = Clock::start();
-        let recording = begin(&path, u64::MAX, &clock);
-        recording.output(b"hello", &clock);
+        let recording = begin(&path, u64::MAX);
+        recording.output(b"hello");
         let began = Instant::now();
         // The bytes are counted behind the write.
         while !std::fs::read_to_string(&path).unwrap().contains("hello") || recording.bytes() == 0 {
@@ -455,21 +451,20 @@ mod tests {
     fn a_limit_or_a_disk_that_refuses_ends_it_with_a_reason() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
-        let clock = Clock::start();
-        let recording = begin(&path, 200, &clock);
-        recording.output(&[b'x'; 300], &clock);
+        let recording = begin(&path, 200);
+        recording.output(&[b'x'; 300]);
         let end = recording.wait(LONG).unwrap();
         assert!(end.failure.unwrap().contains("limit of 200 bytes"));
         assert_eq!(events(&path), []);
         // Nothing waits for it any more.
         for _ in 0..1000 {
-            recording.output(&[b'x'; 300], &clock);
+            recording.output(&[b'x'; 300]);
         }
         assert_eq!(recording.shared.lock().waiting, 0);
 
         let full = CastFile::at("/dev/full".as_ref()).unwrap();
         let header = CastHeader::new(80, 24);
-        let recording = CastRecording::begin(full, path, &header, false, &clock).unwrap();
+        let recording = CastRecording::begin(full, path, &header, false, Clock::start()).unwrap();
         let end = recording.wait(LONG).unwrap();
         assert!(end.failure.unwrap().contains("No space left"));
     }
@@ -481,12 +476,12 @@ mod tests {
         let path = dir.path().join("a.cast");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let _reader = std::fs::File::options().read(true).write(true).open(&path).unwrap();
-        let clock = Clock::start();
         let file = CastFile::at(&path).unwrap();
-        let recording = CastRecording::begin(file, path, &CastHeader::new(80, 24), false, &clock).unwrap();
+        let recording =
+            CastRecording::begin(file, path, &CastHeader::new(80, 24), false, Clock::start()).unwrap();
         let piece = vec![b'x'; 1 << 20];
         let put = (0..1000).find(|_| {
-            recording.output(&piece, &clock);
+            recording.output(&piece);
             recording.end().is_some()
         });
         assert!(put.is_some_and(|put| put < 100), "{put:?}");

@@ -92,8 +92,9 @@ impl CastOrder {
 }
 
 /// The session's recording, and who waits for its beginning or end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SessionCast {
+    clock: Clock,
     /// The recording in progress.
     current: Option<Box<CastRecording>>,
     /// The file of one that is about to begin is being opened.
@@ -146,6 +147,19 @@ impl EndedCast {
 }
 
 impl SessionCast {
+    pub fn new(clock: Clock) -> Self {
+        SessionCast {
+            clock,
+            current: None,
+            opening: false,
+            stops: Vec::new(),
+            own_files: Vec::new(),
+            conversation: None,
+            is_handing_over: false,
+            handovers: 0,
+        }
+    }
+
     /// Whether the session is being recorded.
     pub fn is_recording(&self) -> bool {
         self.current.is_some()
@@ -160,7 +174,7 @@ impl SessionCast {
     /// comes [`SessionCast::opened`].
     pub fn ask(&mut self, wanted: &Record, subject: &CastSubject, ended: bool) -> Result<CastOrder, Failure> {
         if ended {
-            return Err(session_has_ended());
+            return Err(Failure::session_has_ended());
         }
         if let Some(recording) = &self.current {
             return Err(Failure::new(
@@ -226,7 +240,7 @@ impl SessionCast {
     ) -> Result<CastFile, Failure> {
         self.opening = false;
         match opened {
-            Ok(_) if ended => Err(session_has_ended()),
+            Ok(_) if ended => Err(Failure::session_has_ended()),
             opened => opened.map_err(|error| cast_failure(&error)),
         }
     }
@@ -238,7 +252,6 @@ impl SessionCast {
         order: &CastOrder,
         subject: &CastSubject,
         picture: CastPicture,
-        clock: &Clock,
     ) -> Result<(), Failure> {
         let (cols, rows) = picture.size.drawn();
         let header = CastHeader {
@@ -250,13 +263,15 @@ impl SessionCast {
             ..CastHeader::new(cols, rows)
         };
         let continues = !file.is_empty();
-        let recording = CastRecording::begin(file, order.path.clone(), &header, order.with_input, clock)
-            .map_err(|error| Failure::new(Code::Internal, error.to_string(), ""))?;
+        let recording = CastRecording::begin(file, order.path.clone(), &header, order.with_input, self.clock)
+            .map_err(|error| {
+                Failure::new(Code::Internal, error.to_string(), "look at the free space of its disk")
+            })?;
         if continues {
-            recording.put(CastEventKind::Resize { cols, rows }, clock);
-            recording.output(FRESH, clock);
+            recording.put(CastEventKind::Resize { cols, rows });
+            recording.output(FRESH);
         }
-        picture.output.iter().for_each(|bytes| recording.output(bytes, clock));
+        picture.output.iter().for_each(|bytes| recording.output(bytes));
         self.current = Some(Box::new(recording));
         Ok(())
     }
@@ -267,25 +282,19 @@ impl SessionCast {
         wanted: &Record,
         subject: &CastSubject,
         picture: CastPicture,
-        clock: &Clock,
     ) -> Result<String, Failure> {
         let order = SessionCast::order(wanted, subject)?;
         let file = order.open(&subject.recordings).map_err(|error| cast_failure(&error))?;
-        self.begin(file, &order, subject, picture, clock)?;
+        self.begin(file, &order, subject, picture)?;
         Ok(format!("recording to {}", order.path.display()))
     }
 
-    /// Starts the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from its
-    /// start.
-    pub fn begin_own(
-        &mut self,
-        subject: &CastSubject,
-        picture: CastPicture,
-        clock: &Clock,
-    ) -> Option<String> {
+    /// Starts the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from
+    /// its start.
+    pub fn begin_own(&mut self, subject: &CastSubject, picture: CastPicture) -> Option<String> {
         let (order, _) = self.next_own(subject);
         let opened = order.open(&subject.recordings).map_err(|error| cast_failure(&error));
-        let begun = opened.and_then(|file| self.begin(file, &order, subject, picture, clock));
+        let begun = opened.and_then(|file| self.begin(file, &order, subject, picture));
         begun.err().map(|failure| format!("the session is not recorded: {}", failure.message))
     }
 
@@ -312,14 +321,14 @@ impl SessionCast {
     }
 
     /// `hopty mark`.
-    pub fn mark(&self, label: &str, subject: &CastSubject, clock: &Clock) -> Result<RecordAnswer, Failure> {
+    pub fn mark(&self, label: &str, subject: &CastSubject) -> Result<RecordAnswer, Failure> {
         let recording = self.current.as_ref().ok_or_else(|| subject.not_recorded())?;
-        recording.put(CastEventKind::Marker(cut_chars(&safe_line(label), LABEL_MAX)), clock);
+        recording.put(CastEventKind::Marker(cut_chars(&safe_line(label), LABEL_MAX)));
         Ok(RecordAnswer::of(recording.path()))
     }
 
     /// Marks what hopty itself does.
-    pub fn decided(&mut self, decision: &Decision, clock: &Clock) {
+    pub fn decided(&mut self, decision: &Decision) {
         match decision.kind {
             DecisionKind::HandoffSaved => self.is_handing_over = true,
             DecisionKind::RestartCancelled => self.is_handing_over = false,
@@ -339,11 +348,11 @@ impl SessionCast {
             DecisionKind::LimitOver => "usage limit over".to_owned(),
             _ => return,
         };
-        self.put(CastEventKind::Marker(label), clock);
+        self.put(CastEventKind::Marker(label));
     }
 
     /// Marks where another conversation begins.
-    pub fn follow(&mut self, next: ConversationId, clock: &Clock) {
+    pub fn follow(&mut self, next: ConversationId) {
         let Some(last) = self.conversation.replace(next.clone()).filter(|last| *last != next) else { return };
         let label = if std::mem::take(&mut self.is_handing_over) {
             self.handovers += 1;
@@ -351,34 +360,34 @@ impl SessionCast {
         } else {
             format!("conversation {last} -> {next}")
         };
-        self.put(CastEventKind::Marker(label), clock);
+        self.put(CastEventKind::Marker(label));
     }
 
     /// The program has written these bytes.
-    pub fn output(&self, bytes: &[u8], clock: &Clock) {
+    pub fn output(&self, bytes: &[u8]) {
         if let Some(recording) = &self.current {
-            recording.output(bytes, clock);
+            recording.output(bytes);
         }
     }
 
     /// The session has this size.
-    pub fn resized(&self, size: Size, clock: &Clock) {
+    pub fn resized(&self, size: Size) {
         let (cols, rows) = size.drawn();
-        self.put(CastEventKind::Resize { cols, rows }, clock);
+        self.put(CastEventKind::Resize { cols, rows });
     }
 
     /// Bytes are typed into the program. `hidden`: its terminal does not echo the line.
-    pub fn input(&self, bytes: &[u8], hidden: impl FnOnce() -> bool, clock: &Clock) {
+    pub fn input(&self, bytes: &[u8], hidden: impl FnOnce() -> bool) {
         if self.current.as_ref().is_some_and(|recording| recording.with_input()) {
             let bytes = if hidden() { masked(bytes) } else { bytes.to_vec() };
-            self.put(CastEventKind::Input(bytes), clock);
+            self.put(CastEventKind::Input(bytes));
         }
     }
 
     /// The session is over.
-    pub fn exit(&self, code: u8, clock: &Clock) {
+    pub fn exit(&self, code: u8) {
         if let Some(recording) = &self.current {
-            recording.put(CastEventKind::Exit(i32::from(code)), clock);
+            recording.put(CastEventKind::Exit(i32::from(code)));
             recording.close();
         }
     }
@@ -402,15 +411,11 @@ impl SessionCast {
         })
     }
 
-    fn put(&self, kind: CastEventKind, clock: &Clock) {
+    fn put(&self, kind: CastEventKind) {
         if let Some(recording) = &self.current {
-            recording.put(kind, clock);
+            recording.put(kind);
         }
     }
-}
-
-fn session_has_ended() -> Failure {
-    Failure::new(Code::Ended, "the session has ended", "")
 }
 
 /// Why a file cannot be recorded into.
@@ -431,7 +436,7 @@ fn file_time() -> String {
 pub(super) fn remove_old(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
     for (name, _) in session::list(paths) {
-        let dir = paths.session(&name).join("recordings");
+        let dir = paths.session(&name).join(session::RECORDINGS);
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
             if entry.file_name().to_string_lossy().starts_with(AUTO_PREFIX)

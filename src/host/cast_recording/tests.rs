@@ -17,11 +17,11 @@ fn to(file: &Path) -> Record {
     Record { file: Some(file.to_str().unwrap().to_owned()), input: true, ..Record::default() }
 }
 
-fn begin(cast: &mut SessionCast, order: &CastOrder, subject: &CastSubject, clock: &Clock) {
+fn begin(cast: &mut SessionCast, order: &CastOrder, subject: &CastSubject) {
     let picture =
         CastPicture { size: Size::cells(80, 24), term: "xterm".to_owned(), output: vec![b"screen".to_vec()] };
     let file = cast.opened(order.open(&subject.recordings), false).unwrap();
-    cast.begin(file, order, subject, picture, clock).unwrap();
+    cast.begin(file, order, subject, picture).unwrap();
 }
 
 fn events(path: &Path) -> Vec<CastEventKind> {
@@ -48,19 +48,19 @@ fn decided(kind: DecisionKind) -> Decision {
 #[test]
 fn one_recording_at_a_time_and_its_end_answers_who_asked_for_it() {
     let dir = tempfile::tempdir().unwrap();
-    let (subject, clock) = (subject(dir.path()), Clock::start());
+    let subject = subject(dir.path());
     let path = dir.path().join("a.cast");
-    let mut cast = SessionCast::default();
+    let mut cast = SessionCast::new(Clock::start());
     let code = |result: Result<CastOrder, Failure>| result.unwrap_err().code;
-    assert!(cast.mark("early", &subject, &clock).is_err() && cast.stop(|| panic!(), &subject).is_err());
+    assert!(cast.mark("early", &subject).is_err() && cast.stop(|| panic!(), &subject).is_err());
     assert_eq!(code(cast.ask(&to(&path), &subject, true)), Code::Ended);
     let order = cast.ask(&to(&path), &subject, false).unwrap();
     assert_eq!(code(cast.ask(&to(&path), &subject, false)), Code::Busy, "its file is being opened");
-    begin(&mut cast, &order, &subject, &clock);
+    begin(&mut cast, &order, &subject);
     assert_eq!(code(cast.ask(&to(&path), &subject, false)), Code::Busy);
     assert_eq!(cast.status().unwrap().file, path.to_str().unwrap());
-    cast.input(b"secret", || true, &clock);
-    cast.mark("here\n", &subject, &clock).unwrap();
+    cast.input(b"secret", || true);
+    cast.mark("here\n", &subject).unwrap();
     cast.stop(|| 7, &subject).unwrap();
     cast.current.as_ref().unwrap().wait(LONG).unwrap();
     let ended = cast.take_end().unwrap();
@@ -75,24 +75,24 @@ fn one_recording_at_a_time_and_its_end_answers_who_asked_for_it() {
 #[test]
 fn markers_tell_a_hand_over_from_another_conversation() {
     let dir = tempfile::tempdir().unwrap();
-    let (subject, clock) = (subject(dir.path()), Clock::start());
+    let subject = subject(dir.path());
     let path = dir.path().join("a.cast");
-    let mut cast = SessionCast::default();
+    let mut cast = SessionCast::new(Clock::start());
     let conversation =
         |n: u8| -> ConversationId { format!("0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a{n:02x}").parse().unwrap() };
     // What happens before a recording counts for its markers, too.
-    cast.follow(conversation(1), &clock);
+    cast.follow(conversation(1));
     let order = cast.ask(&to(&path), &subject, false).unwrap();
-    begin(&mut cast, &order, &subject, &clock);
-    cast.follow(conversation(1), &clock);
-    cast.follow(conversation(2), &clock);
-    cast.decided(&decided(DecisionKind::HandoffSaved), &clock);
-    cast.decided(&decided(DecisionKind::RunSpawned), &clock);
-    cast.follow(conversation(3), &clock);
-    cast.decided(&decided(DecisionKind::HandoffSaved), &clock);
-    cast.decided(&decided(DecisionKind::RestartCancelled), &clock);
-    cast.follow(conversation(4), &clock);
-    cast.exit(3, &clock);
+    begin(&mut cast, &order, &subject);
+    cast.follow(conversation(1));
+    cast.follow(conversation(2));
+    cast.decided(&decided(DecisionKind::HandoffSaved));
+    cast.decided(&decided(DecisionKind::RunSpawned));
+    cast.follow(conversation(3));
+    cast.decided(&decided(DecisionKind::HandoffSaved));
+    cast.decided(&decided(DecisionKind::RestartCancelled));
+    cast.follow(conversation(4));
+    cast.exit(3);
     cast.finish(LONG);
     let labels: Vec<String> = events(&path)
         .into_iter()
@@ -109,15 +109,15 @@ fn markers_tell_a_hand_over_from_another_conversation() {
 #[test]
 fn a_full_file_of_its_own_is_followed_by_the_next_and_two_are_kept() {
     let dir = tempfile::tempdir().unwrap();
-    let (subject, clock) = (subject(dir.path()), Clock::start());
+    let subject = subject(dir.path());
     std::fs::create_dir(&subject.recordings).unwrap();
-    let mut cast = SessionCast::default();
+    let mut cast = SessionCast::new(Clock::start());
     let (mut order, _) = cast.next_own(&subject);
     // The names tell apart files of different milliseconds.
     order.path.set_file_name("auto-1.cast");
     cast.own_files = vec![order.path.clone()];
-    begin(&mut cast, &order, &subject, &clock);
-    cast.output(&[b'x'; 2000], &clock);
+    begin(&mut cast, &order, &subject);
+    cast.output(&[b'x'; 2000]);
     cast.current.as_ref().unwrap().wait(LONG).unwrap();
     let ended = cast.take_end().unwrap();
     assert!(ended.continues && ended.failure().unwrap().contains("limit of 500 bytes"));

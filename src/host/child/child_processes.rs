@@ -21,9 +21,7 @@ pub(in crate::host) trait Processes: std::fmt::Debug {
     fn change(&mut self, pid: i32) -> io::Result<Option<ProcessEnd>>;
     /// Signals the child, or its process group.
     fn signal(&mut self, pid: i32, signal: Signal, group: bool) -> io::Result<()>;
-    /// Whether the child is stopped.
     fn is_stopped(&self, pid: i32) -> bool;
-    /// Whether the child ignores a signal.
     fn ignores(&self, pid: i32, signal: Signal) -> bool;
     /// Reaps the host's children other than `child`: orphans that it adopted.
     fn collect_orphans(&mut self, child: i32);

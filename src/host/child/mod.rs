@@ -41,6 +41,7 @@ use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
 use crate::host::start::Lent;
+use crate::host::terminals::ScreenRevision;
 use crate::sys::poll::{Interest, PollSet};
 use child_processes::System;
 use launching::Launching;
@@ -115,10 +116,10 @@ impl Child {
         self.run.as_ref().map(|run| &run.facts)
     }
 
-    /// Run and revision of what terminals show; `None` without a run, or while its output is muted.
-    pub fn shown_revision(&self) -> Option<(u32, u64)> {
+    /// What terminals show; `None` without a run, or while its output is muted.
+    pub fn shown_revision(&self) -> Option<ScreenRevision> {
         let run = self.run.as_ref().filter(|run| !run.is_muted())?;
-        Some((run.number, run.model.revision()))
+        Some(ScreenRevision { run: run.number, revision: run.model.revision() })
     }
 
     /// Whether so much typed input waits that no more keys are read.

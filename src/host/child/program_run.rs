@@ -295,11 +295,6 @@ impl ChildRun {
         [drain, self.descendants.deadline(), look, self.away, self.model.due()].into_iter().flatten().min()
     }
 
-    /// Restores a terminal that shows this run's output.
-    pub fn undo(&mut self) -> Vec<u8> {
-        self.muted.clone().unwrap_or_else(|| self.model.undo())
-    }
-
     /// Whether all its descendants have ended.
     pub fn is_clear(&self) -> bool {
         self.descendants.are_gone()
@@ -316,7 +311,6 @@ impl ChildRun {
     }
 }
 
-/// How a run is started.
 #[derive(Debug)]
 pub(in crate::host) struct RunStart<'a> {
     pub number: u32,
@@ -330,7 +324,6 @@ pub(in crate::host) struct RunStart<'a> {
     pub lines: usize,
 }
 
-/// A run that has started.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct StartedRun {
     pub pid: i32,
@@ -427,7 +420,7 @@ impl Child {
         let (_, end) = run.ended.take_if(|(at, _)| is_drained || now >= at.after(DRAIN_MS))?;
         run.end = Some(end);
         run.at_end = true;
-        let undo = run.undo();
+        let undo = run.shown().undo();
         run.muted = None;
         self.last_end = Some(end);
         Some(FinishedRun { number: run.number, end, undo })
@@ -472,7 +465,7 @@ impl Child {
         let mut output: Vec<Vec<u8>> =
             dump.map(|dump| [dump.history, dump.screen, dump.unfinished].concat()).into_iter().collect();
         if run.end.is_some() {
-            output.push(run.undo());
+            output.push(run.shown().undo());
         }
         CastPicture { size: run.size, term, output }
     }

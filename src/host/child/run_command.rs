@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::Child;
+use crate::claude::find_claude::{TooDeep, next_depth};
 use crate::core::claude::args::{
     NextRunArgs, for_launch, for_next_run, for_resume, with_name, with_settings,
 };
@@ -32,7 +33,6 @@ pub(in crate::host) struct ArgumentSources<'a> {
 }
 
 impl Child {
-    /// The arguments of a run.
     pub fn arguments(&self, of: &ArgumentSources<'_>) -> Vec<OsString> {
         if of.agent != Agent::Claude {
             return of.own.to_vec();
@@ -89,13 +89,15 @@ impl Child {
         session: &SessionName,
         socket: &Path,
     ) -> Vec<(OsString, OsString)> {
-        let depth = std::env::var("HOPTY_DEPTH").ok().and_then(|d| d.parse::<u32>().ok()).unwrap_or(0);
+        // Too deep a hopty has been refused before there was a host.
+        let depth =
+            next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).unwrap_or_else(|TooDeep(next)| next);
         let full_screen = self.full_screen.filter(|_| number > 1);
         let add = Additions {
             session: session.to_string(),
             socket: socket.as_os_str().to_owned(),
             run: number,
-            depth: depth + 1,
+            depth,
             claude: agent == Agent::Claude,
             no_flicker: full_screen.map(|full| if full { "1" } else { "0" }),
         };

@@ -227,5 +227,5 @@ fn what_stays_above_the_next_run_is_taken_when_the_output_is_muted() {
     let run = child.run.as_mut().unwrap();
     let above = String::from_utf8(run.above.clone().unwrap()).unwrap();
     assert!(above.contains("said") && above.ends_with("hopty: on\r\n"), "{above:?}");
-    assert!(run.muted.is_some() && run.undo() == run.muted.clone().unwrap());
+    assert!(run.muted.is_some() && run.shown().undo() == run.muted.clone().unwrap());
 }

@@ -140,14 +140,14 @@ impl Control {
         &self.socket
     }
 
-    /// The session has this name and this socket from now on.
-    pub fn renamed(&mut self, name: &SessionName, socket: PathBuf) {
+    /// The session has this name and only this socket from now on.
+    pub fn rebind_as(&mut self, name: &SessionName, socket: PathBuf) {
         self.name = name.clone();
         self.socket = socket;
     }
 
     /// The session was given another name, and its socket can be reached by both.
-    pub fn rename(&mut self, name: &SessionName, socket: PathBuf) {
+    pub fn add_name(&mut self, name: &SessionName, socket: PathBuf) {
         self.former.retain(|former| *former != socket);
         self.former.push(std::mem::replace(&mut self.socket, socket));
         self.name = name.clone();

@@ -20,7 +20,6 @@ pub(super) struct OwedAnswers {
 }
 
 impl OwedAnswers {
-    /// Whether an answer is owed on this connection.
     pub fn has(&self, connection: u64) -> bool {
         self.requests.values().any(|(owed, _)| *owed == connection)
     }

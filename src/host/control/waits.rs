@@ -140,7 +140,7 @@ impl WaitingRequest {
             }));
         }
         if scene.ended {
-            let failure = Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended");
+            let failure = Failure::session_has_ended();
             return Some(WaitOutcome::Refused(failure));
         }
         self.is_late(scene.now).then(|| WaitOutcome::Change(WatchAnswer::default()))
@@ -240,7 +240,6 @@ fn revision_of(run: u32, revision: u64) -> u64 {
 pub(in crate::host) struct Waits(Vec<WaitingRequest>);
 
 impl Waits {
-    /// Whether this connection waits.
     pub fn has(&self, connection: u64) -> bool {
         self.0.iter().any(|waiting| waiting.connection == connection)
     }

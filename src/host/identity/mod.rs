@@ -25,7 +25,7 @@ use crate::core::supervisor::Agent;
 use crate::core::time::{Stamp, WallTime};
 use crate::core::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
-use crate::fs::session::NameLock;
+use crate::fs::session::{self, NameLock};
 use crate::host::cast_recording::CastSubject;
 use crate::host::observer::SessionFiles;
 use crate::host::start::Launch;
@@ -117,7 +117,7 @@ impl SessionIdentity {
 
     /// Where recordings are kept for which no file was named.
     pub fn recordings(&self) -> PathBuf {
-        self.claim.dir.join("recordings")
+        self.claim.dir.join(session::RECORDINGS)
     }
 
     /// The session, for its recording.
@@ -198,8 +198,8 @@ impl SessionIdentity {
         }
     }
 
-    /// The page with the keys behind the prefix key, on a terminal of `cols` columns. `watches`: of a client that
-    /// only watches.
+    /// The page with the keys behind the prefix key, on a terminal of `cols` columns. `watches`: of a client
+    /// that only watches.
     pub fn help_page(&self, cols: usize, watches: bool) -> String {
         let prefix = self.launch.config.terminal.prefix.to_string();
         let mut text = format!("\x1b[1mhopty\x1b[m session {}\n\n{prefix}, then\n", self.claim.name);

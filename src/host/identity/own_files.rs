@@ -49,7 +49,7 @@ impl RestoreOrder {
             log::to(&claim.dir);
         }
         let (name, dir) = self.keeper.place();
-        let there = file_id(&dir.join("journal.jsonl"));
+        let there = file_id(&dir.join(session::JOURNAL));
         RestoredFiles { claim, failed, lost: self.journal.filter(|id| Some(*id) != there), name, dir }
     }
 

@@ -1,5 +1,5 @@
-//! The person's answer to the question of mode `ask`, stored with the session so that a later host of the same
-//! conversation knows it (never in a world-writable directory).
+//! The person's answer to the question of mode `ask`, stored with the session so that a later host of the
+//! same conversation knows it (never in a world-writable directory).
 
 use std::path::Path;
 

@@ -163,8 +163,8 @@ impl Jobs {
         });
     }
 
-    /// The record for a PreCompact call is saved, or failed. `found`: the settings that run code, if they could
-    /// be read. Returns the call, now that it can be handled.
+    /// The record for a PreCompact call is saved, or failed. `found`: the settings that run code, if they
+    /// could be read. Returns the call, now that it can be handled.
     pub fn settle_record(
         &self,
         hooks: &mut HookCalls,

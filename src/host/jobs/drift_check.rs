@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::core::config::{Config, GitPolicy};
 use crate::core::handoff::drift::drift;
 use crate::fs::store::{Loaded, Store};
-use crate::git::work_tree_state::{GitLimits, read};
+use crate::git::ask_git::{GitLimits, read};
 
 /// The differences, in sentences; empty if there are none, if the check is disabled, or if it is not
 /// possible.

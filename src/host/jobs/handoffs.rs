@@ -20,7 +20,7 @@ use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::fs::registry;
 use crate::fs::store::{Keeping, Store};
-use crate::git::work_tree_state::GitLimits;
+use crate::git::ask_git::GitLimits;
 use crate::host::jobs::code_approval::CodeFound;
 use crate::host::jobs::inherited_handoff::ClaudeFiles;
 use crate::host::jobs::{JobEvent, Jobs};
@@ -85,9 +85,9 @@ pub(in crate::host) struct Brief {
 
 impl Brief {
     /// The prompt that names the handoff; if the context does not have the brief, it names the file to read.
-    pub fn prompt(&self, with_frame: bool) -> String {
-        let made = if with_frame {
-            Continuation::with_frame(&self.id)
+    pub fn prompt(&self, with_brief: bool) -> String {
+        let made = if with_brief {
+            Continuation::with_brief(&self.id)
         } else {
             Continuation::without_hooks(&self.id, &self.document.to_string_lossy())
         };
@@ -290,6 +290,6 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: GitLimits)
     // A person may have gone back to an older conversation of the chain.
     let begun_from = Store::at(&paths.claude).begun_from(&capture.origin.conversation);
     capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
-    capture.git = crate::git::work_tree_state::of_work(dir, capture.situation.moved_to.as_deref(), limits);
+    capture.git = crate::git::ask_git::of_work(dir, capture.situation.moved_to.as_deref(), limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
 }

@@ -10,6 +10,7 @@ use crate::core::config;
 use crate::core::journal::JournalGap;
 use crate::core::time::Stamp;
 use crate::fs::rotating_journal::JournalLog as JournalFile;
+use crate::fs::session::JOURNAL;
 use crate::host::jobs::disk_writer_thread::{DiskThread, JournalPlace, WriteJob, count};
 use crate::host::jobs::log;
 
@@ -19,8 +20,6 @@ const AGAIN_MS: u64 = 1000;
 const AGAIN_MOST_MS: u64 = 60_000;
 /// How often to check whether the writer has failed, while it is busy, in ms.
 const LOOK_MS: u64 = 1000;
-/// The file in the session's directory.
-const FILE: &str = "journal.jsonl";
 
 /// What became of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,7 +181,7 @@ impl Journal {
 
     /// The path of its file.
     pub fn path(&self) -> PathBuf {
-        self.dir.join(FILE)
+        self.dir.join(JOURNAL)
     }
 
     /// Queues a file's new content.
@@ -256,7 +255,7 @@ mod tests {
     }
 
     fn text(dir: &Path) -> String {
-        std::fs::read_to_string(dir.join(FILE)).unwrap()
+        std::fs::read_to_string(dir.join(JOURNAL)).unwrap()
     }
 
     #[test]
@@ -311,7 +310,7 @@ mod tests {
         journal.write("a\n", Stamp(0), never);
         journal.tend(Stamp(0), gap);
         journal.flush(LONG);
-        assert!(!root.path().join(FILE).exists());
+        assert!(!root.path().join(JOURNAL).exists());
         assert_eq!((journal.deadline(Stamp(0)), journal.journal_id()), (None, None));
     }
 }

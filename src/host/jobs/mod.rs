@@ -215,7 +215,6 @@ impl Jobs {
         Ok(())
     }
 
-    /// Writes lines of the journal.
     pub fn write_journal(&mut self, lines: &str, recorder: &mut Recorder, now: Stamp) {
         self.journal.write(lines, now, || recorder.open_line(now, Clock::wall(), VERSION));
     }

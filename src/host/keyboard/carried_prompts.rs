@@ -210,10 +210,10 @@ mod tests {
         carried.stop_first("first", 1, NOW);
         assert!(carried.stop_first("second", 2, NOW).is_some());
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["second"]);
-        carried.found_queued(vec!["third"]);
+        carried.found_queued(3, vec!["third"]);
         carried.take_first_queued(3);
         assert_eq!(carried.text(), Some("third"));
-        carried.found_queued(vec!["fourth"]);
+        carried.found_queued(3, vec!["fourth"]);
         carried.take_first_queued(3);
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["third", "fourth"], "of the same run");
     }

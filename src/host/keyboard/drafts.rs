@@ -109,7 +109,6 @@ impl PromptDraft {
         self.typed = Draft::new();
     }
 
-    /// The saved draft.
     pub fn saved(&self) -> &[u8] {
         &self.saved
     }

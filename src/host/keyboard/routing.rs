@@ -36,9 +36,12 @@ pub(super) fn answers(reports: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<> {
     units(reports).into_iter().map(|unit| unit.bytes).filter(|bytes| !is_mouse(bytes))
 }
 
-/// A mouse report in any of its formats.
+/// A mouse report in any of its formats: that of modes 1006 and 1016, X10's three bytes, and the bare numbers
+/// of mode 1015.
 fn is_mouse(report: &[u8]) -> bool {
-    report.starts_with(b"\x1b[<") || report.starts_with(b"\x1b[M")
+    report.starts_with(b"\x1b[<")
+        || report.starts_with(b"\x1b[M")
+        || report.starts_with(b"\x1b[") && report.ends_with(b"M")
 }
 
 #[cfg(test)]
@@ -59,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_click_is_no_answer() {
-        let reports = b"\x1b[?62;c\x1b[<0;3;4M\x1b[2;2R";
+        let reports = b"\x1b[?62;c\x1b[<0;3;4M\x1b[<0;3;4m\x1b[32;3;4M\x1b[M #$\x1b[2;2R";
         assert_eq!(answers(reports).collect::<Vec<_>>(), [b"\x1b[?62;c".to_vec(), b"\x1b[2;2R".to_vec()]);
     }
 }

@@ -15,6 +15,7 @@ use crate::core::time::WallTime;
 use crate::fs::edits::{self, Disk};
 use crate::fs::file_tail::{Tail, TailRead};
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::fs::watch::Watcher;
 use crate::sys::fault_injection;
 
@@ -189,14 +190,14 @@ impl FileReader {
         if self.claude {
             self.look_at_signals(here, found);
         }
-        let lock = here.session_dir.join("lock");
+        let lock = here.session_dir.join(session::LOCK);
         for path in [&self.paths.state, &self.paths.sessions(), &here.session_dir, &lock] {
             self.watcher.add_itself(path);
         }
         found.own = Some(OwnFiles {
             socket: std::fs::symlink_metadata(&here.socket).is_ok(),
             lock: file_id(&lock),
-            journal: file_id(&here.session_dir.join("journal.jsonl")),
+            journal: file_id(&here.session_dir.join(session::JOURNAL)),
         });
     }
 

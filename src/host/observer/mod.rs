@@ -225,8 +225,7 @@ impl Observer {
         if self.scans.polls() && !std::mem::replace(&mut self.told_polling, true) {
             let what = format!(
                 "Claude's files cannot be watched (this user has no inotify watches left): hopty reads them \
-                 every {POLL_MS} ms, when idle \
-                 every {POLL_AT_REST_MS} ms"
+                 every {POLL_MS} ms, when idle every {POLL_AT_REST_MS} ms"
             );
             events.push_back(Event::Limited { what });
         }
@@ -343,8 +342,7 @@ impl Observer {
         };
         Some(format!(
             "Claude's last turn is not in its transcript ({what}): it can neither be resumed nor handed \
-             over. Check whether the disk is \
-             full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
+             over. Check whether the disk is full, and whether CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"
         ))
     }
 

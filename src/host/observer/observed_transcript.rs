@@ -39,7 +39,6 @@ struct Reported {
     answered: bool,
     /// The failures that were handled.
     failures: u64,
-    /// Whether the turn is over.
     turn_over: Option<bool>,
 }
 

@@ -43,8 +43,8 @@ impl Observer {
         self.transcript().is_none_or(|transcript| transcript.facts.prompts().iter().next().is_none())
     }
 
-    /// Title, last prompt, tasks, model and cost of the followed conversation. `named`: what it was called when
-    /// it was started, which counts until Claude tells its name.
+    /// Title, last prompt, tasks, model and cost of the followed conversation. `named`: what it was called
+    /// when it was started, which counts until Claude tells its name.
     pub fn work(&self, named: Option<&str>) -> WorkStatus {
         let facts = self.transcript().map(|transcript| &transcript.facts);
         let reported = self.status_line.as_ref().map(|(line, _)| line).filter(|line| {

@@ -7,8 +7,8 @@ use crate::core::supervisor::event::AttachKind;
 use crate::ipc::frame::tag;
 
 impl Terminals {
-    /// Takes the terminal that a client hands over. `None` if none is expected, else whether it comes back from
-    /// a suspension.
+    /// Takes the terminal that a client hands over. `None` if none is expected, else whether it comes back
+    /// from a suspension.
     pub fn take_terminal(&mut self, id: u64, scene: &mut Scene<'_>) -> Option<bool> {
         self.settle_output(scene);
         let fd = scene.links.take_fd(id);

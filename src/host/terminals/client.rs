@@ -173,8 +173,8 @@ impl Client {
         matches!(&self.view, ClientView::Stale { until: StaleUntil::Key, .. })
     }
 
-    /// Its person types, or its terminal reports something: what the supervisor is told of it, for the child's
-    /// keys but not for hopty's. `length`: in bytes.
+    /// Its person types, or its terminal reports something: what the supervisor is told of it, for the
+    /// child's keys but not for hopty's. `length`: in bytes.
     pub fn note_keys(&mut self, class: InputClass, length: u64, now: Stamp) -> Option<Event> {
         let class = KeyClass::from(class);
         if class == KeyClass::Report {
@@ -276,9 +276,7 @@ impl Client {
                 true
             }
             Some(Transport::Relayed(_)) => {
-                for part in bytes.chunks(MAX_PAYLOAD) {
-                    scene.links.frame(id, tag::OUTPUT, part);
-                }
+                send_output(id, bytes, scene);
                 true
             }
             Some(Transport::Pending(_) | Transport::Suspended(_)) | None => false,
@@ -354,7 +352,6 @@ impl Client {
         matches!(self.state.via(), Some(Transport::Pending(_)))
     }
 
-    /// Whether its client is suspended.
     pub(super) fn is_suspended(&self) -> bool {
         matches!(self.state.via(), Some(Transport::Suspended(_)))
     }

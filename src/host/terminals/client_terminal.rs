@@ -49,10 +49,14 @@ pub(super) enum AfterFlush {
 /// A client's terminal.
 #[derive(Debug)]
 pub(super) enum ClientTerminal {
-    /// Its client is attached.
     Attached(Transport),
     /// Nothing more is written than what waits, `waiting` bytes `since` then.
-    Flushing { via: Transport, then: AfterFlush, waiting: usize, since: Stamp },
+    Flushing {
+        via: Transport,
+        then: AfterFlush,
+        waiting: usize,
+        since: Stamp,
+    },
     /// Its client has it back and leaves.
     Left,
 }
@@ -85,7 +89,6 @@ impl ClientTerminal {
         }
     }
 
-    /// Whether it is in use.
     pub fn is_in_use(&self) -> bool {
         matches!(self.writes(), Some(Transport::Borrowed(_) | Transport::Relayed(_)))
     }

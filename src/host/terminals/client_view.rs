@@ -9,7 +9,7 @@ use super::Terminals;
 use super::capabilities::Capabilities;
 use super::mirror_painter::MirrorPainter;
 use super::repaint_on_attach;
-use super::scene::{ClientLinks, Scene};
+use super::scene::{ClientLinks, Scene, ScreenRevision};
 use crate::core::time::Stamp;
 use crate::screen::{Screen, TerminalBefore};
 
@@ -141,8 +141,8 @@ impl Terminals {
         }
     }
 
-    /// When the next picture is due; `shown` is the run and revision of the screen.
-    pub(super) fn picture_deadline(&self, shown: (u32, u64), links: &dyn ClientLinks) -> Option<Stamp> {
+    /// When the next picture is due; `shown` is the screen as it is.
+    pub(super) fn picture_deadline(&self, shown: ScreenRevision, links: &dyn ClientLinks) -> Option<Stamp> {
         let ready =
             self.clients.iter().filter(|(id, client)| client.takes_pictures() && links.waiting(**id) == 0);
         let ready = ready.map(|(_, client)| client);

@@ -59,8 +59,8 @@ impl TerminalFlow {
     }
 
     /// Records whether its terminal holds up the program; `written`: how many bytes it has taken in all.
-    /// Returns whether the program goes on without it: it has taken nothing for long, or its client is stopped
-    /// and has a large backlog.
+    /// Returns whether the program goes on without it: it has taken nothing for long, or its client is
+    /// stopped and has a large backlog.
     pub fn note_stall(&mut self, holds_up: bool, written: u64, now: Stamp) -> bool {
         let before = self.stalled.filter(|(taken, _)| *taken == written);
         self.stalled = holds_up.then(|| before.unwrap_or((written, now)));

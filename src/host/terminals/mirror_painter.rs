@@ -6,6 +6,7 @@
 //! model knows which modes to undo. Modes that make a terminal report (mouse, focus) stay off: nobody reads
 //! the reports.
 
+use super::scene::ScreenRevision;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::core::word_wrap::wrap_message;
@@ -28,8 +29,8 @@ pub(in crate::host) struct MirrorPainter {
     shadow: GuardedScreen,
     /// The visible part of the session's screen: its first column and row.
     origin: (u16, u16),
-    /// Run and revision of the screen that was drawn last.
-    drawn: Option<(u32, u64)>,
+    /// The screen that was drawn last.
+    drawn: Option<ScreenRevision>,
     at: Stamp,
 }
 
@@ -47,8 +48,8 @@ impl MirrorPainter {
         self.shadow.size() == size.drawn()
     }
 
-    /// When the next picture is due; `now` is the run and revision of the screen.
-    pub fn due(&self, now: (u32, u64)) -> Option<Stamp> {
+    /// When the next picture is due; `now` is the screen as it is.
+    pub fn due(&self, now: ScreenRevision) -> Option<Stamp> {
         match self.drawn {
             None => Some(Stamp(0)),
             Some(drawn) => (drawn != now).then(|| self.at.after(FRAME_MS)),
@@ -58,14 +59,13 @@ impl MirrorPainter {
     /// The bytes that make the terminal show the screen, or the part of it around the cursor. `None`: what
     /// the terminal shows is not known any more.
     pub fn draw(&mut self, screen: &Screen, run: u32, now: Stamp) -> Option<Vec<u8>> {
-        (self.drawn, self.at) = (Some((run, screen.revision())), now);
+        (self.drawn, self.at) = (Some(ScreenRevision { run, revision: screen.revision() }), now);
         let origin = &mut self.origin;
         self.shadow.change(|shadow| frame(shadow, origin, screen))
     }
 
-    /// The bytes that make the terminal show a text instead of the screen; `now` is the run and revision of
-    /// the screen.
-    pub fn tell(&mut self, text: &str, now: (u32, u64)) -> Vec<u8> {
+    /// The bytes that make the terminal show a text instead of the screen; `now` is the screen as it is.
+    pub fn tell(&mut self, text: &str, now: ScreenRevision) -> Vec<u8> {
         self.drawn = Some(now);
         let text = wrap_message(text, usize::from(self.shadow.size().0)).replace('\n', "\r\n");
         let sent = format!("\x1b[m\x1b[H\x1b[2J{text}").into_bytes();
@@ -211,7 +211,10 @@ mod tests {
             shows("text\x1b[?2004h\x1b[>1u\x1b[?1000h\x1b[?1004h", (20, 6));
         assert_eq!(painter.draw(&screen, 1, Stamp(9)), Some(Vec::new()));
         assert_eq!(
-            (painter.due((1, screen.revision())), painter.due((2, 0))),
+            (
+                painter.due(ScreenRevision { run: 1, revision: screen.revision() }),
+                painter.due(ScreenRevision { run: 2, revision: 0 })
+            ),
             (None, Some(Stamp(9 + FRAME_MS)))
         );
         assert!(!terminal.is_on(TerminalMode::MouseButtons) && !terminal.is_on(TerminalMode::Focus));

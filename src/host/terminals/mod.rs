@@ -22,7 +22,7 @@
 //! | `repair` | what makes a terminal whole whose host or client dies |
 //! | `capabilities` | what a terminal cannot do |
 //! | `scrollback` | how much of the history each terminal has been shown |
-//! | `ring` | sequences of hopty's own: notifications and bells |
+//! | `out_of_band` | sequences of hopty's own: notifications and bells |
 //! | `notices` | what people are told while a program has the screen |
 //! | `undelivered` | what was typed and the program did not read |
 
@@ -36,10 +36,10 @@ mod flow;
 mod leader;
 mod mirror_painter;
 mod notices;
+mod out_of_band;
 mod output;
 pub(super) mod repaint_on_attach;
 mod repair;
-mod ring;
 mod scene;
 mod scrollback;
 mod undelivered;
@@ -47,7 +47,7 @@ mod undo_notice;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, TerminalInput};
-pub(super) use scene::{ClientLinks, Scene, ShownRun, TerminalEvent};
+pub(super) use scene::{ClientLinks, Scene, ScreenRevision, ShownRun, TerminalEvent};
 pub(super) use undelivered::UnreadInput;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -279,8 +279,8 @@ impl Terminals {
         }
     }
 
-    /// The next deadline. `shown`: run and revision of the screen; `None` if there is no screen.
-    pub fn deadline(&self, shown: Option<(u32, u64)>, links: &dyn ClientLinks) -> Option<Stamp> {
+    /// The next deadline. `shown`: the screen as it is; `None` if there is none.
+    pub fn deadline(&self, shown: Option<ScreenRevision>, links: &dyn ClientLinks) -> Option<Stamp> {
         let client = self.clients.values().filter_map(|client| client.deadline()).min();
         let picture = shown.and_then(|shown| self.picture_deadline(shown, links));
         [client, picture].into_iter().flatten().min()

@@ -90,8 +90,9 @@ impl Notices {
         any
     }
 
-    /// As many as fit a terminal of this size, newest first, from the notice `from` on; without one, or where it is
-    /// gone, from the newest. Those that came at the same moment stay in their order, as lines of a file do.
+    /// As many as fit a terminal of this size, newest first, from the notice `from` on; without one, or where
+    /// it is gone, from the newest. Those that came at the same moment stay in their order, as lines of a
+    /// file do.
     fn page(&mut self, now: Stamp, size: Size, from: Option<u64>) -> NoticePage {
         let (cols, rows) = size.drawn();
         let mut left = usize::from(rows).saturating_sub(4);
@@ -142,7 +143,8 @@ impl Terminals {
         }
     }
 
-    /// What notices of these kinds announced has come or will not come: a client that got them prints them no more.
+    /// What notices of these kinds announced has come or will not come: a client that got them prints them no
+    /// more.
     pub fn settle_notices(&mut self, about: &[DecisionKind], scene: &mut Scene<'_>) {
         if !self.notices.settle(about) {
             return;
@@ -185,8 +187,8 @@ impl Terminals {
         self.notices.last.iter().filter(|notice| !notice.is_read).count()
     }
 
-    /// Shows a client the last notices, from the notice with the number `from` on or from the newest, and tells it
-    /// that they need not be printed again.
+    /// Shows a client the last notices, from the notice with the number `from` on or from the newest, and
+    /// tells it that they need not be printed again.
     pub fn show_notices(&mut self, id: u64, size: Size, from: Option<u64>, scene: &mut Scene<'_>) {
         let page = self.notices.page(scene.now(), size, from);
         self.show_page(id, &page.text, scene);

@@ -44,14 +44,23 @@ pub(in crate::host) struct ShownRun<'host> {
 }
 
 impl ShownRun<'_> {
+    /// Restores a terminal that shows this run's output.
     pub fn undo(&mut self) -> Vec<u8> {
         self.muted.clone().unwrap_or_else(|| self.model.undo())
     }
 
     /// Increases when another picture is due.
-    pub fn revision(&self) -> (u32, u64) {
-        (self.number, self.model.revision())
+    pub fn revision(&self) -> ScreenRevision {
+        ScreenRevision { run: self.number, revision: self.model.revision() }
     }
+}
+
+/// What a screen shows: another one when the run is another, or its screen has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::host) struct ScreenRevision {
+    pub run: u32,
+    /// The `revision` of the run's screen.
+    pub revision: u64,
 }
 
 /// The connections of the clients' processes: frames to them, and descriptors from them.

@@ -135,7 +135,7 @@ impl Stage {
     }
 
     fn deadline(&self) -> Option<Stamp> {
-        self.terminals.deadline(Some((1, self.model.revision())), &self.links)
+        self.terminals.deadline(Some(ScreenRevision { run: 1, revision: self.model.revision() }), &self.links)
     }
 }
 

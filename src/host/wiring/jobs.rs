@@ -6,6 +6,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::state::SessionState;
 use crate::core::visible::escaped;
 use crate::fs::cast_file::{CastFile, CastFileError};
+use crate::fs::session;
 use crate::host::Host;
 use crate::host::cast_recording::{CastOrder, UNASKED};
 use crate::host::identity::RestoredFiles;
@@ -46,7 +47,7 @@ impl Host {
                         self.observer.scan_all();
                     }
                 }
-                JobEvent::Renamed(asked, name, done) => self.renamed(asked, name, done),
+                JobEvent::Renamed(asked, name, done) => self.end_rename(asked, name, done),
                 JobEvent::Saved(mut brief, notices) => {
                     for text in std::mem::take(&mut brief.found) {
                         self.notice(DecisionKind::HandoffSaved, &text);
@@ -81,8 +82,8 @@ impl Host {
                 }
                 JobEvent::SharedConversation(name) => {
                     let what = format!(
-                        "Session {name} runs this conversation, too, and both write into its transcript: end one \
-                         of them"
+                        "Session {name} runs this conversation, too, and both write into its transcript: \
+                         end one of them"
                     );
                     self.events.push_back(Event::Limited { what });
                 }
@@ -106,7 +107,7 @@ impl Host {
         if let Some(claim) = claim {
             self.session.claim = claim;
             let name = self.session.name();
-            self.control.renamed(name, self.session.paths.socket(name));
+            self.control.rebind_as(name, self.session.paths.socket(name));
             self.jobs.journal.moved(&self.session.claim.dir);
             log("the session's directory was gone and is recreated");
             self.write_session_file();
@@ -149,7 +150,7 @@ impl Host {
         let (subject, picture) =
             (self.session.cast_subject(), self.child.cast_picture(self.session.launch.size));
         let opened = self.cast.opened(opened, self.exit.is_some());
-        let begun = opened.and_then(|file| self.cast.begin(file, order, &subject, picture, &self.clock));
+        let begun = opened.and_then(|file| self.cast.begin(file, order, &subject, picture));
         if let Err(failure) = &begun
             && number == UNASKED
             && self.exit.is_none()
@@ -207,7 +208,7 @@ impl Host {
         self.jobs.session_file.written();
         let mut text = format!("{:#}", self.status().json());
         text.push('\n');
-        self.jobs.journal.put_file(self.session.claim.dir.join("session.json"), escaped(&text).into_bytes());
+        self.jobs.journal.put_file(self.session.claim.dir.join(session::STATUS), escaped(&text).into_bytes());
     }
 
     /// Sends what is due, and passes on what terminals have yet to get.

@@ -202,8 +202,8 @@ impl Host {
 
 /// Hook calls.
 impl Host {
-    /// A hook is called: Claude's earlier output is read first. A late call of an ended run does not count for
-    /// the next one.
+    /// A hook is called: Claude's earlier output is read first. A late call of an ended run does not count
+    /// for the next one.
     pub(super) fn hook_request(
         &mut self,
         asked: (u64, u64),
@@ -426,8 +426,8 @@ impl Host {
         self.jobs.save_handoff(capture, claim_for, dir, own, material);
     }
 
-    /// Does what one of the source documents' own forms asks for. A failure never delays a hand-over, and is a
-    /// line of the journal.
+    /// Does what one of the source documents' own forms asks for. A failure never delays a hand-over, and is
+    /// a line of the journal.
     pub(in crate::host) fn do_compat(&mut self, work: Option<CompatWork>) {
         let Some(work) = work else { return };
         let place = self.session.layout_place(self.child.pid(), self.observer.transcript_path());

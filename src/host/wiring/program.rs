@@ -1,4 +1,5 @@
-//! The program: its output and its end, the start of the next run, its screen, and what scripts and hopty type.
+//! The program: its output and its end, the start of the next run, its screen, and what scripts and hopty
+//! type.
 
 use std::io;
 
@@ -28,7 +29,8 @@ use crate::sys::poll::FdReadiness;
 const READS: u32 = 8;
 /// The most reads of output after a child's death.
 const DRAIN_READS: u32 = 256;
-/// The most reads of output before a program is muted, which may write forever; and before an Enter or a mark.
+/// The most reads of output before a program is muted, which may write forever; and before an Enter or a
+/// mark.
 const MUTE_READS: u32 = 16;
 /// How long after a new state Claude may run its status line by itself, in ms: about 0.5 s after an answer.
 const OWN_MS: u64 = 1500;
@@ -367,7 +369,7 @@ impl Host {
     /// A `send` request.
     pub(super) fn try_send(&mut self, asked: (u64, u64), wanted: &Send) -> Result<(), Failure> {
         if self.exit.is_some() {
-            return Err(Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended"));
+            return Err(Failure::session_has_ended());
         }
         if wanted.submit && self.session.is_claude() {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
@@ -433,7 +435,7 @@ impl Host {
             }
             if self.exit.is_some() {
                 self.keyboard.queue.drop_first();
-                self.refuse(asked, Failure::new(Code::Ended, "the session has ended", ""));
+                self.refuse(asked, Failure::session_has_ended());
                 continue;
             }
             let reads = self.child.run.as_ref().is_some_and(ChildRun::takes_input);

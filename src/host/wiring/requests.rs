@@ -14,7 +14,7 @@ use crate::core::supervisor::event::{Asker, Event};
 use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::supervisor::send_submit::DRAFT;
 use crate::core::terminal::Size;
-use crate::fs::session::SessionError;
+use crate::fs::session::{self, SessionError};
 use crate::host::Host;
 use crate::host::child::Child;
 use crate::host::control::{
@@ -29,7 +29,7 @@ use crate::ipc::answers::{
     RowsAnswer, SendAnswer, SnoozeAnswer, WaitAnswer,
 };
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::{Attach, Code, Failure, Request, error_line, ok_line};
+use crate::ipc::message::{Attach, Code, Failure, Record, Request, error_line, ok_line};
 
 /// What the other parts know of the connections.
 pub(in crate::host) struct KnownConnections<'host> {
@@ -185,7 +185,6 @@ impl Host {
     }
 }
 
-/// Requests.
 impl Host {
     /// Does what a peer asks for. A failed request costs its own answer, not the session.
     fn take_request(&mut self, asked: (u64, u64), event: ControlEvent) {
@@ -241,18 +240,7 @@ impl Host {
     fn request(&mut self, asked: (u64, u64), wanted: Request) -> Result<(), Failure> {
         let (id, request) = asked;
         match wanted {
-            Request::Status => {
-                // Claude's screen is evidence too, and is read on request.
-                if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
-                    run.model.look(|_| ());
-                }
-                self.look_at_screen();
-                self.settle();
-                let mut status = self.status();
-                status.draft = self.draft_line();
-                status.why = self.why(&status);
-                self.answer(asked, Ok(status.json()));
-            }
+            Request::Status => self.answer_status(asked),
             Request::Context => {
                 self.observer.context_waits(self.clock.now(), id, request);
                 self.scan_when_due();
@@ -267,7 +255,7 @@ impl Host {
             Request::Wait(wanted) => self.wait(asked, Awaited::Condition(wanted))?,
             Request::Watch(wanted) => self.wait(asked, Awaited::Change(wanted))?,
             Request::Events => {
-                let path = self.session.claim.dir.join("journal.jsonl");
+                let path = self.session.claim.dir.join(session::JOURNAL);
                 self.answer(asked, Ok(EventsAnswer { journal: path.to_string_lossy().into_owned() }));
             }
             Request::Stop { kill } => {
@@ -293,30 +281,14 @@ impl Host {
                 let what = format!("session {} has ended", self.session.name());
                 return Err(Failure::new(Code::Ended, what, "`hopty ls --all` says how"));
             }
-            Request::Detach { client } => {
-                let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
-                let meant: Vec<u64> = all
-                    .filter(|(_, there)| client.is_none_or(|only| only == there.number()))
-                    .map(|(id, _)| id)
-                    .collect();
-                meant.iter().for_each(|client| self.detach(*client));
-                self.answer(asked, Ok(DetachAnswer { detached: meant.len() }));
-            }
+            Request::Detach { client } => self.detach_clients(asked, client),
             Request::Attach(attach) => {
                 let client = self.attach(id, &attach);
                 self.answer(asked, Ok(AttachAnswer { client, frames: true }));
             }
-            Request::Record(wanted) if wanted.stop => {
-                let (cast, control) = (&mut self.cast, &mut self.control);
-                cast.stop(|| control.owe(asked), &self.session.cast_subject())?;
-            }
-            Request::Record(wanted) => {
-                let order = self.cast.ask(&wanted, &self.session.cast_subject(), self.exit.is_some())?;
-                let (number, own) = (self.control.owe(asked), self.session.recordings());
-                self.jobs.open_recording(number, order, own, None);
-            }
+            Request::Record(wanted) => self.record(asked, &wanted)?,
             Request::Mark { label } => {
-                let marked = self.cast.mark(&label, &self.session.cast_subject(), &self.clock)?;
+                let marked = self.cast.mark(&label, &self.session.cast_subject())?;
                 self.answer(asked, Ok(marked));
             }
             Request::Label { add, remove } => {
@@ -325,7 +297,7 @@ impl Host {
                 }
                 self.answer(asked, Ok(LabelAnswer { labels: self.session.launch.labels.clone() }));
             }
-            Request::Rename { name } => self.rename(asked, &name)?,
+            Request::Rename { name } => self.begin_rename(asked, &name)?,
             Request::Ask { answer } => {
                 let person = self.control.asker(id) == Asker::Person;
                 let done = ask_answer(&self.session, answer, person)?;
@@ -335,6 +307,43 @@ impl Host {
             // A hook comes as an event of its own, and what is not known was answered.
             Request::Hook { .. } | Request::Unknown => {}
         }
+        Ok(())
+    }
+
+    fn answer_status(&mut self, asked: (u64, u64)) {
+        // Claude's screen is evidence too, and is read on request.
+        if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
+            run.model.look(|_| ());
+        }
+        self.look_at_screen();
+        self.settle();
+        let mut status = self.status();
+        status.draft = self.draft_line();
+        status.why = self.why(&status);
+        self.answer(asked, Ok(status.json()));
+    }
+
+    /// Detaches all clients, or `only` the one with this number.
+    fn detach_clients(&mut self, asked: (u64, u64), only: Option<u32>) {
+        let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
+        let meant: Vec<u64> = all
+            .filter(|(_, there)| only.is_none_or(|only| only == there.number()))
+            .map(|(id, _)| id)
+            .collect();
+        meant.iter().for_each(|client| self.detach(*client));
+        self.answer(asked, Ok(DetachAnswer { detached: meant.len() }));
+    }
+
+    /// Begins a recording or ends it; the answer comes when that is done.
+    fn record(&mut self, asked: (u64, u64), wanted: &Record) -> Result<(), Failure> {
+        let subject = self.session.cast_subject();
+        if wanted.stop {
+            let (cast, control) = (&mut self.cast, &mut self.control);
+            return cast.stop(|| control.owe(asked), &subject);
+        }
+        let order = self.cast.ask(wanted, &subject, self.exit.is_some())?;
+        let (number, own) = (self.control.owe(asked), self.session.recordings());
+        self.jobs.open_recording(number, order, own, None);
         Ok(())
     }
 
@@ -360,14 +369,14 @@ impl Host {
     }
 
     /// Has a thread move the session's directory.
-    fn rename(&mut self, asked: (u64, u64), name: &str) -> Result<(), Failure> {
+    fn begin_rename(&mut self, asked: (u64, u64), name: &str) -> Result<(), Failure> {
         let name = wanted_name(name)?;
         if name == *self.session.name() {
             self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
             return Ok(());
         }
         if self.exit.is_some() {
-            return Err(Failure::new(Code::Ended, "the session has ended", ""));
+            return Err(Failure::session_has_ended());
         }
         let order = self.session.rename_order(name.clone(), self.control.socket().to_owned());
         self.jobs.write_launch(move || JobEvent::Renamed(asked, name, order()));
@@ -375,7 +384,7 @@ impl Host {
     }
 
     /// The directory has moved, or could not be moved.
-    pub(super) fn renamed(
+    pub(super) fn end_rename(
         &mut self,
         asked: (u64, u64),
         name: SessionName,
@@ -386,8 +395,8 @@ impl Host {
             Err(error) => return self.refuse(asked, not_renamed(&name, &error)),
         };
         let before = self.session.name().clone();
-        self.session.claim.renamed(name.clone(), dir);
-        self.control.rename(&name, self.session.paths.socket(&name));
+        self.session.claim.take_name(name.clone(), dir);
+        self.control.add_name(&name, self.session.paths.socket(&name));
         self.jobs.journal.moved(&self.session.claim.dir);
         self.write_session_file();
         self.observer.scan_all();
@@ -492,7 +501,7 @@ impl Host {
                 );
                 Failure::new(Code::Refused, "Claude is working, or waits for an answer", hint)
             }
-            Reply::Ended => Failure::new(Code::Ended, "the session has ended", ""),
+            Reply::Ended => Failure::session_has_ended(),
         };
         self.refuse(asked, failure);
     }

@@ -1,5 +1,5 @@
-//! People's terminals: what they show, what the rest of the host does about their events, and what is typed on
-//! them.
+//! People's terminals: what they show, what the rest of the host does about their events, and what is typed
+//! on them.
 
 use std::collections::VecDeque;
 
@@ -49,7 +49,7 @@ impl Host {
             TerminalEvent::Resized(size) => {
                 self.child.resize_terminal(size);
                 self.session.launch.size = size;
-                self.cast.resized(size, &self.clock);
+                self.cast.resized(size);
             }
             TerminalEvent::WantsRedraw => self.child.ask_redraw(),
             TerminalEvent::Continued => self.signal_child(Signal(SIGCONT), true),
@@ -92,7 +92,7 @@ impl Host {
     /// Sends the program's output to every client that gets its bytes.
     pub(in crate::host) fn show(&mut self, bytes: &[u8]) {
         self.on_terminals(|terminals, scene| terminals.show(bytes, scene));
-        self.cast.output(bytes, &self.clock);
+        self.cast.output(bytes);
     }
 
     /// Sends a notice to every attached client, and keeps it for the page.
@@ -331,7 +331,8 @@ fn watches_page(name: &SessionName) -> String {
 /// What a key for Claude's conversations shows where another program runs.
 fn no_claude_page(called: &str) -> String {
     format!(
-        "\x1b[1mhopty\x1b[m this session runs {}, not Claude: it has no hand-overs.\n\nPress any key to return.",
+        "\x1b[1mhopty\x1b[m this session runs {}, not Claude: it has no hand-overs.\n\n\
+         Press any key to return.",
         safe_line(called)
     )
 }
@@ -348,12 +349,12 @@ pub(in crate::host) struct ChildInput<'host> {
 
 impl ProgramInput for ChildInput<'_> {
     fn type_persons(&mut self, bytes: &[u8]) {
-        self.cast.input(bytes, || self.child.hides_input(), self.clock);
+        self.cast.input(bytes, || self.child.hides_input());
         self.child.type_persons(bytes);
     }
 
     fn type_own(&mut self, bytes: &[u8]) {
-        self.cast.input(bytes, || self.child.hides_input(), self.clock);
+        self.cast.input(bytes, || self.child.hides_input());
         self.child.type_own(bytes);
     }
 

@@ -7,7 +7,7 @@ mod player_tests;
 mod player_view;
 
 use std::fs::OpenOptions;
-use std::io::{self, Stdin, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
@@ -20,14 +20,14 @@ pub use player_state::PlayerOptions;
 
 use super::svg::theme_of;
 use super::timeline::Timeline;
-use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
+use crate::core::input::plain_keys::PlainKey;
 use crate::screen::PictureLines;
 use crate::sys::clock::Clock;
 use crate::sys::fault_injection;
-use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen, changed_rows, write};
+use crate::tty::page_keys::PageKeys;
 
 /// Signals that end it.
 const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
@@ -66,8 +66,7 @@ pub fn run(timeline: &Timeline, options: PlayerOptions, stem: &str) -> io::Resul
         clock,
         signals,
         full_screen,
-        keys: PlainKeyParser::default(),
-        stdin: io::stdin(),
+        keys: PageKeys::new(),
         viewport: PlayerViewport::default(),
         drawn: PlayerPicture::default(),
         drawn_us: 0,
@@ -89,8 +88,7 @@ struct Player<'a> {
     clock: Clock,
     signals: Signals,
     full_screen: FullScreen,
-    keys: PlainKeyParser,
-    stdin: Stdin,
+    keys: PageKeys,
     viewport: PlayerViewport,
     /// What the terminal shows.
     drawn: PlayerPicture,
@@ -120,7 +118,7 @@ impl Player<'_> {
             {
                 return Ok(end);
             }
-            let Some(keys) = self.read_keys(&ready)? else {
+            let Some(keys) = self.keys.read(ready.contains(&PlayerSource::Keys))? else {
                 return Ok(PlayerEnd::Signal(libc::SIGHUP));
             };
             for key in keys {
@@ -133,17 +131,14 @@ impl Player<'_> {
 
     fn wait(&mut self) -> io::Result<Vec<PlayerSource>> {
         let now = self.clock.micros();
-        let mut timeout = self.state.next_due(now).map(|due| match due.saturating_sub(now).div_ceil(1000) {
+        let timeout = self.state.next_due(now).map(|due| match due.saturating_sub(now).div_ceil(1000) {
             0 if !self.state.is_playing() => 0,
             ms => ms.max(PICTURE_MS),
         });
-        if self.keys.waits() {
-            timeout = Some(timeout.unwrap_or(ESCAPE_MS).min(ESCAPE_MS));
-        }
         let mut set = PollSet::default();
-        set.add(PlayerSource::Keys, self.stdin.as_fd(), Interest::Read);
+        self.keys.register(&mut set, PlayerSource::Keys);
         set.add(PlayerSource::Signals, self.signals.as_fd(), Interest::Read);
-        Ok(set.wait(timeout)?.into_iter().map(|(source, _)| source).collect())
+        Ok(set.wait(self.keys.timeout(timeout))?.into_iter().map(|(source, _)| source).collect())
     }
 
     fn take_signals(&mut self) -> io::Result<Option<PlayerEnd>> {
@@ -160,19 +155,6 @@ impl Player<'_> {
             }
         }
         Ok(None)
-    }
-
-    /// `None` when the terminal is gone.
-    fn read_keys(&mut self, ready: &[PlayerSource]) -> io::Result<Option<Vec<PlainKey>>> {
-        if !ready.contains(&PlayerSource::Keys) {
-            return Ok(Some(self.keys.settle().into_iter().collect()));
-        }
-        let mut bytes = [0; 1024];
-        Ok(match read_some(&self.stdin, &mut bytes)? {
-            Some(0) => None,
-            Some(n) => Some(self.keys.feed(&bytes[..n])),
-            None => Some(Vec::new()),
-        })
     }
 
     fn take_key(&mut self, key: PlainKey) -> io::Result<Option<PlayerEnd>> {

@@ -28,7 +28,6 @@ pub struct PlayerOptions {
     pub idle_us: Option<u64>,
     /// From when, in µs of the recording.
     pub from_us: u64,
-    /// To when.
     pub to_us: u64,
     /// Does not play until a key says so.
     pub paused: bool,
@@ -59,6 +58,8 @@ pub struct PlayerState<'a> {
     options: PlayerOptions,
     idle_us: Option<u64>,
     clock: PlayClock,
+    /// The time of the last key or tick.
+    now_us: u64,
     prompt: Option<SearchPrompt>,
     search: Option<TimelineSearch<'a>>,
     searched: Option<(String, SearchDirection)>,
@@ -84,7 +85,6 @@ enum PlayClock {
 /// Text that is being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPrompt {
-    /// Where to.
     pub direction: SearchDirection,
     /// So far.
     pub text: String,
@@ -103,6 +103,7 @@ impl<'a> PlayerState<'a> {
             time,
             idle_us: options.idle_us,
             clock: if options.paused { PlayClock::Paused(start) } else { PlayClock::Running(now_us, start) },
+            now_us,
             options,
             prompt: None,
             search: None,
@@ -152,7 +153,6 @@ impl<'a> PlayerState<'a> {
         self.chosen
     }
 
-    /// Whether it plays.
     #[must_use]
     pub fn is_playing(&self) -> bool {
         matches!(self.clock, PlayClock::Running(..))
@@ -191,10 +191,16 @@ impl<'a> PlayerState<'a> {
 
     /// Says something below the picture for a while.
     pub fn say(&mut self, words: impl Into<String>, now_us: u64) {
-        self.words = Some((words.into(), now_us + BAR_US));
+        self.now_us = now_us;
+        self.tell(words);
+    }
+
+    fn tell(&mut self, words: impl Into<String>) {
+        self.words = Some((words.into(), self.now_us + BAR_US));
     }
 
     pub fn key(&mut self, key: PlainKey, now_us: u64) -> Option<PlayerAction> {
+        self.now_us = now_us;
         self.bar_until = now_us + BAR_US;
         self.words = None;
         match key {
@@ -207,7 +213,7 @@ impl<'a> PlayerState<'a> {
             return None;
         }
         if let Some(chosen) = self.chosen.take() {
-            self.marker_key(key, chosen, now_us);
+            self.marker_key(key, chosen);
             return None;
         }
         if std::mem::take(&mut self.help) || self.search.take().is_some() {
@@ -218,26 +224,26 @@ impl<'a> PlayerState<'a> {
         }
         match key {
             PlainKey::Char('q') | PlainKey::Cancel => return Some(PlayerAction::Quit),
-            PlainKey::Char(' ') | PlainKey::Enter => self.toggle(now_us),
-            PlainKey::Char('.') => self.step(true, now_us),
-            PlainKey::Char(',') => self.step(false, now_us),
-            PlainKey::Right => self.skip(NEAR_US, true, now_us),
-            PlainKey::Left => self.skip(NEAR_US, false, now_us),
-            PlainKey::FarRight => self.skip(FAR_US, true, now_us),
-            PlainKey::FarLeft => self.skip(FAR_US, false, now_us),
-            PlainKey::Home => self.go_to(self.options.from_us, now_us),
-            PlainKey::End => self.go_to(self.options.to_us, now_us),
-            PlainKey::Char(']') => self.next_marker(true, now_us),
-            PlainKey::Char('[') => self.next_marker(false, now_us),
+            PlainKey::Char(' ') | PlainKey::Enter => self.toggle(),
+            PlainKey::Char('.') => self.step(true),
+            PlainKey::Char(',') => self.step(false),
+            PlainKey::Right => self.skip(NEAR_US, true),
+            PlainKey::Left => self.skip(NEAR_US, false),
+            PlainKey::FarRight => self.skip(FAR_US, true),
+            PlainKey::FarLeft => self.skip(FAR_US, false),
+            PlainKey::Home => self.go_to(self.options.from_us),
+            PlainKey::End => self.go_to(self.options.to_us),
+            PlainKey::Char(']') => self.next_marker(true),
+            PlainKey::Char('[') => self.next_marker(false),
             PlainKey::Char(digit @ '0'..='9') => {
                 let tenth = u64::from(digit as u32 - u32::from(b'0'));
-                self.go_to(self.time.recorded(self.time.duration_us() * tenth / 10), now_us);
+                self.go_to(self.time.recorded(self.time.duration_us() * tenth / 10));
             }
-            PlainKey::Char('>') => self.set_speed(self.options.speed * 2.0, now_us),
-            PlainKey::Char('<') => self.set_speed(self.options.speed / 2.0, now_us),
-            PlainKey::Char('i') => self.toggle_idle(now_us),
+            PlainKey::Char('>') => self.set_speed(self.options.speed * 2.0),
+            PlainKey::Char('<') => self.set_speed(self.options.speed / 2.0),
+            PlainKey::Char('i') => self.toggle_idle(),
             PlainKey::Char('h') => self.help = true,
-            PlainKey::Char('m') if !self.options.raw => self.list_markers(now_us),
+            PlainKey::Char('m') if !self.options.raw => self.list_markers(),
             PlainKey::Char('s') => return Some(PlayerAction::Save),
             PlainKey::Char('r') => {
                 self.options.raw = !self.options.raw;
@@ -246,8 +252,8 @@ impl<'a> PlayerState<'a> {
             }
             PlainKey::Char('/') if !self.options.raw => self.ask(SearchDirection::Forward),
             PlainKey::Char('?') if !self.options.raw => self.ask(SearchDirection::Backward),
-            PlainKey::Char('n') => self.search_again(true, now_us),
-            PlainKey::Char('N') => self.search_again(false, now_us),
+            PlainKey::Char('n') => self.search_again(true),
+            PlainKey::Char('N') => self.search_again(false),
             _ => {}
         }
         None
@@ -255,6 +261,7 @@ impl<'a> PlayerState<'a> {
 
     /// The time goes on. True when the end is reached and nothing comes after it.
     pub fn tick(&mut self, now_us: u64) -> bool {
+        self.now_us = now_us;
         if self.words.as_ref().is_some_and(|(_, until)| now_us >= *until) {
             self.words = None;
         }
@@ -265,7 +272,7 @@ impl<'a> PlayerState<'a> {
                 SearchTurn::Nothing => {
                     self.search = None;
                     let text = self.searched.as_ref().map_or("", |(text, _)| text.as_str());
-                    self.say(format!("not found: {text}"), now_us);
+                    self.tell(format!("not found: {text}"));
                 }
             }
             return false;
@@ -282,7 +289,7 @@ impl<'a> PlayerState<'a> {
         if self.options.looped
             && self.time.playing(self.options.to_us) > self.time.playing(self.options.from_us)
         {
-            self.go_to(self.options.from_us, now_us);
+            self.go_to(self.options.from_us);
             return false;
         }
         self.clock = PlayClock::Paused(self.time.playing(self.options.to_us));
@@ -334,7 +341,7 @@ impl<'a> PlayerState<'a> {
     }
 
     /// Goes to a time of the recording, playing or not as before.
-    fn go_to(&mut self, recorded_us: u64, now_us: u64) {
+    fn go_to(&mut self, recorded_us: u64) {
         let before = self.moment.events();
         self.moment.seek(recorded_us);
         if self.moment.events() < before {
@@ -343,7 +350,7 @@ impl<'a> PlayerState<'a> {
         let at = self.time.playing(self.moment.at_us());
         self.clock = match self.clock {
             PlayClock::Paused(_) => PlayClock::Paused(at),
-            PlayClock::Running(..) => PlayClock::Running(now_us, at),
+            PlayClock::Running(..) => PlayClock::Running(self.now_us, at),
         };
     }
 
@@ -351,38 +358,38 @@ impl<'a> PlayerState<'a> {
         self.clock = PlayClock::Paused(self.time.playing(self.moment.at_us()));
     }
 
-    fn toggle(&mut self, now_us: u64) {
+    fn toggle(&mut self) {
         if self.is_playing() {
-            self.clock = PlayClock::Paused(self.playing(now_us));
+            self.clock = PlayClock::Paused(self.playing(self.now_us));
             return;
         }
         if self.moment.at_us() >= self.options.to_us.min(self.moment.timeline().duration_us()) {
-            self.go_to(self.options.from_us, now_us);
+            self.go_to(self.options.from_us);
         }
-        self.clock = PlayClock::Running(now_us, self.playing(now_us));
+        self.clock = PlayClock::Running(self.now_us, self.playing(self.now_us));
     }
 
-    fn step(&mut self, forward: bool, now_us: u64) {
+    fn step(&mut self, forward: bool) {
         let moved = if forward { self.moment.step_forward() } else { self.moment.step_back() };
         if !forward {
             self.written = None;
         }
         self.pause();
         if !moved {
-            self.say(if forward { "the end" } else { "the start" }, now_us);
+            self.tell(if forward { "the end" } else { "the start" });
         }
     }
 
-    fn skip(&mut self, by_us: u64, forward: bool, now_us: u64) {
+    fn skip(&mut self, by_us: u64, forward: bool) {
         let at = self.time.playing(self.moment.at_us()).max(match self.clock {
-            PlayClock::Running(..) => self.playing(now_us),
+            PlayClock::Running(..) => self.playing(self.now_us),
             PlayClock::Paused(at) => at,
         });
         let to = if forward { at.saturating_add(by_us) } else { at.saturating_sub(by_us) };
-        self.go_to(self.time.recorded(to), now_us);
+        self.go_to(self.time.recorded(to));
     }
 
-    fn next_marker(&mut self, forward: bool, now_us: u64) {
+    fn next_marker(&mut self, forward: bool) {
         let here = self.moment.at_us();
         let mut markers = self.moment.timeline().markers();
         let found = if forward {
@@ -392,26 +399,26 @@ impl<'a> PlayerState<'a> {
         };
         match found {
             Some((at, label)) => {
-                self.go_to(at, now_us);
-                self.say(label, now_us);
+                self.go_to(at);
+                self.tell(label);
             }
-            None if forward => self.say("no marker after this", now_us),
-            None => self.say("no marker before this", now_us),
+            None if forward => self.tell("no marker after this"),
+            None => self.tell("no marker before this"),
         }
     }
 
-    fn list_markers(&mut self, now_us: u64) {
+    fn list_markers(&mut self) {
         let here = self.moment.at_us();
         let timeline = self.moment.timeline();
         if timeline.markers().next().is_none() {
-            return self.say("the recording has no markers", now_us);
+            return self.tell("the recording has no markers");
         }
         self.chosen = Some(timeline.markers().take_while(|(at, _)| *at <= here).count().saturating_sub(1));
         self.pause();
     }
 
     /// A key in the list of markers; every other key closes it.
-    fn marker_key(&mut self, key: PlainKey, chosen: usize, now_us: u64) {
+    fn marker_key(&mut self, key: PlainKey, chosen: usize) {
         let last = self.moment.timeline().markers().count().saturating_sub(1);
         match key {
             PlainKey::Up | PlainKey::Char('k') => self.chosen = Some(chosen.saturating_sub(1)),
@@ -420,23 +427,23 @@ impl<'a> PlayerState<'a> {
             PlainKey::End => self.chosen = Some(last),
             PlainKey::Enter => {
                 let at = self.moment.timeline().markers().nth(chosen).map(|(at, _)| at);
-                at.into_iter().for_each(|at| self.go_to(at, now_us));
+                at.into_iter().for_each(|at| self.go_to(at));
             }
             _ => {}
         }
     }
 
-    fn set_speed(&mut self, speed: f64, now_us: u64) {
-        let at = self.playing(now_us);
+    fn set_speed(&mut self, speed: f64) {
+        let at = self.playing(self.now_us);
         self.options.speed = speed.clamp(SPEEDS.0, SPEEDS.1);
         if self.is_playing() {
-            self.clock = PlayClock::Running(now_us, at);
+            self.clock = PlayClock::Running(self.now_us, at);
         }
-        self.say(format!("speed {}", self.options.speed), now_us);
+        self.tell(format!("speed {}", self.options.speed));
     }
 
-    fn toggle_idle(&mut self, now_us: u64) {
-        let recorded = self.time.recorded(self.playing(now_us));
+    fn toggle_idle(&mut self) {
+        let recorded = self.time.recorded(self.playing(self.now_us));
         self.idle_us = match self.idle_us {
             Some(_) => None,
             None => Some(self.options.idle_us.unwrap_or(IDLE_US)),
@@ -445,11 +452,11 @@ impl<'a> PlayerState<'a> {
         let at = self.time.playing(recorded);
         self.clock = match self.clock {
             PlayClock::Paused(_) => PlayClock::Paused(at),
-            PlayClock::Running(..) => PlayClock::Running(now_us, at),
+            PlayClock::Running(..) => PlayClock::Running(self.now_us, at),
         };
         match self.idle_us {
-            Some(limit) => self.say(format!("pauses are cut to {} s", limit as f64 / 1e6), now_us),
-            None => self.say("pauses are as long as recorded", now_us),
+            Some(limit) => self.tell(format!("pauses are cut to {} s", limit as f64 / 1e6)),
+            None => self.tell("pauses are as long as recorded"),
         }
     }
 
@@ -479,9 +486,9 @@ impl<'a> PlayerState<'a> {
         }
     }
 
-    fn search_again(&mut self, same: bool, now_us: u64) {
+    fn search_again(&mut self, same: bool) {
         if self.searched.is_none() {
-            self.say("no search yet: / searches", now_us);
+            self.tell("no search yet: / searches");
         }
         self.pause();
         self.begin_search(same);

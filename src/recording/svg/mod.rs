@@ -28,7 +28,6 @@ pub struct AnimationRange<'a> {
     pub time: &'a PlayTime,
     /// From when, in µs of the recording.
     pub from_us: u64,
-    /// To when.
     pub to_us: u64,
 }
 

@@ -37,7 +37,6 @@ impl TabStops {
         self.stops.extend((self.stops.len()..cols).map(Self::is_default));
     }
 
-    /// Sets a stop at `col`.
     pub fn set(&mut self, col: usize) {
         if let Some(stop) = self.stops.get_mut(col) {
             *stop = true;

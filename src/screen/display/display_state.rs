@@ -104,7 +104,6 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// Whether `mode` is on.
     #[inline]
     pub fn is_on(&self, mode: TerminalMode) -> bool {
         match mode {

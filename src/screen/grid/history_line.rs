@@ -11,7 +11,6 @@ use super::row::GridRow;
 use super::runs::{RunBuilder, StyledRun};
 use super::width::width;
 
-/// How a line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
     /// With a line feed, or the cursor went elsewhere.
@@ -64,7 +63,6 @@ pub struct HistoryLine {
     /// All of the text from the left; empty when none of it looks like anything.
     stretches: Box<[StyleSpan]>,
     cells: u16,
-    /// How it ends.
     pub end: LineEnd,
 }
 

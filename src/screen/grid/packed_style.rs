@@ -94,7 +94,6 @@ impl PackedStyle {
         put(&mut self.second, UNDERLINE_COLOR, COLOR_BITS, packed(color));
     }
 
-    /// Sets the kind of underline.
     pub fn set_underline(&mut self, kind: Underline) {
         put(&mut self.first, UNDERLINE, 3, kind as u64);
     }

@@ -128,7 +128,6 @@ pub struct Style {
 }
 
 impl Style {
-    /// Whether `attr` is on.
     #[must_use]
     pub fn has(&self, attr: Attr) -> bool {
         self.attrs & attr.bit() != 0

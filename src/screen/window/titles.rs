@@ -15,7 +15,6 @@ pub enum TitleKind {
     Both,
     /// The icon name.
     Icon,
-    /// The window title.
     Window,
 }
 

@@ -206,12 +206,14 @@ impl Engine {
             }
         };
         let agent = format!("a{}", &Uuid::new_v4().simple().to_string()[..16]);
+        let transcript =
+            shared.world.project_dir().join(&session).join(format!("subagents/agent-{agent}.jsonl"));
         shared.fire(
             "SubagentStop",
             PayloadScope::Turn,
             "",
             json!({"agent_id": agent, "agent_type": "", "stop_hook_active": false,
-            "agent_transcript_path": shared.world.project_dir().join(&session).join(format!("subagents/agent-{agent}.jsonl")),
+            "agent_transcript_path": transcript,
             "last_assistant_message": summary, "background_tasks": [], "session_crons": []}),
         );
         let logical = lock(&shared.chain).leaf().map(str::to_owned);

@@ -5,11 +5,9 @@
 //! use hopty::testing::{TestResult, Terminal};
 //!
 //! fn greets() -> TestResult {
-//!     let mut t = Terminal::new("sh").args(["-c", "printf 'name? '; read name; echo \"hello $name\""]).start()?;
-//!     t.expect("name? ")?;
-//!     t.type_text("Ada")?.key("enter")?;
-//!     t.expect("hello Ada")?.exit(0)?;
-//!     Ok(())
+//!     let mut t = Terminal::new("sh").args(["-c", "printf 'name? '; read name; echo \"hello
+//!     $name\""]).start()?; t.expect("name? ")?; t.type_text("Ada")?.key("enter")?; t.expect("hello
+//!     Ada")?.exit(0)?; Ok(())
 //! }
 //! greets().unwrap();
 //! ```
@@ -126,8 +124,8 @@ impl Terminal {
         self.waited(&words, found.map(drop), Location::caller())
     }
 
-    /// Waits until `what` has gone from the screen. Where it is not on the screen, the program's answer to the
-    /// last input is waited for first.
+    /// Waits until `what` has gone from the screen. Where it is not on the screen, the program's answer to
+    /// the last input is waited for first.
     ///
     /// # Errors
     /// As [`Terminal::expect`].

@@ -98,8 +98,8 @@ impl<W: Write> TestReport for JUnitReport<W> {
             (tests, failures) = (tests + 1, failures + 1);
             let _ = writeln!(
                 self.cases,
-                "    <testcase classname=\"hopty\" name=\"no process outlives its tape\" time=\"0.000\">\n      \
-                 <failure type=\"leftover\" message=\"{}\"/>\n    </testcase>",
+                "    <testcase classname=\"hopty\" name=\"no process outlives its tape\" \
+                 time=\"0.000\">\n      <failure type=\"leftover\" message=\"{}\"/>\n    </testcase>",
                 attribute(&strays)
             );
         }

@@ -84,7 +84,6 @@ pub enum ReportKind {
 }
 
 impl ReportKind {
-    /// All of them.
     pub const ALL: [ReportKind; 6] = [
         ReportKind::Console,
         ReportKind::Tap,

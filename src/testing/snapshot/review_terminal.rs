@@ -7,12 +7,11 @@ use nix::libc;
 
 use super::snapshot_review::{ReviewAction, ReviewDecision, ReviewItem, SnapshotReview};
 use super::snapshot_store::{PendingSnapshot, SnapshotError};
-use crate::core::input::plain_keys::{ESCAPE_MS, PlainKey, PlainKeyParser};
-use crate::sys::fd::read_some;
-use crate::sys::poll::{Interest, PollSet};
+use crate::core::input::plain_keys::PlainKey;
 use crate::sys::signals::Signals;
 use crate::testing::report::ink::InkLine;
 use crate::tty::full_screen::{self, FullScreen};
+use crate::tty::page_keys::PageKeys;
 
 /// Alternate screen, no cursor.
 const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
@@ -76,15 +75,12 @@ impl ReviewTerminal {
         pending: &[PendingSnapshot],
         colors: bool,
     ) -> io::Result<()> {
-        let (stdin, mut keys) = (io::stdin(), PlainKeyParser::default());
+        let mut keys = PageKeys::new();
         loop {
             let (cols, rows) = full_screen::size();
             let lines = review.draw(usize::from(cols), usize::from(rows));
             full_screen::write(picture(&lines, colors).as_bytes())?;
-            let mut set = PollSet::default();
-            set.add(true, stdin.as_fd(), Interest::Read);
-            set.add(false, self.signals.as_fd(), Interest::Read);
-            let ready = set.wait(keys.waits().then_some(ESCAPE_MS))?;
+            let is_ready = keys.wait_beside(self.signals.as_fd(), None)?;
             for signal in self.signals.take() {
                 match signal {
                     libc::SIGWINCH => {}
@@ -92,16 +88,8 @@ impl ReviewTerminal {
                     _ => return Ok(()),
                 }
             }
-            if !ready.iter().any(|(is_keys, _)| *is_keys) {
-                keys.settle();
-                continue;
-            }
-            let mut bytes = [0; 256];
-            let count = match read_some(&stdin, &mut bytes)? {
-                Some(0) => return Ok(()),
-                count => count.unwrap_or(0),
-            };
-            for key in keys.feed(&bytes[..count]) {
+            let Some(pressed) = keys.read(is_ready)? else { return Ok(()) };
+            for key in pressed {
                 if key == PlainKey::Suspend {
                     self.screen.stop()?;
                     self.screen.resume()?;

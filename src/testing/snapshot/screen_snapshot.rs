@@ -38,7 +38,6 @@ pub struct SnapshotParts {
     pub styles: bool,
 }
 
-/// Where the cursor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotCursor {
     /// At this row and column, from 1.

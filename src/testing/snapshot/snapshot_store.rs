@@ -66,7 +66,6 @@ pub enum SnapshotError {
          Redact"
     )]
     Unstable {
-        /// The snapshot.
         name: String,
         /// The first difference.
         difference: String,

@@ -59,7 +59,8 @@ impl TapePlayer<'_> {
                 self.pass(pause)?;
             }
         } else {
-            // What follows a prefix key is a key, also for a program that takes what comes at once for a paste.
+            // What follows a prefix key is a key, also for a program that takes what comes at once for a
+            // paste.
             let first = text.chars().next().filter(|_| is_after_chord).map_or(0, char::len_utf8);
             let (first, rest) = text.split_at(first);
             if !first.is_empty() {

@@ -91,7 +91,6 @@ pub struct PlayOptions {
 /// What came of one attempt.
 #[derive(Debug)]
 pub struct PlayedTape {
-    /// How it ended.
     pub end: PlayEnd,
     /// When it began, in ms since 1970.
     pub started_ms: u64,
@@ -661,7 +660,6 @@ enum Requirement {
     Skip(String),
 }
 
-/// Whether a tape wants to be alone.
 #[must_use]
 pub fn wants_to_be_alone(tape: &Tape) -> bool {
     tape.settings().needs.iter().any(|need| matches!(need, TapeNeed::Core | TapeNeed::Net))

@@ -11,7 +11,6 @@ use crate::testing::test_pause::{PauseNews, PauseRule, TestPause};
 const LOOK: Duration = Duration::from_millis(5);
 
 impl TapePlayer<'_> {
-    /// `Pause`.
     pub(super) fn pause_here(&mut self) -> StepResult {
         if self.options.pause == PauseRule::Never {
             self.warn("`Pause` was skipped: nobody is at the terminal; `--pause` stops anyway".to_owned());

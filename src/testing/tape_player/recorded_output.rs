@@ -1,4 +1,5 @@
-//! `Output` to a recording, an animation or a page: what the tape's first terminal showed, without what it hid.
+//! `Output` to a recording, an animation or a page: what the tape's first terminal showed, without what it
+//! hid.
 
 use std::time::Duration;
 

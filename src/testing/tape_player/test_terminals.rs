@@ -119,7 +119,6 @@ impl NamedTerminal {
     }
 }
 
-/// All terminals of a test.
 pub(super) struct TestSession {
     stop: Option<Arc<OwnedFd>>,
     choices: Option<SeededChoices>,
@@ -421,7 +420,10 @@ impl TapePlayer<'_> {
     fn start_shell(&mut self) -> StepResult {
         let name = self.settings.shell.clone();
         let Some(shell) = shells::shell(&name) else {
-            let is_it = |command: &TapeCommand| matches!(command, TapeCommand::Set(TapeSetting::Shell(known)) if *known == name);
+            let is_it = |command: &TapeCommand| match command {
+                TapeCommand::Set(TapeSetting::Shell(known)) => *known == name,
+                _ => false,
+            };
             if let Some(step) = self.tape.steps.iter().rfind(|step| is_it(&step.command)) {
                 self.span = step.span.clone();
             }

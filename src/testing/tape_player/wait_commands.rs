@@ -195,8 +195,8 @@ impl TapePlayer<'_> {
             Some(found) if found == status => Ok(()),
             Some(found) => Err(StepFailure::check(format!("the command ended with {found}, not {status}"))),
             None => Err(Box::new(StepFailure::new(FailureKind::Check, "there is no exit status yet").hint(
-                "put `Ready` before it; bash, zsh and fish report the status, each started by `Set Shell` and with \
-                 its prompt as it is",
+                "put `Ready` before it; bash, zsh and fish report the status, each started by `Set Shell` \
+                 and with its prompt as it is",
             ))),
         }
     }

@@ -4,6 +4,7 @@ use super::bash_result::display;
 use super::invocation::RunnerCall;
 use super::runners::{LineMeaning, LinePattern, OTHERS, Runner};
 use super::{CheckOutcome, FAILING_CAP};
+use crate::core::plural::plural_end;
 
 /// What was seen of one runner.
 pub(super) struct Evidence {
@@ -161,7 +162,7 @@ impl Evidence {
             }
         };
         part(counts.failed, "failed");
-        part(counts.errors, if counts.errors == 1 { "error" } else { "errors" });
+        part(counts.errors, &format!("error{}", plural_end(counts.errors)));
         if counts.failed == 0 && counts.errors == 0 {
             part(
                 sums.files_failed,
@@ -171,7 +172,7 @@ impl Evidence {
         part(counts.passed, "passed");
         if counts == (Counts { skipped: counts.skipped, ..Counts::default() }) && !self.runner.unit.is_empty()
         {
-            let units = |number: u64| format!("{}{}", self.runner.unit, if number == 1 { "" } else { "s" });
+            let units = |number: u64| format!("{}{}", self.runner.unit, plural_end(number));
             part(sums.units.1, &format!("{} failed", units(sums.units.1)));
             part(sums.units.0, &format!("{} passed", units(sums.units.0)));
         }

@@ -50,7 +50,6 @@ pub(super) struct LinePattern {
 /// Which of a program's commands are meant.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subs {
-    /// All.
     Any,
     /// The first word that is no option is one of these.
     First(&'static [&'static str]),

@@ -2,6 +2,9 @@
 //! and whose exit status is the whole line's. It is no shell: nothing is expanded, and what it does not know
 //! it takes for words.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 /// How deep groups and `bash -c` may stand in each other; what is deeper is not read.
 const DEPTH: usize = 6;
 /// How many words and operators are read of one line.
@@ -209,118 +212,141 @@ fn name_of(word: &str) -> &str {
 }
 
 fn tokens(command: &str) -> Vec<ShellToken> {
-    let mut all = Vec::new();
-    let mut chars = command.chars().peekable();
-    let mut word: Option<String> = None;
-    // What the next word is: where output goes, or a sign that ends a text.
-    let mut target: Option<RedirectTarget> = None;
-    let mut ends: Vec<String> = Vec::new();
-    let close = |word: &mut Option<String>,
-                 target: &mut Option<RedirectTarget>,
-                 ends: &mut Vec<String>,
-                 all: &mut Vec<ShellToken>| {
-        let Some(word) = word.take() else { return };
-        match target.take() {
-            Some(RedirectTarget::Output) => all.push(ShellToken::File(word)),
-            Some(RedirectTarget::End) => ends.push(word),
-            Some(RedirectTarget::Input) => {}
-            None => all.push(ShellToken::Word(word)),
-        }
+    let mut lexer = ShellLexer {
+        chars: command.chars().peekable(),
+        word: None,
+        target: None,
+        ends: Vec::new(),
+        all: Vec::new(),
     };
-    while let Some(c) = chars.next() {
-        if all.len() >= TOKENS {
-            break;
-        }
+    while lexer.all.len() < TOKENS
+        && let Some(c) = lexer.chars.next()
+    {
+        lexer.take(c);
+    }
+    lexer.close();
+    lexer.all
+}
+
+struct ShellLexer<'a> {
+    chars: Peekable<Chars<'a>>,
+    /// The word that is not ended yet.
+    word: Option<String>,
+    /// What the next word is, where it is none of the command: where output goes, or a sign that ends a text.
+    target: Option<RedirectTarget>,
+    /// The signs that end the texts behind this line.
+    ends: Vec<String>,
+    all: Vec<ShellToken>,
+}
+
+impl ShellLexer<'_> {
+    fn take(&mut self, c: char) {
         match c {
-            '\\' => match chars.next() {
+            '\\' => match self.chars.next() {
                 Some('\n') | None => {}
-                Some(next) => word.get_or_insert_default().push(next),
+                Some(next) => self.word.get_or_insert_default().push(next),
             },
             '\'' => {
-                let word = word.get_or_insert_default();
-                word.extend(chars.by_ref().take_while(|c| *c != '\''));
+                let word = self.word.get_or_insert_default();
+                word.extend(self.chars.by_ref().take_while(|c| *c != '\''));
             }
-            '"' => {
-                let word = word.get_or_insert_default();
-                while let Some(c) = chars.next() {
-                    match c {
-                        '"' => break,
-                        '\\' => word.extend(chars.next()),
-                        c => word.push(c),
-                    }
-                }
-            }
-            '$' if chars.peek() == Some(&'(') => {
-                // What is put in here may run anything; it is not looked at, and kept whole.
-                let word = word.get_or_insert_default();
-                word.push('$');
-                let mut depth = 0u32;
-                for c in chars.by_ref() {
-                    word.push(c);
-                    match c {
-                        '(' => depth += 1,
-                        ')' => depth -= 1,
-                        _ => {}
-                    }
-                    if depth == 0 {
-                        break;
-                    }
-                }
-            }
-            '#' if word.is_none() => while chars.next_if(|c| *c != '\n').is_some() {},
-            '>' | '<' => {
-                let of_fd = word.as_ref().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()));
-                if of_fd {
-                    word = None;
-                }
-                close(&mut word, &mut target, &mut ends, &mut all);
-                if c == '<' && chars.next_if_eq(&'<').is_some() {
-                    let here = chars.next_if_eq(&'<').is_none();
-                    chars.next_if_eq(&'-');
-                    target = Some(if here { RedirectTarget::End } else { RedirectTarget::Input });
-                } else if c == '<' {
-                    target = Some(RedirectTarget::Input);
-                } else {
-                    chars.next_if(|c| matches!(c, '>' | '|'));
-                    // `>&1` and `>&-` name no file.
-                    if chars.next_if_eq(&'&').is_some()
-                        && chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-')
-                    {
-                        while chars.next_if(|c| c.is_ascii_digit() || *c == '-').is_some() {}
-                    } else {
-                        target = Some(RedirectTarget::Output);
-                    }
-                }
-            }
-            '&' if chars.peek() == Some(&'>') => {
-                close(&mut word, &mut target, &mut ends, &mut all);
-            }
-            ';' | '&' | '|' | '(' | ')' | '\n' => {
-                close(&mut word, &mut target, &mut ends, &mut all);
-                target = None;
-                let twice = chars.next_if_eq(&c).is_some();
-                all.push(ShellToken::Op(match (c, twice) {
-                    ('&', true) => "&&",
-                    ('&', false) => "&",
-                    ('|', true) => "||",
-                    ('|', false) => {
-                        chars.next_if_eq(&'&');
-                        "|"
-                    }
-                    ('(', _) => "(",
-                    (')', _) => ")",
-                    _ => ";",
-                }));
-                if c == '\n' {
-                    skip_texts(&mut chars, &mut ends);
-                }
-            }
-            c if c.is_whitespace() => close(&mut word, &mut target, &mut ends, &mut all),
-            c => word.get_or_insert_default().push(c),
+            '"' => self.quoted(),
+            '$' if self.chars.peek() == Some(&'(') => self.substituted(),
+            '#' if self.word.is_none() => while self.chars.next_if(|c| *c != '\n').is_some() {},
+            '>' | '<' => self.redirect(c),
+            '&' if self.chars.peek() == Some(&'>') => self.close(),
+            ';' | '&' | '|' | '(' | ')' | '\n' => self.operator(c),
+            c if c.is_whitespace() => self.close(),
+            c => self.word.get_or_insert_default().push(c),
         }
     }
-    close(&mut word, &mut target, &mut ends, &mut all);
-    all
+
+    /// Ends the word.
+    fn close(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match self.target.take() {
+            Some(RedirectTarget::Output) => self.all.push(ShellToken::File(word)),
+            Some(RedirectTarget::End) => self.ends.push(word),
+            Some(RedirectTarget::Input) => {}
+            None => self.all.push(ShellToken::Word(word)),
+        }
+    }
+
+    fn quoted(&mut self) {
+        let word = self.word.get_or_insert_default();
+        while let Some(c) = self.chars.next() {
+            match c {
+                '"' => break,
+                '\\' => word.extend(self.chars.next()),
+                c => word.push(c),
+            }
+        }
+    }
+
+    /// What is put in with `$(...)` may run anything; it is not looked at, and kept whole.
+    fn substituted(&mut self) {
+        let word = self.word.get_or_insert_default();
+        word.push('$');
+        let mut depth = 0u32;
+        for c in self.chars.by_ref() {
+            word.push(c);
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+
+    fn redirect(&mut self, c: char) {
+        let of_fd = self.word.as_ref().is_some_and(|word| word.bytes().all(|b| b.is_ascii_digit()));
+        if of_fd {
+            self.word = None;
+        }
+        self.close();
+        let chars = &mut self.chars;
+        if c == '<' && chars.next_if_eq(&'<').is_some() {
+            let here = chars.next_if_eq(&'<').is_none();
+            chars.next_if_eq(&'-');
+            self.target = Some(if here { RedirectTarget::End } else { RedirectTarget::Input });
+        } else if c == '<' {
+            self.target = Some(RedirectTarget::Input);
+        } else {
+            chars.next_if(|c| matches!(c, '>' | '|'));
+            // `>&1` and `>&-` name no file.
+            if chars.next_if_eq(&'&').is_some()
+                && chars.peek().is_some_and(|c| c.is_ascii_digit() || *c == '-')
+            {
+                while chars.next_if(|c| c.is_ascii_digit() || *c == '-').is_some() {}
+            } else {
+                self.target = Some(RedirectTarget::Output);
+            }
+        }
+    }
+
+    fn operator(&mut self, c: char) {
+        self.close();
+        self.target = None;
+        let twice = self.chars.next_if_eq(&c).is_some();
+        self.all.push(ShellToken::Op(match (c, twice) {
+            ('&', true) => "&&",
+            ('&', false) => "&",
+            ('|', true) => "||",
+            ('|', false) => {
+                self.chars.next_if_eq(&'&');
+                "|"
+            }
+            ('(', _) => "(",
+            (')', _) => ")",
+            _ => ";",
+        }));
+        if c == '\n' {
+            skip_texts(&mut self.chars, &mut self.ends);
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -331,7 +357,7 @@ enum RedirectTarget {
 }
 
 /// Reads over the texts that `<<END` announced, each up to the line that ends it.
-fn skip_texts(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, ends: &mut Vec<String>) {
+fn skip_texts(chars: &mut Peekable<Chars<'_>>, ends: &mut Vec<String>) {
     for end in ends.drain(..) {
         while chars.peek().is_some() {
             let line: String = chars.by_ref().take_while(|c| *c != '\n').collect();

@@ -45,7 +45,12 @@ pub fn state(of: &Material) -> String {
         },
         "git": state.git.as_ref().map_or_else(|| json!({}), |git| json!({
             "branch": git.branch.as_deref().unwrap_or_default(),
-            "modified_files": git.modified_files.iter().take(GIT_LINES).map(|line| short(line)).collect::<Vec<_>>(),
+            "modified_files": git
+                .modified_files
+                .iter()
+                .take(GIT_LINES)
+                .map(|line| short(line))
+                .collect::<Vec<_>>(),
         })),
     });
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()

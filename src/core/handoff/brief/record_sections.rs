@@ -35,8 +35,8 @@ const ERRORS: usize = 6;
 const CHANGED: usize = 15;
 /// How many decisions that Claude stated are told.
 const STATED: usize = 6;
-/// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as often
-/// as at the end.
+/// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as
+/// often as at the end.
 const HEAD: usize = 600;
 /// How much is told of a report of a sub-agent's before the newest one, in characters.
 const REPORT: usize = 320;

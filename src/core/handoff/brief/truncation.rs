@@ -134,8 +134,8 @@ fn quoted(label: &str, text: &str) -> String {
     out
 }
 
-/// A prompt in at most `room` units: its beginning and its end, between them what it prohibits or demands, and
-/// where it is whole.
+/// A prompt in at most `room` units: its beginning and its end, between them what it prohibits or demands,
+/// and where it is whole.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let whole = quoted(&quote.label, &quote.text);
     if units(&whole) <= room {

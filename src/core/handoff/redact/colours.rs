@@ -2,7 +2,8 @@
 //! different colours, and a token that was copied from a page may have a joiner in its middle.
 //!
 //! They are taken out, the rest is read, and what was found is told by its place in the text as it was. Each
-//! may be written as a JSON string or a program has it: `\u001b[32m`, `\x1b[0m`, `\033[1m`, `\e[0m`, `\u200b`.
+//! may be written as a JSON string or a program has it: `\u001b[32m`, `\x1b[0m`, `\033[1m`, `\e[0m`,
+//! `\u200b`.
 
 use std::borrow::Cow;
 

@@ -22,7 +22,6 @@ pub(super) enum ValueQuoting {
     Quoted,
     /// Between quotes, as an argument of some function.
     Argument,
-    /// As it is.
     Bare,
 }
 

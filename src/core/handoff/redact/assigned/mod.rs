@@ -146,13 +146,7 @@ impl Finder<'_> {
             (b':', b'=') | (b'?', b':' | b'=') | (b'+', b'=') => self.behind(spaced + 2, place(false)),
             (b'|', b'|') | (b'?', b'?') => self.behind(spaced + 2, place(false)),
             (b'{', _) if quoted_name => self.default(spaced),
-            (b')', b'.') if quoted_name && (in_quotes || selector) => {
-                // `get('#password').type('value')`
-                let at = self.skip(spaced + 2, |b| b.is_ascii_alphanumeric() || b == b'_');
-                let mut value = self.quoted((self.byte(at) == b'(').then_some(at + 1)?)?;
-                value.how.form = ValueQuoting::Argument;
-                Some(value)
-            }
+            (b')', b'.') if quoted_name && (in_quotes || selector) => self.method(spaced + 2),
             (b':', b':') => None,
             // `'Password: '` is a text that asks for one; the quote behind it is its end.
             (b':', b' ') if in_quotes && !quoted_name && self.byte(spaced + 2) == self.bytes[from - 1] => {
@@ -166,55 +160,11 @@ impl Finder<'_> {
             }
             (b'>', _) if from > 0 && matches!(self.bytes[from - 1], b'<' | b':') => self.element(spaced + 1),
             (b'>', _) if quoted_name => self.element(spaced + 1),
-            (b'|', b' ') if self.begins_cell(from) => {
-                let at = self.skip(spaced + 1, |b| matches!(b, b' ' | b'`'));
-                let to = at
-                    + self.bytes[at..]
-                        .iter()
-                        .take(512)
-                        .position(|b| matches!(b, b'|' | b'`' | b'\n' | b' '))?;
-                Some(AssignedValue {
-                    from: at,
-                    to,
-                    how: How { form: ValueQuoting::Bare, place: Place::Talk },
-                })
-            }
-            (b',', _) if quoted_name && (in_quotes || selector) => {
-                let at = self.skip(spaced + 1, |b| b == b' ');
-                let mut value = self.quoted(at)?;
-                // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of
-                // names.
-                let before = &self.bytes[from.saturating_sub(8)..from - 1];
-                if !(before.ends_with(b"define(") || before.ends_with(b"env(")) {
-                    value.how.form = ValueQuoting::Argument;
-                }
-                Some(value)
-            }
-            (b'(', _) => {
-                let mut value = self.quoted(spaced + 1)?;
-                let name = self.bytes[from..to].to_ascii_lowercase();
-                let sets = name.starts_with(b"set")
-                    || name.windows(4).any(|w| w == b".set")
-                    || name.starts_with(b"with_");
-                value.how.form = if class == Class::Password && !sets {
-                    ValueQuoting::Argument
-                } else {
-                    ValueQuoting::Quoted
-                };
-                Some(value)
-            }
+            (b'|', b' ') if self.begins_cell(from) => self.cell(spaced + 1),
+            (b',', _) if quoted_name && (in_quotes || selector) => self.next_argument(from, spaced + 1),
+            (b'(', _) => self.call(&self.bytes[from..to], class, spaced + 1),
             (quote, _) if spaced > closed && matches!(quote, b'"' | b'\'' | b'`' | b'\\') => {
-                let mut value = self.quoted(spaced)?;
-                // `Pass "the_name" to it.`: a verb, and a name of a program.
-                let given = &self.text[value.from..value.to];
-                let named =
-                    given.contains('_') && given.bytes().all(|b| b == b'_' || b.is_ascii_alphabetic());
-                if named && self.bytes[from..to].eq_ignore_ascii_case(b"pass") {
-                    return None;
-                }
-                let sql = shell || self.bytes[from..to].to_ascii_lowercase().ends_with(b"by");
-                value.how.place = if sql { Place::Inside } else { Place::Talk };
-                Some(value)
+                self.quoted_word(&self.bytes[from..to], shell, spaced)
             }
             _ if flag && spaced > to && self.byte(spaced) != b'-' => {
                 self.quoted(spaced).or_else(|| self.bare(spaced, Place::Flag))
@@ -222,6 +172,58 @@ impl Finder<'_> {
             _ if spaced > to && self.byte(spaced) != b'-' => self.told(spaced, begins_line),
             _ => None,
         }
+    }
+
+    /// `get('#password').type('value')`, from the method's name on.
+    fn method(&self, at: usize) -> Option<AssignedValue> {
+        let at = self.skip(at, |b| b.is_ascii_alphanumeric() || b == b'_');
+        let mut value = self.quoted((self.byte(at) == b'(').then_some(at + 1)?)?;
+        value.how.form = ValueQuoting::Argument;
+        Some(value)
+    }
+
+    /// The cell of a table behind that with the name.
+    fn cell(&self, at: usize) -> Option<AssignedValue> {
+        let from = self.skip(at, |b| matches!(b, b' ' | b'`'));
+        let ends = |b: &u8| matches!(b, b'|' | b'`' | b'\n' | b' ');
+        let to = from + self.bytes[from..].iter().take(512).position(ends)?;
+        Some(AssignedValue { from, to, how: How { form: ValueQuoting::Bare, place: Place::Talk } })
+    }
+
+    /// The argument behind that with the name, which begins at `name`.
+    fn next_argument(&self, name: usize, at: usize) -> Option<AssignedValue> {
+        let mut value = self.quoted(self.skip(at, |b| b == b' '))?;
+        // `define('NAME', 'value')` and `env('NAME', 'value')` assign; other lists of texts may be of names.
+        let before = &self.bytes[name.saturating_sub(8)..name - 1];
+        if !(before.ends_with(b"define(") || before.ends_with(b"env(")) {
+            value.how.form = ValueQuoting::Argument;
+        }
+        Some(value)
+    }
+
+    /// `name("value")`, behind the parenthesis.
+    fn call(&self, name: &[u8], class: Class, at: usize) -> Option<AssignedValue> {
+        let mut value = self.quoted(at)?;
+        let name = name.to_ascii_lowercase();
+        let sets =
+            name.starts_with(b"set") || name.windows(4).any(|w| w == b".set") || name.starts_with(b"with_");
+        value.how.form =
+            if class == Class::Password && !sets { ValueQuoting::Argument } else { ValueQuoting::Quoted };
+        Some(value)
+    }
+
+    /// `name "value"`; `shell`: the name is written as variables of a shell are.
+    fn quoted_word(&self, name: &[u8], shell: bool, at: usize) -> Option<AssignedValue> {
+        let mut value = self.quoted(at)?;
+        // `Pass "the_name" to it.`: a verb, and a name of a program.
+        let given = &self.text[value.from..value.to];
+        let named = given.contains('_') && given.bytes().all(|b| b == b'_' || b.is_ascii_alphabetic());
+        if named && name.eq_ignore_ascii_case(b"pass") {
+            return None;
+        }
+        let sql = shell || name.to_ascii_lowercase().ends_with(b"by");
+        value.how.place = if sql { Place::Inside } else { Place::Talk };
+        Some(value)
     }
 
     /// Behind `=` or `:`.

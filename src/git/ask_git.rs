@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::git_program;
 use super::git_run::{KillReason, RunOutput};
 use super::new_files;
-use super::private::WorkTreeGit;
+use super::private_git_dir::WorkTreeGit;
 use super::repository::Repository;
 use super::sandbox;
 use crate::core::config::Handoff;
@@ -117,8 +117,8 @@ pub fn branch(dir: &Path) -> Option<String> {
     Repository::find(dir).ok()??.branch()
 }
 
-/// The branch of the work tree that `dir` is in, or the first digits of the commit that is checked out without
-/// one; from its `HEAD` alone, as [`branch`].
+/// The branch of the work tree that `dir` is in, or the first digits of the commit that is checked out
+/// without one; from its `HEAD` alone, as [`branch`].
 #[must_use]
 pub fn checkout(dir: &Path) -> Option<String> {
     let repository = Repository::find(dir).ok()??;

@@ -276,6 +276,18 @@ fn an_answer_by_a_number_stands_with_the_options() {
 }
 
 #[test]
+fn options_with_full_width_marks_stand_with_the_answer() {
+    let mut capture = capture("choose the store with me");
+    let asked = "どちらにしますか？\n1）SQLite: 一つのファイル\n2）PostgreSQL: サーバー".to_owned();
+    capture.prompts.push(TranscriptPrompt { asked: Some(asked), ..prompt("2") });
+    let text = of(&capture, Budget::default());
+    assert!(
+        text.contains("どちらにしますか？ / 1）SQLite: 一つのファイル / 2）PostgreSQL: サーバー"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_question_is_open_only_while_nothing_was_said_since() {
     let mut capture = capture("write the store");
     capture.last_answer = "A or B?".into();

@@ -14,12 +14,12 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
+use super::ask_git::GitError;
 use super::git_config_keys::GitKeys;
 use super::git_program;
 use super::git_run::{RunOutput, run};
 use super::repository::{Repository, read_small};
 use super::sandbox;
-use super::work_tree_state::GitError;
 
 /// Data that all work trees of a repository share.
 const SHARED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "shallow", "info"];
