@@ -6,10 +6,11 @@
 //! | `requests` | the control socket: connections, requests and their answers, what clients send |
 //! | `terminals` | people's terminals: what they show, and what is typed on them |
 //! | `program` | the program: output and end, the next run, its screen, what scripts and hopty type |
-//! | `observer` | what Claude's files and hooks say, and the records that are made of a conversation |
+//! | `observer`, `hook_calls` | what Claude's files say, and the records that are made of a conversation; its hooks, and their answers |
 //! | `jobs` | what threads have brought; the journal, recordings, notifications |
 //! | `session_status` | the session's status, from what each part knows |
 
+mod hook_calls;
 mod jobs;
 mod observer;
 mod program;
