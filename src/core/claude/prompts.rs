@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::core::handoff::current_request::asks;
+use crate::core::handoff::pasted_text::{END_OF_PASTE, PASTED, without_end_mark};
 use crate::core::handoff::safe_text::cut_words;
 
 /// How many prompts are kept.
@@ -223,9 +224,7 @@ pub(crate) fn mark_pastes(prompt: &str) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        out.push_str("[pasted]\n");
-        out.push_str(inside);
-        out.push_str("\n[end of paste]");
+        out.push_str(&format!("{PASTED}\n{}\n{END_OF_PASTE}", without_end_mark(inside)));
         rest = behind.trim_start_matches('\n');
         if !rest.is_empty() {
             out.push('\n');

@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod note;
 mod open_question;
 pub mod operation;
+pub mod pasted_text;
 pub mod redact;
 pub mod reports;
 pub mod safe_text;

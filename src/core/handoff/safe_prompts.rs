@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
 use super::current_request::{is_standing, request_start};
+use super::pasted_text::{own_words, with_short_pastes};
 use super::safe_text::{cut_words, safe};
 use crate::core::claude::prompts::{ASKED_CAP, PromptKind, TranscriptPrompt, end_of};
 
@@ -113,7 +114,10 @@ impl Words {
             let said = &self.prompts[at];
             let text = match at {
                 _ if at == start => cut_words(&said.prompt.text, REQUEST_BYTES).to_owned(),
-                _ => shorten(&said.prompt.text, PASSED_CHARS[usize::from(at >= NEWEST)]),
+                _ => {
+                    let cap = PASSED_CHARS[usize::from(at >= NEWEST)];
+                    shorten(&with_short_pastes(&said.prompt.text, cap), cap)
+                }
             };
             let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
             let size = text.len() + asked.as_ref().map_or(0, String::len) + ROW_BYTES;
@@ -153,7 +157,7 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
     let mut rest: Vec<usize> = from_both.map(|at| places[at]).collect();
     let mut order: Vec<usize> = rest.drain(..count.min(2 * ends)).collect();
     let (standing, others): (Vec<usize>, Vec<usize>) =
-        rest.into_iter().partition(|at| is_standing(&prompts[*at].prompt.text));
+        rest.into_iter().partition(|at| is_standing(&own_words(&prompts[*at].prompt.text)));
     order.extend(standing);
     order.extend(others);
     order

@@ -2,7 +2,8 @@
 
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
-use super::super::safe_text::{cut_bytes, cut_units, fenced, units};
+use super::super::pasted_text::{own_words, with_short_pastes};
+use super::super::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;
@@ -134,10 +135,12 @@ fn quoted(label: &str, text: &str) -> String {
     out
 }
 
-/// A prompt in at most `room` units: its beginning and its end, between them what it prohibits or demands, and
-/// where it is whole.
+/// A prompt in at most `room` units: what was pasted is cut first; then its beginning and its end are shown,
+/// between them what the person prohibits or demands, and where it is whole.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
-    let whole = quoted(&quote.label, &quote.text);
+    let label = if quote.label.is_empty() { 0 } else { units(&quote.label) + 3 };
+    let text = &*with_short_pastes(&quote.text, room.saturating_sub(label + 1));
+    let whole = quoted(&quote.label, text);
     if units(&whole) <= room {
         return Some(whole);
     }
@@ -175,13 +178,13 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
         parts.iter().map(|line| format!("> {line}\n")).collect()
     };
     let ends = |rest: usize| {
-        let head = take(&quote.text, rest * 3 / 5, false);
-        let tail = take(&quote.text, rest.saturating_sub(units(&head)), true);
+        let head = take(text, rest * 3 / 5, false);
+        let tail = take(text, rest.saturating_sub(units(&head)), true);
         (head, tail)
     };
     let (mut head, mut tail) = ends(rest);
     let mut between = String::new();
-    for sentence in sentences(cut_bytes(&quote.text, SEARCHED)) {
+    for sentence in sentences(cut_bytes(&own_words(text), SEARCHED)) {
         let cost = units(sentence) + "> [...] \n".len();
         let is_shown = head.contains(sentence) || tail.contains(sentence);
         let fits = cost <= SENTENCE && units(&between) + cost <= rest / 2;
@@ -363,16 +366,4 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     out.push_str(&fence.closing().unwrap_or_default());
     out.push_str(MARK);
     out
-}
-
-/// The end of `text`, at most `cap` UTF-16 units, cut at a character.
-fn end_units(text: &str, cap: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in text.char_indices().rev() {
-        used += c.len_utf16();
-        if used > cap {
-            return &text[at + c.len_utf8()..];
-        }
-    }
-    text
 }
