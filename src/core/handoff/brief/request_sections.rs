@@ -13,7 +13,7 @@ use crate::core::handoff::safe_text::{cut_chars, safe_line};
 
 /// How many prompts since the one that set work stand with it.
 const SINCE: usize = 8;
-/// So many of the newest and of the oldest prompts come before those that prohibit or demand something.
+/// So many of the newest and of the oldest prompts come before the shortest of the others.
 const ENDS: usize = 6;
 /// How much is shown of a question, and of one of its options, in characters.
 const ASKED: [usize; 2] = [240, 80];
