@@ -509,3 +509,23 @@ fn a_rule_in_a_pasted_document_is_not_the_persons_rule() {
     let text = of(&capture, Budget { request: 600, ..Budget::default() });
     assert!(text.contains("> now remove the guide\n"), "{text}");
 }
+
+#[test]
+fn what_was_said_since_the_request_stands_with_it() {
+    let mut capture = capture("hi");
+    capture.prompts.push(prompt(
+        "draw the berths of the port, each with the name of its ship, from the file of the harbour master",
+    ));
+    capture.prompts.push(prompt("not berth 12, I meant 13"));
+    capture.prompts.extend((0..20).map(|n| prompt(&format!("and now page {n}"))));
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    let earlier = text.find("\n## Earlier requests").unwrap();
+    assert!(text.find("I meant 13").unwrap() < earlier, "{text}");
+    capture.prompts.extend((0..400).map(|n| prompt(&format!("and now the other page, number {n}"))));
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    let earlier = text.find("\n## Earlier requests").unwrap();
+    assert!(text.find("draw the berths").unwrap() < earlier, "{text}");
+    assert!(text.find("page, number 330").unwrap() < earlier && text.contains("I meant 13"), "{text}");
+}

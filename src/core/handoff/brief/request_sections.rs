@@ -11,8 +11,8 @@ use crate::core::handoff::pasted_text::has_paste;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, labels};
 use crate::core::handoff::safe_text::{cut_chars, safe_line};
 
-/// How many prompts since the one that set work stand with it.
-const SINCE: usize = 8;
+/// This part of the room for the request is for what was said since it was set, however long it is.
+const SINCE: usize = 3;
 /// So many of the newest and of the oldest prompts come before the shortest of the others.
 const ENDS: usize = 6;
 /// How much is shown of a question, and of one of its options, in characters.
@@ -24,14 +24,22 @@ const OPTIONS: usize = 8;
 pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, request: usize) -> Vec<BriefPart> {
     let all = &words.prompts;
     let start = words.request_start();
-    // The newest words, and the request that they are about; what was said between them counts as earlier
-    // where it is much.
-    let mut group: Vec<usize> = (0..=start.min(SINCE)).filter(|at| *at < all.len()).collect();
-    if start > SINCE {
-        group.push(start);
-    }
-    let quotes: Vec<Quote> =
-        group.iter().map(|at| quote(&all[*at], *at == 0, capture, words, places)).collect();
+    // The newest words, back to the request that they are about; where there is no room for all of them, the
+    // oldest of those between count as earlier.
+    let show = |at: usize| quote(&all[at], at == 0, capture, words, places);
+    let last = (start < all.len()).then(|| show(start));
+    let whole = last.as_ref().map_or(0, Quote::whole);
+    let mut room = request.saturating_sub(whole).max(request / SINCE);
+    let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
+        .map(|at| (at, show(at)))
+        .take_while(|(at, quote)| {
+            let left = room.checked_sub(quote.least());
+            room = left.unwrap_or(0);
+            left.is_some() || *at == 0
+        })
+        .unzip();
+    group.extend((start < all.len()).then_some(start));
+    quotes.extend(last);
     let mut order: Vec<usize> = (0..quotes.len()).collect();
     // The newest, then the one that set work.
     if let Some(last) = order.pop().filter(|last| *last > 0) {

@@ -29,6 +29,18 @@ pub(super) struct Quote {
     pub whole_in: String,
 }
 
+impl Quote {
+    /// What it takes, in UTF-16 units.
+    pub fn whole(&self) -> usize {
+        units(&quoted(&self.label, &self.text))
+    }
+
+    /// What it takes at least where all are shown, in UTF-16 units.
+    pub fn least(&self) -> usize {
+        self.whole().min(SHORT + units(&self.label))
+    }
+}
+
 /// What a part says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
