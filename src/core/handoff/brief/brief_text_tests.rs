@@ -529,3 +529,13 @@ fn what_was_said_since_the_request_stands_with_it() {
     assert!(text.find("draw the berths").unwrap() < earlier, "{text}");
     assert!(text.find("page, number 330").unwrap() < earlier && text.contains("I meant 13"), "{text}");
 }
+
+#[test]
+fn many_long_prompts_name_their_file_once() {
+    let mut capture = capture("hi");
+    capture.prompts.extend((0..40).map(|n| prompt(&format!("task {n} {}", "of the port ".repeat(50)))));
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    assert!(text.matches(" characters left out]\n").count() > 20, "{text}");
+    assert!(text.matches("prompts.md").count() <= 3, "{text}");
+}

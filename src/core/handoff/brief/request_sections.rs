@@ -26,7 +26,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
     let start = words.request_start();
     // The newest words, back to the request that they are about; where there is no room for all of them, the
     // oldest of those between count as earlier.
-    let show = |at: usize| quote(&all[at], at == 0, capture, words, places);
+    let show = |at: usize| quote(&all[at], at == 0, capture, words);
     let last = (start < all.len()).then(|| show(start));
     let whole = last.as_ref().map_or(0, Quote::whole);
     let mut room = request.saturating_sub(whole).max(request / SINCE);
@@ -79,12 +79,12 @@ fn of_pastes(quotes: &[Quote]) -> &'static str {
 }
 
 /// Those of `places` as quotes, and which of them come first.
-fn quotes(places: &[usize], all: &[PersonPrompt], all_in: &str) -> (Vec<Quote>, Vec<usize>) {
+fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
     let quote = |at: &usize| {
         let said = &all[*at];
         let mut label = labels(said);
         label.extend(about(said));
-        Quote { label: label.join(", "), text: said.prompt.text.clone(), whole_in: all_in.to_owned() }
+        Quote { label: label.join(", "), text: said.prompt.text.clone() }
     };
     let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
     (places.iter().map(quote).collect(), order.collect())
@@ -94,7 +94,7 @@ fn quotes(places: &[usize], all: &[PersonPrompt], all_in: &str) -> (Vec<Quote>, 
 fn before(all: &[PersonPrompt], group: &[usize], all_in: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
-    let (quotes, order) = quotes(&rest, all, &all_in);
+    let (quotes, order) = quotes(&rest, all);
     let title = "Requests before this conversation (what holds for all work still holds)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
     BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, all_in } }
@@ -103,7 +103,7 @@ fn before(all: &[PersonPrompt], group: &[usize], all_in: String) -> BriefPart {
 fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
-    let (quotes, order) = quotes(&rest, all, &all_in);
+    let (quotes, order) = quotes(&rest, all);
     let more = match words.dropped {
         0 => String::new(),
         dropped => format!("; {dropped} more are only in the transcript"),
@@ -121,7 +121,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String)
 }
 
 /// One prompt of the current request.
-fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words, places: &BriefFiles) -> Quote {
+fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) -> Quote {
     let mut label = labels(said);
     if said.number.is_none() {
         label.insert(0, "in the conversation before".to_owned());
@@ -139,7 +139,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words, pl
     if text.is_empty() {
         text = "(no text)".to_owned();
     }
-    Quote { label: label.join(", "), text, whole_in: places.prompts() }
+    Quote { label: label.join(", "), text }
 }
 
 /// What a prompt may answer: the question, or the call that was refused or allowed.

@@ -25,8 +25,6 @@ pub(super) struct Quote {
     pub label: String,
     /// The person's words, safe.
     pub text: String,
-    /// The file that has them whole.
-    pub whole_in: String,
 }
 
 impl Quote {
@@ -148,7 +146,7 @@ fn quoted(label: &str, text: &str) -> String {
 }
 
 /// A prompt in at most `room` units: what was pasted is cut first; then its beginning and its end are shown,
-/// between them what the person prohibits or demands, and where it is whole.
+/// between them what the person prohibits or demands.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let label = if quote.label.is_empty() { 0 } else { units(&quote.label) + 3 };
     let text = &*with_short_pastes(&quote.text, room.saturating_sub(label + 1));
@@ -156,7 +154,7 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     if units(&whole) <= room {
         return Some(whole);
     }
-    let mark = |left: usize| format!("> [... {left} characters left out, whole in {} ...]\n", quote.whole_in);
+    let mark = |left: usize| format!("> [... {left} characters left out]\n");
     let rest = room.checked_sub(units(&mark(quote.text.len())) + units(&quote.label) + 12)?;
     if rest < 40 {
         return None;
@@ -255,7 +253,7 @@ fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room
     let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
     // First everybody's short form, the most important first; then as much more as there is room for.
     for &at in order {
-        let short = SHORT + units(&quotes[at].label) + units(&quotes[at].whole_in);
+        let short = SHORT + units(&quotes[at].label);
         let Some(text) = shortened(&quotes[at], short.min(left)) else { continue };
         left -= units(&text);
         shown[at] = Some(text);
