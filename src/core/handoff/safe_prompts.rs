@@ -10,6 +10,7 @@ use super::current_request::{is_standing, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
 use super::safe_text::{cut_bytes, cut_words, safe};
 use crate::core::claude::prompts::{ASKED_CAP, PromptKind, TranscriptPrompt, end_of};
+use crate::core::time::WallTime;
 
 /// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.
 const PASSED_BYTES: usize = 64 << 10;
@@ -140,6 +141,7 @@ impl Words {
                     .filter(|kind| *kind != PromptKind::Typed)
                     .map(|kind| word(kind).to_owned()),
                 interrupted: said.prompt.interrupted,
+                at: said.prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
                 images: said.prompt.images,
                 asked,
             });
@@ -229,6 +231,12 @@ fn word(kind: PromptKind) -> &'static str {
     }
 }
 
+/// The day on which a prompt was said; empty when it is not known.
+#[must_use]
+pub fn day(said: &PersonPrompt) -> String {
+    said.prompt.at.as_deref().and_then(WallTime::parse).map_or_else(String::new, WallTime::day)
+}
+
 /// A prompt in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptRow {
@@ -240,6 +248,9 @@ pub struct PromptRow {
     /// The person stopped Claude before it had finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// When, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// Images that came with it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images: usize,
@@ -270,8 +281,8 @@ impl PromptRow {
             kind,
             interrupted: self.interrupted,
             images: self.images,
+            at: self.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
             asked,
-            ..TranscriptPrompt::default()
         }
     }
 }

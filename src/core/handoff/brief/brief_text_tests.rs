@@ -539,3 +539,23 @@ fn many_long_prompts_name_their_file_once() {
     assert!(text.matches(" characters left out]\n").count() > 20, "{text}");
     assert!(text.matches("prompts.md").count() <= 3, "{text}");
 }
+
+#[test]
+fn the_brief_and_words_of_another_day_have_their_date() {
+    let mut capture = capture("hi");
+    let said = |day: u32, text: &str| TranscriptPrompt {
+        at: Some(format!("2026-11-{day:02}T09:00:00.000Z")),
+        ..prompt(text)
+    };
+    capture.prompts = vec![said(18, "the audit is tomorrow"), said(18, "at nine"), said(20, "go on")];
+    let earlier = Words::of(&capture).passed_on();
+    capture.prompts_before = earlier.iter().map(|row| row.prompt()).collect();
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    assert!(text.contains("\nDate: Fri 2026-11-20 (UTC)\n"), "{text}");
+    let part = "> go on\n\nOn Wed 2026-11-18:\n> at nine\n\n> the audit is tomorrow\n";
+    assert_eq!(text.matches(part).count(), 2, "of this conversation and of the one before: {text}");
+    capture.prompts = (1..=28).map(|day| said(day, &"do more of it ".repeat(40))).collect();
+    is_sound(&of(&capture, Budget { brief: LEAST, ..Budget::default() }), LEAST);
+    is_sound(&of(&capture, Budget::default()), 9500);
+}

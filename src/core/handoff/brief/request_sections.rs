@@ -8,7 +8,7 @@ use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::current_request::{asks, is_option};
 use crate::core::handoff::pasted_text::has_paste;
-use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, labels};
+use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, day, labels};
 use crate::core::handoff::safe_text::{cut_chars, safe_line};
 
 /// This part of the room for the request is for what was said since it was set, however long it is.
@@ -56,15 +56,16 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
     };
     let above = format!("{above}{}", of_pastes(&quotes));
     let all_in = places.prompts();
+    let today = capture.origin.created_at.day();
     vec![
         BriefPart {
             title: "Request",
             floor: 1500,
             ideal: request.max(300),
-            passage: Passage::Quotes { above, quotes, order, all_in: all_in.clone() },
+            passage: Passage::Quotes { above, quotes, order, all_in: all_in.clone(), today: today.clone() },
         },
-        earlier(all, &group, words, all_in.clone()),
-        before(all, &group, all_in),
+        earlier(all, &group, words, [all_in.clone(), today.clone()]),
+        before(all, &group, [all_in, today]),
     ]
 }
 
@@ -84,23 +85,28 @@ fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
         let said = &all[*at];
         let mut label = labels(said);
         label.extend(about(said));
-        Quote { label: label.join(", "), text: said.prompt.text.clone() }
+        Quote { label: label.join(", "), text: said.prompt.text.clone(), day: day(said) }
     };
     let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
     (places.iter().map(quote).collect(), order.collect())
 }
 
 /// What was said in the conversations before.
-fn before(all: &[PersonPrompt], group: &[usize], all_in: String) -> BriefPart {
+fn before(all: &[PersonPrompt], group: &[usize], [all_in, today]: [String; 2]) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
     let (quotes, order) = quotes(&rest, all);
     let title = "Requests before this conversation (what holds for all work still holds)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
-    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, all_in } }
+    BriefPart {
+        title,
+        floor: 400,
+        ideal: 1000,
+        passage: Passage::Quotes { above, quotes, order, all_in, today },
+    }
 }
 
-fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String) -> BriefPart {
+fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, [all_in, today]: [String; 2]) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
     let (quotes, order) = quotes(&rest, all);
@@ -116,7 +122,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, all_in: String)
         title: "Earlier requests",
         floor: 1200,
         ideal: 3500,
-        passage: Passage::Quotes { above, quotes, order, all_in },
+        passage: Passage::Quotes { above, quotes, order, all_in, today },
     }
 }
 
@@ -139,7 +145,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     if text.is_empty() {
         text = "(no text)".to_owned();
     }
-    Quote { label: label.join(", "), text }
+    Quote { label: label.join(", "), text, day: day(said) }
 }
 
 /// What a prompt may answer: the question, or the call that was refused or allowed.

@@ -25,6 +25,8 @@ pub(super) struct Quote {
     pub label: String,
     /// The person's words, safe.
     pub text: String,
+    /// The day on which it was said; empty when it is not known.
+    pub day: String,
 }
 
 impl Quote {
@@ -52,6 +54,8 @@ pub(super) enum Passage {
         order: Vec<usize>,
         /// The file that has all of them.
         all_in: String,
+        /// The day of the brief: another one is told.
+        today: String,
     },
     /// A text in a fence.
     Text {
@@ -95,11 +99,9 @@ impl Passage {
     /// All of it.
     pub fn whole(&self) -> String {
         match self {
-            Passage::Quotes { above, quotes, .. } => {
-                let text = quotes
-                    .iter()
-                    .fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text));
-                text.trim_end().to_owned() + "\n"
+            Passage::Quotes { above, quotes, today, .. } => {
+                let shown = quotes.iter().map(|quote| (quote, quoted(&quote.label, &quote.text)));
+                with_days(above, today, usize::MAX, shown).trim_end().to_owned() + "\n"
             }
             Passage::Text { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
             Passage::Lines { lines, .. } => lines.iter().map(|line| format!("{line}\n")).collect(),
@@ -120,8 +122,8 @@ impl Passage {
             return whole;
         }
         match self {
-            Passage::Quotes { above, quotes, order, all_in } => {
-                fit_quotes(above, quotes, order, all_in, room)
+            Passage::Quotes { above, quotes, order, all_in, today } => {
+                fit_quotes([above, all_in, today], quotes, order, room)
             }
             Passage::Text { above, text, head, whole_in, below } => {
                 fit_text([above, text, whole_in, below], *head, room)
@@ -245,17 +247,45 @@ fn end_at_word(line: &str, room: usize) -> &str {
     cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
 }
 
-fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room: usize) -> String {
+/// Prompts in their order, each day but `today` above the first one that was said on it, at most `days` times.
+fn with_days<'a>(
+    above: &str,
+    today: &str,
+    days: usize,
+    shown: impl Iterator<Item = (&'a Quote, String)>,
+) -> String {
+    let mut out = above.to_owned();
+    let (mut day, mut told) = (today, 0);
+    for (quote, text) in shown {
+        if !quote.day.is_empty() && quote.day != day && told < days {
+            out.push_str(&day_line(&quote.day));
+            (day, told) = (&quote.day, told + 1);
+        }
+        out.push_str(&text);
+    }
+    out
+}
+
+fn day_line(day: &str) -> String {
+    format!("On {day}:\n")
+}
+
+fn fit_quotes([above, all_in, today]: [&str; 3], quotes: &[Quote], order: &[usize], room: usize) -> String {
     let more = |count: usize| format!("and {count} more, in {all_in}\n");
     let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
         return String::new();
     };
     let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
     // First everybody's short form, the most important first; then as much more as there is room for.
+    let mut days: Vec<&str> = Vec::new();
     for &at in order {
-        let short = SHORT + units(&quotes[at].label);
-        let Some(text) = shortened(&quotes[at], short.min(left)) else { continue };
-        left -= units(&text);
+        let Quote { label, day, .. } = &quotes[at];
+        let is_other = !day.is_empty() && day != today && !days.contains(&day.as_str());
+        let line = if is_other { units(&day_line(day)) } else { 0 };
+        let short = SHORT + units(label);
+        let Some(text) = shortened(&quotes[at], short.min(left.saturating_sub(line))) else { continue };
+        left -= units(&text) + line;
+        days.extend(is_other.then_some(day.as_str()));
         shown[at] = Some(text);
     }
     for &at in order {
@@ -270,8 +300,8 @@ fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room
     if missing == quotes.len() {
         return String::new();
     }
-    let mut out = above.to_owned();
-    shown.iter().flatten().for_each(|text| out.push_str(text));
+    let told = quotes.iter().zip(shown).filter_map(|(quote, text)| Some((quote, text?)));
+    let mut out = with_days(above, today, days.len(), told);
     if missing > 0 {
         out.push_str(&more(missing));
     }
