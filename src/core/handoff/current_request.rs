@@ -18,7 +18,7 @@ const NAMELESS_COLUMNS: usize = 24;
 const MEASURED: usize = 16 << 10;
 /// Words of a sentence that prohibits or demands something, in lower case. They decide what is kept longest
 /// where room is short, and nothing else.
-const STANDING: [&str; 56] = [
+const STANDING: &[&str] = &[
     "never",
     "always",
     "don't",
@@ -75,10 +75,61 @@ const STANDING: [&str; 56] = [
     "не можна",
     "sólo",
     "uniquement",
+    "leave",
+    "ignore",
+    "except",
+    "without",
+    "off limits",
+    "no changes",
+    "remember",
+    "lass",
+    "lasst",
+    "ohne",
+    "außer",
+    "no toques",
+    "sin",
+    "non",
+    "senza",
+    "pas",
+    "sans",
+    "sem",
+    "niet",
+    "geen",
+    "zonder",
+    "inte",
+    "utan",
+    "ikke",
+    "uden",
+    "bez",
+    "jangan",
+    "tanpa",
+    "đừng",
+    "без",
+    "لا",
+    "نکن",
+    "मत",
 ];
 /// The same in scripts that put no blanks between words.
-const STANDING_UNSPACED: [&str; 12] =
-    ["絶対", "必ず", "ないで", "常に", "禁止", "不要", "不得", "必须", "总是", "절대", "항상", "마세요"];
+const STANDING_UNSPACED: &[&str] = &[
+    "絶対",
+    "必ず",
+    "ないで",
+    "常に",
+    "禁止",
+    "不要",
+    "不得",
+    "必须",
+    "总是",
+    "절대",
+    "항상",
+    "마세요",
+    "别",
+    "勿",
+    "るな",
+    "지 마",
+    "อย่า",
+    "ห้าม",
+];
 
 /// The prompt that names what the person wants, of prompts in their order: the newest that is longer than a
 /// few words; else the longest of all.
@@ -148,7 +199,8 @@ fn width_of_words(line: &str) -> usize {
     for word in line.split_whitespace() {
         // Scripts without blanks put an address into the middle of words.
         for run in word.split_inclusive(|c: char| !c.is_ascii()) {
-            let is_place = run.contains("://") || run.len() > NAMELESS_COLUMNS && run.contains(['/', '\\']);
+            let is_long = run.len() > NAMELESS_COLUMNS || run.matches(['/', '\\']).count() > 1;
+            let is_place = run.contains("://") || is_long && run.contains(['/', '\\']);
             width += if is_place { 0 } else { run.width() };
         }
         width += 1;
@@ -395,6 +447,10 @@ mod tests {
             "From now on, use tabs",
             "config/prod.yaml は絶対に変更しないで",
             "никогда не трогай",
+            "Leave prod.yaml as it is",
+            "Touche pas à prod.yaml",
+            "别改 prod.yaml",
+            "لا تغيّر الملف",
         ] {
             assert!(is_standing(text), "{text}");
         }

@@ -15,6 +15,7 @@ pub mod drift;
 mod escape_markers;
 pub mod manifest_entry;
 mod recent_activity;
+mod repeated_lines;
 
 pub mod current_request;
 pub mod handoff_selector;

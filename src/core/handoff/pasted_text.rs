@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::repeated_lines::folded;
 use super::safe_text::{cut_units, end_units, units, visible_text};
 
 /// The line above what was pasted.
@@ -113,15 +114,18 @@ fn gone(pasted: &str) -> String {
 }
 
 fn shortened(pasted: &str, room: usize) -> String {
-    let pasted = pasted.trim_end();
+    let whole = pasted.trim_end();
     let framed = |text: &str| format!("{PASTED}\n{text}\n{END_OF_PASTE}");
-    let whole = framed(pasted);
-    if cost(&whole) <= room {
-        return whole;
+    if cost(&framed(whole)) <= room {
+        return framed(whole);
+    }
+    let pasted = &*folded(whole);
+    if cost(&framed(pasted)) <= room {
+        return framed(pasted);
     }
     let mark = |left: usize| format!("[... {left} characters left out]");
     let taken = cost(&framed(&mark(pasted.len())));
-    let Some(rest) = room.checked_sub(taken).filter(|rest| *rest >= LEAST) else { return gone(pasted) };
+    let Some(rest) = room.checked_sub(taken).filter(|rest| *rest >= LEAST) else { return gone(whole) };
     // Beginning and end by lines; each costs more than its text.
     let within = |lines: &mut dyn Iterator<Item = &str>, room: usize| {
         let (mut used, mut bytes) = (0, 0);
@@ -147,7 +151,7 @@ fn shortened(pasted: &str, room: usize) -> String {
         bytes => after.get(after.len() + 1 - bytes.max(1)..).unwrap_or_default(),
     };
     let shown = first.chars().count() + last.chars().count();
-    let mark = mark(pasted.chars().count().saturating_sub(shown));
+    let mark = mark(whole.chars().count().saturating_sub(shown));
     framed(
         &[first, &mark, last.trim()]
             .into_iter()
@@ -179,13 +183,15 @@ mod tests {
 
     #[test]
     fn a_paste_is_cut_before_the_words_around_it_and_keeps_its_marks() {
-        let log: String = (0..200).map(|n| format!("line {n} of the log\n")).collect();
+        let log: String = (0..200).map(|n| format!("line {n} of the log, {}\n", "x".repeat(n % 7))).collect();
         let text = format!("read this\n[pasted]\n{log}[end of paste]\nand mend the gate");
         let short = with_short_pastes(&text, 400);
         assert!(cost(&short) <= 400, "{short}");
-        for part in
-            ["read this\n[pasted]\nline 0 of", "\n[... ", "line 199 of the log\n[end of paste]\nand mend"]
-        {
+        for part in [
+            "read this\n[pasted]\nline 0 of",
+            "\n[... ",
+            "line 199 of the log, xxx\n[end of paste]\nand mend",
+        ] {
             assert!(short.contains(part), "{part}: {short}");
         }
         let none = with_short_pastes(&text, 60);

@@ -548,14 +548,36 @@ fn the_brief_and_words_of_another_day_have_their_date() {
         ..prompt(text)
     };
     capture.prompts = vec![said(18, "the audit is tomorrow"), said(18, "at nine"), said(20, "go on")];
-    let earlier = Words::of(&capture).passed_on();
-    capture.prompts_before = earlier.iter().map(|row| row.prompt()).collect();
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
     assert!(text.contains("\nDate: Fri 2026-11-20 (UTC)\n"), "{text}");
     let part = "> go on\n\nOn Wed 2026-11-18:\n> at nine\n\n> the audit is tomorrow\n";
-    assert_eq!(text.matches(part).count(), 2, "of this conversation and of the one before: {text}");
+    assert!(text.contains(part), "{text}");
+    let earlier = Words::of(&capture).passed_on();
+    capture.prompts_before = earlier.iter().map(|row| row.prompt()).collect();
+    capture.prompts = vec![said(20, "now the other thing")];
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("On Wed 2026-11-18:\n(in the conversation before)\n> at nine\n"), "{text}");
     capture.prompts = (1..=28).map(|day| said(day, &"do more of it ".repeat(40))).collect();
     is_sound(&of(&capture, Budget { brief: LEAST, ..Budget::default() }), LEAST);
     is_sound(&of(&capture, Budget::default()), 9500);
+}
+
+#[test]
+fn a_short_sentence_in_the_middle_of_a_long_prompt_stays() {
+    let log: String =
+        (0..300).map(|n| format!("2026-11-24T07:00:{:02}Z crane-{n} moves\n", n % 60)).collect();
+    let fill: String =
+        (0..140).map(|n| format!("The form field number {n} of the page needs a label. ")).collect();
+    for rule in
+        ["prod.yaml dosyasına dokunma.", "Nesahej na prod.yaml.", "Ignore prod.yaml.", "Rui has prod.yaml."]
+    {
+        for (begin, end) in [(log.as_str(), log.as_str()), (&fill, &fill)] {
+            let mut capture = capture("hi");
+            capture.prompts.push(prompt(&format!("See this.\n{begin} {rule} {end}\nWrite the tool.")));
+            let text = of(&capture, Budget::default());
+            is_sound(&text, 9500);
+            assert!(text.contains(rule) && text.contains("Write the tool."), "{rule}\n{text}");
+        }
+    }
 }

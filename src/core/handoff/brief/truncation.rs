@@ -1,8 +1,11 @@
 //! The kinds of text in a brief, and how each is cut: quotes and texts by their middle, lists by their end.
 
+use std::collections::HashMap;
+
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
 use super::super::pasted_text::{own_words, with_short_pastes};
+use super::super::repeated_lines::{folded, form};
 use super::super::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
@@ -11,6 +14,8 @@ const FENCE_ROOM: usize = 15;
 const NEAR: usize = 200;
 /// The longest sentence that is kept for what it prohibits or demands, in UTF-16 units.
 const SENTENCE: usize = 300;
+/// From this much room on the shortest sentences of a cut prompt are shown as well, in UTF-16 units.
+const ROOMY: usize = 1000;
 /// How much of a prompt is searched for such sentences, in bytes.
 const SEARCHED: usize = 64 << 10;
 /// Of a longer table the first rows are shown when there is no room for the whole text.
@@ -156,6 +161,12 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     if units(&whole) <= room {
         return Some(whole);
     }
+    let text = short_tables(text);
+    let text = &*folded(&text);
+    let whole = quoted(&quote.label, text);
+    if units(&whole) <= room {
+        return Some(whole);
+    }
     let mark = |left: usize| format!("> [... {left} characters left out]\n");
     let rest = room.checked_sub(units(&mark(quote.text.len())) + units(&quote.label) + 12)?;
     if rest < 40 {
@@ -195,15 +206,29 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
         (head, tail)
     };
     let (mut head, mut tail) = ends(rest);
-    let mut between = String::new();
-    for sentence in sentences(cut_bytes(&own_words(text), SEARCHED)) {
-        let cost = units(sentence) + "> [...] \n".len();
-        let is_shown = head.contains(sentence) || tail.contains(sentence);
-        let fits = cost <= SENTENCE && units(&between) + cost <= rest / 2;
-        if fits && !is_shown && is_standing(sentence) {
-            between.push_str(&format!("> [...] {sentence}\n"));
+    let line = |sentence: &str| format!("> [...] {sentence}\n");
+    let own = own_words(text);
+    let all: Vec<&str> = sentences(cut_bytes(&own, SEARCHED)).collect();
+    let is_shown = |sentence: &str| head.contains(sentence) || tail.contains(sentence);
+    let mut kept: Vec<usize> = Vec::new();
+    let mut used = 0;
+    let mut keep = |at: usize, room: usize, kept: &mut Vec<usize>| {
+        let cost = units(all[at]) + "> [...] \n".len();
+        if cost <= SENTENCE && used + cost <= room && !is_shown(all[at]) {
+            used += cost;
+            kept.push(at);
+        }
+    };
+    (0..all.len()).filter(|at| is_standing(all[*at])).for_each(|at| keep(at, rest / 2, &mut kept));
+    if rest >= ROOMY {
+        for at in short_ones(&all) {
+            if !kept.contains(&at) {
+                keep(at, rest / 4, &mut kept);
+            }
         }
     }
+    kept.sort_unstable();
+    let between: String = kept.iter().map(|at| line(all[*at])).collect();
     if !between.is_empty() {
         (head, tail) = ends(rest - units(&between));
     }
@@ -212,6 +237,29 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let label = if quote.label.is_empty() { String::new() } else { format!("({})\n", quote.label) };
     let text = format!("{label}{head}{}{between}{tail}\n", mark(left));
     (units(&text) <= room).then_some(text)
+}
+
+/// Sentences that say something of their own, the shortest first: rules are short in every language, and
+/// what is said in one form again and again is no rule.
+fn short_ones(all: &[&str]) -> Vec<usize> {
+    let mut forms: HashMap<String, usize> = HashMap::new();
+    all.iter().for_each(|sentence| *forms.entry(form(sentence)).or_default() += 1);
+    let mut short: Vec<usize> =
+        (0..all.len()).filter(|at| is_prose(all[*at]) && forms[&form(all[*at])] == 1).collect();
+    short.sort_by_key(|at| units(all[*at]));
+    short
+}
+
+/// Whether a text is made of words: no code, no rule of a table, no heading of one word.
+fn is_prose(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let signs = text
+        .chars()
+        .filter(|c| c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '\'' | '!' | '?'))
+        .count();
+    let words =
+        text.split_whitespace().count() > 1 || text.chars().any(|c| !c.is_ascii() && c.is_alphabetic());
+    words && letters >= 4 && signs * 8 <= letters
 }
 
 /// The sentences of a text: a full stop, question or exclamation mark that a blank follows ends one.
