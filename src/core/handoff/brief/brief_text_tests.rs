@@ -581,3 +581,21 @@ fn a_short_sentence_in_the_middle_of_a_long_prompt_stays() {
         }
     }
 }
+
+#[test]
+fn a_long_trace_leaves_the_task_whole() {
+    let mut capture = capture("hi");
+    let list: String = (1..=24).map(|n| format!("{n}. part {n} {}\n", "has to do it ".repeat(7))).collect();
+    capture.prompts.push(prompt(&list));
+    let trace: String = (0..200).map(|n| format!("  at f{n} (a.js:{n}:1) {}\n", "y".repeat(n % 9))).collect();
+    for text in [format!("still broken:\n{trace}"), format!("still broken:\n[pasted]\n{trace}[end of paste]")]
+    {
+        capture.prompts.push(prompt(&text));
+        let text = of(&capture, Budget::default());
+        is_sound(&text, 9500);
+        assert!(text.contains("> still broken:\n") && text.contains("at f0"), "{text}");
+        for n in 1..=24 {
+            assert!(text.contains(&format!("> {n}. part {n} ")), "{n}\n{text}");
+        }
+    }
+}

@@ -27,7 +27,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
     // The newest words, back to the request that they are about; where there is no room for all of them, the
     // oldest of those between count as earlier.
     let show = |at: usize| quote(&all[at], at == 0, capture, words);
-    let last = (start < all.len()).then(|| show(start));
+    let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
     let mut room = request.saturating_sub(whole).max(request / SINCE);
     let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
@@ -85,7 +85,7 @@ fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
         let said = &all[*at];
         let mut label = labels(said);
         label.extend(about(said));
-        Quote { label: label.join(", "), text: said.prompt.text.clone(), day: day(said) }
+        Quote { label: label.join(", "), text: said.prompt.text.clone(), day: day(said), ..Quote::default() }
     };
     let order = by_worth(places, all, ENDS).into_iter().filter_map(|at| places.binary_search(&at).ok());
     (places.iter().map(quote).collect(), order.collect())
@@ -145,7 +145,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     if text.is_empty() {
         text = "(no text)".to_owned();
     }
-    Quote { label: label.join(", "), text, day: day(said) }
+    Quote { label: label.join(", "), text, day: day(said), ..Quote::default() }
 }
 
 /// What a prompt may answer: the question, or the call that was refused or allowed.

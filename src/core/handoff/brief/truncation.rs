@@ -32,6 +32,8 @@ pub(super) struct Quote {
     pub text: String,
     /// The day on which it was said; empty when it is not known.
     pub day: String,
+    /// The prompt that set the current work.
+    pub sets_work: bool,
 }
 
 impl Quote {
@@ -259,7 +261,7 @@ fn is_prose(text: &str) -> bool {
         .count();
     let words =
         text.split_whitespace().count() > 1 || text.chars().any(|c| !c.is_ascii() && c.is_alphabetic());
-    words && letters >= 4 && signs * 8 <= letters
+    words && letters >= 4 && !text.starts_with('[') && signs * 8 <= letters
 }
 
 /// The sentences of a text: a full stop, question or exclamation mark that a blank follows ends one.
@@ -336,12 +338,24 @@ fn fit_quotes([above, all_in, today]: [&str; 3], quotes: &[Quote], order: &[usiz
         days.extend(is_other.then_some(day.as_str()));
         shown[at] = Some(text);
     }
-    for &at in order {
-        let Some(text) = &mut shown[at] else { continue };
-        let had = units(text);
-        if let Some(longer) = shortened(&quotes[at], had + left).filter(|longer| units(longer) > had) {
-            left -= units(&longer) - had;
-            *text = longer;
+    // The prompt that set the work grows first, and leaves the others a third; nobody's paste grows before
+    // everybody's own words.
+    let is_first = |at: &&usize| quotes[**at].sets_work;
+    let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
+    let first: Vec<usize> = first.copied().collect();
+    for own_only in [true, false] {
+        for &at in &first {
+            let Some(text) = &mut shown[at] else { continue };
+            let had = units(text);
+            let Quote { label, text: words, .. } = &quotes[at];
+            let room = match own_only {
+                true => units(&quoted(label, &with_short_pastes(words, 0))).min(had + left * 2 / 3),
+                false => had + left,
+            };
+            if let Some(longer) = shortened(&quotes[at], room).filter(|longer| units(longer) > had) {
+                left -= units(&longer) - had;
+                *text = longer;
+            }
         }
     }
     let missing = shown.iter().filter(|text| text.is_none()).count();
