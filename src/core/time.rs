@@ -81,6 +81,12 @@ impl WallTime {
         self.utc().format("%Y-%m-%d %H:%M:%S").to_string()
     }
 
+    /// `Fri 2026-11-20` in UTC: the day of the week is what people speak of.
+    #[must_use]
+    pub fn day(self) -> String {
+        self.utc().format("%a %Y-%m-%d").to_string()
+    }
+
     /// Reads an RFC 3339 time of any precision.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -117,6 +123,7 @@ mod tests {
         assert_eq!(t.rfc3339_s(), "2026-11-20T14:30:00Z");
         assert_eq!(t.compact(), "20261120-143000");
         assert_eq!(t.plain(), "2026-11-20 14:30:00");
+        assert_eq!(t.day(), "Fri 2026-11-20");
     }
 
     #[test]

@@ -16,8 +16,8 @@ fn item_007_loading_prints_the_frame_that_the_next_conversation_gets() {
     assert!(
         frame.starts_with(&format!(
             "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: global\nPrevious Session: {ID}\nType: \
-             manual\nYou continue the work"
-        )),
+             manual\nDate: "
+        )) && frame.contains(" (UTC)\nYou continue the work"),
         "{frame}"
     );
     assert!(

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::core::handoff::current_request::asks;
+use crate::core::handoff::pasted_text::{END_OF_PASTE, PASTED, without_end_mark};
 use crate::core::handoff::safe_text::cut_words;
 
 /// How many prompts are kept.
@@ -17,6 +18,8 @@ pub const BYTES_CAP: usize = 8 << 20;
 const SHORTENED: usize = 2 << 10;
 /// How much is kept of what Claude had said before a short prompt, in bytes.
 pub(crate) const ASKED_CAP: usize = 1500;
+/// How many prompts one line can hold: the answers to the questions of a call.
+const UNDATED: usize = 16;
 /// A prompt of at most this many characters may be an answer: what it answers is kept with it. The second
 /// number counts where Claude had asked a question.
 const ANSWER_CAPS: [usize; 2] = [160, 1000];
@@ -87,6 +90,13 @@ impl Prompts {
     pub(super) fn interrupt(&mut self) {
         if let Some(prompt) = self.kept.back_mut() {
             prompt.interrupted = true;
+        }
+    }
+
+    /// The newest that have no time were said at `at`.
+    pub(super) fn date(&mut self, at: Option<&str>) {
+        for prompt in self.kept.iter_mut().rev().take_while(|prompt| prompt.at.is_none()).take(UNDATED) {
+            prompt.at = at.map(str::to_owned);
         }
     }
 
@@ -244,9 +254,7 @@ pub(crate) fn mark_pastes(prompt: &str) -> String {
             if !out.is_empty() {
                 out.push('\n');
             }
-            out.push_str("[pasted]\n");
-            out.push_str(inside);
-            out.push_str("\n[end of paste]");
+            out.push_str(&format!("{PASTED}\n{}\n{END_OF_PASTE}", without_end_mark(inside)));
         },
     );
     cut_words(marked.trim(), super::transcript_line::TEXT_CAP).to_owned()
@@ -328,6 +336,16 @@ mod tests {
             assert!(is_foreign(text), "{text}");
         }
         assert!(!is_foreign("<channels> is a tag of mine") && !is_foreign("fix <channel >"));
+    }
+
+    #[test]
+    fn words_to_a_call_have_the_time_of_their_line() {
+        let mut prompts = Prompts::default();
+        prompts.put(TranscriptPrompt { at: Some("1".into()), ..prompt("a") }, "");
+        prompts.put(TranscriptPrompt { kind: PromptKind::Refusal, ..prompt("b") }, "");
+        prompts.date(Some("2"));
+        let times: Vec<Option<&str>> = prompts.iter().map(|prompt| prompt.at.as_deref()).collect();
+        assert_eq!(times, [Some("1"), Some("2")]);
     }
 
     #[test]

@@ -171,6 +171,7 @@ impl TranscriptFacts {
                     let asked = format!("(a tool call that the person allowed: {call})");
                     self.said_to_a_call(said, PromptKind::Approval, &asked);
                 }
+                self.prompts.date(line.timestamp.as_deref());
             }
             UserKind::Interrupted => {
                 self.open.clear();

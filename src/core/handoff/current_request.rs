@@ -1,18 +1,24 @@
 //! Which of the person's prompts are the current request, and which hold for all that follows.
 
+use std::borrow::Cow;
+
 use unicode_width::UnicodeWidthStr;
 
 pub use super::open_question::asks;
-use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
+use super::pasted_text::{END_OF_PASTE, PASTED, own_words};
+use super::safe_text::cut_bytes;
+use crate::core::claude::prompts::{PromptKind, TranscriptPrompt, end_of};
 
 /// The width of one line of a usual terminal, in columns. What fits on it may be an answer, "go on" or a
 /// correction, in any language, and no list of words tells it from a task.
 const SHORT_COLUMNS: usize = 80;
 /// A prompt that is no wider than this, about four words, does not name the work, in columns.
 const NAMELESS_COLUMNS: usize = 24;
+/// How much is looked at of the beginning and of the end of a prompt, in bytes.
+const MEASURED: usize = 16 << 10;
 /// Words of a sentence that prohibits or demands something, in lower case. They decide what is kept longest
 /// where room is short, and nothing else.
-const STANDING: [&str; 56] = [
+const STANDING: &[&str] = &[
     "never",
     "always",
     "don't",
@@ -69,10 +75,61 @@ const STANDING: [&str; 56] = [
     "не можна",
     "sólo",
     "uniquement",
+    "leave",
+    "ignore",
+    "except",
+    "without",
+    "off limits",
+    "no changes",
+    "remember",
+    "lass",
+    "lasst",
+    "ohne",
+    "außer",
+    "no toques",
+    "sin",
+    "non",
+    "senza",
+    "pas",
+    "sans",
+    "sem",
+    "niet",
+    "geen",
+    "zonder",
+    "inte",
+    "utan",
+    "ikke",
+    "uden",
+    "bez",
+    "jangan",
+    "tanpa",
+    "đừng",
+    "без",
+    "لا",
+    "نکن",
+    "मत",
 ];
 /// The same in scripts that put no blanks between words.
-const STANDING_UNSPACED: [&str; 12] =
-    ["絶対", "必ず", "ないで", "常に", "禁止", "不要", "不得", "必须", "总是", "절대", "항상", "마세요"];
+const STANDING_UNSPACED: &[&str] = &[
+    "絶対",
+    "必ず",
+    "ないで",
+    "常に",
+    "禁止",
+    "不要",
+    "不得",
+    "必须",
+    "总是",
+    "절대",
+    "항상",
+    "마세요",
+    "别",
+    "勿",
+    "るな",
+    "지 마",
+    "อย่า",
+    "ห้าม",
+];
 
 /// The prompt that names what the person wants, of prompts in their order: the newest that is longer than a
 /// few words; else the longest of all.
@@ -114,11 +171,154 @@ pub fn begins_request(prompt: &TranscriptPrompt) -> bool {
     prompt.kind == PromptKind::Typed && !fits(&prompt.text, SHORT_COLUMNS)
 }
 
-/// Whether a text is one line of at most so many columns.
+/// Whether the person's own words are one line of at most so many columns.
+///
+/// What they pasted, the output of a program, paths and addresses say what it is about, not what is wanted:
+/// "still broken:" and a trace begin no request, however long the trace is. Where nothing but a paste was
+/// said, it counts.
 fn fits(text: &str, columns: usize) -> bool {
+    let own = own_words(text);
+    let text = ends(if own.trim().is_empty() { text } else { &own });
+    let lines: Vec<&str> = text.lines().filter(|line| !matches!(*line, PASTED | END_OF_PASTE)).collect();
+    let mut widths = without_output(&lines).into_iter().map(width_of_words).filter(|width| *width > 0);
+    widths.next().is_none_or(|width| width <= columns) && widths.next().is_none()
+}
+
+/// Beginning and end of a text that is too long to be looked at.
+fn ends(text: &str) -> Cow<'_, str> {
     let text = text.trim();
-    // A long text is not measured.
-    text.len() <= 16 * columns && !text.contains('\n') && text.width() <= columns
+    if text.len() <= 2 * MEASURED {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}\n{}", cut_bytes(text, MEASURED), end_of(text, MEASURED)))
+}
+
+/// The width of a line without addresses and long paths, in columns.
+fn width_of_words(line: &str) -> usize {
+    let mut width = 0;
+    for word in line.split_whitespace() {
+        // Scripts without blanks put an address into the middle of words.
+        for run in word.split_inclusive(|c: char| !c.is_ascii()) {
+            let is_long = run.len() > NAMELESS_COLUMNS || run.matches(['/', '\\']).count() > 1;
+            let is_place = run.contains("://") || is_long && run.contains(['/', '\\']);
+            width += if is_place { 0 } else { run.width() };
+        }
+        width += 1;
+    }
+    if width <= line.split_whitespace().count() { 0 } else { width - 1 }
+}
+
+/// The lines that no program wrote: no prompt of a shell and what follows it, no trace, no log. A list that
+/// is indented is the person's.
+fn without_output<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut own = Vec::new();
+    for block in lines.split(|line| line.trim().is_empty()) {
+        let is_output: Vec<bool> = block.iter().map(|line| is_output(line)).collect();
+        let shell = block.iter().position(|line| is_shell(line));
+        let first = is_output.iter().position(|is| *is);
+        let last = if shell.is_some() { Some(block.len()) } else { is_output.iter().rposition(|is| *is) };
+        let first = [first, shell].into_iter().flatten().min();
+        for (at, line) in block.iter().enumerate() {
+            let is_between = first.zip(last).is_some_and(|(first, last)| first <= at && at <= last);
+            if !is_between || is_item(line) {
+                own.push(*line);
+            }
+        }
+    }
+    own
+}
+
+fn is_shell(line: &str) -> bool {
+    let line = line.trim_start();
+    ["$ ", "% ", "\u{276f} ", ">>> ", "PS C:\\"].iter().any(|prompt| line.starts_with(prompt))
+}
+
+/// Whether a line is one of a list.
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with(['-', '*', '\u{2022}', '+']) && line.chars().nth(1) == Some(' ') || is_option(line)
+}
+
+/// Whether a program wrote the line, as its form says: it is indented and no item of a list, has columns or
+/// few plain words, or begins with a place in a file, a time, a bracket with digits or the name of an error.
+fn is_output(line: &str) -> bool {
+    if is_item(line) {
+        return false;
+    }
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next() else { return false };
+    let second = words.next().unwrap_or_default();
+    let is_indented = line.starts_with('\t') || line.starts_with("  ");
+    // `src/a.rs:3:5:`, `12:01:33`, `2026-11-24T07:00`
+    let digits = |word: &str| word.split([':', '-', '.', '/']).filter(|part| is_number(part)).count();
+    let is_place = |word: &str| {
+        let mut parts = word.split([':', '(']);
+        parts.next().is_some_and(|name| name.contains(['.', '/', '\\']))
+            && parts.any(|part| is_number(part.trim_end_matches([')', ','])))
+    };
+    let is_time = first.contains(':') && digits(first) >= 3 || digits(first) == 3 && digits(second) >= 2;
+    let is_mark = first.len() > 4
+        && first.starts_with('[')
+        && first.ends_with(']')
+        && first.contains(|c: char| c.is_ascii_digit());
+    let is_call = second.contains(['(', '.', '/']) && !second.starts_with(|c: char| c.is_ascii_digit());
+    let is_frame = first == "at" && is_call || first == "File" && second.starts_with('"');
+    let is_panic = line.starts_with("thread '") && line.contains("' panicked at ");
+    has_columns(line)
+        || has_few_words(line)
+        || is_indented
+        || is_place(first)
+        || is_time
+        || is_mark
+        || is_frame
+        || is_panic
+        || is_error(line)
+}
+
+/// Whether less than half of the words of a line of usual width are plain ones, without signs and digits. Scripts without blanks have
+/// long words with signs in them.
+fn has_few_words(line: &str) -> bool {
+    let is_plain = |word: &&str| {
+        let word =
+            word.trim_start_matches('(').trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '"');
+        let is_letter = |c: char| c.is_alphabetic() || matches!(c, '\'' | '\u{2019}' | '-');
+        word.contains(|c: char| !c.is_ascii() && c.is_alphabetic())
+            || !word.is_empty() && !word.starts_with('-') && word.chars().all(is_letter)
+    };
+    line.width() <= SHORT_COLUMNS
+        && line.split_whitespace().filter(is_plain).count() * 2 < line.split_whitespace().count()
+}
+
+/// Whether blanks align what the line says. Some people put two of them behind a sentence.
+fn has_columns(line: &str) -> bool {
+    let line = line.trim();
+    line.contains("   ")
+        || line.contains('\t')
+        || line.match_indices("  ").any(|(at, _)| !line[..at].ends_with(['.', '!', '?', ':']))
+}
+
+/// `KeyError:`, `java.io.IOException:`, `error[E0382]:`, `error TS2322:`, `TypeError [ERR_X]:`, and the name of
+/// a class behind a word or two
+fn is_error(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().take(3).collect();
+    let ends = |name: &str| ["error", "exception", "warning", "fatal"].iter().any(|end| name.ends_with(end));
+    let name = |word: &str| {
+        word.trim_end_matches(':').split(['[', '(']).next().unwrap_or_default().to_ascii_lowercase()
+    };
+    let Some(first) = words.first() else { return false };
+    let has_code = words.get(1).is_some_and(|second| {
+        second.ends_with(':') && (second.contains(|c: char| c.is_ascii_digit()) || second.starts_with('['))
+    });
+    let is_class = |word: &&str| {
+        let inner = word.chars().skip(1).any(|c| c.is_ascii_uppercase());
+        word.ends_with(':') && inner && ends(&name(word))
+    };
+    ends(&name(first)) && (first.ends_with(':') || has_code) || words.iter().any(|word| is_class(word))
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_end_matches(|c: char| matches!(c, 'Z' | 'T' | ','));
+    !digits.is_empty() && digits.bytes().take_while(u8::is_ascii_digit).count() * 2 > digits.len()
 }
 
 /// Whether a text prohibits or demands something.
@@ -202,6 +402,45 @@ mod tests {
     }
 
     #[test]
+    fn a_trace_a_paste_or_a_path_begins_no_request_by_its_length() {
+        let trace = "Traceback (most recent call last):\n  File \"sched.py\", line 2\nKeyError: 7";
+        let path = "/home/u/screens/Screen shot of 2026-11-26 16-02-11 (overview of cranes, second tab).png";
+        for text in [
+            trace,
+            &format!("still broken:\n[pasted]\n{trace}\nand more of it\n[end of paste]"),
+            &format!("[pasted]\n{trace}\n[end of paste]"),
+            "now this:\nerror TS2322: Type 'x' is not assignable to type 'y'\n",
+            "$ make\ncc -o x\nmake: *** [x] Error 1",
+            path,
+            "https://ci.corp.example/job/crane/1182/artifact/reports/tests/SchedTest.html?from=now-6h#failed",
+            "thread 'main' panicked at src/main.rs:4:5:\nindex out of bounds: the len is 3\nsrc/a.rs:3:5: up",
+            "\u{3053}\u{308c}\n2026-11-24T07:00:01Z crane-1 stopped\n2026-11-24T07:00:02Z crane-2 stopped",
+            "panic: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/tmp/x.go:8 +0x1d",
+            "FAILED tests/t.py::test_x - assert 3 == 4\n1 failed, 12 passed in 0.3s",
+            "NAME     READY  STATUS\ncrane-0  0/1    Failed\ncrane-1  1/1    Running",
+            "{\n  \"a\": 1\n}",
+            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b",
+            "immer noch:\n\njava.io.IOException: closed\n\tat a.b.C.run(C.java:12)\n\tat a.b.D.run(D.java:3)",
+        ] {
+            assert!(!begins_request(&prompt(text)), "{text}");
+        }
+        for text in [
+            TASK,
+            "do this:\n  - the gate opens at six\n  - the roof is red",
+            "1. gate\n2. roof",
+            "write the report of the berths\nand mail it to Rui",
+            "Implement this:\n```rust\nfn x() {\n    todo!()\n}\n```\nand make it fast",
+            "[pasted]\nBuild the gate.\nThen paint the roof.\n[end of paste]",
+            &format!("{trace}\n\nmend it, and from there on\nwrite a test for each of the queues"),
+            &format!("{path}\n{TASK}"),
+            "rename foo_bar to foo-baz, x2 to x3 and y_1 to y2, in src/a.rs, src/b.rs, tests/c.rs and docs/d.md",
+            "Error handling: rewrite it in all of the modules, so that each one tells the person what to do next",
+        ] {
+            assert!(begins_request(&prompt(text)), "{text}");
+        }
+    }
+
+    #[test]
     fn standing_words_are_known_in_some_languages() {
         for text in [
             "Never touch config/prod.yaml",
@@ -210,6 +449,10 @@ mod tests {
             "From now on, use tabs",
             "config/prod.yaml は絶対に変更しないで",
             "никогда не трогай",
+            "Leave prod.yaml as it is",
+            "Touche pas à prod.yaml",
+            "别改 prod.yaml",
+            "لا تغيّر الملف",
         ] {
             assert!(is_standing(text), "{text}");
         }

@@ -15,6 +15,7 @@ pub mod drift;
 mod escape_markers;
 pub mod manifest_entry;
 mod recent_activity;
+mod repeated_lines;
 
 pub mod current_request;
 pub mod handoff_selector;
@@ -22,6 +23,7 @@ pub mod manifest;
 pub mod note;
 mod open_question;
 pub mod operation;
+pub mod pasted_text;
 pub mod redact;
 pub mod reports;
 pub mod safe_text;

@@ -1,11 +1,16 @@
 //! The words that were said, made safe to show: every prompt of the person, and Claude's last answer.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
+use unicode_width::UnicodeWidthStr;
 
 use super::capture::Capture;
 use super::current_request::{is_standing, request_start};
-use super::safe_text::{cut_words, safe};
+use super::pasted_text::{own_words, with_short_pastes};
+use super::safe_text::{cut_bytes, cut_words, safe};
 use crate::core::claude::prompts::{ASKED_CAP, PromptKind, TranscriptPrompt, end_of};
+use crate::core::time::WallTime;
 
 /// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.
 const PASSED_BYTES: usize = 64 << 10;
@@ -15,6 +20,10 @@ const ROW_BYTES: usize = 64;
 const PASSED_CHARS: [usize; 2] = [6000, 600];
 /// The most that is passed on of the prompt that set the current work, in bytes.
 const REQUEST_BYTES: usize = 256 << 10;
+/// How much of a prompt is measured, in bytes.
+const WIDEST: usize = 4096;
+/// So many times as wide as another one a prompt that prohibits or demands something may be.
+const STANDING_WORTH: usize = 4;
 /// How many are the newest ones.
 const NEWEST: usize = 12;
 
@@ -101,8 +110,8 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them: the current request whole, the newest, and of the others as
-    /// many as there is room for, those that prohibit or demand something first.
+    /// What the next handoff is told of them: the current request whole, the newest, and of the others as many
+    /// as there is room for, see [`by_worth`].
     #[must_use]
     pub fn passed_on(&self) -> Vec<PromptRow> {
         let start = self.request_start();
@@ -113,7 +122,10 @@ impl Words {
             let said = &self.prompts[at];
             let text = match at {
                 _ if at == start => cut_words(&said.prompt.text, REQUEST_BYTES).to_owned(),
-                _ => shorten(&said.prompt.text, PASSED_CHARS[usize::from(at >= NEWEST)]),
+                _ => {
+                    let cap = PASSED_CHARS[usize::from(at >= NEWEST)];
+                    shorten(&with_short_pastes(&said.prompt.text, cap), cap)
+                }
             };
             let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
             let size = text.len() + asked.as_ref().map_or(0, String::len) + ROW_BYTES;
@@ -129,6 +141,7 @@ impl Words {
                     .filter(|kind| *kind != PromptKind::Typed)
                     .map(|kind| word(kind).to_owned()),
                 interrupted: said.prompt.interrupted,
+                at: said.prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
                 images: said.prompt.images,
                 asked,
             });
@@ -144,18 +157,27 @@ impl Words {
 }
 
 /// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
-/// `ends` of the newest and as many of the oldest, then those that prohibit or demand something, then the
-/// rest from both ends.
+/// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
+/// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
+/// Where the person's own words prohibit or demand something, they may be longer.
 #[must_use]
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
-    let mut rest: Vec<usize> = from_both.map(|at| places[at]).collect();
-    let mut order: Vec<usize> = rest.drain(..count.min(2 * ends)).collect();
-    let (standing, others): (Vec<usize>, Vec<usize>) =
-        rest.into_iter().partition(|at| is_standing(&prompts[*at].prompt.text));
-    order.extend(standing);
-    order.extend(others);
+    let mut order: Vec<usize> = from_both.take(2 * ends).map(|at| places[at]).collect();
+    let mut said = HashSet::new();
+    let between = places.get(ends..count.saturating_sub(ends)).unwrap_or_default();
+    let mut between: Vec<(bool, usize, usize)> = between
+        .iter()
+        .map(|at| {
+            let text = &*prompts[*at].prompt.text;
+            let width = cut_bytes(text, WIDEST).width();
+            let worth = if is_standing(&own_words(text)) { STANDING_WORTH } else { 1 };
+            (!said.insert(text), width / worth, *at)
+        })
+        .collect();
+    between.sort_unstable();
+    order.extend(between.into_iter().map(|(_, _, at)| at));
     order
 }
 
@@ -208,6 +230,12 @@ fn word(kind: PromptKind) -> &'static str {
     }
 }
 
+/// The day on which a prompt was said; empty when it is not known.
+#[must_use]
+pub fn day(said: &PersonPrompt) -> String {
+    said.prompt.at.as_deref().and_then(WallTime::parse).map_or_else(String::new, WallTime::day)
+}
+
 /// A prompt in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptRow {
@@ -219,6 +247,9 @@ pub struct PromptRow {
     /// The person stopped Claude before it had finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// When, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// Images that came with it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images: usize,
@@ -249,8 +280,8 @@ impl PromptRow {
             kind,
             interrupted: self.interrupted,
             images: self.images,
+            at: self.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
             asked,
-            ..TranscriptPrompt::default()
         }
     }
 }
@@ -289,10 +320,42 @@ mod tests {
         for kept in ["request 997", "never touch prod.yaml", "answer in German", "request 1", "request 900"] {
             assert!(rows.iter().any(|row| row.text.contains(kept)), "{kept}");
         }
-        assert!(!rows.iter().any(|row| row.text == "request 500"), "the middle goes first");
+        assert!(
+            !rows.iter().any(|row| row.text == "request 101"),
+            "of equally long ones the older goes first"
+        );
         assert_eq!(rows[0].prompt().text, of.prompts[999].text.trim(), "the request is whole");
         assert!(rows[1].text.contains(" [...] ") && rows[1].text.len() < 6100);
         assert_eq!(rows[2].prompt().text, "request 997");
+    }
+
+    #[test]
+    fn between_the_ends_the_shortest_words_are_kept_first() {
+        let mut of = capture("g");
+        let task = |n| format!("rename helper{n} to something that says what it does, it is a leftover");
+        of.prompts = (0..100).map(|n| prompt(&task(n))).collect();
+        for (at, text) in [
+            (30, "Never push to origin from here, I do that myself, and not before the review is done."),
+            (40, "you may push now, the key is read-write"),
+            (50, "\u{5225}\u{52a8} config/prod.yaml"),
+            (60, "ok"),
+            (61, "ok"),
+        ] {
+            of.prompts[at].text = text.into();
+        }
+        of.prompts[70].text = format!("read it\n[pasted]\nnever{}\n[end of paste]", " more".repeat(30));
+        let words = Words::of(&of);
+        let all: Vec<usize> = (0..words.prompts.len()).collect();
+        let order = by_worth(&all, &words.prompts, 6);
+        let texts: Vec<&str> = order.iter().map(|at| words.prompts[*at].prompt.text.as_str()).collect();
+        assert_eq!(texts.len(), all.len());
+        assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
+        assert_eq!(texts[12], "ok");
+        for (place, begin) in [(13, "\u{5225}"), (14, "Never push"), (15, "you may push"), (97, "rename")] {
+            assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
+        }
+        assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");
+        assert_eq!(by_worth(&all[..8], &words.prompts, 6).len(), 8);
     }
 
     #[test]

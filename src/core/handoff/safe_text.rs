@@ -75,13 +75,30 @@ pub fn cut_units(text: &str, cap: usize) -> &str {
     text
 }
 
+/// The end of `text`, at most `cap` UTF-16 units, cut at a character.
+#[must_use]
+pub fn end_units(text: &str, cap: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices().rev() {
+        used += c.len_utf16();
+        if used > cap {
+            return &text[at + c.len_utf8()..];
+        }
+    }
+    text
+}
+
 /// `text` without control sequences and characters (newline and tab stay), without characters that turn or
 /// hide text, without anything that could be read as a line of the brief, and with secrets replaced.
 #[must_use]
 pub fn safe(text: &str) -> String {
+    defuse(redact(&visible_text(text)))
+}
+
+/// `text` without control sequences and characters that nobody sees.
+pub(super) fn visible_text(text: &str) -> String {
     let text = without_sequences(text).replace("\r\n", "\n").replace('\r', "\n");
-    let clean: String = text.chars().filter(|c| !is_unwanted(*c)).collect();
-    defuse(redact(&clean))
+    text.chars().filter(|c| !is_unwanted(*c)).collect()
 }
 
 /// `text` without colours, moves of the cursor and titles: what is left of one of them could stick to a

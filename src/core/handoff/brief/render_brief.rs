@@ -15,6 +15,7 @@ use crate::core::handoff::safe_text::{cut_units, safe, safe_line, units};
 use crate::core::handoff::sections::Section;
 use crate::core::hex::hex;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
+use crate::core::time::WallTime;
 
 /// The most that Claude takes of one hook, in UTF-16 units (measured).
 pub const HARD_MAX: usize = 10_000;
@@ -75,6 +76,7 @@ pub fn brief(capture: &Capture, words: &Words, places: &BriefFiles, budget: Budg
         channel: &origin.channel,
         session: &origin.conversation,
         kind: origin.kind,
+        at: origin.created_at,
         intro,
     };
     render(&head, &parts, &places.text(), budget)
@@ -107,6 +109,7 @@ pub fn brief_of_document(document: &Document, path: &str, budget: Budget) -> Str
         channel: &headers.channel,
         session: &headers.session,
         kind: headers.kind,
+        at: headers.created,
         intro: &intro,
     };
     render(&head, &parts, &places, budget)
@@ -118,18 +121,21 @@ struct BriefHead<'a> {
     channel: &'a Channel,
     session: &'a ConversationId,
     kind: HandoffKind,
+    /// When it was made.
+    at: WallTime,
     /// What the sections are.
     intro: &'a str,
 }
 
 fn render(head: &BriefHead<'_>, parts: &[BriefPart], places: &str, budget: Budget) -> String {
     let room = budget.brief.clamp(LEAST, HARD_MAX);
-    let BriefHead { id, channel, session, kind, intro } = head;
+    let BriefHead { id, channel, session, kind, at, intro } = head;
     let word = word(id, parts, places);
     let first = format!(
         "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: {channel}\nPrevious Session: {session}\nType: \
-         {}\n{intro} It ends with the line that ends with {word}.\n",
-        kind.word()
+         {}\nDate: {} (UTC)\n{intro} It ends with the line that ends with {word}.\n",
+        kind.word(),
+        at.day()
     );
     let last = format!("\n## Where to look\n{places}{LAST_LINE} {word}\n");
     let body = fill(parts, room.saturating_sub(units(&first) + units(&last)));

@@ -1,8 +1,12 @@
 //! The kinds of text in a brief, and how each is cut: quotes and texts by their middle, lists by their end.
 
+use std::collections::HashMap;
+
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
-use super::super::safe_text::{cut_bytes, cut_units, fenced, units};
+use super::super::pasted_text::{own_words, with_short_pastes};
+use super::super::repeated_lines::{folded, form};
+use super::super::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;
@@ -10,6 +14,8 @@ const FENCE_ROOM: usize = 15;
 const NEAR: usize = 200;
 /// The longest sentence that is kept for what it prohibits or demands, in UTF-16 units.
 const SENTENCE: usize = 300;
+/// From this much room on the shortest sentences of a cut prompt are shown as well, in UTF-16 units.
+const ROOMY: usize = 1000;
 /// How much of a prompt is searched for such sentences, in bytes.
 const SEARCHED: usize = 64 << 10;
 /// Of a longer table the first rows are shown when there is no room for the whole text.
@@ -24,8 +30,22 @@ pub(super) struct Quote {
     pub label: String,
     /// The person's words, safe.
     pub text: String,
-    /// The file that has them whole.
-    pub whole_in: String,
+    /// The day on which it was said; empty when it is not known.
+    pub day: String,
+    /// The prompt that set the current work.
+    pub sets_work: bool,
+}
+
+impl Quote {
+    /// What it takes, in UTF-16 units.
+    pub fn whole(&self) -> usize {
+        units(&quoted(&self.label, &self.text))
+    }
+
+    /// What it takes at least where all are shown, in UTF-16 units.
+    pub fn least(&self) -> usize {
+        self.whole().min(SHORT + units(&self.label))
+    }
 }
 
 /// What a part says.
@@ -41,6 +61,8 @@ pub(super) enum Passage {
         order: Vec<usize>,
         /// The file that has all of them.
         all_in: String,
+        /// The day of the brief: another one is told.
+        today: String,
     },
     /// A text in a fence.
     Text {
@@ -84,11 +106,9 @@ impl Passage {
     /// All of it.
     pub fn whole(&self) -> String {
         match self {
-            Passage::Quotes { above, quotes, .. } => {
-                let text = quotes
-                    .iter()
-                    .fold(above.clone(), |text, quote| text + &quoted(&quote.label, &quote.text));
-                text.trim_end().to_owned() + "\n"
+            Passage::Quotes { above, quotes, today, .. } => {
+                let shown = quotes.iter().map(|quote| (quote, quoted(&quote.label, &quote.text)));
+                with_days(above, today, usize::MAX, shown).trim_end().to_owned() + "\n"
             }
             Passage::Text { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
             Passage::Lines { lines, .. } => lines.iter().map(|line| format!("{line}\n")).collect(),
@@ -109,8 +129,8 @@ impl Passage {
             return whole;
         }
         match self {
-            Passage::Quotes { above, quotes, order, all_in } => {
-                fit_quotes(above, quotes, order, all_in, room)
+            Passage::Quotes { above, quotes, order, all_in, today } => {
+                fit_quotes([above, all_in, today], quotes, order, room)
             }
             Passage::Text { above, text, head, whole_in, below } => {
                 fit_text([above, text, whole_in, below], *head, room)
@@ -134,14 +154,22 @@ fn quoted(label: &str, text: &str) -> String {
     out
 }
 
-/// A prompt in at most `room` units: its beginning and its end, between them what it prohibits or demands,
-/// and where it is whole.
+/// A prompt in at most `room` units: what was pasted is cut first; then its beginning and its end are shown,
+/// between them what the person prohibits or demands.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
-    let whole = quoted(&quote.label, &quote.text);
+    let label = if quote.label.is_empty() { 0 } else { units(&quote.label) + 3 };
+    let text = &*with_short_pastes(&quote.text, room.saturating_sub(label + 1));
+    let whole = quoted(&quote.label, text);
     if units(&whole) <= room {
         return Some(whole);
     }
-    let mark = |left: usize| format!("> [... {left} characters left out, whole in {} ...]\n", quote.whole_in);
+    let text = short_tables(text);
+    let text = &*folded(&text);
+    let whole = quoted(&quote.label, text);
+    if units(&whole) <= room {
+        return Some(whole);
+    }
+    let mark = |left: usize| format!("> [... {left} characters left out]\n");
     let rest = room.checked_sub(units(&mark(quote.text.len())) + units(&quote.label) + 12)?;
     if rest < 40 {
         return None;
@@ -175,20 +203,34 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
         parts.iter().map(|line| format!("> {line}\n")).collect()
     };
     let ends = |rest: usize| {
-        let head = take(&quote.text, rest * 3 / 5, false);
-        let tail = take(&quote.text, rest.saturating_sub(units(&head)), true);
+        let head = take(text, rest * 3 / 5, false);
+        let tail = take(text, rest.saturating_sub(units(&head)), true);
         (head, tail)
     };
     let (mut head, mut tail) = ends(rest);
-    let mut between = String::new();
-    for sentence in sentences(cut_bytes(&quote.text, SEARCHED)) {
-        let cost = units(sentence) + "> [...] \n".len();
-        let is_shown = head.contains(sentence) || tail.contains(sentence);
-        let fits = cost <= SENTENCE && units(&between) + cost <= rest / 2;
-        if fits && !is_shown && is_standing(sentence) {
-            between.push_str(&format!("> [...] {sentence}\n"));
+    let line = |sentence: &str| format!("> [...] {sentence}\n");
+    let own = own_words(text);
+    let all: Vec<&str> = sentences(cut_bytes(&own, SEARCHED)).collect();
+    let is_shown = |sentence: &str| head.contains(sentence) || tail.contains(sentence);
+    let mut kept: Vec<usize> = Vec::new();
+    let mut used = 0;
+    let mut keep = |at: usize, room: usize, kept: &mut Vec<usize>| {
+        let cost = units(all[at]) + "> [...] \n".len();
+        if cost <= SENTENCE && used + cost <= room && !is_shown(all[at]) {
+            used += cost;
+            kept.push(at);
+        }
+    };
+    (0..all.len()).filter(|at| is_standing(all[*at])).for_each(|at| keep(at, rest / 2, &mut kept));
+    if rest >= ROOMY {
+        for at in short_ones(&all) {
+            if !kept.contains(&at) {
+                keep(at, rest / 4, &mut kept);
+            }
         }
     }
+    kept.sort_unstable();
+    let between: String = kept.iter().map(|at| line(all[*at])).collect();
     if !between.is_empty() {
         (head, tail) = ends(rest - units(&between));
     }
@@ -197,6 +239,29 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let label = if quote.label.is_empty() { String::new() } else { format!("({})\n", quote.label) };
     let text = format!("{label}{head}{}{between}{tail}\n", mark(left));
     (units(&text) <= room).then_some(text)
+}
+
+/// Sentences that say something of their own, the shortest first: rules are short in every language, and
+/// what is said in one form again and again is no rule.
+fn short_ones(all: &[&str]) -> Vec<usize> {
+    let mut forms: HashMap<String, usize> = HashMap::new();
+    all.iter().for_each(|sentence| *forms.entry(form(sentence)).or_default() += 1);
+    let mut short: Vec<usize> =
+        (0..all.len()).filter(|at| is_prose(all[*at]) && forms[&form(all[*at])] == 1).collect();
+    short.sort_by_key(|at| units(all[*at]));
+    short
+}
+
+/// Whether a text is made of words: no code, no rule of a table, no heading of one word.
+fn is_prose(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let signs = text
+        .chars()
+        .filter(|c| c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '\'' | '!' | '?'))
+        .count();
+    let words =
+        text.split_whitespace().count() > 1 || text.chars().any(|c| !c.is_ascii() && c.is_alphabetic());
+    words && letters >= 4 && !text.starts_with('[') && signs * 8 <= letters
 }
 
 /// The sentences of a text: a full stop, question or exclamation mark that a blank follows ends one.
@@ -232,33 +297,73 @@ fn end_at_word(line: &str, room: usize) -> &str {
     cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
 }
 
-fn fit_quotes(above: &str, quotes: &[Quote], order: &[usize], all_in: &str, room: usize) -> String {
+/// Prompts in their order, each day but `today` above the first one that was said on it, at most `days` times.
+fn with_days<'a>(
+    above: &str,
+    today: &str,
+    days: usize,
+    shown: impl Iterator<Item = (&'a Quote, String)>,
+) -> String {
+    let mut out = above.to_owned();
+    let (mut day, mut told) = (today, 0);
+    for (quote, text) in shown {
+        if !quote.day.is_empty() && quote.day != day && told < days {
+            out.push_str(&day_line(&quote.day));
+            (day, told) = (&quote.day, told + 1);
+        }
+        out.push_str(&text);
+    }
+    out
+}
+
+fn day_line(day: &str) -> String {
+    format!("On {day}:\n")
+}
+
+fn fit_quotes([above, all_in, today]: [&str; 3], quotes: &[Quote], order: &[usize], room: usize) -> String {
     let more = |count: usize| format!("and {count} more, in {all_in}\n");
     let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
         return String::new();
     };
     let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
     // First everybody's short form, the most important first; then as much more as there is room for.
+    let mut days: Vec<&str> = Vec::new();
     for &at in order {
-        let short = SHORT + units(&quotes[at].label) + units(&quotes[at].whole_in);
-        let Some(text) = shortened(&quotes[at], short.min(left)) else { continue };
-        left -= units(&text);
+        let Quote { label, day, .. } = &quotes[at];
+        let is_other = !day.is_empty() && day != today && !days.contains(&day.as_str());
+        let line = if is_other { units(&day_line(day)) } else { 0 };
+        let short = SHORT + units(label);
+        let Some(text) = shortened(&quotes[at], short.min(left.saturating_sub(line))) else { continue };
+        left -= units(&text) + line;
+        days.extend(is_other.then_some(day.as_str()));
         shown[at] = Some(text);
     }
-    for &at in order {
-        let Some(text) = &mut shown[at] else { continue };
-        let had = units(text);
-        if let Some(longer) = shortened(&quotes[at], had + left).filter(|longer| units(longer) > had) {
-            left -= units(&longer) - had;
-            *text = longer;
+    // The prompt that set the work grows first, and leaves the others a third; nobody's paste grows before
+    // everybody's own words.
+    let is_first = |at: &&usize| quotes[**at].sets_work;
+    let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
+    let first: Vec<usize> = first.copied().collect();
+    for own_only in [true, false] {
+        for &at in &first {
+            let Some(text) = &mut shown[at] else { continue };
+            let had = units(text);
+            let Quote { label, text: words, .. } = &quotes[at];
+            let room = match own_only {
+                true => units(&quoted(label, &with_short_pastes(words, 0))).min(had + left * 2 / 3),
+                false => had + left,
+            };
+            if let Some(longer) = shortened(&quotes[at], room).filter(|longer| units(longer) > had) {
+                left -= units(&longer) - had;
+                *text = longer;
+            }
         }
     }
     let missing = shown.iter().filter(|text| text.is_none()).count();
     if missing == quotes.len() {
         return String::new();
     }
-    let mut out = above.to_owned();
-    shown.iter().flatten().for_each(|text| out.push_str(text));
+    let told = quotes.iter().zip(shown).filter_map(|(quote, text)| Some((quote, text?)));
+    let mut out = with_days(above, today, days.len(), told);
     if missing > 0 {
         out.push_str(&more(missing));
     }
@@ -363,16 +468,4 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     out.push_str(&fence.closing().unwrap_or_default());
     out.push_str(MARK);
     out
-}
-
-/// The end of `text`, at most `cap` UTF-16 units, cut at a character.
-fn end_units(text: &str, cap: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in text.char_indices().rev() {
-        used += c.len_utf16();
-        if used > cap {
-            return &text[at + c.len_utf8()..];
-        }
-    }
-    text
 }

@@ -1,0 +1,86 @@
+//! Runs of lines of one form, as a log or a list of measured values has them: two of them say what they are.
+
+use std::borrow::Cow;
+
+/// A run that is longer than this is folded.
+const RUN: usize = 6;
+/// How many lines of it are shown.
+const SHOWN: usize = 2;
+/// Letters of a hexadecimal number that has no digit, at least.
+const HEX: usize = 6;
+
+/// The text with the first lines of its long runs.
+#[must_use]
+pub fn folded(text: &str) -> Cow<'_, str> {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= RUN {
+        return Cow::Borrowed(text);
+    }
+    let forms: Vec<String> = lines.iter().map(|line| line_form(line)).collect();
+    let mut out: Vec<Cow<'_, str>> = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let run =
+            forms[at..].iter().take_while(|form| !form.is_empty() && **form == forms[at]).count().max(1);
+        let shown = if run > RUN { SHOWN } else { run };
+        out.extend(lines[at..at + shown].iter().map(|line| Cow::Borrowed(*line)));
+        if run > shown {
+            out.push(Cow::Owned(format!("[... {} lines of this form]", run - shown)));
+        }
+        at += run;
+    }
+    if out.len() == lines.len() { Cow::Borrowed(text) } else { Cow::Owned(out.join("\n")) }
+}
+
+/// What lines of one kind have in common. Of a line of a log that is its time: what it says differs.
+fn line_form(line: &str) -> String {
+    let mut begin = String::new();
+    for word in line.split_whitespace().take(2) {
+        begin.push_str(&form(word));
+        if begin.contains("0:0:0") {
+            return begin;
+        }
+        begin.push(' ');
+    }
+    form(line.trim())
+}
+
+/// The text with a 0 for each word that has a digit or is a hexadecimal number.
+#[must_use]
+pub fn form(text: &str) -> String {
+    let mut form = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c: char| c.is_alphanumeric() != first.is_alphanumeric()).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        let is_hex = run.len() >= HEX && run.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_number = is_hex || run.contains(|c: char| c.is_numeric());
+        form.push_str(if first.is_alphanumeric() && is_number { "0" } else { run });
+        rest = after;
+    }
+    form
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_lines_of_one_form_is_folded_and_what_stands_in_it_stays() {
+        let log = |n: u32| format!("[{n:04}] 2026-11-24T07:{:02}:00Z crane-{} moves {}t\n", n % 60, n % 9, n);
+        let words = "keep in mind: crane-4 was in service\n";
+        let text: String = (0..20).map(log).chain([words.to_owned()]).chain((20..40).map(log)).collect();
+        let mark = "[... 18 lines of this form]";
+        let expected = format!("{}{}{mark}\n{words}{}{}{mark}", log(0), log(1), log(20), log(21));
+        assert_eq!(folded(&text), expected);
+        let times: String =
+            (10..30).map(|n| format!("2026-11-24 07:00:{n} {}\n", ["up", "down"][n % 2])).collect();
+        assert_eq!(folded(&times).lines().count(), 3);
+        for list in [
+            "1. gate\n2. roof\n3. hall\n4. berth\n5. crane\n6. rail\n7. road\n8. quay",
+            "a\n\n\n\n\n\n\n\n\nb",
+        ] {
+            assert_eq!(folded(list), list);
+        }
+    }
+}
