@@ -78,6 +78,8 @@ pub struct AnsweredQuestion {
 
 /// How the answer begins of a plan that was approved.
 pub const PLAN_APPROVED: &str = "approved: ";
+/// How the answer begins of a plan or a question that was refused.
+pub const REFUSED: &str = "refused: ";
 
 /// A plan of Claude's that the person approved (ExitPlanMode).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

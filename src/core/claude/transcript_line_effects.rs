@@ -10,7 +10,7 @@ use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tool_steps::{ToolStep, about, error_line};
 use super::transcript_facts::{
-    AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED,
+    AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED, REFUSED,
     ToolError, TranscriptFacts, TranscriptSpeaker,
 };
 use super::transcript_line::{
@@ -279,7 +279,7 @@ impl TranscriptFacts {
                 let why = detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame);
                 let why = why.unwrap_or_else(|| error_line(&result.text));
                 self.decisions
-                    .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("refused: {why}") });
+                    .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("{REFUSED}{why}") });
             } else if !refused {
                 self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
             }

@@ -359,6 +359,21 @@ fn the_approved_plan_is_whole_while_it_is_in_hand() {
 }
 
 #[test]
+fn a_plan_that_was_refused_and_approved_later_is_not_told_as_refused() {
+    let mut capture = capture("plan the move to redis");
+    let answered =
+        |question: &str, answer: &str| AnsweredQuestion { question: question.into(), answer: answer.into() };
+    capture.decisions = vec![
+        answered("A question of Claude", "refused: "),
+        answered("Is this plan approved?", "refused: not Monday"),
+        answered("Is this plan approved?", "approved: cut over Tuesday"),
+    ];
+    capture.plan = Some(PlanInHand { text: "cut over Tuesday".into(), file: None, is_current: true });
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("cut over Tuesday") && !text.contains("refused:"), "{text}");
+}
+
+#[test]
 fn what_sub_agents_reported_is_data_with_the_file_of_the_whole() {
     let mut capture = capture("find out why the nightly job is slow");
     let report = |about: &str, text: &str| AgentReport {

@@ -10,7 +10,7 @@ use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::PromptKind;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
-use crate::core::claude::transcript_facts::{PLAN_APPROVED, TranscriptSpeaker};
+use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, TranscriptSpeaker};
 use crate::core::handoff::capture::{Capture, FinishedStep, PlanInHand};
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::reports::origin;
@@ -251,13 +251,13 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
     };
     for decision in of.decisions.iter().rev() {
         // Asked again, the newer answer counts.
-        // A plan has a section of its own; asked again, the newer answer counts.
-        let is_plan = of.plan.is_some() && decision.answer.starts_with(PLAN_APPROVED);
-        if is_plan || lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
+        if lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
             continue;
         }
         questions.push(&decision.question);
-        if is_prompt(&decision.answer) {
+        // A plan has a section of its own, and why something was refused is one of the person's prompts.
+        let is_plan = of.plan.is_some() && decision.answer.starts_with(PLAN_APPROVED);
+        if is_plan || decision.answer.starts_with(REFUSED) || is_prompt(&decision.answer) {
             continue;
         }
         lines.push(format!(
