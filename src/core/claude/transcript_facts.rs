@@ -7,7 +7,7 @@
 
 use super::agent_reports::{AgentReport, REPORT_CAP};
 use super::bounded_memory::{LastItems, Recent, TouchedFiles};
-use super::decision_sentences::StatedDecisions;
+use super::decision_sentences::{StatedDecision, StatedDecisions};
 use super::files_read::FilesRead;
 use super::pasted_prompt::{PromptPlace, SentPrompt};
 use super::prompts::Prompts;
@@ -99,8 +99,10 @@ pub struct ToolError {
     pub tool: String,
     /// What it was called for: a path, a command; empty when that is not known.
     pub about: String,
-    /// The first line of what it said, at most 300 bytes.
+    /// The line of what it said that tells of the error, at most 300 bytes.
     pub line: String,
+    /// The same call has passed since.
+    pub passed_since: bool,
 }
 
 /// What one conversation's transcript adds up to so far.
@@ -212,7 +214,7 @@ impl TranscriptFacts {
     }
 
     /// Decisions that Claude stated with a reason, oldest first.
-    pub fn stated(&self) -> impl DoubleEndedIterator<Item = &String> {
+    pub fn stated(&self) -> impl DoubleEndedIterator<Item = &StatedDecision> {
         self.stated.iter()
     }
 

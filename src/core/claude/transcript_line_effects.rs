@@ -8,6 +8,7 @@ use super::bounded_memory::FileChange;
 use super::decision_sentences;
 use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
+use super::tool_outcomes::ToolOutcome;
 use super::tool_steps::{ToolStep, about, error_line};
 use super::transcript_facts::{
     AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED, REFUSED,
@@ -122,6 +123,10 @@ impl TranscriptFacts {
                 self.answers[0] = AnswerText { text: self.last_text.clone(), replied: false };
             }
         }
+        // What Claude Code writes about an API error is nothing that the model said.
+        if line.synthetic {
+            return;
+        }
         match self.recent.newest() {
             Some(exchange) if goes_on && exchange.speaker == TranscriptSpeaker::Claude => {
                 exchange.text = cut_words(&self.last_text, EXCHANGE_CAP).to_owned();
@@ -226,6 +231,7 @@ impl TranscriptFacts {
             return;
         }
         self.say(TranscriptSpeaker::Person, text.trim());
+        decision_sentences::replied(&text, &self.answers[0].text, &mut self.stated);
         self.prompts.put(TranscriptPrompt { text: mark_pastes(prompt), ..said }, &self.answers[0].text);
         self.answers[0].replied = true;
         self.unanswered = !answered;
@@ -259,29 +265,45 @@ impl TranscriptFacts {
     fn result(&mut self, result: &ToolResult, detail: Option<&ResultDetail>) {
         self.results.put(&result.id);
         let call = self.open.iter().position(|tool| tool.id == result.id).map(|at| self.open.remove(at));
+        let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
+        // What the person refused is an answer; a call that Claude got wrong is an error like any other.
+        let asks = |call: &ToolUse| matches!(&*call.name, "ExitPlanMode" | "AskUserQuestion");
+        let turned_down = refused
+            || result.is_error
+                && call.as_ref().is_some_and(asks)
+                && result.text.contains("user doesn't want to");
         if let Some(call) = &call {
-            self.work.answered(call, result, detail);
+            let launched = self.work.answered(call, result, detail);
             if let Some(report) = AgentReport::of_answer(call, result, detail) {
                 self.reports.put(report);
             }
-            self.steps.put(ToolStep::of(call, result, &error_line(&result.text), self.said));
+            let mut step = ToolStep::of(call, result, &error_line(&result.text), self.said);
+            step.launched = launched;
+            if turned_down {
+                step.outcome = ToolOutcome::Refused;
+            }
+            if step.outcome == ToolOutcome::Passed {
+                let failed_before = |error: &&mut ToolError| {
+                    !step.about.is_empty() && (&error.tool, &error.about) == (&step.tool, &step.about)
+                };
+                self.errors.iter_mut().filter(failed_before).for_each(|error| error.passed_since = true);
+            }
+            self.steps.put(step);
         }
-        let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
         if refused {
             self.refused(call.as_ref(), result, detail);
         }
         if result.is_error {
             let about = call.as_ref().map(about).unwrap_or_default();
             let tool = call.map(|tool| tool.name).unwrap_or_default();
-            // What the person refused is an answer; a call that Claude got wrong is an error like any other.
-            let turned_down = refused || result.text.contains("user doesn't want to");
             if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
                 let why = detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame);
                 let why = why.unwrap_or_else(|| error_line(&result.text));
                 self.decisions
                     .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("{REFUSED}{why}") });
             } else if !refused {
-                self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
+                let line = error_line(&result.text);
+                self.errors.put(ToolError { tool, about, line, passed_since: false });
             }
             return;
         }
@@ -363,6 +385,7 @@ impl TranscriptFacts {
                             kind: PromptKind::Steering,
                             ..TranscriptPrompt::default()
                         };
+                        decision_sentences::replied(&prompt, &self.answers[0].text, &mut self.stated);
                         self.prompts.put(said, "");
                         self.answers[0].replied = true;
                     }

@@ -11,10 +11,11 @@ use super::note::Note;
 use super::operation::{Operation, operation};
 use super::safe_text::{cut_chars, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
+use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus};
-use crate::core::claude::tool_outcomes::{Check, RunningWork};
+use crate::core::claude::tool_outcomes::{Check, EndedWork, RunningWork, purpose};
 use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript_facts::{
     AnswerText, AnsweredQuestion, ApprovedPlan, Exchange, ToolError, TranscriptFacts,
@@ -70,6 +71,8 @@ pub struct Situation {
     pub open_tools: Vec<String>,
     /// Sub-agents and background shells that still ran.
     pub background: Vec<String>,
+    /// What had run in the background and has ended, and how, oldest first.
+    pub ended: Vec<String>,
     /// Prompts of the person that Claude had not taken yet.
     pub queued: Vec<String>,
     /// Whether hopty sends them to the next conversation.
@@ -210,7 +213,7 @@ pub struct Capture {
     /// The person has said something since.
     pub replied: bool,
     /// Decisions that Claude stated with a reason, oldest first.
-    pub stated: Vec<String>,
+    pub stated: Vec<StatedDecision>,
     /// Files that Claude read, the last read first.
     pub files_read: Vec<FileRead>,
     /// Claude's own words in the form that it was asked for.
@@ -281,10 +284,6 @@ impl Capture {
     /// summary and git where there are any, and `lists` as configured.
     #[must_use]
     pub fn new(origin: HandoffOrigin, facts: &TranscriptFacts) -> Self {
-        let purpose = |tool: &ToolUse| {
-            let about = tool.input.path.as_ref().or(tool.input.about.as_ref());
-            about.map_or_else(|| tool.name.clone(), |about| format!("{}: {about}", tool.name))
-        };
         let failure = facts.failure().map(|failure| match failure.status {
             Some(status) => format!("{} ({status})", failure.error),
             None => failure.error.clone(),
@@ -307,6 +306,17 @@ impl Capture {
             Some(output) => format!("{} (id {}, output in {output})", one.what, one.id),
             None => format!("{} (id {})", one.what, one.id),
         };
+        let ended = |one: &EndedWork| match &one.output {
+            Some(output) => format!("{}: {} (output in {output})", one.what, one.end),
+            None => format!("{}: {}", one.what, one.end),
+        };
+        // What only reads takes no effect.
+        let only_reads = |tool: &&ToolUse| {
+            const READS: [&str; 8] =
+                ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "TaskOutput", "BashOutput"];
+            READS.contains(&tool.name.as_str())
+        };
+        let open = facts.open_tools().iter().filter(|tool| !asks(tool) && !only_reads(tool));
         Self {
             origin,
             goal: current(facts.prompts().iter()).map(|prompt| prompt.text.clone()),
@@ -324,8 +334,9 @@ impl Capture {
                 model: facts.model().map(str::to_owned),
                 permission_mode: facts.permission_mode().map(str::to_owned),
                 turn_ended: facts.turn_ended(),
-                open_tools: facts.open_tools().iter().filter(|tool| !asks(tool)).map(purpose).collect(),
+                open_tools: open.map(purpose).collect(),
                 background: facts.work().running().iter().map(running).collect(),
+                ended: facts.work().ended().map(ended).collect(),
                 asked: facts.open_tools().iter().filter(asks).map(asked).collect(),
                 operation: operation(facts),
                 queued: facts.queued_prompts().map(str::to_owned).collect(),

@@ -238,11 +238,9 @@ fn item_092_the_summary_says_where_the_work_stands() {
             .body(&capture)
             .starts_with("Known gotchas:\n\n- 2 times: Bash: Exit code 101: error: unused\n")
     );
-    assert!(
-        Section::Files
-            .body(&capture)
-            .starts_with("3 written, the last first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n")
-    );
+    assert!(Section::Files.body(&capture).starts_with(
+        "3 files written, newest first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n"
+    ));
     let mut many = captured(&busy());
     many.decisions = (0..20)
         .map(|n| AnsweredQuestion { question: format!("Which corpus? {n}"), answer: "it".into() })
@@ -553,8 +551,7 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
     let mut third = conversation("/p/parser.rs", "Which corpus?", "the small one");
     HandoffState::of(&second).pass_on(&mut third);
     let text = shown(&third);
-    let files =
-        "written, the last first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
+    let files = "files written, newest first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
     assert!(text.contains(files), "{text}");
     assert!(text.contains("Break the API?") && text.contains("the small one"), "{text}");
     assert!(!text.contains("the large one"), "asked again, and answered otherwise: {text}");

@@ -6,13 +6,15 @@ use super::section_lengths::BriefPart;
 use super::truncation::Passage;
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
+use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::PromptKind;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
-use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, TranscriptSpeaker};
+use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
 use crate::core::handoff::capture::{Capture, FinishedStep, PlanInHand};
 use crate::core::handoff::current_request::asks;
+use crate::core::handoff::operation::Operation;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::safe_text::{cut_chars, safe, safe_line};
@@ -25,6 +27,8 @@ const TASKS: usize = 12;
 const FILES: [usize; 2] = [20, 12];
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
+/// How many things are told that ran in the background and have ended.
+const ENDED: usize = 4;
 /// How many checks are told.
 const CHECKS: usize = 6;
 /// How many of Claude's earlier answers are told.
@@ -152,10 +156,13 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         );
     } else if is_awaited(of, words) {
         next.push(
-            "your question above is not answered: unless the request decides it, ask it again with its \
-             options, and wait for the answer"
+            "Your question above has no answer yet. Ask it again and wait, unless the request already \
+             answers it."
                 .to_owned(),
         );
+    }
+    if let Some(failure) = &situation.failure {
+        next.push(format!("the API failed before you had answered ({failure}): go on with the request"));
     }
     if let Some(note) = &of.note {
         if !note.doing.is_empty() {
@@ -165,12 +172,22 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     }
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
     // A path of the project is shown relative to it, as everywhere.
-    next.extend(
-        situation
-            .operation
-            .sentence(head)
-            .map(|sentence| sentence.replace(&format!("{}/", places.project), "")),
-    );
+    // A check that runs on is told with its output.
+    let checked = match &situation.operation {
+        Operation::Verifying(command) => Some(cut_chars(&safe_line(command), 100)),
+        _ => None,
+    };
+    let is_checked = |what: &str| {
+        checked.as_deref().is_some_and(|begin| safe_line(what).starts_with(begin.trim_end_matches("...")))
+    };
+    if !situation.background.iter().any(|what| is_checked(what)) {
+        next.extend(
+            situation
+                .operation
+                .sentence(head)
+                .map(|sentence| sentence.replace(&format!("{}/", places.project), "")),
+        );
+    }
     next.extend(situation.asked.iter().map(|question| {
         format!("the person was asked this and has not answered; ask again if it still matters: {question}")
     }));
@@ -178,14 +195,13 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         situation
             .open_tools
             .iter()
-            .map(|tool| format!("this tool call has no known result, so see whether it took effect: {tool}")),
+            .filter(|tool| !is_checked(tool))
+            .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
     );
-    next.extend(
-        situation
-            .background
-            .iter()
-            .map(|work| format!("this was still running when the conversation ended: {work}")),
-    );
+    next.extend(situation.background.iter().map(|work| match is_checked(work) {
+        true => format!("This check was still running: run it again before you rely on it: {work}"),
+        false => format!("This was still running when the conversation ended: {work}"),
+    }));
     next.extend(situation.queued.iter().map(|prompt| match situation.queue_follows {
         true => format!("the person had typed this, and hopty sends it after this brief: {prompt}"),
         false => format!("the person had typed this, and you have not answered it: {prompt}"),
@@ -232,12 +248,43 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
             lines.extend(note.gotchas.iter().map(|one| format!("easy to get wrong: {one}")));
             lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
         }
-        None => lines.extend(of.stated.iter().rev().take(STATED).map(|one| format!("you said: {one}"))),
+        None => lines.extend(of.stated.iter().rev().take(STATED).map(stated)),
     }
-    let steps = of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS);
-    lines.extend(steps.map(|done| format!("last steps: {}", super::super::recent_activity::line(done))));
+    let ended = of.situation.ended.iter().rev().take(ENDED);
+    lines.extend(ended.map(|one| format!("no longer running: {one}")));
+    lines.extend(last_steps(of).into_iter().map(|(line, times)| match times {
+        1 => format!("last steps: {line}"),
+        _ => format!("last steps: {line} ({times} times)"),
+    }));
     lines.extend(answered(of, decisions));
     lines
+}
+
+/// A decision that Claude stated, and what the person said to it.
+fn stated(one: &StatedDecision) -> String {
+    match &one.reply {
+        // The reply is never what a long sentence costs.
+        Some(reply) => format!(
+            "you said: {} Then the person said: \"{}\"",
+            shorten(&safe_line(&one.text), 200),
+            cut_chars(&safe_line(reply), 160)
+        ),
+        None => format!("you said: {}", one.text),
+    }
+}
+
+/// The last tool calls that no other line tells, newest first, each with how often it ended so.
+fn last_steps(of: &Capture) -> Vec<(String, usize)> {
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for done in of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)) {
+        let line = super::super::recent_activity::line(done);
+        if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
+            *times += 1;
+        } else if told.len() < STEPS {
+            told.push((line, 1));
+        }
+    }
+    told
 }
 
 /// What the person chose, newest first. What they wrote instead is one of their prompts.
@@ -273,11 +320,14 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
 fn is_told_elsewhere(done: &FinishedStep) -> bool {
     let step = &done.step;
     let is_list = step.tool.starts_with("Task") && step.tool != "Task"
-        || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
+        || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
     let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     let is_answer = matches!(step.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
     // How a check ended is not what its tool says.
-    is_list || is_check(&step.about) || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
+    is_list
+        || step.launched
+        || is_check(&step.about)
+        || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
 /// The ends of Claude's answers before the last one.
@@ -286,7 +336,12 @@ fn said_before(of: &Capture, words: &Words) -> Vec<String> {
     let texts =
         answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
     let last = safe_line(&words.last_answer);
-    texts.filter(|text| !last.contains(text.as_str())).take(SAID).map(|text| shorten(&text, 260)).collect()
+    let is_stated = |text: &str| of.stated.iter().rev().take(STATED).any(|one| safe_line(&one.text) == text);
+    texts
+        .filter(|text| !last.contains(text.as_str()) && !is_stated(text))
+        .take(SAID)
+        .map(|text| shorten(&text, 260))
+        .collect()
 }
 
 fn tasks(all: &[Task]) -> Vec<String> {
@@ -330,10 +385,9 @@ fn check(check: &Check) -> String {
         line.push_str(&format!(": {}", failing.join("; ")));
     }
     match &check.last_edit {
-        Some(path) => {
-            line.push_str(&format!("; before the last edit, of {}", path.rsplit('/').next().unwrap_or(path)))
-        }
-        None if check.is_stale() => line.push_str("; before the last edits"),
+        Some(path) => line
+            .push_str(&format!("; run before you last edited {}", path.rsplit('/').next().unwrap_or(path))),
+        None if check.is_stale() => line.push_str("; run before your last edits"),
         None => {}
     }
     line
@@ -346,7 +400,7 @@ fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
             format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" })
         };
         let shown: Vec<String> = of.files.iter().take(FILES[0]).map(show).collect();
-        lines.push(listed("written, the last first", &shown, of.files.len()));
+        lines.push(listed("files written, newest first", &shown, of.files.len()));
     }
     if !of.files_before.is_empty() {
         let shown: Vec<String> = of.files_before.iter().take(6).map(|path| places.show(path)).collect();
@@ -363,7 +417,7 @@ fn read(files: &[FileRead], places: &BriefFiles) -> Option<String> {
         format!("{}{}{}", places.show(&file.path), if lines.is_empty() { "" } else { ":" }, lines.join(","))
     };
     let shown: Vec<String> = files.iter().take(FILES[1]).map(show).collect();
-    (!shown.is_empty()).then(|| listed("read, the last first", &shown, files.len()))
+    (!shown.is_empty()).then(|| listed("files read, newest first", &shown, files.len()))
 }
 
 fn listed(what: &str, shown: &[String], all: usize) -> String {
@@ -384,7 +438,7 @@ fn listed(what: &str, shown: &[String], all: usize) -> String {
 fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(failure) = &of.situation.failure {
-        lines.push(format!("the conversation had stopped at: {failure}"));
+        lines.push(format!("the API had failed: {failure}"));
     }
     if let Some(dir) = &of.situation.moved_to {
         lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
@@ -426,8 +480,17 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
 /// What failed, newest first, each once.
 fn errors(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    // A check that failed may have passed since.
-    for error in of.errors.iter().rev().filter(|error| !is_check(&error.about)) {
+    let last_steps: Vec<_> =
+        of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS).collect();
+    // A call that failed may have passed since, and the last ones are told as steps.
+    let is_told = |error: &ToolError| {
+        let is_same = |done: &&FinishedStep| {
+            let step = &done.step;
+            step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
+        };
+        error.passed_since || is_check(&error.about) || last_steps.iter().any(|done| is_same(done))
+    };
+    for error in of.errors.iter().rev().filter(|error| !is_told(error)) {
         let about = if error.about.is_empty() {
             String::new()
         } else {
