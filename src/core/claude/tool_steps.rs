@@ -72,6 +72,12 @@ fn said<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
     line.unwrap_or_default()
 }
 
+/// The last line of a text that says something.
+pub(super) fn last_line(text: &str) -> String {
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    one_line(last.unwrap_or_default())
+}
+
 /// How Python begins to tell of an error.
 const TRACE: &str = "Traceback (most recent call last)";
 

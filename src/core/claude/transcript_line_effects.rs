@@ -8,11 +8,12 @@ use super::bounded_memory::FileChange;
 use super::decision_sentences;
 use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
+use super::tasks::{Task, task_key};
 use super::tool_outcomes::ToolOutcome;
-use super::tool_steps::{ToolStep, about, error_line};
+use super::tool_steps::{ToolStep, about, error_line, last_line};
 use super::transcript_facts::{
     AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED, REFUSED,
-    ToolError, TranscriptFacts, TranscriptSpeaker,
+    ShellCommand, ToolError, TranscriptFacts, TranscriptSpeaker,
 };
 use super::transcript_line::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
@@ -185,7 +186,14 @@ impl TranscriptFacts {
                 self.turn_over = true;
             }
             UserKind::ShellCommand(command) => {
-                self.shell.put(cut_words(command.trim(), COMMAND_CAP).to_owned());
+                let command = cut_words(command.trim(), COMMAND_CAP).to_owned();
+                self.shell.put(ShellCommand { command, line: String::new() });
+            }
+            UserKind::ShellOutput(output) => {
+                if let Some(newest) = self.shell.newest().filter(|newest| newest.line.is_empty()) {
+                    newest.line = last_line(&output);
+                    self.work.ran_by_person(&newest.command, &output);
+                }
             }
             UserKind::Memory(text) => {
                 let said = TranscriptPrompt {
@@ -331,7 +339,28 @@ impl TranscriptFacts {
                 });
                 self.decisions.put(AnsweredQuestion { question: asked_by(&name), answer });
             }
-            _ => self.tasks.apply(&name, &input, result, detail),
+            "TodoWrite" => {
+                self.tasks.apply(&name, &input, result, detail);
+                let all = self.tasks.all().iter().map(task_key);
+                self.touched_tasks = all.map(|key| (key, self.prompts.count())).collect();
+            }
+            _ => {
+                let known = self.tasks.all().to_vec();
+                self.tasks.apply(&name, &input, result, detail);
+                if self.tasks.all() != known {
+                    self.note_touched(&known);
+                }
+            }
+        }
+    }
+
+    /// Notes which tasks are others than they were.
+    fn note_touched(&mut self, known: &[Task]) {
+        let now = self.prompts.count();
+        let all: std::collections::HashSet<String> = self.tasks.all().iter().map(task_key).collect();
+        self.touched_tasks.retain(|key, _| all.contains(key));
+        for task in self.tasks.all().iter().filter(|task| !known.contains(task)) {
+            self.touched_tasks.insert(task_key(task), now);
         }
     }
 
@@ -352,8 +381,13 @@ impl TranscriptFacts {
                 self.said_to_a_call(&answer, PromptKind::Answer, question);
             }
         }
+        // In their own words, instead of any option.
+        let response = detail.and_then(|detail| detail.response.as_deref());
+        if let Some(response) = response {
+            self.said_to_a_call(response, PromptKind::Answer, &input.questions.join(" / "));
+        }
         if answers.is_empty() {
-            let answer = cut_words(&result.text, 500).to_owned();
+            let answer = cut_words(response.unwrap_or(&result.text).trim(), 500).to_owned();
             self.decisions.put(AnsweredQuestion { question: input.questions.join(" / "), answer });
         }
     }
@@ -483,6 +517,47 @@ mod tests {
             "is_error": is_error});
         serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail})
             .to_string()
+    }
+
+    #[test]
+    fn a_command_of_the_persons_is_judged_by_its_output() {
+        let facts = of(&[
+            prompt("<bash-input>pytest -q tests</bash-input>"),
+            prompt(
+                "<bash-stdout>FAILED t.py::test_quote\n1 failed, 8 passed</bash-stdout><bash-stderr></bash-stderr>",
+            ),
+            prompt("<bash-input>tsc</bash-input>"),
+            prompt("<bash-stdout></bash-stdout><bash-stderr></bash-stderr>"),
+            prompt("<bash-input>df /</bash-input>"),
+            prompt("<bash-stdout>used\n91%</bash-stdout><bash-stderr></bash-stderr>"),
+        ]);
+        let checks: Vec<_> =
+            facts.work().checks().map(|one| (one.command.as_str(), one.verdict.outcome.word())).collect();
+        assert_eq!(checks, [("pytest -q tests", "failed"), ("tsc", "unknown")]);
+        assert_eq!(facts.shell_commands().next_back().unwrap().line, "91%");
+    }
+
+    #[test]
+    fn words_in_a_dialog_are_the_persons() {
+        let asked = tool(
+            "t1",
+            "AskUserQuestion",
+            serde_json::json!({"questions": [{"question": "Which linters?",
+            "options": [{"label": "ruff"}]}]}),
+        );
+        let words = "only ruff. Line length 110, never 120.";
+        let detail = serde_json::json!({"answers": {}, "response": words});
+        let compact = "<command-name>/compact</command-name>\n  <command-message>compact</command-message>\n  \
+                       <command-args>keep port 8411</command-args>";
+        let facts = of(&[
+            prompt("choose linters"),
+            asked,
+            result("t1", &format!("The user responded: {words}"), false, detail),
+            prompt(compact),
+            prompt(&compact.replace("keep port 8411", "")),
+        ]);
+        assert_eq!(said(&facts), ["choose linters", words, "/compact keep port 8411"]);
+        assert_eq!(facts.decisions().next().unwrap().answer, words);
     }
 
     #[test]
@@ -641,7 +716,10 @@ mod tests {
                 ("Agent \"History\" completed", "Since commit 9f3c1ab7.")
             ]
         );
-        assert_eq!(facts.shell_commands().collect::<Vec<_>>(), ["git checkout -b tide"]);
+        assert_eq!(
+            facts.shell_commands().map(|one| one.command.as_str()).collect::<Vec<_>>(),
+            ["git checkout -b tide"]
+        );
         assert_eq!(said(&facts), ["plan it", "always use metric units"]);
         assert_eq!(facts.prompts().iter().last().unwrap().kind, PromptKind::Memory);
     }

@@ -193,6 +193,40 @@ fn item_091_the_checkpoint_has_every_field() {
 }
 
 #[test]
+fn to_dos_are_known_by_their_numbers_over_a_chain() {
+    use crate::core::claude::tasks::{Task, TaskStatus};
+    let mut first = super::document::tests::capture("x");
+    let task = |id: &str, subject: &str, status| Task { id: id.into(), subject: subject.into(), status };
+    first.tasks = vec![
+        task("2", "Paint the gate", TaskStatus::Pending),
+        task("3", "Oil the hinge", TaskStatus::Pending),
+        task("4", "Done", TaskStatus::Completed),
+    ];
+    let state: HandoffState = serde_json::from_str(&HandoffState::of(&first).render()).unwrap();
+    let mut next = super::document::tests::capture("x");
+    next.tasks = vec![task("2", "task 2", TaskStatus::InProgress)];
+    state.pass_on(&mut next);
+    let told: Vec<_> = next.tasks.iter().map(|task| (task.subject.as_str(), task.status)).collect();
+    assert_eq!(told, [("Paint the gate", TaskStatus::InProgress), ("Oil the hinge", TaskStatus::Pending)]);
+    let mut own = super::document::tests::capture("x");
+    own.tasks = vec![task("1", "A list of its own", TaskStatus::Pending)];
+    state.pass_on(&mut own);
+    assert_eq!(own.tasks.len(), 1);
+}
+
+#[test]
+fn decisions_outlive_a_chain_that_makes_more_than_a_document_tells() {
+    let mut first = captured(&busy());
+    first.decisions =
+        (0..30).map(|n| AnsweredQuestion { question: format!("Q{n}?"), answer: "yes".into() }).collect();
+    let mut next = super::document::tests::capture("x");
+    HandoffState::of(&first).pass_on(&mut next);
+    let mut third = super::document::tests::capture("x");
+    HandoffState::of(&next).pass_on(&mut third);
+    assert_eq!(third.decisions, first.decisions);
+}
+
+#[test]
 fn a_plan_is_in_hand_until_other_work_is_set_also_over_a_chain() {
     let mut first = captured(&busy());
     assert!(first.plan.as_ref().unwrap().is_current);

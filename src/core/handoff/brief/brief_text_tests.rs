@@ -82,6 +82,7 @@ fn is_sound(text: &str, budget: usize) {
         "Requests before this conversation (what holds for all work still holds)",
         "Your last words",
         "Next",
+        "Your plan, not approved yet",
         "Your plan, which the person approved",
         "In your own words",
         "What a sub-agent reported last (data)",
@@ -434,6 +435,61 @@ fn an_error_that_passed_since_is_not_told() {
     capture.errors = vec![error("npm publish", true), error("curl x", false)];
     let text = of(&capture, Budget::default());
     assert!(text.contains("failed: Bash `curl x`: denied") && !text.contains("npm publish"), "{text}");
+}
+
+#[test]
+fn a_plan_that_waits_is_told_whole_with_its_file() {
+    let steps: String = (1..=15).map(|n| format!("{n}. move topic {n}\n")).collect();
+    let mut capture = full();
+    capture.situation.asked = vec![format!("a plan waits for approval: {steps}")];
+    capture.open_plan = Some(PlanInHand { text: steps, file: Some("/p/kafka.md".into()), is_current: true });
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [
+        "- The person has not approved your plan below",
+        "\n## Your plan, not approved yet\nYour own file of it: /p/kafka.md\n",
+        "15. move topic 15\n",
+        "/HO-20261120-142950-c74cc080/open-plan.md\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("move topic 2\n").count(), 1, "{text}");
+}
+
+#[test]
+fn to_dos_of_before_the_current_request_come_last() {
+    let mut capture = capture("migrate the schema");
+    capture.tasks =
+        vec![task(1, "Schema", TaskStatus::InProgress), task(2, "Fix the mailer", TaskStatus::Pending)];
+    capture.old_tasks = ["#1".to_owned()].into();
+    capture.stated = vec!["I chose a map because it is fast.".into()];
+    let text = of(&capture, Budget::default());
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
+    assert!(at("- to do: #2 Fix the mailer") < at("- you said: "));
+    assert!(at("- you said: ") < at("- to do, from before the current request: #1 Schema (in progress)"));
+}
+
+#[test]
+fn files_that_were_written_are_named_while_there_is_room() {
+    let mut capture = capture("convert all handlers");
+    capture.files = (0..40).map(|n| format!("/home/u/proj/internal/handlers/handler_{n}.go")).collect();
+    let text = of(&capture, Budget::default());
+    for n in 0..40 {
+        assert_eq!(text.matches(&format!("handler_{n}.go")).count(), 1, "{n}\n{text}");
+    }
+}
+
+#[test]
+fn files_in_another_work_tree_are_told_beside_the_state_of_this_one() {
+    let mut capture = capture("mend it in the hotfix tree");
+    capture.git = Some(GitState { branch: Some("main".into()), ..GitState::default() });
+    capture.files =
+        vec!["/home/u/hot/a.c".into(), "/home/u/proj/b.c".into(), "/home/u/.claude/plans/p.md".into()];
+    let text = of(&capture, Budget::default());
+    let line = "- written outside of /home/u/proj, so git above may not show it: /home/u/hot/a.c\n";
+    assert!(text.contains(line), "{text}");
+    capture.files.remove(0);
+    assert!(!of(&capture, Budget::default()).contains("written outside"));
 }
 
 #[test]

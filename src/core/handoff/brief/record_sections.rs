@@ -1,7 +1,7 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::brief_files::BriefFiles;
+use super::brief_files::{BriefFiles, short_path};
 use super::section_lengths::BriefPart;
 use super::truncation::Passage;
 use crate::core::claude::agent_reports::AgentReport;
@@ -9,10 +9,10 @@ use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::PromptKind;
-use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::tasks::{Task, TaskStatus, task_key};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
-use crate::core::handoff::capture::{Capture, FinishedStep, PlanInHand};
+use crate::core::handoff::capture::{Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand};
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
 use crate::core::handoff::reports::origin;
@@ -35,6 +35,8 @@ const CHECKS: usize = 6;
 const SAID: usize = 4;
 /// How many errors are told.
 const ERRORS: usize = 6;
+/// How many files outside of the work tree are told.
+const OUTSIDE: usize = 6;
 /// How many changed paths are told.
 const CHANGED: usize = 15;
 /// How many decisions that Claude stated are told.
@@ -43,7 +45,14 @@ const STATED: usize = 6;
 /// as at the end.
 const HEAD: usize = 600;
 /// How much is told of a report of a sub-agent's before the newest one, in characters.
-const REPORT: usize = 320;
+const REPORT: [usize; 2] = [320, 160];
+/// How many reports before the newest one are told with the first of these.
+const REPORTS: usize = 4;
+/// How the lines begin of files that were written.
+const WRITTEN: &str = "files written, newest first";
+const MORE_WRITTEN: &str = "more files written";
+/// How many files are told that were written, where there is room.
+const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
@@ -54,6 +63,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
     vec![
         last_words(of, words, places),
         lines("Next", 500, 1300, next(of, words, places)),
+        open_plan(of, places),
         plan(of, places),
         own_words(of, places),
         report(of, places),
@@ -103,6 +113,24 @@ fn plan(of: &Capture, places: &BriefFiles) -> BriefPart {
         below: String::new(),
     };
     BriefPart { title: "Your plan, which the person approved", floor, ideal, passage }
+}
+
+/// The plan that the person is asked to approve.
+fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
+    let none = PlanInHand::default();
+    let plan = of.open_plan.as_ref().unwrap_or(&none);
+    let above = match &plan.file {
+        Some(file) => format!("Your own file of it: {}\n", places.show(file)),
+        None => String::new(),
+    };
+    let passage = Passage::Text {
+        above,
+        text: safe(&plan.text).trim().to_owned(),
+        head: usize::MAX,
+        whole_in: places.open_plan(),
+        below: String::new(),
+    };
+    BriefPart { title: "Your plan, not approved yet", floor: 2200, ideal: 3000, passage }
 }
 
 /// What a sub-agent reported last.
@@ -189,7 +217,11 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         );
     }
     next.extend(situation.asked.iter().map(|question| {
-        format!("the person was asked this and has not answered; ask again if it still matters: {question}")
+        if of.open_plan.is_some() && question.starts_with(PLAN_WAITS) {
+            return "The person has not approved your plan below: ask for approval before you begin."
+                .to_owned();
+        }
+        format!("The person was asked this and has not answered; ask again if it still matters: {question}")
     }));
     next.extend(
         situation
@@ -229,18 +261,29 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
 }
 
 fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
-    let mut lines = tasks(&of.tasks);
+    let (old, current): (Vec<Task>, Vec<Task>) =
+        of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
+    let mut lines = tasks(&current, "to do");
+    let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+    if done > 0 {
+        lines.push(format!("{done} of {} to-dos are done", of.tasks.len()));
+    }
     lines.extend(checks(of));
     lines.extend(written(of, places));
     lines.extend(read(&of.files_read, places));
     let before = of.reports.iter().rev().skip(1);
-    lines.extend(
-        before.map(|report| {
-            format!("{} (data): {}", origin(report), shorten(&safe_line(&report.text), REPORT))
-        }),
-    );
-    let shell = of.shell_commands.iter().rev();
-    lines.extend(shell.map(|command| format!("the person ran this themselves: `{}`", safe_line(command))));
+    let report = |report: &AgentReport, cap| {
+        format!("{} (data): {}", origin(report), shorten(&safe_line(&report.text), cap))
+    };
+    lines.extend(before.clone().take(REPORTS).map(|one| report(one, REPORT[0])));
+    let is_check = |command: &str| of.checks.iter().any(|check| check.command == command);
+    lines.extend(of.shell_commands.iter().rev().map(|ran| {
+        let line = match safe_line(&ran.line) {
+            line if line.is_empty() || is_check(&ran.command) => String::new(),
+            line => format!(" -> {}", cut_chars(&line, 140)),
+        };
+        format!("the person ran this themselves: `{}`{line}", safe_line(&ran.command))
+    }));
     match &of.note {
         Some(note) => {
             lines.extend(note.decisions.iter().map(|one| format!("you decided: {one}")));
@@ -257,7 +300,30 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
         _ => format!("last steps: {line} ({times} times)"),
     }));
     lines.extend(answered(of, decisions));
+    // What may be of use where there is room.
+    lines.extend(tasks(&old, "to do, from before the current request"));
+    lines.extend(before.skip(REPORTS).map(|one| report(one, REPORT[1])));
+    lines.extend(more_written(of, places));
     lines
+}
+
+/// The files that were written and had no room in the first line of them.
+fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
+    let names: Vec<String> = of.files.iter().take(FILES_IN_ALL).map(|path| places.show(path)).collect();
+    let first: Vec<String> =
+        of.files.iter().take(FILES[0]).map(|path| written_name(of, places, path)).collect();
+    let mut rest = names.get(fitting(WRITTEN, &first)..).unwrap_or_default();
+    let mut lines = Vec::new();
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(fitting(MORE_WRITTEN, rest));
+        lines.push(format!("{MORE_WRITTEN}: {}", now.join(", ")));
+        rest = later;
+    }
+    lines
+}
+
+fn written_name(of: &Capture, places: &BriefFiles, path: &String) -> String {
+    format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" })
 }
 
 /// A decision that Claude stated, and what the person said to it.
@@ -344,23 +410,20 @@ fn said_before(of: &Capture, words: &Words) -> Vec<String> {
         .collect()
 }
 
-fn tasks(all: &[Task]) -> Vec<String> {
+fn tasks(all: &[Task], what: &str) -> Vec<String> {
     let with = |status| all.iter().filter(move |task| task.status == status);
     let open = with(TaskStatus::InProgress).chain(with(TaskStatus::Pending));
-    let (count, done) = (open.clone().count(), with(TaskStatus::Completed).count());
+    let count = open.clone().count();
     let mut lines: Vec<String> = open
         .take(TASKS)
         .map(|task| {
             let id = if task.id.is_empty() { String::new() } else { format!("#{} ", task.id) };
             let state = if task.status == TaskStatus::InProgress { " (in progress)" } else { "" };
-            format!("to do: {id}{}{state}", task.subject)
+            format!("{what}: {id}{}{state}", task.subject)
         })
         .collect();
     if count > TASKS {
-        lines.push(format!("to do: {} more", count - TASKS));
-    }
-    if done > 0 {
-        lines.push(format!("{done} of {} to-dos are done", count + done));
+        lines.push(format!("{what}: {} more", count - TASKS));
     }
     lines
 }
@@ -396,11 +459,8 @@ fn check(check: &Check) -> String {
 fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
     if !of.files.is_empty() {
-        let show = |path: &String| {
-            format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" })
-        };
-        let shown: Vec<String> = of.files.iter().take(FILES[0]).map(show).collect();
-        lines.push(listed("files written, newest first", &shown, of.files.len()));
+        let names = of.files.iter().take(FILES[0]).map(|path| written_name(of, places, path));
+        lines.push(listed(WRITTEN, &names.collect::<Vec<_>>(), of.files.len()));
     }
     if !of.files_before.is_empty() {
         let shown: Vec<String> = of.files_before.iter().take(6).map(|path| places.show(path)).collect();
@@ -421,18 +481,24 @@ fn read(files: &[FileRead], places: &BriefFiles) -> Option<String> {
 }
 
 fn listed(what: &str, shown: &[String], all: usize) -> String {
-    // A line is cut at LINE characters: better a whole name less.
-    let mut line = format!("{what}: ");
+    let told = fitting(what, shown);
+    let line = format!("{what}: {}", shown[..told].join(", "));
+    if told < all { format!("{line} and {} more", all - told) } else { line }
+}
+
+/// How many of the names fit on a line. It is cut at LINE characters: better a whole name less.
+fn fitting(what: &str, names: &[String]) -> usize {
+    let mut width = what.chars().count() + 2;
     let mut told = 0;
-    for name in shown {
-        if told > 0 && line.chars().count() + name.chars().count() > LINE - 20 {
+    for name in names {
+        let more = name.chars().count() + if told > 0 { 2 } else { 0 };
+        if told > 0 && width + more > LINE - 20 {
             break;
         }
-        line.push_str(if told > 0 { ", " } else { "" });
-        line.push_str(name);
+        width += more;
         told += 1;
     }
-    if told < all { format!("{line} and {} more", all - told) } else { line }
+    told
 }
 
 fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
@@ -471,10 +537,25 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
                 lines.push(listed("git status", &shown, git.changed.len()));
             }
             lines.extend(git.notes.iter().map(|note| format!("git: {note}")));
+            lines.extend(outside(of, git));
         }
     }
     lines.extend(errors(of));
     lines
+}
+
+/// Files that were written where git was not asked: in another work tree, its state is not this one's.
+fn outside(of: &Capture, git: &GitState) -> Option<String> {
+    let asked = git.dir.as_deref().unwrap_or(&of.origin.working_dir);
+    let is_outside = |path: &&String| {
+        let is_below = path.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
+        path.starts_with('/') && !is_below && !path.starts_with("/tmp/") && !path.contains("/.claude/")
+    };
+    let files: Vec<String> = of.files.iter().filter(is_outside).map(|path| short_path(path)).collect();
+    (!files.is_empty()).then(|| {
+        let what = format!("written outside of {asked}, so git above may not show it");
+        listed(&what, &files[..files.len().min(OUTSIDE)], files.len())
+    })
 }
 
 /// What failed, newest first, each once.
