@@ -345,7 +345,7 @@ fn item_055_what_the_template_asks_for_is_there() {
         "Progress: 1 of 2",
         "- /p/n.ipynb\n",
         "## Next Steps\n",
-        "Serve (id b1x, output in /run/u/b1x.output)",
+        "./serve (Serve) (id b1x, output in /run/u/b1x.output)",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -453,7 +453,7 @@ fn what_was_told_to_have_ended_runs_no_more() {
     };
     lines.push(json!({"type": "queue-operation", "operation": "enqueue", "content": told("a77")}));
     let capture = captured(&lines);
-    assert_eq!(capture.situation.background, ["Bash: Serve (id b1x, output in /run/u/b1x.output)"]);
+    assert_eq!(capture.situation.background, ["./serve (Serve) (id b1x, output in /run/u/b1x.output)"]);
     lines.push(call("k", "TaskStop", json!({"task_id": "b1x"})));
     lines.push(answer("k", "Successfully stopped task: b1x (./serve)", Value::Null));
     assert!(captured(&lines).situation.background.is_empty());

@@ -415,7 +415,7 @@ mod tests {
         }
         let of = Capture::new(capture("").origin, &facts);
         assert_eq!(Section::Goal.body(&of), "```text\nBuild it\n```\n");
-        assert_eq!(of.situation.open_tools, ["Bash: make"]);
+        assert_eq!(of.situation.open_tools, ["make"]);
         assert!(Section::State.body(&of).contains("- Permission mode: plan\n"));
         assert!(Section::RecentActivity.body(&of).contains("PERSON: Build it\n"));
     }

@@ -402,7 +402,12 @@ fn said_before(of: &Capture, words: &Words) -> Vec<String> {
     let texts =
         answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
     let last = safe_line(&words.last_answer);
-    let is_stated = |text: &str| of.stated.iter().rev().take(STATED).any(|one| safe_line(&one.text) == text);
+    let is_stated = |text: &str| {
+        of.stated.iter().rev().take(STATED).any(|one| {
+            let sentence = safe_line(&one.text);
+            sentence == text || one.reply.is_some() && text.contains(&sentence)
+        })
+    };
     texts
         .filter(|text| !last.contains(text.as_str()) && !is_stated(text))
         .take(SAID)
@@ -503,9 +508,6 @@ fn fitting(what: &str, names: &[String]) -> usize {
 
 fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(failure) = &of.situation.failure {
-        lines.push(format!("the API had failed: {failure}"));
-    }
     if let Some(dir) = &of.situation.moved_to {
         lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
     }

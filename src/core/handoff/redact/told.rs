@@ -254,6 +254,12 @@ fn linked<'a>(rest: &'a str, class: Class, links: &[&str]) -> Option<&'a str> {
         (value, form) = told_value(behind)?;
     }
     let is_next = ahead[..at].trim().is_empty() && class == Class::Password;
+    // `пароль от почты: X`.
+    let first = ahead[..at].split_whitespace().next().unwrap_or_default();
+    let is_named = WHOSE.contains(&first) && ahead[at..].starts_with([':', '：']) && class == Class::Password;
+    if is_named && is_certain(value) && !is_placeholder(value) && !value.contains('/') {
+        return Some(value);
+    }
     (is_next && is_told(value) || is_secret_word(class, value, form)).then_some(value)
 }
 
@@ -431,6 +437,7 @@ mod tests {
             ("la password del server è Tr1ck-Kite71", "Tr1ck-Kite71"),
             ("пароль для сервера Tr1ck-Kite51", "Tr1ck-Kite51"),
             ("heslo je Tr1ck-Kite90", "Tr1ck-Kite90"),
+            ("пароль от почты: karakol-44-Zz хост mail.port.example", "karakol-44-Zz"),
             ("पासवर्ड है Tr1ck-Kite86", "Tr1ck-Kite86"),
             ("login anna / Tr1ck-Kite10", "Tr1ck-Kite10"),
             ("token: ghp_a9B8c7D6e5F4g3H2\ni1J0k9L8m7N6o5P4q3R2", "i1J0k9L8m7N6o5P4q3R2"),
