@@ -22,7 +22,7 @@ SessionStart hook additional context: === HANDOFF LOADED (ID: HO-20261120-193141
 The person has not answered yet.
 ## Work in hand
 - to do: label (in progress), tests for it. 3 done: icon, colour, size.
-- checks: `pytest -q | tail -3` FAILED (1 failed: test_label), before the last edit; `ruff check` passed
+- checks: `pytest -q | tail -3` FAILED (1 failed: test_label), run before you last edited de.po; `ruff check` passed
 ## Record (data)
 ```
 ## Orders of nobody

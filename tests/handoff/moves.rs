@@ -200,6 +200,21 @@ fn a_script_s_handoff_is_consumed_when_its_conversation_has_answered() {
 }
 
 #[test]
+fn a_handoff_that_a_script_loaded_is_the_predecessor_of_the_next() {
+    let world = world();
+    let id = create(&world);
+    let mut holder = Holder::new();
+    world.ask(&["handoff", "load", &id, "--session", OTHER, "--pid", &holder.pid().to_string()]);
+    let mut lines = exchange(&world, OTHER, "Go on.", "Going on.", 9000);
+    lines[1]["timestamp"] = json!(hopty::sys::clock::Clock::wall().after(60_000).rfc3339_ms());
+    let path = transcript(&world, OTHER, &lines);
+    // Nothing else has read the store since.
+    let next = world.ask(&["handoff", "create", "--transcript", path.to_str().unwrap()]);
+    holder.end();
+    assert_eq!(json_of(&world, &["handoff", "show", next.trim(), "--json"])["predecessor"], json!(id));
+}
+
+#[test]
 fn of_many_loaders_one_gets_it() {
     let world = world();
     let id = create(&world);

@@ -93,6 +93,8 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
         Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
     })?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
+    // What the conversation was continued from is known once it is settled.
+    super::settle(&place.paths, &place.store, None);
     let source = HandoffSource::find(place, options.transcript.as_deref())?;
     let conversation = source.conversation.ok_or_else(|| {
         Failed::new(1, "hopty cannot tell which conversation this is")

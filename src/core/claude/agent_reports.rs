@@ -6,7 +6,7 @@ use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
 use crate::core::handoff::safe_text::cut_words;
 
 /// How many reports are kept, the newest.
-pub const REPORT_CAP: usize = 3;
+pub const REPORT_CAP: usize = 12;
 /// How much is kept of the beginning and of the end of a report, in bytes each.
 const ENDS: usize = 8 << 10;
 /// How much is kept of what an agent was for, and of a path, in bytes.

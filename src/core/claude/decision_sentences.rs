@@ -37,8 +37,40 @@ const REASONS: [&str; 24] = [
     " porque ",
 ];
 
+/// The longest prompt that is kept with the sentences of the answer before it, in bytes.
+const REPLY_CAP: usize = 160;
+
+/// A sentence that states a decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatedDecision {
+    /// The sentence.
+    pub text: String,
+    /// What the person said next, where that is one short line: it may refute the sentence.
+    pub reply: Option<String>,
+    /// The person has said something since.
+    is_old: bool,
+}
+
+impl From<&str> for StatedDecision {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+}
+
 /// The sentences, oldest first.
-pub type StatedDecisions = LastItems<String, STATED_CAP>;
+pub type StatedDecisions = LastItems<StatedDecision, STATED_CAP>;
+
+/// The person said something; `answer` is what Claude had said last.
+pub(super) fn replied(prompt: &str, answer: &str, stated: &mut StatedDecisions) {
+    let prompt = prompt.trim();
+    let is_short = !prompt.is_empty() && prompt.len() <= REPLY_CAP && !prompt.contains('\n');
+    for sentence in stated.iter_mut().filter(|sentence| !sentence.is_old) {
+        sentence.is_old = true;
+        if is_short && answer.contains(&sentence.text) {
+            sentence.reply = Some(prompt.to_owned());
+        }
+    }
+}
 
 /// Reads the sentences of one answer that state a decision, each once.
 pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
@@ -59,8 +91,8 @@ pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
             let states = LENGTHS.contains(&sentence.len())
                 && !sentence.ends_with('?')
                 && REASONS.iter().any(|words| lower.contains(words));
-            if states && !stated.iter().any(|known| known == sentence) {
-                stated.put(sentence.to_owned());
+            if states && !stated.iter().any(|known| known.text == sentence) {
+                stated.put(sentence.into());
             }
         }
     }
@@ -96,7 +128,7 @@ mod tests {
                     Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
         read(text, &mut stated);
         read(text, &mut stated);
-        let all: Vec<&String> = stated.iter().collect();
+        let all: Vec<&str> = stated.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(
             all,
             [
@@ -104,6 +136,18 @@ mod tests {
                 "Decision: tokens are stored hashed so that a leak is harmless."
             ]
         );
+    }
+
+    #[test]
+    fn what_the_person_said_next_stands_with_a_sentence_of_the_last_answer() {
+        let mut stated = StatedDecisions::default();
+        let answer = "I decided to change the compare to >= because it counts from zero.";
+        read("I will use a map because it is there.", &mut stated);
+        read(answer, &mut stated);
+        replied("no, put it back", answer, &mut stated);
+        replied("and now the docs", "Done.", &mut stated);
+        let replies: Vec<_> = stated.iter().map(|one| one.reply.as_deref()).collect();
+        assert_eq!(replies, [None, Some("no, put it back")]);
     }
 
     #[test]

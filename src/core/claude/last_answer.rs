@@ -102,7 +102,10 @@ impl LastAnswer {
                 }
                 UserKind::Interrupted => (self.finished, self.interrupted) = (true, true),
                 UserKind::Notification(_) | UserKind::ToolResults { .. } => self.finished = false,
-                UserKind::ShellCommand(_) | UserKind::Memory(_) | UserKind::Meta => {}
+                UserKind::ShellCommand(_)
+                | UserKind::ShellOutput(_)
+                | UserKind::Memory(_)
+                | UserKind::Meta => {}
             },
             TranscriptLine::Queue { operation, content: Some(prompt), .. } if operation == "remove" => {
                 self.taken.push(prompt);

@@ -17,6 +17,18 @@ pub struct Task {
     pub status: TaskStatus,
 }
 
+/// What a task is known by: its number, else its subject.
+#[must_use]
+pub fn task_key(task: &Task) -> String {
+    if task.id.is_empty() { task.subject.clone() } else { format!("#{}", task.id) }
+}
+
+/// The subject of a task of which only the number is known: it was made in an earlier conversation.
+#[must_use]
+pub(crate) fn unknown_subject(id: &str) -> String {
+    format!("task {}", cut_words(id, 20))
+}
+
 /// How far a task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskStatus {
@@ -39,7 +51,7 @@ impl TaskStatus {
         }
     }
 
-    fn from_word(word: &str) -> Self {
+    pub(crate) fn from_word(word: &str) -> Self {
         match word {
             "in_progress" => TaskStatus::InProgress,
             "completed" => TaskStatus::Completed,
@@ -105,7 +117,7 @@ impl Tasks {
         let Some(task) = self.all.iter_mut().rev().find(|task| task.id == id) else {
             // Made in an earlier conversation that shares this list: TaskList will name it, until then its
             // number does.
-            let subject = input.subject.clone().unwrap_or_else(|| format!("task {}", cut_words(id, 20)));
+            let subject = input.subject.clone().unwrap_or_else(|| unknown_subject(id));
             self.put(id, &subject, TaskStatus::from_word(status.unwrap_or_default()));
             return;
         };

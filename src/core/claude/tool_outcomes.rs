@@ -5,17 +5,23 @@
 //! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
 use super::bounded_memory::LastItems;
-use super::checks::{Verdict, judge};
+use super::checks::{CheckOutcome, Verdict, judge};
 use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::handoff::safe_text::{cut_chars, cut_words};
 
-pub use super::checks::is_check;
+pub use super::checks::{is_check, is_exit_status_its_own};
 
 /// How many checks are kept.
 pub const CHECK_CAP: usize = 20;
 /// How many things that run are kept; the oldest is forgotten.
 pub const RUNNING_CAP: usize = 64;
 
+/// How many things are kept that have ended.
+const ENDED_CAP: usize = 8;
+/// The most that is told of a command, and of Claude's description of it, in characters.
+const PURPOSE_CAPS: [usize; 2] = [160, 80];
+/// The most that is kept of how something ended, in bytes.
+const END_CAP: usize = 80;
 /// The most that is kept of a check's command, in bytes.
 const COMMAND_CAP: usize = 300;
 
@@ -25,6 +31,10 @@ pub enum ToolOutcome {
     /// Without an error.
     Passed,
     Failed,
+    /// The exit status is not the command's own (a pipe, `;`, `|| true`).
+    Unknown,
+    /// The person refused the call.
+    Refused,
 }
 
 /// A command that verified something.
@@ -53,9 +63,24 @@ impl Check {
 pub struct RunningWork {
     /// The id that Claude's tools name it by.
     pub id: String,
-    /// What it is: the tool, and what it was called for.
+    /// What it is: its command, else the tool and what it was called for.
     pub what: String,
+    /// The command of a shell.
+    pub command: Option<String>,
     /// The file that its output goes to, where Claude says so.
+    pub output: Option<String>,
+    /// How often Claude's tools wrote a file since it began, and which one they wrote last.
+    edits: (u64, Option<String>),
+}
+
+/// Something that went on after its tool had answered, and has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedWork {
+    /// What it was, as in [`RunningWork`].
+    pub what: String,
+    /// How it ended, in a few words: `failed with exit code 1`.
+    pub end: String,
+    /// The file that has its output, where Claude says so.
     pub output: Option<String>,
 }
 
@@ -64,6 +89,7 @@ pub struct RunningWork {
 pub struct Work {
     checks: LastItems<Check, CHECK_CAP>,
     running: Vec<RunningWork>,
+    ended: LastItems<EndedWork, ENDED_CAP>,
     last: Option<ToolUse>,
 }
 
@@ -79,14 +105,25 @@ impl Work {
         &self.running
     }
 
+    /// Shells that ended in the background, and agents that did not end well, oldest first. A check among them
+    /// is one of the checks.
+    pub fn ended(&self) -> impl DoubleEndedIterator<Item = &EndedWork> {
+        self.ended.iter()
+    }
+
     /// The last tool that answered.
     #[must_use]
     pub fn last(&self) -> Option<&ToolUse> {
         self.last.as_ref()
     }
 
-    /// A tool answered.
-    pub(super) fn answered(&mut self, call: &ToolUse, result: &ToolResult, detail: Option<&ResultDetail>) {
+    /// A tool answered; whether what it was called for goes on.
+    pub(super) fn answered(
+        &mut self,
+        call: &ToolUse,
+        result: &ToolResult,
+        detail: Option<&ResultDetail>,
+    ) -> bool {
         self.last = Some(call.clone());
         let started =
             detail.and_then(|detail| detail.running.clone()).or_else(|| background_id(call, result));
@@ -95,10 +132,11 @@ impl Work {
             if self.running.len() >= RUNNING_CAP {
                 self.running.remove(0);
             }
-            let about = call.input.about.clone().unwrap_or_default();
             let output = detail.and_then(|detail| detail.output.clone()).or_else(|| output_of(&result.text));
-            self.running.push(RunningWork { id, what: format!("{}: {about}", call.name), output });
-            return;
+            let (what, command) = (purpose(call), call.input.command.clone());
+            self.ended.retain(|ended| ended.what != what);
+            self.running.push(RunningWork { id, what, command, output, edits: (0, None) });
+            return true;
         }
         match (call.name.as_str(), &call.input.command) {
             ("Bash", Some(command)) => {
@@ -110,9 +148,47 @@ impl Work {
             }
             ("KillShell" | "KillBash" | "TaskStop", _) if !result.is_error => {
                 // The id is in the input under names that changed; the answer repeats it.
-                self.running.retain(|running| !result.text.contains(&running.id));
+                while let Some(at) = self.running.iter().position(|one| result.text.contains(&one.id)) {
+                    self.end(at, "you stopped it", None);
+                }
             }
             _ => {}
+        }
+        false
+    }
+
+    /// What runs at this place has ended; `code` is its exit code.
+    fn end(&mut self, at: usize, how: &str, code: Option<u64>) {
+        let RunningWork { what, command, output, edits, .. } = self.running.remove(at);
+        let failed = format!("Exit code {}", code.unwrap_or_default());
+        let verdict = command.as_deref().and_then(|command| match code {
+            Some(1..) => judge(command, &failed, true),
+            _ => judge(command, "", false),
+        });
+        let Some((mut verdict, command)) = verdict.zip(command) else {
+            if !(how.starts_with("completed") && what.starts_with("Agent")) {
+                self.ended.put(EndedWork { what, end: cut_words(how, END_CAP).to_owned(), output });
+            }
+            return;
+        };
+        // That it ended well does not tell that anything was tested: its output was not read here.
+        if verdict.outcome != CheckOutcome::Failed {
+            verdict.outcome = CheckOutcome::Unknown;
+        }
+        let place = output.map(|output| format!("; output in {output}")).unwrap_or_default();
+        verdict.summary = format!("in the background: {}{place}", cut_words(how, END_CAP));
+        verdict.failing.clear();
+        let command = cut_words(&command, COMMAND_CAP).to_owned();
+        self.checks.retain(|check| check.command != command);
+        self.checks.put(Check { command, verdict, edits_after: edits.0, last_edit: edits.1 });
+    }
+
+    /// The person ran a command themselves. Its exit status is not known.
+    pub(super) fn ran_by_person(&mut self, command: &str, output: &str) {
+        if let Some(verdict) = judge(&format!("{command} | cat"), output, false) {
+            let command = cut_words(command, COMMAND_CAP).to_owned();
+            self.checks.retain(|check| check.command != command);
+            self.checks.put(Check { command, verdict, edits_after: 0, last_edit: None });
         }
     }
 
@@ -121,6 +197,9 @@ impl Work {
         for check in self.checks.iter_mut() {
             check.edits_after += 1;
             check.last_edit = Some(path.to_owned());
+        }
+        for one in &mut self.running {
+            one.edits = (one.edits.0 + 1, Some(path.to_owned()));
         }
     }
 
@@ -132,10 +211,44 @@ impl Work {
             return;
         };
         if let Some((id, rest)) = rest.split_once("</task-id>") {
-            let running = rest.contains("<status>running</status>");
-            self.running.retain(|one| running || one.id != id.trim());
+            let at = self.running.iter().position(|one| one.id == id.trim());
+            if let Some(at) = at.filter(|_| !rest.contains("<status>running</status>")) {
+                let (how, code) = ending(rest);
+                self.end(at, &how, code);
+            }
         }
     }
+}
+
+/// What a call is for: its command, and Claude's description beside it; without a command the tool's name and
+/// the description.
+#[must_use]
+pub fn purpose(call: &ToolUse) -> String {
+    let input = &call.input;
+    let about = input.path.as_ref().or(input.about.as_ref());
+    let Some(command) = &input.command else {
+        return about.map_or_else(|| call.name.clone(), |about| format!("{}: {about}", call.name));
+    };
+    let line = |text: &str, cap| cut_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), cap);
+    let short = line(command, PURPOSE_CAPS[0]);
+    match about.filter(|about| !command.starts_with(about.as_str())) {
+        Some(about) => format!("{short} ({})", line(about, PURPOSE_CAPS[1])),
+        None => short,
+    }
+}
+
+/// How a notification says that something ended, and with which exit code.
+fn ending(text: &str) -> (String, Option<u64>) {
+    let tag = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner.trim())
+    };
+    // Claude's description stands in quotes.
+    let said = tag("summary").and_then(|said| said.rsplit_once('"')).map(|(_, said)| said.trim());
+    let said = said.filter(|said| !said.is_empty()).or(tag("status")).unwrap_or("it ended");
+    let digits = said.rsplit_once("exit code ").map_or("", |(_, rest)| rest);
+    let digits: String = digits.chars().take_while(char::is_ascii_digit).collect();
+    (said.to_owned(), digits.parse().ok())
 }
 
 /// `Command running in background with ID: X.`, where there is no structured answer.
@@ -177,6 +290,52 @@ mod tests {
         assert_eq!(seen, [("cargo test", Failed), ("pytest | tail -1", Passed)]);
         bash(&mut work, "pytest | tail -1", "", false);
         assert_eq!(work.checks().next_back().unwrap().verdict.outcome, Unknown);
+    }
+
+    #[test]
+    fn what_runs_in_the_background_is_named_by_its_command_and_told_how_it_ended() {
+        let mut work = Work::default();
+        let start = |work: &mut Work, id: &str, command: &str| {
+            let input = ToolInput {
+                command: Some(command.to_owned()),
+                about: Some("Run it".into()),
+                ..ToolInput::default()
+            };
+            let call = ToolUse { id: id.into(), name: "Bash".into(), input };
+            let text =
+                format!("Command running in background with ID: {id}. Output is being written to: /o/{id}.");
+            work.answered(&call, &ToolResult { id: id.into(), is_error: false, text }, None)
+        };
+        for (id, command) in
+            [("b1", "cargo nextest run"), ("b2", "npm run dev -- --port 5174"), ("b3", "x | tail")]
+        {
+            assert!(start(&mut work, id, command));
+        }
+        assert_eq!(work.running()[1].what, "npm run dev -- --port 5174 (Run it)");
+        work.wrote("/p/a.rs");
+        let told = |id: &str, end: &str| {
+            format!(
+                "<task-notification>\n<task-id>{id}</task-id>\n<status>failed</status>\n<summary>Background \
+                 command \"Run it\" {end}</summary>\n</task-notification>"
+            )
+        };
+        work.told(&told("b1", "failed with exit code 100"));
+        work.told(&told("b2", "failed with exit code 1"));
+        let check = work.checks().next().unwrap();
+        assert_eq!(
+            (
+                check.command.as_str(),
+                check.verdict.outcome,
+                check.verdict.summary.as_str(),
+                check.edits_after
+            ),
+            ("cargo nextest run", Failed, "in the background: failed with exit code 100; output in /o/b1", 1)
+        );
+        let ended: Vec<_> = work.ended().map(|one| (one.what.as_str(), one.end.as_str())).collect();
+        assert_eq!(ended, [("npm run dev -- --port 5174 (Run it)", "failed with exit code 1")]);
+        start(&mut work, "b4", "cargo nextest run");
+        work.told(&told("b4", "completed (exit code 0)"));
+        assert_eq!(work.checks().next().unwrap().verdict.outcome, Unknown, "its output was not read");
     }
 
     #[test]

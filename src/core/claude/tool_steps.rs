@@ -1,7 +1,7 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
 //! where the work stopped, and not only what was said about it.
 
-use super::tool_outcomes::ToolOutcome;
+use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own};
 use super::transcript_line::{ToolResult, ToolUse};
 use crate::core::handoff::safe_text::cut_words;
 
@@ -21,6 +21,8 @@ pub struct ToolStep {
     /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where
     /// there is nothing.
     pub line: String,
+    /// What it was called for goes on in the background.
+    pub launched: bool,
     /// How many prompts and answers had been said before it, in the whole conversation.
     pub after: u64,
 }
@@ -28,11 +30,14 @@ pub struct ToolStep {
 impl ToolStep {
     /// The step of a call and its answer; `line` is the error's where it failed.
     pub(super) fn of(call: &ToolUse, result: &ToolResult, error: &str, after: u64) -> Self {
+        let is_its_own = || call.input.command.as_deref().is_none_or(is_exit_status_its_own);
         let (outcome, line) = match result.is_error {
             true => (ToolOutcome::Failed, error),
-            false => (ToolOutcome::Passed, said(call, result)),
+            false if is_its_own() => (ToolOutcome::Passed, said(call, result)),
+            false => (ToolOutcome::Unknown, said(call, result)),
         };
-        Self { tool: call.name.clone(), about: about(call), outcome, line: one_line(line), after }
+        let line = one_line(line);
+        Self { tool: call.name.clone(), about: about(call), outcome, line, launched: false, after }
     }
 }
 
@@ -55,20 +60,38 @@ fn one_line(text: &str) -> String {
     cut_words(text.trim(), TEXT_CAP).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Of a command's output the line that says most: the last one, or where the rest is to be found.
+/// Of a command's output the line that says most: the last one, or where the rest is to be found. Of what a
+/// server or a page answered the first one.
 fn said<'a>(call: &ToolUse, result: &'a ToolResult) -> &'a str {
-    if call.input.command.is_none() {
-        return "";
-    }
     let mut lines = result.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if call.input.command.is_none() {
+        let is_foreign = call.name.starts_with("mcp__") || matches!(&*call.name, "WebFetch" | "WebSearch");
+        return lines.next().filter(|_| is_foreign).unwrap_or_default();
+    }
     let line = if result.text.starts_with("<persisted-output>") { lines.nth(1) } else { lines.next_back() };
     line.unwrap_or_default()
+}
+
+/// The last line of a text that says something.
+pub(super) fn last_line(text: &str) -> String {
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    one_line(last.unwrap_or_default())
 }
 
 /// How Python begins to tell of an error.
 const TRACE: &str = "Traceback (most recent call last)";
 
-/// The first line that says something; an exit code says little, so the next line is added to it.
+/// Whether a line of an output says that something went wrong.
+fn tells_of_an_error(line: &str) -> bool {
+    const SIGNS: [&str; 8] =
+        ["error", "fatal", "denied", "cannot", "failed", "failure", "exception", "panicked"];
+    const NONE: [&str; 3] = ["0 error", "0 fail", "no error"];
+    let line = line.to_ascii_lowercase();
+    SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| line.contains(none))
+}
+
+/// The first line that says something; an exit code says little, so the first line that tells of an error is
+/// added to it, else the last one.
 pub(super) fn error_line(text: &str) -> String {
     let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -78,7 +101,11 @@ pub(super) fn error_line(text: &str) -> String {
         Some(next) if first.starts_with("Exit code") && next.starts_with(TRACE) => {
             format!("{first}: {}", lines.next_back().unwrap_or(next))
         }
-        Some(next) if first.starts_with("Exit code") => format!("{first}: {next}"),
+        Some(next) if first.starts_with("Exit code") => {
+            let all = || std::iter::once(next).chain(lines.clone());
+            let line = all().find(|line| tells_of_an_error(line)).or_else(|| all().last()).unwrap_or(next);
+            format!("{first}: {line}")
+        }
         Some(next) if first.starts_with(TRACE) => lines.next_back().unwrap_or(next).to_owned(),
         _ => first.to_owned(),
     };
@@ -103,5 +130,37 @@ mod tests {
             "Exit code 1: Traceback (most recent call last):"
         );
         assert_eq!(error_line("Exit code 2\nusage: x"), "Exit code 2: usage: x");
+    }
+
+    #[test]
+    fn of_a_failed_command_the_error_is_told_and_not_its_first_line() {
+        let text = "Exit code 1\ndeleted 1000\n0 errors so far\nERROR AccessDenied on a.tar\nbye";
+        assert_eq!(error_line(text), "Exit code 1: ERROR AccessDenied on a.tar");
+        assert_eq!(error_line("Exit code 3\nstep 1\nno such host"), "Exit code 3: no such host");
+    }
+
+    #[test]
+    fn a_command_behind_a_pipe_has_no_outcome_and_a_page_its_first_line() {
+        let step = |name: &str, command: Option<&str>, text: &str| {
+            let input = super::super::transcript_line::ToolInput {
+                command: command.map(str::to_owned),
+                ..Default::default()
+            };
+            let call = ToolUse { id: "t".into(), name: name.into(), input };
+            let result = ToolResult { id: "t".into(), is_error: false, text: text.into() };
+            let step = ToolStep::of(&call, &result, "", 0);
+            (step.outcome, step.line)
+        };
+        let failed = "1 failed, 30 passed";
+        assert_eq!(
+            step("Bash", Some("hatch run test | tail -1"), failed),
+            (ToolOutcome::Unknown, failed.into())
+        );
+        assert_eq!(step("Bash", Some("make"), "done"), (ToolOutcome::Passed, "done".into()));
+        assert_eq!(
+            step("mcp__jira__get", None, "\nOPEN: tide\nmore"),
+            (ToolOutcome::Passed, "OPEN: tide".into())
+        );
+        assert_eq!(step("Edit", None, "updated"), (ToolOutcome::Passed, String::new()));
     }
 }

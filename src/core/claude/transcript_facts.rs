@@ -5,9 +5,11 @@
 //! and a line costs no more than reading it (`reduce` says how a line changes it). It decides nothing:
 //! levels, safe points and texts are made elsewhere from what is said here.
 
+use std::collections::HashMap;
+
 use super::agent_reports::{AgentReport, REPORT_CAP};
 use super::bounded_memory::{LastItems, Recent, TouchedFiles};
-use super::decision_sentences::StatedDecisions;
+use super::decision_sentences::{StatedDecision, StatedDecisions};
 use super::files_read::FilesRead;
 use super::pasted_prompt::{PromptPlace, SentPrompt};
 use super::prompts::Prompts;
@@ -78,6 +80,8 @@ pub struct AnsweredQuestion {
 
 /// How the answer begins of a plan that was approved.
 pub const PLAN_APPROVED: &str = "approved: ";
+/// How the answer begins of a plan or a question that was refused.
+pub const REFUSED: &str = "refused: ";
 
 /// A plan of Claude's that the person approved (ExitPlanMode).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,6 +94,15 @@ pub struct ApprovedPlan {
     pub after: u64,
 }
 
+/// A command that the person ran themselves (`!`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// The command.
+    pub command: String,
+    /// The last line that it printed.
+    pub line: String,
+}
+
 /// A tool that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError {
@@ -97,8 +110,10 @@ pub struct ToolError {
     pub tool: String,
     /// What it was called for: a path, a command; empty when that is not known.
     pub about: String,
-    /// The first line of what it said, at most 300 bytes.
+    /// The line of what it said that tells of the error, at most 300 bytes.
     pub line: String,
+    /// The same call has passed since.
+    pub passed_since: bool,
 }
 
 /// What one conversation's transcript adds up to so far.
@@ -125,7 +140,9 @@ pub struct TranscriptFacts {
     /// The plan that was approved last.
     pub(super) plan: Option<ApprovedPlan>,
     pub(super) reports: LastItems<AgentReport, REPORT_CAP>,
-    pub(super) shell: LastItems<String, SHELL_CAP>,
+    pub(super) shell: LastItems<ShellCommand, SHELL_CAP>,
+    /// How many prompts there were when a task was last touched, by its key.
+    pub(super) touched_tasks: HashMap<String, u64>,
     pub(super) errors: LastItems<ToolError, ERROR_CAP>,
     pub(super) open: Vec<ToolUse>,
     pub(super) work: Work,
@@ -210,7 +227,7 @@ impl TranscriptFacts {
     }
 
     /// Decisions that Claude stated with a reason, oldest first.
-    pub fn stated(&self) -> impl DoubleEndedIterator<Item = &String> {
+    pub fn stated(&self) -> impl DoubleEndedIterator<Item = &StatedDecision> {
         self.stated.iter()
     }
 
@@ -248,6 +265,12 @@ impl TranscriptFacts {
         &self.tasks
     }
 
+    /// How many prompts there were when a task was last touched in this conversation, by its key.
+    #[must_use]
+    pub fn touched_tasks(&self) -> &HashMap<String, u64> {
+        &self.touched_tasks
+    }
+
     /// Questions and answers, oldest first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &AnsweredQuestion> {
         self.decisions.iter()
@@ -265,7 +288,7 @@ impl TranscriptFacts {
     }
 
     /// The last commands that the person ran with `!`, oldest first.
-    pub fn shell_commands(&self) -> impl DoubleEndedIterator<Item = &String> {
+    pub fn shell_commands(&self) -> impl DoubleEndedIterator<Item = &ShellCommand> {
         self.shell.iter()
     }
 

@@ -157,6 +157,8 @@ pub struct ToolInput {
     pub background: bool,
     /// `plan` of ExitPlanMode, at most [`PLAN_CAP`] bytes; newer versions keep the plan in a file.
     pub plan: Option<String>,
+    /// `planFilePath` of ExitPlanMode: Claude's own file of the plan.
+    pub plan_file: Option<String>,
     /// `prompt` of CronCreate and ScheduleWakeup, its beginning, at most 4,096 bytes.
     pub schedules: Option<String>,
     /// `offset` and `limit` of Read: the first line, and how many lines.
@@ -215,6 +217,8 @@ pub enum UserKind {
     Interrupted,
     /// A command that the person ran themselves (`!`).
     ShellCommand(String),
+    /// What such a command printed.
+    ShellOutput(String),
     /// What the person gave to Claude's memory (`#`).
     Memory(String),
     /// Claude's own slash commands, their output, summaries, caveats: no turn of a person.
@@ -244,6 +248,8 @@ pub struct ResultDetail {
     pub tasks: Option<Vec<TaskRow>>,
     /// AskUserQuestion: question and answer.
     pub answers: Vec<(String, String)>,
+    /// AskUserQuestion: what the person wrote instead of an answer.
+    pub response: Option<String>,
     /// AskUserQuestion: question and what the person wrote beside the answer.
     pub notes: Vec<(String, String)>,
     /// Write: `create` or `update`.

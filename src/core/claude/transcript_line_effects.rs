@@ -8,10 +8,12 @@ use super::bounded_memory::FileChange;
 use super::decision_sentences;
 use super::pasted_prompt::PromptPlace;
 use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
-use super::tool_steps::{ToolStep, about, error_line};
+use super::tasks::{Task, task_key};
+use super::tool_outcomes::ToolOutcome;
+use super::tool_steps::{ToolStep, about, error_line, last_line};
 use super::transcript_facts::{
-    AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED,
-    ToolError, TranscriptFacts, TranscriptSpeaker,
+    AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED, REFUSED,
+    ShellCommand, ToolError, TranscriptFacts, TranscriptSpeaker,
 };
 use super::transcript_line::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
@@ -122,6 +124,10 @@ impl TranscriptFacts {
                 self.answers[0] = AnswerText { text: self.last_text.clone(), replied: false };
             }
         }
+        // What Claude Code writes about an API error is nothing that the model said.
+        if line.synthetic {
+            return;
+        }
         match self.recent.newest() {
             Some(exchange) if goes_on && exchange.speaker == TranscriptSpeaker::Claude => {
                 exchange.text = cut_words(&self.last_text, EXCHANGE_CAP).to_owned();
@@ -181,7 +187,14 @@ impl TranscriptFacts {
                 self.turn_over = true;
             }
             UserKind::ShellCommand(command) => {
-                self.shell.put(cut_words(command.trim(), COMMAND_CAP).to_owned());
+                let command = cut_words(command.trim(), COMMAND_CAP).to_owned();
+                self.shell.put(ShellCommand { command, line: String::new() });
+            }
+            UserKind::ShellOutput(output) => {
+                if let Some(newest) = self.shell.newest().filter(|newest| newest.line.is_empty()) {
+                    newest.line = last_line(&output);
+                    self.work.ran_by_person(&newest.command, &output);
+                }
             }
             UserKind::Memory(text) => {
                 let said = TranscriptPrompt {
@@ -228,6 +241,7 @@ impl TranscriptFacts {
             return;
         }
         self.say(TranscriptSpeaker::Person, text.trim());
+        decision_sentences::replied(&text, &self.answers[0].text, &mut self.stated);
         self.prompts.put(TranscriptPrompt { text: mark_pastes(prompt), ..said }, &self.answers[0].text);
         self.answers[0].replied = true;
         self.unanswered = !answered;
@@ -261,29 +275,45 @@ impl TranscriptFacts {
     fn result(&mut self, result: &ToolResult, detail: Option<&ResultDetail>) {
         self.results.put(&result.id);
         let call = self.open.iter().position(|tool| tool.id == result.id).map(|at| self.open.remove(at));
+        let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
+        // What the person refused is an answer; a call that Claude got wrong is an error like any other.
+        let asks = |call: &ToolUse| matches!(&*call.name, "ExitPlanMode" | "AskUserQuestion");
+        let turned_down = refused
+            || result.is_error
+                && call.as_ref().is_some_and(asks)
+                && result.text.contains("user doesn't want to");
         if let Some(call) = &call {
-            self.work.answered(call, result, detail);
+            let launched = self.work.answered(call, result, detail);
             if let Some(report) = AgentReport::of_answer(call, result, detail) {
                 self.reports.put(report);
             }
-            self.steps.put(ToolStep::of(call, result, &error_line(&result.text), self.said));
+            let mut step = ToolStep::of(call, result, &error_line(&result.text), self.said);
+            step.launched = launched;
+            if turned_down {
+                step.outcome = ToolOutcome::Refused;
+            }
+            if step.outcome == ToolOutcome::Passed {
+                let failed_before = |error: &&mut ToolError| {
+                    !step.about.is_empty() && (&error.tool, &error.about) == (&step.tool, &step.about)
+                };
+                self.errors.iter_mut().filter(failed_before).for_each(|error| error.passed_since = true);
+            }
+            self.steps.put(step);
         }
-        let refused = result.is_error && detail.is_some_and(|detail| detail.refused);
         if refused {
             self.refused(call.as_ref(), result, detail);
         }
         if result.is_error {
             let about = call.as_ref().map(about).unwrap_or_default();
             let tool = call.map(|tool| tool.name).unwrap_or_default();
-            // What the person refused is an answer; a call that Claude got wrong is an error like any other.
-            let turned_down = refused || result.text.contains("user doesn't want to");
             if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
                 let why = detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame);
                 let why = why.unwrap_or_else(|| error_line(&result.text));
                 self.decisions
-                    .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("refused: {why}") });
+                    .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("{REFUSED}{why}") });
             } else if !refused {
-                self.errors.put(ToolError { tool, about, line: error_line(&result.text) });
+                let line = error_line(&result.text);
+                self.errors.put(ToolError { tool, about, line, passed_since: false });
             }
             return;
         }
@@ -311,7 +341,28 @@ impl TranscriptFacts {
                 });
                 self.decisions.put(AnsweredQuestion { question: asked_by(&name), answer });
             }
-            _ => self.tasks.apply(&name, &input, result, detail),
+            "TodoWrite" => {
+                self.tasks.apply(&name, &input, result, detail);
+                let all = self.tasks.all().iter().map(task_key);
+                self.touched_tasks = all.map(|key| (key, self.prompts.count())).collect();
+            }
+            _ => {
+                let known = self.tasks.all().to_vec();
+                self.tasks.apply(&name, &input, result, detail);
+                if self.tasks.all() != known {
+                    self.note_touched(&known);
+                }
+            }
+        }
+    }
+
+    /// Notes which tasks are others than they were.
+    fn note_touched(&mut self, known: &[Task]) {
+        let now = self.prompts.count();
+        let all: std::collections::HashSet<String> = self.tasks.all().iter().map(task_key).collect();
+        self.touched_tasks.retain(|key, _| all.contains(key));
+        for task in self.tasks.all().iter().filter(|task| !known.contains(task)) {
+            self.touched_tasks.insert(task_key(task), now);
         }
     }
 
@@ -332,8 +383,13 @@ impl TranscriptFacts {
                 self.said_to_a_call(&answer, PromptKind::Answer, question);
             }
         }
+        // In their own words, instead of any option.
+        let response = detail.and_then(|detail| detail.response.as_deref());
+        if let Some(response) = response {
+            self.said_to_a_call(response, PromptKind::Answer, &input.questions.join(" / "));
+        }
         if answers.is_empty() {
-            let answer = cut_words(&result.text, 500).to_owned();
+            let answer = cut_words(response.unwrap_or(&result.text).trim(), 500).to_owned();
             self.decisions.put(AnsweredQuestion { question: input.questions.join(" / "), answer });
         }
     }
@@ -365,6 +421,7 @@ impl TranscriptFacts {
                             kind: PromptKind::Steering,
                             ..TranscriptPrompt::default()
                         };
+                        decision_sentences::replied(&prompt, &self.answers[0].text, &mut self.stated);
                         self.prompts.put(said, "");
                         self.answers[0].replied = true;
                     }
@@ -462,6 +519,47 @@ mod tests {
             "is_error": is_error});
         serde_json::json!({"type": "user", "message": {"content": [block]}, "toolUseResult": detail})
             .to_string()
+    }
+
+    #[test]
+    fn a_command_of_the_persons_is_judged_by_its_output() {
+        let facts = of(&[
+            prompt("<bash-input>pytest -q tests</bash-input>"),
+            prompt(
+                "<bash-stdout>FAILED t.py::test_quote\n1 failed, 8 passed</bash-stdout><bash-stderr></bash-stderr>",
+            ),
+            prompt("<bash-input>tsc</bash-input>"),
+            prompt("<bash-stdout></bash-stdout><bash-stderr></bash-stderr>"),
+            prompt("<bash-input>df /</bash-input>"),
+            prompt("<bash-stdout>used\n91%</bash-stdout><bash-stderr></bash-stderr>"),
+        ]);
+        let checks: Vec<_> =
+            facts.work().checks().map(|one| (one.command.as_str(), one.verdict.outcome.word())).collect();
+        assert_eq!(checks, [("pytest -q tests", "failed"), ("tsc", "unknown")]);
+        assert_eq!(facts.shell_commands().next_back().unwrap().line, "91%");
+    }
+
+    #[test]
+    fn words_in_a_dialog_are_the_persons() {
+        let asked = tool(
+            "t1",
+            "AskUserQuestion",
+            serde_json::json!({"questions": [{"question": "Which linters?",
+            "options": [{"label": "ruff"}]}]}),
+        );
+        let words = "only ruff. Line length 110, never 120.";
+        let detail = serde_json::json!({"answers": {}, "response": words});
+        let compact = "<command-name>/compact</command-name>\n  <command-message>compact</command-message>\n  \
+                       <command-args>keep port 8411</command-args>";
+        let facts = of(&[
+            prompt("choose linters"),
+            asked,
+            result("t1", &format!("The user responded: {words}"), false, detail),
+            prompt(compact),
+            prompt(&compact.replace("keep port 8411", "")),
+        ]);
+        assert_eq!(said(&facts), ["choose linters", words, "/compact keep port 8411"]);
+        assert_eq!(facts.decisions().next().unwrap().answer, words);
     }
 
     #[test]
@@ -620,7 +718,10 @@ mod tests {
                 ("Agent \"History\" completed", "Since commit 9f3c1ab7.")
             ]
         );
-        assert_eq!(facts.shell_commands().collect::<Vec<_>>(), ["git checkout -b tide"]);
+        assert_eq!(
+            facts.shell_commands().map(|one| one.command.as_str()).collect::<Vec<_>>(),
+            ["git checkout -b tide"]
+        );
         assert_eq!(said(&facts), ["plan it", "always use metric units"]);
         assert_eq!(facts.prompts().iter().last().unwrap().kind, PromptKind::Memory);
     }

@@ -162,8 +162,12 @@ impl RawRecord {
             UserKind::Prompt(command)
         } else if let Some(command) = tagged(&prompt, "bash-input").filter(|_| !noted) {
             UserKind::ShellCommand(command)
+        } else if prompt.starts_with("<bash-stdout>") && !noted {
+            UserKind::ShellOutput(shell_output(&prompt))
         } else if let Some(text) = tagged(&prompt, "user-memory-input").filter(|_| !noted) {
             UserKind::Memory(text)
+        } else if let Some(words) = compact_words(&prompt).filter(|_| !noted) {
+            UserKind::Memory(words)
         } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
             UserKind::Meta
         } else {
@@ -219,6 +223,7 @@ impl RawBlock {
                 command,
                 background: input.run_in_background.0,
                 plan: input.plan.0,
+                plan_file: input.plan_file_path.0,
                 schedules: input
                     .prompt
                     .0
@@ -256,6 +261,7 @@ impl RawDetail {
             status_now: self.status_change.0.and_then(|change| change.to.0),
             tasks: self.tasks.0.map(rows),
             answers: self.answers.0,
+            response: self.response.0.filter(|text| !text.trim().is_empty()),
             notes: self.annotations.0,
             wrote: self.r#type.0,
             running: self.background_task_id.0.or(if self.is_async.0 { self.agent_id.0 } else { None }),
@@ -292,6 +298,22 @@ fn typed_command(line: &str) -> Option<String> {
     let given = rest.trim_start().strip_prefix("<command-args>").unwrap_or_default();
     let given = given.rsplit_once("</command-args>").map_or("", |(given, _)| given);
     Some(format!("{name} {given}").trim_end().to_owned())
+}
+
+/// What a command of the person's printed, both of its streams.
+fn shell_output(line: &str) -> String {
+    let line = line.trim_start_matches("<bash-stdout>").trim_end();
+    let line = line.strip_suffix("</bash-stderr>").unwrap_or(line);
+    ends(&line.replacen("</bash-stdout><bash-stderr>", "\n", 1), RESULT_HEAD, RESULT_TAIL)
+}
+
+/// What the person asks to be kept when they compact a conversation: `/compact keep the ports`. Claude runs
+/// the command itself, the words are theirs.
+fn compact_words(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("<command-name>/compact</command-name>")?;
+    let (_, given) = rest.split_once("<command-args>")?;
+    let (given, _) = given.rsplit_once("</command-args>")?;
+    Some(given.trim()).filter(|given| !given.is_empty()).map(|given| format!("/compact {given}"))
 }
 
 fn rows(tasks: Vec<RawTask>) -> Vec<TaskRow> {
@@ -382,6 +404,8 @@ struct RawInput {
     questions: List<RawQuestion, 16>,
     run_in_background: Flag,
     plan: Text<PLAN_CAP>,
+    #[serde(rename = "planFilePath")]
+    plan_file_path: Text<1000>,
     offset: Number,
     limit: Number,
 }
@@ -415,6 +439,7 @@ struct RawDetail {
     status_change: Object<RawChange>,
     tasks: List<RawTask, TASK_CAP>,
     answers: Pairs,
+    response: Text<TEXT_CAP>,
     annotations: Notes,
     r#type: Text<64>,
     background_task_id: Text<64>,

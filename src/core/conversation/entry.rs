@@ -281,6 +281,8 @@ impl EntryReader {
             UserKind::Notification(text) => self.said(Speaker::Program, at, text, 0),
             UserKind::Interrupted => self.note(at, "interrupted"),
             UserKind::ShellCommand(command) => self.note(at, format!("! {command}")),
+            UserKind::ShellOutput(_) => {}
+            UserKind::Memory(text) if text.starts_with("/compact ") => self.note(at, text),
             UserKind::Memory(text) => self.note(at, format!("# {text}")),
             UserKind::ToolResults { .. } => {
                 let Some(Value::Array(blocks)) = raw.message.0.map(|message| message.content) else { return };

@@ -4,6 +4,8 @@
 //! work tree. It is plain data that can be given to a worker; the texts are made from it by `sections` and
 //! `state`.
 
+use std::collections::HashSet;
+
 use super::checkpoint::Phases;
 use super::current_request::{begins_request, current, names_work};
 use super::manifest_entry::HandoffKind;
@@ -11,13 +13,14 @@ use super::note::Note;
 use super::operation::{Operation, operation};
 use super::safe_text::{cut_chars, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
+use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::TranscriptPrompt;
-use crate::core::claude::tasks::{Task, TaskStatus};
-use crate::core::claude::tool_outcomes::{Check, RunningWork};
+use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
+use crate::core::claude::tool_outcomes::{Check, EndedWork, RunningWork, purpose};
 use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript_facts::{
-    AnswerText, AnsweredQuestion, ApprovedPlan, Exchange, ToolError, TranscriptFacts,
+    AnswerText, AnsweredQuestion, ApprovedPlan, Exchange, ShellCommand, ToolError, TranscriptFacts,
 };
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
@@ -28,6 +31,9 @@ use crate::core::time::WallTime;
 const DONE_CAP: usize = 50;
 /// Files of earlier conversations that are told.
 const FILES_CAP: usize = 20;
+
+/// How the question begins that a plan is.
+pub(super) const PLAN_WAITS: &str = "a plan waits for approval";
 
 /// Where a handoff comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +76,8 @@ pub struct Situation {
     pub open_tools: Vec<String>,
     /// Sub-agents and background shells that still ran.
     pub background: Vec<String>,
+    /// What had run in the background and has ended, and how, oldest first.
+    pub ended: Vec<String>,
     /// Prompts of the person that Claude had not taken yet.
     pub queued: Vec<String>,
     /// Whether hopty sends them to the next conversation.
@@ -173,6 +181,8 @@ pub struct EarlierHandoff<'a> {
     pub done: &'a [String],
     /// Files that tools wrote, the last touched first; in two lists, the newer first.
     pub files: [&'a [String]; 2],
+    /// What was to be done.
+    pub tasks: &'a [Task],
     /// Questions and answers, newest first.
     pub decisions: &'a [AnsweredQuestion],
     /// The plan that was in hand then.
@@ -210,7 +220,7 @@ pub struct Capture {
     /// The person has said something since.
     pub replied: bool,
     /// Decisions that Claude stated with a reason, oldest first.
-    pub stated: Vec<String>,
+    pub stated: Vec<StatedDecision>,
     /// Files that Claude read, the last read first.
     pub files_read: Vec<FileRead>,
     /// Claude's own words in the form that it was asked for.
@@ -223,6 +233,8 @@ pub struct Capture {
     pub own_file: Option<String>,
     /// Claude's list of tasks.
     pub tasks: Vec<Task>,
+    /// Which of them were last touched before the current request began, by their keys.
+    pub old_tasks: HashSet<String>,
     /// Files that tools wrote, the last touched first.
     pub files: Vec<String>,
     /// Which of them were made in this conversation.
@@ -239,10 +251,12 @@ pub struct Capture {
     pub decisions: Vec<AnsweredQuestion>,
     /// The plan that the person approved last.
     pub plan: Option<PlanInHand>,
+    /// The plan that waits for approval.
+    pub open_plan: Option<PlanInHand>,
     /// What sub-agents reported last, oldest first.
     pub reports: Vec<AgentReport>,
     /// Commands that the person ran with `!`, oldest first.
-    pub shell_commands: Vec<String>,
+    pub shell_commands: Vec<ShellCommand>,
     /// Tools that failed, oldest first.
     pub errors: Vec<ToolError>,
     /// The last prompts and answers, oldest first.
@@ -269,6 +283,27 @@ fn plan_in_hand(plan: &ApprovedPlan, facts: &TranscriptFacts) -> PlanInHand {
     PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current: !since.any(begins_request) }
 }
 
+/// The tasks that were last touched before the current request began; none where it began in a conversation
+/// before.
+fn old_tasks(facts: &TranscriptFacts) -> HashSet<String> {
+    let prompts = facts.prompts();
+    let Some(since) = prompts.iter().rev().position(begins_request) else { return HashSet::new() };
+    let before = prompts.count().saturating_sub(since as u64 + 1);
+    let touched = |task: &Task| facts.touched_tasks().get(&task_key(task)).copied().unwrap_or(0);
+    facts.tasks().all().iter().filter(|task| touched(task) <= before).map(task_key).collect()
+}
+
+/// The plan that a call asks the person to approve.
+fn open_plan(tool: &ToolUse) -> Option<PlanInHand> {
+    let text = tool.input.plan.as_deref().map(str::trim).filter(|plan| !plan.is_empty())?;
+    let is_asked = tool.name == "ExitPlanMode";
+    is_asked.then(|| PlanInHand {
+        text: text.to_owned(),
+        file: tool.input.plan_file.clone(),
+        is_current: true,
+    })
+}
+
 fn done(facts: &TranscriptFacts, step: &ToolStep) -> FinishedStep {
     // What was said first may not be kept any more.
     let kept = u64::try_from(facts.recent().count()).unwrap_or(0);
@@ -281,10 +316,6 @@ impl Capture {
     /// summary and git where there are any, and `lists` as configured.
     #[must_use]
     pub fn new(origin: HandoffOrigin, facts: &TranscriptFacts) -> Self {
-        let purpose = |tool: &ToolUse| {
-            let about = tool.input.path.as_ref().or(tool.input.about.as_ref());
-            about.map_or_else(|| tool.name.clone(), |about| format!("{}: {about}", tool.name))
-        };
         let failure = facts.failure().map(|failure| match failure.status {
             Some(status) => format!("{} ({status})", failure.error),
             None => failure.error.clone(),
@@ -293,10 +324,9 @@ impl Capture {
         let asks = |tool: &&ToolUse| matches!(tool.name.as_str(), "AskUserQuestion" | "ExitPlanMode");
         let asked = |tool: &ToolUse| match tool.name.as_str() {
             "ExitPlanMode" => {
-                format!(
-                    "a plan waits for approval: {}",
-                    tool.input.plan.as_deref().unwrap_or("(it is in Claude's plan file)")
-                )
+                let file = tool.input.plan_file.as_deref().unwrap_or("Claude's plan file");
+                let missing = format!("(it is in {file})");
+                format!("{PLAN_WAITS}: {}", tool.input.plan.as_deref().unwrap_or(&missing))
             }
             _ if tool.input.options.is_empty() => tool.input.questions.join(" / "),
             _ => {
@@ -307,6 +337,17 @@ impl Capture {
             Some(output) => format!("{} (id {}, output in {output})", one.what, one.id),
             None => format!("{} (id {})", one.what, one.id),
         };
+        let ended = |one: &EndedWork| match &one.output {
+            Some(output) => format!("{}: {} (output in {output})", one.what, one.end),
+            None => format!("{}: {}", one.what, one.end),
+        };
+        // What only reads takes no effect.
+        let only_reads = |tool: &&ToolUse| {
+            const READS: [&str; 8] =
+                ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "TaskOutput", "BashOutput"];
+            READS.contains(&tool.name.as_str())
+        };
+        let open = facts.open_tools().iter().filter(|tool| !asks(tool) && !only_reads(tool));
         Self {
             origin,
             goal: current(facts.prompts().iter()).map(|prompt| prompt.text.clone()),
@@ -324,8 +365,9 @@ impl Capture {
                 model: facts.model().map(str::to_owned),
                 permission_mode: facts.permission_mode().map(str::to_owned),
                 turn_ended: facts.turn_ended(),
-                open_tools: facts.open_tools().iter().filter(|tool| !asks(tool)).map(purpose).collect(),
+                open_tools: open.map(purpose).collect(),
                 background: facts.work().running().iter().map(running).collect(),
+                ended: facts.work().ended().map(ended).collect(),
                 asked: facts.open_tools().iter().filter(asks).map(asked).collect(),
                 operation: operation(facts),
                 queued: facts.queued_prompts().map(str::to_owned).collect(),
@@ -335,6 +377,7 @@ impl Capture {
             summary: None,
             own_file: None,
             tasks: facts.tasks().all().to_vec(),
+            old_tasks: old_tasks(facts),
             created: files.iter().filter(|path| facts.files().created(path)).cloned().collect(),
             files,
             checks: facts.work().checks().cloned().collect(),
@@ -342,6 +385,7 @@ impl Capture {
             files_before: Vec::new(),
             files_count: facts.files().count(),
             decisions: facts.decisions().cloned().collect(),
+            open_plan: facts.open_tools().iter().rev().find_map(open_plan),
             plan: facts.plan().map(|plan| plan_in_hand(plan, facts)),
             reports: facts.reports().cloned().collect(),
             shell_commands: facts.shell_commands().cloned().collect(),
@@ -382,6 +426,7 @@ impl Capture {
                 self.files_before.push(file);
             }
         }
+        self.inherit_tasks(before.tasks);
         // It is in hand until other work is set.
         if self.plan.is_none() && !self.prompts.iter().any(begins_request) {
             self.plan =
@@ -394,6 +439,26 @@ impl Capture {
             before.decisions.iter().take(DONE_CAP).rev().filter(|one| !asked_again(one)).cloned().collect();
         decisions.append(&mut self.decisions);
         self.decisions = decisions;
+    }
+
+    /// Claude's list goes on over a hand-over: what is open there is open here, as far as this conversation shows
+    /// no list of its own.
+    fn inherit_tasks(&mut self, before: &[Task]) {
+        let is_unknown = |task: &Task| !task.id.is_empty() && task.subject == unknown_subject(&task.id);
+        let goes_on = self.tasks.is_empty() || self.tasks.iter().any(is_unknown);
+        let has_other_work = self.prompts.iter().any(begins_request);
+        for earlier in before {
+            match self.tasks.iter_mut().find(|task| !task.id.is_empty() && task.id == earlier.id) {
+                Some(task) if is_unknown(task) => task.subject.clone_from(&earlier.subject),
+                None if goes_on => {
+                    if has_other_work {
+                        self.old_tasks.insert(task_key(earlier));
+                    }
+                    self.tasks.push(earlier.clone());
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Claude's own words: what it answered when it was asked, and what it or the person wrote into a file.
@@ -435,6 +500,11 @@ impl Capture {
             .take(self.lists.gotchas)
             .map(|(error, count)| format!("{count} times: {}: {}", error.tool, error.line))
             .collect()
+    }
+
+    /// What the person decided, newest first: as many as the next handoff is told.
+    pub fn kept_decisions(&self) -> impl Iterator<Item = &AnsweredQuestion> {
+        self.decisions.iter().rev().take(DONE_CAP)
     }
 
     /// What the person decided last, newest first, as many as `lists` says.

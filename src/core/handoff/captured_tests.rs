@@ -193,6 +193,40 @@ fn item_091_the_checkpoint_has_every_field() {
 }
 
 #[test]
+fn to_dos_are_known_by_their_numbers_over_a_chain() {
+    use crate::core::claude::tasks::{Task, TaskStatus};
+    let mut first = super::document::tests::capture("x");
+    let task = |id: &str, subject: &str, status| Task { id: id.into(), subject: subject.into(), status };
+    first.tasks = vec![
+        task("2", "Paint the gate", TaskStatus::Pending),
+        task("3", "Oil the hinge", TaskStatus::Pending),
+        task("4", "Done", TaskStatus::Completed),
+    ];
+    let state: HandoffState = serde_json::from_str(&HandoffState::of(&first).render()).unwrap();
+    let mut next = super::document::tests::capture("x");
+    next.tasks = vec![task("2", "task 2", TaskStatus::InProgress)];
+    state.pass_on(&mut next);
+    let told: Vec<_> = next.tasks.iter().map(|task| (task.subject.as_str(), task.status)).collect();
+    assert_eq!(told, [("Paint the gate", TaskStatus::InProgress), ("Oil the hinge", TaskStatus::Pending)]);
+    let mut own = super::document::tests::capture("x");
+    own.tasks = vec![task("1", "A list of its own", TaskStatus::Pending)];
+    state.pass_on(&mut own);
+    assert_eq!(own.tasks.len(), 1);
+}
+
+#[test]
+fn decisions_outlive_a_chain_that_makes_more_than_a_document_tells() {
+    let mut first = captured(&busy());
+    first.decisions =
+        (0..30).map(|n| AnsweredQuestion { question: format!("Q{n}?"), answer: "yes".into() }).collect();
+    let mut next = super::document::tests::capture("x");
+    HandoffState::of(&first).pass_on(&mut next);
+    let mut third = super::document::tests::capture("x");
+    HandoffState::of(&next).pass_on(&mut third);
+    assert_eq!(third.decisions, first.decisions);
+}
+
+#[test]
 fn a_plan_is_in_hand_until_other_work_is_set_also_over_a_chain() {
     let mut first = captured(&busy());
     assert!(first.plan.as_ref().unwrap().is_current);
@@ -238,11 +272,9 @@ fn item_092_the_summary_says_where_the_work_stands() {
             .body(&capture)
             .starts_with("Known gotchas:\n\n- 2 times: Bash: Exit code 101: error: unused\n")
     );
-    assert!(
-        Section::Files
-            .body(&capture)
-            .starts_with("3 written, the last first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n")
-    );
+    assert!(Section::Files.body(&capture).starts_with(
+        "3 files written, newest first:\n\n- /p/n.ipynb\n- /p/parser.rs\n- /p/bench.rs (new)\n"
+    ));
     let mut many = captured(&busy());
     many.decisions = (0..20)
         .map(|n| AnsweredQuestion { question: format!("Which corpus? {n}"), answer: "it".into() })
@@ -313,7 +345,7 @@ fn item_055_what_the_template_asks_for_is_there() {
         "Progress: 1 of 2",
         "- /p/n.ipynb\n",
         "## Next Steps\n",
-        "Serve (id b1x, output in /run/u/b1x.output)",
+        "./serve (Serve) (id b1x, output in /run/u/b1x.output)",
     ] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -421,7 +453,7 @@ fn what_was_told_to_have_ended_runs_no_more() {
     };
     lines.push(json!({"type": "queue-operation", "operation": "enqueue", "content": told("a77")}));
     let capture = captured(&lines);
-    assert_eq!(capture.situation.background, ["Bash: Serve (id b1x, output in /run/u/b1x.output)"]);
+    assert_eq!(capture.situation.background, ["./serve (Serve) (id b1x, output in /run/u/b1x.output)"]);
     lines.push(call("k", "TaskStop", json!({"task_id": "b1x"})));
     lines.push(answer("k", "Successfully stopped task: b1x (./serve)", Value::Null));
     assert!(captured(&lines).situation.background.is_empty());
@@ -553,8 +585,7 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
     let mut third = conversation("/p/parser.rs", "Which corpus?", "the small one");
     HandoffState::of(&second).pass_on(&mut third);
     let text = shown(&third);
-    let files =
-        "written, the last first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
+    let files = "files written, newest first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
     assert!(text.contains(files), "{text}");
     assert!(text.contains("Break the API?") && text.contains("the small one"), "{text}");
     assert!(!text.contains("the large one"), "asked again, and answered otherwise: {text}");

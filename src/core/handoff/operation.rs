@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::safe_text::{cut_words, safe_line};
 use crate::core::claude::tasks::TaskStatus;
-use crate::core::claude::tool_outcomes::{RunningWork, is_check};
+use crate::core::claude::tool_outcomes::is_check;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::claude::transcript_line::ToolUse;
 
@@ -105,14 +105,13 @@ impl Operation {
         match self {
             Operation::None => None,
             Operation::WritingTest(path) => {
-                Some(format!("A test was being written: complete this file first: {}", safe_line(path)))
+                Some(format!("You were writing a test: complete this file first: {}", safe_line(path)))
             }
-            Operation::Implementing(path) => Some(format!(
-                "The implementation is saved in part and incomplete: go on with it: {}",
-                safe_line(path)
-            )),
+            Operation::Implementing(path) => {
+                Some(format!("You were editing {}; it may be unfinished. Go on there.", safe_line(path)))
+            }
             Operation::Verifying(command) => Some(format!(
-                "A verification had no result yet: run it again before anything is built on it: {}",
+                "This had not finished: run it again before you rely on it: {}",
                 safe_line(command)
             )),
             Operation::Refactoring(what) => {
@@ -120,7 +119,7 @@ impl Operation {
                     format!(" (before it the work tree stood on commit {})", safe_line(head))
                 });
                 Some(format!(
-                    "A refactoring was under way{before}: finish it, or go back to the state before it: {}",
+                    "You were refactoring{before}: finish it, or go back to the state before it: {}",
                     safe_line(what)
                 ))
             }
@@ -138,8 +137,8 @@ pub fn operation(facts: &TranscriptFacts) -> Operation {
             cut_words(tool.input.command.as_deref().unwrap_or_default(), 300).to_owned(),
         );
     }
-    if let Some(one) = check_behind(facts) {
-        return Operation::Verifying(one.what.clone());
+    if let Some(command) = check_behind(facts) {
+        return Operation::Verifying(cut_words(command, 300).to_owned());
     }
     if facts.turn_ended() {
         return Operation::None;
@@ -153,19 +152,17 @@ pub fn operation(facts: &TranscriptFacts) -> Operation {
 /// background is not.
 #[must_use]
 pub fn at_a_boundary(facts: &TranscriptFacts) -> Operation {
-    if let Some(one) = check_behind(facts) {
-        return Operation::Verifying(one.what.clone());
+    if let Some(command) = check_behind(facts) {
+        return Operation::Verifying(cut_words(command, 300).to_owned());
     }
     let last = facts.open_tools().last().or_else(|| facts.work().last()).filter(is_edit);
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
 
-fn check_behind(facts: &TranscriptFacts) -> Option<&RunningWork> {
-    facts
-        .work()
-        .running()
-        .iter()
-        .find(|one| one.what.split_once(": ").is_some_and(|(_, what)| is_check(what)))
+/// The command of a check that runs in the background.
+fn check_behind(facts: &TranscriptFacts) -> Option<&str> {
+    let mut commands = facts.work().running().iter().filter_map(|one| one.command.as_deref());
+    commands.find(|command| is_check(command))
 }
 
 fn is_edit(tool: &&ToolUse) -> bool {
@@ -248,7 +245,7 @@ mod tests {
         assert!(test.sentence(None).unwrap().contains("complete this file first: /p/tests/a.rs"));
         let code = operation(&facts(&[edit("/p/src/a.rs"), answer("1", Value::Null)]));
         assert_eq!((code.word(), code.cut()), ("implementing", Cut::Free));
-        assert!(code.sentence(None).unwrap().contains("incomplete"));
+        assert!(code.sentence(None).unwrap().contains("may be unfinished"));
         let check = operation(&facts(&[call("1", "Bash", json!({"command": "cargo test -q"}))]));
         assert_eq!((check.word(), check.cut()), ("verifying", Cut::Wait));
         let task = [
@@ -267,7 +264,8 @@ mod tests {
     #[test]
     fn at_a_boundary_what_was_called_has_run() {
         let edit = call("1", "Edit", json!({"file_path": "/p/tests/a.rs"}));
-        let check = call("2", "Bash", json!({"command": "cargo test -q"}));
+        let check =
+            call("2", "Bash", json!({"command": "cargo test -q", "description": "Run the whole suite"}));
         let at = |lines: &[&Value]| {
             at_a_boundary(&facts(&lines.iter().map(|line| (*line).clone()).collect::<Vec<_>>()))
         };

@@ -36,20 +36,17 @@ pub(super) fn line(done: &FinishedStep) -> String {
         text if text.is_empty() => text,
         text => format!(": {}", cut_chars(&text, STEP)),
     };
-    format!(
-        "{}{} -> {}{}",
-        cut_chars(&safe_line(&step.tool), STEP),
-        part(&step.about),
-        outcome(step.outcome),
-        part(&step.line)
-    )
-}
-
-fn outcome(of: ToolOutcome) -> &'static str {
-    match of {
-        ToolOutcome::Passed => "ok",
-        ToolOutcome::Failed => "failed",
-    }
+    let end = match step.outcome {
+        ToolOutcome::Passed => format!("ok{}", part(&step.line)),
+        ToolOutcome::Failed => format!("failed{}", part(&step.line)),
+        // Why is one of the person's prompts.
+        ToolOutcome::Refused => "refused by the person".to_owned(),
+        ToolOutcome::Unknown => match safe_line(&step.line) {
+            line if line.is_empty() => "no output".to_owned(),
+            line => cut_chars(&line, STEP),
+        },
+    };
+    format!("{}{} -> {end}", cut_chars(&safe_line(&step.tool), STEP), part(&step.about))
 }
 
 /// The same call with the same end, one after the other, is told once.

@@ -12,6 +12,13 @@ pub fn plan_file(of: &Capture) -> Option<String> {
     Some(plan.trim().to_owned() + "\n")
 }
 
+/// The text of `open-plan.md`: the plan that waits for the person's approval; `None` when there is none.
+#[must_use]
+pub fn open_plan_file(of: &Capture) -> Option<String> {
+    let plan = safe(&of.open_plan.as_ref()?.text);
+    Some(plan.trim().to_owned() + "\n")
+}
+
 /// The text of `reports.md`: the last reports of sub-agents, the newest first; `None` when there is none.
 #[must_use]
 pub fn reports_file(of: &Capture) -> Option<String> {

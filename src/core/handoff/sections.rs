@@ -105,8 +105,14 @@ impl Section {
 pub fn next_steps(of: &Capture) -> Vec<String> {
     let situation = &of.situation;
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
-    let mut steps: Vec<String> =
-        situation.operation.sentence(head).map(|sentence| cut_line(&sentence)).into_iter().collect();
+    let mut steps: Vec<String> = Vec::new();
+    if let Some(failure) = &situation.failure {
+        steps.push(format!(
+            "The API failed before the request was answered ({}): go on with it.",
+            cut_line(failure)
+        ));
+    }
+    steps.extend(situation.operation.sentence(head).map(|sentence| cut_line(&sentence)));
     for question in &situation.asked {
         steps.push(format!(
             "The person was asked this and has not answered; ask again if it still matters: {}",
@@ -114,10 +120,7 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
         ));
     }
     for tool in &situation.open_tools {
-        steps.push(format!(
-            "The result of this tool call is not known, so see whether it had its effect: {}",
-            cut_line(tool)
-        ));
+        steps.push(format!("This call was cut off; check whether it took effect: {}", cut_line(tool)));
     }
     for work in &situation.background {
         steps.push(format!("This was still running when the conversation ended: {}", cut_line(work)));
@@ -196,7 +199,7 @@ fn state(of: &Capture) -> String {
         } else {
             format!(" ({})", cut_line(&verdict.summary))
         };
-        let stale = if check.is_stale() { " before the last edits" } else { "" };
+        let stale = if check.is_stale() { " (run before your last edits)" } else { "" };
         format!("Verified: {}: {}{summary}{stale}", verdict.outcome.word(), cut_line(&check.command))
     }));
     let mut text = list(&lines);
@@ -277,7 +280,8 @@ fn files_here(of: &Capture) -> String {
     let line =
         |path: &String| if created.contains(path.as_str()) { format!("{path} (new)") } else { path.clone() };
     let lines: Vec<String> = of.files.iter().take(LISTED).map(line).collect();
-    format!("{} written, the last first:\n\n", of.files_count) + &list(&lines) + &more(of.files.len())
+    let noun = if of.files_count == 1 { "file" } else { "files" };
+    format!("{} {noun} written, newest first:\n\n", of.files_count) + &list(&lines) + &more(of.files.len())
 }
 
 fn git(of: &Capture) -> String {
@@ -411,7 +415,7 @@ mod tests {
         }
         let of = Capture::new(capture("").origin, &facts);
         assert_eq!(Section::Goal.body(&of), "```text\nBuild it\n```\n");
-        assert_eq!(of.situation.open_tools, ["Bash: make"]);
+        assert_eq!(of.situation.open_tools, ["make"]);
         assert!(Section::State.body(&of).contains("- Permission mode: plan\n"));
         assert!(Section::RecentActivity.body(&of).contains("PERSON: Build it\n"));
     }

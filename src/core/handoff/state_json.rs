@@ -9,7 +9,7 @@ use super::safe_prompts::{PromptRow, Words};
 use super::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use super::sections::next_steps;
 use crate::core::claude::prompts::TranscriptPrompt;
-use crate::core::claude::tasks::TaskStatus;
+use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 
@@ -28,6 +28,9 @@ pub enum TranscriptCopy {
 /// One task or todo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Todo {
+    /// Claude's number for it, where it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// What is to be done.
     pub content: String,
     /// `pending` or `in_progress`.
@@ -162,6 +165,9 @@ pub struct HandoffState {
     /// 20.
     #[serde(default)]
     pub files_before: Vec<String>,
+    /// Decisions before those of `context`, newest first, for the handoff after this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub older_decisions: Vec<DecisionRow>,
     /// The plan that the person approved and that is in hand, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
@@ -178,6 +184,8 @@ const LISTED: usize = 1000;
 const QUEUED: usize = 20;
 /// The longest text of a model or a person in it, the goal aside, in bytes.
 const TEXT_CAP: usize = 16 << 10;
+/// How many to-dos are taken from the handoff before.
+const TASKS: usize = 50;
 /// How many prompts are taken from the handoff before.
 const PROMPTS: usize = 2000;
 /// The longest goal, in bytes.
@@ -217,14 +225,25 @@ impl HandoffState {
             question: row.question.clone(),
             answer: row.answer.clone(),
         };
-        let decisions: Vec<AnsweredQuestion> = self.context.recent_decisions.iter().map(decided).collect();
+        let all = self.context.recent_decisions.iter().chain(&self.older_decisions);
+        let decisions: Vec<AnsweredQuestion> = all.map(decided).collect();
         let prompts: Vec<TranscriptPrompt> =
             self.prompts.iter().take(PROMPTS).map(PromptRow::prompt).collect();
+        let todos = self.context.active_todos.iter().filter(|todo| !todo.content.is_empty());
+        let tasks: Vec<Task> = todos
+            .take(TASKS)
+            .map(|todo| Task {
+                id: todo.id.clone(),
+                subject: todo.content.clone(),
+                status: TaskStatus::from_word(&todo.status),
+            })
+            .collect();
         next.inherit(&EarlierHandoff {
             goal: self.goal.as_deref(),
             prompts: &prompts,
             done: &self.done,
             files: [&self.context.key_files_modified, &self.files_before],
+            tasks: &tasks,
             decisions: &decisions,
             plan: self.plan.as_deref(),
         });
@@ -257,7 +276,11 @@ impl HandoffState {
                 progress_summary: capture.own_words().as_deref().map(long).unwrap_or_default(),
                 active_todos: open
                     .take(LISTED)
-                    .map(|task| Todo { content: line(&task.subject), status: task.status.word().to_owned() })
+                    .map(|task| Todo {
+                        id: line(&task.id),
+                        content: line(&task.subject),
+                        status: task.status.word().to_owned(),
+                    })
                     .collect(),
                 recent_decisions: capture.told_decisions().map(DecisionRow::of).collect(),
                 key_files_modified: capture.files.iter().take(10).map(|path| line(path)).collect(),
@@ -300,6 +323,9 @@ impl HandoffState {
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
             files_before: capture.files_before.iter().map(|path| line(path)).collect(),
+            older_decisions: (capture.kept_decisions().skip(capture.told_decisions().count()))
+                .map(DecisionRow::of)
+                .collect(),
             plan: capture.plan.as_ref().filter(|plan| plan.is_current).map(|plan| long(&plan.text)),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
@@ -317,7 +343,6 @@ impl HandoffState {
 mod tests {
     use super::super::document::tests::capture;
     use super::*;
-    use crate::core::claude::tasks::Task;
 
     #[test]
     fn the_fields_of_the_source_documents_are_there() {

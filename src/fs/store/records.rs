@@ -1,7 +1,7 @@
 //! The record of a handoff: one directory per id with everything that is known.
 //!
-//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `plan.md`, `reports.md`, `state.json` and
-//! `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later. Records are
+//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `plan.md`, `open-plan.md`, `reports.md`, `state.json`
+//! and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later. Records are
 //! created, changed and deleted under the store's lock, which the caller holds.
 
 use std::fs;
@@ -21,7 +21,7 @@ use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
-use crate::core::handoff::reports::{plan_file, reports_file};
+use crate::core::handoff::reports::{open_plan_file, plan_file, reports_file};
 use crate::core::handoff::safe_prompts::Words;
 use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
 use crate::core::hex::hex;
@@ -48,6 +48,8 @@ const PROMPTS: &str = "prompts.md";
 const ANSWER: &str = "answer.md";
 /// The plan that the person approved, complete.
 const PLAN: &str = "plan.md";
+/// The plan that waits for approval, complete.
+const OPEN_PLAN: &str = "open-plan.md";
 /// What sub-agents reported.
 const REPORTS: &str = "reports.md";
 /// The record for programs.
@@ -143,7 +145,12 @@ impl Records {
         if !words.last_answer.is_empty() {
             atomic::swap(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
         }
-        for (name, text) in [(PLAN, plan_file(capture)), (REPORTS, reports_file(capture))] {
+        let texts = [
+            (PLAN, plan_file(capture)),
+            (OPEN_PLAN, open_plan_file(capture)),
+            (REPORTS, reports_file(capture)),
+        ];
+        for (name, text) in texts {
             if let Some(text) = text {
                 atomic::swap(&dir.join(name), text.as_bytes())?;
             }

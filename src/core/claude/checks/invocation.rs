@@ -97,6 +97,14 @@ pub(super) fn invocations(command: &str) -> Vec<RunnerCall> {
     walk.runs
 }
 
+/// Whether exit status 0 of the command says that no part of it failed.
+pub(super) fn hands_on_failures(command: &str) -> bool {
+    let pipelines = parse(command);
+    let mut walk = Walk { masked: command.len() >= COMMAND_CAP, ..Walk::default() };
+    walk.options(&pipelines);
+    !walk.masked && walk.hands_on(&pipelines)
+}
+
 /// What `echo` and its like print, as far as the command shows it.
 pub(super) fn echoes(command: &str) -> Vec<String> {
     let mut all = Vec::new();
@@ -156,6 +164,28 @@ impl Walk {
             "xargs" | "find" => self.loops = true,
             _ => {}
         });
+    }
+
+    /// Whether a failure in the list is one of the whole list.
+    fn hands_on(&self, list: &[Pipeline]) -> bool {
+        list.iter().enumerate().all(|(at, pipeline)| {
+            let is_last = at + 1 == list.len();
+            let behind = |next: &Pipeline| match next.join {
+                Join::And => true,
+                Join::Or => fails(next),
+                Join::Then => self.errexit || is_preparation(pipeline),
+            };
+            let last = pipeline.stages.len().saturating_sub(1);
+            let piped = |at: usize, stage: &PipelineStage| match stage {
+                PipelineStage::Group(list) => (at == last || self.pipefail) && self.hands_on(list),
+                PipelineStage::Program { words, .. } => {
+                    at == last || self.pipefail || matches!(name(words), "echo" | "printf" | "cat" | "yes")
+                }
+            };
+            !pipeline.background
+                && (is_last || list[at + 1..].iter().all(behind))
+                && pipeline.stages.iter().enumerate().all(|(at, stage)| piped(at, stage))
+        })
     }
 
     fn list(&mut self, list: &[Pipeline], around: StatusScope, filters: &[Filter]) {
@@ -277,6 +307,13 @@ fn prints_logs(words: &[String]) -> bool {
 fn is_harmless(pipeline: &Pipeline) -> bool {
     matches!(pipeline.stages.as_slice(), [PipelineStage::Program { words, .. }] if matches!(name(words),
         "echo" | "printf" | "true" | ":"))
+}
+
+/// Whether nobody would take its end for that of the command: `cd`, `export`, and what cannot fail.
+fn is_preparation(pipeline: &Pipeline) -> bool {
+    is_harmless(pipeline)
+        || matches!(pipeline.stages.as_slice(), [PipelineStage::Program { words, .. }] if words.iter().all(|word| word.contains('='))
+            || matches!(name(words), "cd" | "export" | "set" | "source" | "." | "unset" | "umask" | "ulimit" | "shopt" | "pushd"))
 }
 
 /// Whether it ends with a failure: `|| exit 1`.

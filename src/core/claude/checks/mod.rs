@@ -68,6 +68,13 @@ pub fn is_check(command: &str) -> bool {
     !invocations(command).is_empty()
 }
 
+/// Whether exit status 0 of a command says that all of it ended well: it does not where a pipe, `;`, `|| true`
+/// or a loop stands between.
+#[must_use]
+pub fn is_exit_status_its_own(command: &str) -> bool {
+    invocation::hands_on_failures(command)
+}
+
 /// Judges a command of Claude's Bash tool by what it printed and whether the tool calls it an error; `None`
 /// when the command runs no test, build or linter. Takes time in proportion to the length of `output`.
 #[must_use]
@@ -322,6 +329,52 @@ mod tests {
             outcome("pytest | grep passed; false", &format!("Exit code 1\n{good}"), true),
             Some(Passed)
         );
+    }
+
+    #[test]
+    fn playwright_is_judged_by_its_lines() {
+        let failed = "  1) [webkit] › e2e/login.spec.ts:14:5 › logs in ───\n\n    Error: expect(locator).toBeVisible() \
+                      failed\n\n  1 failed\n    [webkit] › e2e/login.spec.ts:14:5 › logs in ───\n  2 flaky\n  8 \
+                      passed (12.1s)\n";
+        let verdict = judge("npx playwright test --project=webkit 2>&1 | tail -20", failed, false).unwrap();
+        assert_eq!((verdict.outcome, verdict.summary.as_str()), (Failed, "1 failed, 8 passed"));
+        assert!(verdict.failing[0].contains("e2e/login.spec.ts:14:5"), "{:?}", verdict.failing);
+        let passed = "Running 9 tests using 1 worker\n\n  1 flaky\n    [webkit] › a.spec.ts:1:1 › b\n  8 passed (9s)\n";
+        assert_eq!(outcome("npx playwright test", passed, false), Some(Passed));
+        assert_eq!(outcome("npx playwright test | tail -1", "  8 passed (9s)\n", false), Some(Unknown));
+        assert!(!is_check("npx playwright install"));
+    }
+
+    #[test]
+    fn a_failure_is_hidden_by_what_stands_behind_it() {
+        for command in [
+            "make",
+            "cd x && make",
+            "make && git push",
+            "set -o pipefail; make | tail",
+            "make || exit 1",
+            "export A=1; make",
+            "echo y | make",
+            "(cd x && make)",
+            "make > log 2>&1",
+            "bash -c 'cd x && make'",
+        ] {
+            assert!(is_exit_status_its_own(command), "{command}");
+        }
+        for command in [
+            "make | tail -1",
+            "make || true",
+            "make; echo done",
+            "make\nls",
+            "make &",
+            "for a in b; do make; done",
+            "! make",
+            "(make | tail)",
+            "bash -c 'make | tail'",
+            "make || echo failed",
+        ] {
+            assert!(!is_exit_status_its_own(command), "{command}");
+        }
     }
 
     #[test]

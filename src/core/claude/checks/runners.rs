@@ -190,6 +190,16 @@ const VITEST: &[LinePattern] = &[
     form("FAIL ", " > ", Name),
     form("FAIL ", "", Error),
 ];
+// Documented. What passes in a later try is flaky and no failure.
+const PLAYWRIGHT: &[LinePattern] = &[
+    form("{n} failed$", "", Counts),
+    form("{n} passed", "", Counts),
+    form("{n} skipped$", "", Counts),
+    form("{n} flaky$", "", Noise),
+    form("{n} did not run$", "", Noise),
+    form("Error: No tests found", "", Nothing),
+    form("{n}) ", " › ", Error),
+];
 const MOCHA: &[LinePattern] = &[
     opening("{n} passing", "", Counts),
     form("{n} failing", "", Counts),
@@ -389,6 +399,7 @@ pub(super) const RUNNERS: &[Runner] = &[
     row(&["unittest"], Any, UNITTEST),
     row(&["jest"], Any, JEST),
     row(&["vitest"], Any, VITEST),
+    Runner { goes_on: true, whole: false, ..row(&["playwright"], First(&["test"]), PLAYWRIGHT) },
     Runner { whole: false, ..row(&["mocha"], Any, MOCHA) },
     Runner { needs: "--test", whole: false, ..row(&["node"], Any, NODE) },
     Runner { whole: false, unit: "package", ..row(&["go"], First(&["test"]), GO_TEST) },
@@ -435,7 +446,6 @@ pub(super) const RUNNERS: &[Runner] = &[
             "golangci-lint",
             "rubocop",
             "hadolint",
-            "playwright",
         ],
         Any,
     ),

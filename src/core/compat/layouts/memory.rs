@@ -137,7 +137,7 @@ impl SessionNotes {
         }
         if !of.files.is_empty() {
             let named: Vec<&str> = of.files.iter().take(NOTED).map(String::as_str).collect();
-            state.push(format!("{} files written, the last first: {}", of.files_count, named.join(", ")));
+            state.push(format!("{} files written, newest first: {}", of.files_count, named.join(", ")));
         }
         let checks = of.checks.iter().rev().filter(|check| !check.is_stale());
         state.extend(

@@ -22,6 +22,8 @@ pub struct BriefFiles {
     pub answered: bool,
     /// Whether it has `plan.md`.
     pub planned: bool,
+    /// Whether it has `open-plan.md`.
+    pub plan_waits: bool,
     /// Whether it has `reports.md`.
     pub reported: bool,
     /// The record of the handoff before.
@@ -40,6 +42,7 @@ impl BriefFiles {
             copied: copied && !capture.origin.transcript.is_empty(),
             answered: !capture.last_answer.trim().is_empty(),
             planned: capture.plan.is_some(),
+            plan_waits: capture.open_plan.is_some(),
             reported: !capture.reports.is_empty(),
             patch: capture.git.as_ref().is_some_and(|git| !git.patch.is_empty() || !git.new_files.is_empty()),
             before: capture.origin.predecessor.as_ref().map(|before| format!("{records}/{before}")),
@@ -60,6 +63,11 @@ impl BriefFiles {
     /// The file of the approved plan.
     pub(super) fn plan(&self) -> String {
         short_path(&format!("{}/plan.md", self.record))
+    }
+
+    /// The file of the plan that waits for approval.
+    pub(super) fn open_plan(&self) -> String {
+        short_path(&format!("{}/open-plan.md", self.record))
     }
 
     /// The file of what sub-agents reported.
@@ -94,6 +102,9 @@ impl BriefFiles {
         }
         if self.planned {
             say("the plan that the person approved, whole", &self.plan());
+        }
+        if self.plan_waits {
+            say("the plan that waits for approval, whole", &self.open_plan());
         }
         if self.reported {
             say("what sub-agents reported", &self.reports());

@@ -1,18 +1,20 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::brief_files::BriefFiles;
+use super::brief_files::{BriefFiles, short_path};
 use super::section_lengths::BriefPart;
 use super::truncation::Passage;
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
+use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::PromptKind;
-use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::tasks::{Task, TaskStatus, task_key};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
-use crate::core::claude::transcript_facts::{PLAN_APPROVED, TranscriptSpeaker};
-use crate::core::handoff::capture::{Capture, FinishedStep, PlanInHand};
+use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
+use crate::core::handoff::capture::{Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand};
 use crate::core::handoff::current_request::asks;
+use crate::core::handoff::operation::Operation;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::safe_text::{cut_chars, safe, safe_line};
@@ -25,12 +27,16 @@ const TASKS: usize = 12;
 const FILES: [usize; 2] = [20, 12];
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
+/// How many things are told that ran in the background and have ended.
+const ENDED: usize = 4;
 /// How many checks are told.
 const CHECKS: usize = 6;
 /// How many of Claude's earlier answers are told.
 const SAID: usize = 4;
 /// How many errors are told.
 const ERRORS: usize = 6;
+/// How many files outside of the work tree are told.
+const OUTSIDE: usize = 6;
 /// How many changed paths are told.
 const CHANGED: usize = 15;
 /// How many decisions that Claude stated are told.
@@ -39,7 +45,14 @@ const STATED: usize = 6;
 /// often as at the end.
 const HEAD: usize = 600;
 /// How much is told of a report of a sub-agent's before the newest one, in characters.
-const REPORT: usize = 320;
+const REPORT: [usize; 2] = [320, 160];
+/// How many reports before the newest one are told with the first of these.
+const REPORTS: usize = 4;
+/// How the lines begin of files that were written.
+const WRITTEN: &str = "files written, newest first";
+const MORE_WRITTEN: &str = "more files written";
+/// How many files are told that were written, where there is room.
+const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
@@ -50,6 +63,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
     vec![
         last_words(of, words, places),
         lines("Next", 500, 1300, next(of, words, places)),
+        open_plan(of, places),
         plan(of, places),
         own_words(of, places),
         report(of, places),
@@ -99,6 +113,24 @@ fn plan(of: &Capture, places: &BriefFiles) -> BriefPart {
         below: String::new(),
     };
     BriefPart { title: "Your plan, which the person approved", floor, ideal, passage }
+}
+
+/// The plan that the person is asked to approve.
+fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
+    let none = PlanInHand::default();
+    let plan = of.open_plan.as_ref().unwrap_or(&none);
+    let above = match &plan.file {
+        Some(file) => format!("Your own file of it: {}\n", places.show(file)),
+        None => String::new(),
+    };
+    let passage = Passage::Text {
+        above,
+        text: safe(&plan.text).trim().to_owned(),
+        head: usize::MAX,
+        whole_in: places.open_plan(),
+        below: String::new(),
+    };
+    BriefPart { title: "Your plan, not approved yet", floor: 2200, ideal: 3000, passage }
 }
 
 /// What a sub-agent reported last.
@@ -152,10 +184,13 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         );
     } else if is_awaited(of, words) {
         next.push(
-            "your question above is not answered: unless the request decides it, ask it again with its \
-             options, and wait for the answer"
+            "Your question above has no answer yet. Ask it again and wait, unless the request already \
+             answers it."
                 .to_owned(),
         );
+    }
+    if let Some(failure) = &situation.failure {
+        next.push(format!("the API failed before you had answered ({failure}): go on with the request"));
     }
     if let Some(note) = &of.note {
         if !note.doing.is_empty() {
@@ -165,27 +200,40 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     }
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
     // A path of the project is shown relative to it, as everywhere.
-    next.extend(
-        situation
-            .operation
-            .sentence(head)
-            .map(|sentence| sentence.replace(&format!("{}/", places.project), "")),
-    );
+    // A check that runs on is told with its output.
+    let checked = match &situation.operation {
+        Operation::Verifying(command) => Some(cut_chars(&safe_line(command), 100)),
+        _ => None,
+    };
+    let is_checked = |what: &str| {
+        checked.as_deref().is_some_and(|begin| safe_line(what).starts_with(begin.trim_end_matches("...")))
+    };
+    if !situation.background.iter().any(|what| is_checked(what)) {
+        next.extend(
+            situation
+                .operation
+                .sentence(head)
+                .map(|sentence| sentence.replace(&format!("{}/", places.project), "")),
+        );
+    }
     next.extend(situation.asked.iter().map(|question| {
-        format!("the person was asked this and has not answered; ask again if it still matters: {question}")
+        if of.open_plan.is_some() && question.starts_with(PLAN_WAITS) {
+            return "The person has not approved your plan below: ask for approval before you begin."
+                .to_owned();
+        }
+        format!("The person was asked this and has not answered; ask again if it still matters: {question}")
     }));
     next.extend(
         situation
             .open_tools
             .iter()
-            .map(|tool| format!("this tool call has no known result, so see whether it took effect: {tool}")),
+            .filter(|tool| !is_checked(tool))
+            .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
     );
-    next.extend(
-        situation
-            .background
-            .iter()
-            .map(|work| format!("this was still running when the conversation ended: {work}")),
-    );
+    next.extend(situation.background.iter().map(|work| match is_checked(work) {
+        true => format!("This check was still running: run it again before you rely on it: {work}"),
+        false => format!("This was still running when the conversation ended: {work}"),
+    }));
     next.extend(situation.queued.iter().map(|prompt| match situation.queue_follows {
         true => format!("the person had typed this, and hopty sends it after this brief: {prompt}"),
         false => format!("the person had typed this, and you have not answered it: {prompt}"),
@@ -213,18 +261,29 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
 }
 
 fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
-    let mut lines = tasks(&of.tasks);
+    let (old, current): (Vec<Task>, Vec<Task>) =
+        of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
+    let mut lines = tasks(&current, "to do");
+    let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+    if done > 0 {
+        lines.push(format!("{done} of {} to-dos are done", of.tasks.len()));
+    }
     lines.extend(checks(of));
     lines.extend(written(of, places));
     lines.extend(read(&of.files_read, places));
     let before = of.reports.iter().rev().skip(1);
-    lines.extend(
-        before.map(|report| {
-            format!("{} (data): {}", origin(report), shorten(&safe_line(&report.text), REPORT))
-        }),
-    );
-    let shell = of.shell_commands.iter().rev();
-    lines.extend(shell.map(|command| format!("the person ran this themselves: `{}`", safe_line(command))));
+    let report = |report: &AgentReport, cap| {
+        format!("{} (data): {}", origin(report), shorten(&safe_line(&report.text), cap))
+    };
+    lines.extend(before.clone().take(REPORTS).map(|one| report(one, REPORT[0])));
+    let is_check = |command: &str| of.checks.iter().any(|check| check.command == command);
+    lines.extend(of.shell_commands.iter().rev().map(|ran| {
+        let line = match safe_line(&ran.line) {
+            line if line.is_empty() || is_check(&ran.command) => String::new(),
+            line => format!(" -> {}", cut_chars(&line, 140)),
+        };
+        format!("the person ran this themselves: `{}`{line}", safe_line(&ran.command))
+    }));
     match &of.note {
         Some(note) => {
             lines.extend(note.decisions.iter().map(|one| format!("you decided: {one}")));
@@ -232,12 +291,66 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
             lines.extend(note.gotchas.iter().map(|one| format!("easy to get wrong: {one}")));
             lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
         }
-        None => lines.extend(of.stated.iter().rev().take(STATED).map(|one| format!("you said: {one}"))),
+        None => lines.extend(of.stated.iter().rev().take(STATED).map(stated)),
     }
-    let steps = of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS);
-    lines.extend(steps.map(|done| format!("last steps: {}", super::super::recent_activity::line(done))));
+    let ended = of.situation.ended.iter().rev().take(ENDED);
+    lines.extend(ended.map(|one| format!("no longer running: {one}")));
+    lines.extend(last_steps(of).into_iter().map(|(line, times)| match times {
+        1 => format!("last steps: {line}"),
+        _ => format!("last steps: {line} ({times} times)"),
+    }));
     lines.extend(answered(of, decisions));
+    // What may be of use where there is room.
+    lines.extend(tasks(&old, "to do, from before the current request"));
+    lines.extend(before.skip(REPORTS).map(|one| report(one, REPORT[1])));
+    lines.extend(more_written(of, places));
     lines
+}
+
+/// The files that were written and had no room in the first line of them.
+fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
+    let names: Vec<String> = of.files.iter().take(FILES_IN_ALL).map(|path| places.show(path)).collect();
+    let first: Vec<String> =
+        of.files.iter().take(FILES[0]).map(|path| written_name(of, places, path)).collect();
+    let mut rest = names.get(fitting(WRITTEN, &first)..).unwrap_or_default();
+    let mut lines = Vec::new();
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(fitting(MORE_WRITTEN, rest));
+        lines.push(format!("{MORE_WRITTEN}: {}", now.join(", ")));
+        rest = later;
+    }
+    lines
+}
+
+fn written_name(of: &Capture, places: &BriefFiles, path: &String) -> String {
+    format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" })
+}
+
+/// A decision that Claude stated, and what the person said to it.
+fn stated(one: &StatedDecision) -> String {
+    match &one.reply {
+        // The reply is never what a long sentence costs.
+        Some(reply) => format!(
+            "you said: {} Then the person said: \"{}\"",
+            shorten(&safe_line(&one.text), 200),
+            cut_chars(&safe_line(reply), 160)
+        ),
+        None => format!("you said: {}", one.text),
+    }
+}
+
+/// The last tool calls that no other line tells, newest first, each with how often it ended so.
+fn last_steps(of: &Capture) -> Vec<(String, usize)> {
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for done in of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)) {
+        let line = super::super::recent_activity::line(done);
+        if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
+            *times += 1;
+        } else if told.len() < STEPS {
+            told.push((line, 1));
+        }
+    }
+    told
 }
 
 /// What the person chose, newest first. What they wrote instead is one of their prompts.
@@ -251,13 +364,13 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
     };
     for decision in of.decisions.iter().rev() {
         // Asked again, the newer answer counts.
-        // A plan has a section of its own; asked again, the newer answer counts.
-        let is_plan = of.plan.is_some() && decision.answer.starts_with(PLAN_APPROVED);
-        if is_plan || lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
+        if lines.len() >= decisions || questions.contains(&decision.question.as_str()) {
             continue;
         }
         questions.push(&decision.question);
-        if is_prompt(&decision.answer) {
+        // A plan has a section of its own, and why something was refused is one of the person's prompts.
+        let is_plan = of.plan.is_some() && decision.answer.starts_with(PLAN_APPROVED);
+        if is_plan || decision.answer.starts_with(REFUSED) || is_prompt(&decision.answer) {
             continue;
         }
         lines.push(format!(
@@ -273,11 +386,14 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
 fn is_told_elsewhere(done: &FinishedStep) -> bool {
     let step = &done.step;
     let is_list = step.tool.starts_with("Task") && step.tool != "Task"
-        || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch");
+        || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
     let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     let is_answer = matches!(step.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
     // How a check ended is not what its tool says.
-    is_list || is_check(&step.about) || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
+    is_list
+        || step.launched
+        || is_check(&step.about)
+        || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
 /// The ends of Claude's answers before the last one.
@@ -286,26 +402,33 @@ fn said_before(of: &Capture, words: &Words) -> Vec<String> {
     let texts =
         answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
     let last = safe_line(&words.last_answer);
-    texts.filter(|text| !last.contains(text.as_str())).take(SAID).map(|text| shorten(&text, 260)).collect()
+    let is_stated = |text: &str| {
+        of.stated.iter().rev().take(STATED).any(|one| {
+            let sentence = safe_line(&one.text);
+            sentence == text || one.reply.is_some() && text.contains(&sentence)
+        })
+    };
+    texts
+        .filter(|text| !last.contains(text.as_str()) && !is_stated(text))
+        .take(SAID)
+        .map(|text| shorten(&text, 260))
+        .collect()
 }
 
-fn tasks(all: &[Task]) -> Vec<String> {
+fn tasks(all: &[Task], what: &str) -> Vec<String> {
     let with = |status| all.iter().filter(move |task| task.status == status);
     let open = with(TaskStatus::InProgress).chain(with(TaskStatus::Pending));
-    let (count, done) = (open.clone().count(), with(TaskStatus::Completed).count());
+    let count = open.clone().count();
     let mut lines: Vec<String> = open
         .take(TASKS)
         .map(|task| {
             let id = if task.id.is_empty() { String::new() } else { format!("#{} ", task.id) };
             let state = if task.status == TaskStatus::InProgress { " (in progress)" } else { "" };
-            format!("to do: {id}{}{state}", task.subject)
+            format!("{what}: {id}{}{state}", task.subject)
         })
         .collect();
     if count > TASKS {
-        lines.push(format!("to do: {} more", count - TASKS));
-    }
-    if done > 0 {
-        lines.push(format!("{done} of {} to-dos are done", count + done));
+        lines.push(format!("{what}: {} more", count - TASKS));
     }
     lines
 }
@@ -330,10 +453,9 @@ fn check(check: &Check) -> String {
         line.push_str(&format!(": {}", failing.join("; ")));
     }
     match &check.last_edit {
-        Some(path) => {
-            line.push_str(&format!("; before the last edit, of {}", path.rsplit('/').next().unwrap_or(path)))
-        }
-        None if check.is_stale() => line.push_str("; before the last edits"),
+        Some(path) => line
+            .push_str(&format!("; run before you last edited {}", path.rsplit('/').next().unwrap_or(path))),
+        None if check.is_stale() => line.push_str("; run before your last edits"),
         None => {}
     }
     line
@@ -342,11 +464,8 @@ fn check(check: &Check) -> String {
 fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
     if !of.files.is_empty() {
-        let show = |path: &String| {
-            format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" })
-        };
-        let shown: Vec<String> = of.files.iter().take(FILES[0]).map(show).collect();
-        lines.push(listed("written, the last first", &shown, of.files.len()));
+        let names = of.files.iter().take(FILES[0]).map(|path| written_name(of, places, path));
+        lines.push(listed(WRITTEN, &names.collect::<Vec<_>>(), of.files.len()));
     }
     if !of.files_before.is_empty() {
         let shown: Vec<String> = of.files_before.iter().take(6).map(|path| places.show(path)).collect();
@@ -363,29 +482,32 @@ fn read(files: &[FileRead], places: &BriefFiles) -> Option<String> {
         format!("{}{}{}", places.show(&file.path), if lines.is_empty() { "" } else { ":" }, lines.join(","))
     };
     let shown: Vec<String> = files.iter().take(FILES[1]).map(show).collect();
-    (!shown.is_empty()).then(|| listed("read, the last first", &shown, files.len()))
+    (!shown.is_empty()).then(|| listed("files read, newest first", &shown, files.len()))
 }
 
 fn listed(what: &str, shown: &[String], all: usize) -> String {
-    // A line is cut at LINE characters: better a whole name less.
-    let mut line = format!("{what}: ");
+    let told = fitting(what, shown);
+    let line = format!("{what}: {}", shown[..told].join(", "));
+    if told < all { format!("{line} and {} more", all - told) } else { line }
+}
+
+/// How many of the names fit on a line. It is cut at LINE characters: better a whole name less.
+fn fitting(what: &str, names: &[String]) -> usize {
+    let mut width = what.chars().count() + 2;
     let mut told = 0;
-    for name in shown {
-        if told > 0 && line.chars().count() + name.chars().count() > LINE - 20 {
+    for name in names {
+        let more = name.chars().count() + if told > 0 { 2 } else { 0 };
+        if told > 0 && width + more > LINE - 20 {
             break;
         }
-        line.push_str(if told > 0 { ", " } else { "" });
-        line.push_str(name);
+        width += more;
         told += 1;
     }
-    if told < all { format!("{line} and {} more", all - told) } else { line }
+    told
 }
 
 fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some(failure) = &of.situation.failure {
-        lines.push(format!("the conversation had stopped at: {failure}"));
-    }
     if let Some(dir) = &of.situation.moved_to {
         lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
     }
@@ -417,17 +539,41 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
                 lines.push(listed("git status", &shown, git.changed.len()));
             }
             lines.extend(git.notes.iter().map(|note| format!("git: {note}")));
+            lines.extend(outside(of, git));
         }
     }
     lines.extend(errors(of));
     lines
 }
 
+/// Files that were written where git was not asked: in another work tree, its state is not this one's.
+fn outside(of: &Capture, git: &GitState) -> Option<String> {
+    let asked = git.dir.as_deref().unwrap_or(&of.origin.working_dir);
+    let is_outside = |path: &&String| {
+        let is_below = path.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
+        path.starts_with('/') && !is_below && !path.starts_with("/tmp/") && !path.contains("/.claude/")
+    };
+    let files: Vec<String> = of.files.iter().filter(is_outside).map(|path| short_path(path)).collect();
+    (!files.is_empty()).then(|| {
+        let what = format!("written outside of {asked}, so git above may not show it");
+        listed(&what, &files[..files.len().min(OUTSIDE)], files.len())
+    })
+}
+
 /// What failed, newest first, each once.
 fn errors(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    // A check that failed may have passed since.
-    for error in of.errors.iter().rev().filter(|error| !is_check(&error.about)) {
+    let last_steps: Vec<_> =
+        of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS).collect();
+    // A call that failed may have passed since, and the last ones are told as steps.
+    let is_told = |error: &ToolError| {
+        let is_same = |done: &&FinishedStep| {
+            let step = &done.step;
+            step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
+        };
+        error.passed_since || is_check(&error.about) || last_steps.iter().any(|done| is_same(done))
+    };
+    for error in of.errors.iter().rev().filter(|error| !is_told(error)) {
         let about = if error.about.is_empty() {
             String::new()
         } else {

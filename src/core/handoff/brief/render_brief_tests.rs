@@ -47,6 +47,7 @@ fn full() -> Capture {
             tool: "Bash".into(),
             about: format!("make {n}"),
             line: "=== END HANDOFF ===".into(),
+            passed_since: false,
         })
         .collect();
     capture.git = Some(GitState {
@@ -81,6 +82,7 @@ fn is_sound(text: &str, budget: usize) {
         "Requests before this conversation (what holds for all work still holds)",
         "Your last words",
         "Next",
+        "Your plan, not approved yet",
         "Your plan, which the person approved",
         "In your own words",
         "What a sub-agent reported last (data)",
@@ -120,10 +122,10 @@ fn item_013_a_small_brief_stands_inline_and_whole_and_says_each_thing_once() {
     for part in [
         "(typed while you worked)\n> don't touch vendor/\n",
         "The person has not answered yet.\n",
-        "- your question above is not answered",
+        "- Your question above has no answer yet.",
         "- to do: #1 label (in progress)\n- 1 of 2 to-dos are done\n",
-        "written, the last first: ui/export.py\n",
-        "read, the last first: ui/button.py:30-60\n",
+        "files written, newest first: ui/export.py\n",
+        "files read, newest first: ui/button.py:30-60\n",
         "/home/u/t.jsonl\n",
         "/HO-20261120-142950-c74cc080/prompts.md\n",
     ] {
@@ -371,6 +373,138 @@ fn the_approved_plan_is_whole_while_it_is_in_hand() {
 }
 
 #[test]
+fn a_plan_that_was_refused_and_approved_later_is_not_told_as_refused() {
+    let mut capture = capture("plan the move to redis");
+    let answered =
+        |question: &str, answer: &str| AnsweredQuestion { question: question.into(), answer: answer.into() };
+    capture.decisions = vec![
+        answered("A question of Claude", "refused: "),
+        answered("Is this plan approved?", "refused: not Monday"),
+        answered("Is this plan approved?", "approved: cut over Tuesday"),
+    ];
+    capture.plan = Some(PlanInHand { text: "cut over Tuesday".into(), file: None, is_current: true });
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("cut over Tuesday") && !text.contains("refused:"), "{text}");
+}
+
+#[test]
+fn a_claim_that_the_person_refuted_stands_with_their_words() {
+    let mut capture = capture("why does it skip one?");
+    let claim = "I decided to change the compare because it counts from zero.";
+    capture.stated = vec![claim.into()];
+    capture.stated[0].reply = Some("no, put it back".into());
+    let said = |text: &str| crate::core::claude::transcript_facts::Exchange {
+        speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
+        text: text.into(),
+    };
+    capture.recent = vec![said(claim), said("It is back.")];
+    let text = of(&capture, Budget::default());
+    assert!(
+        text.contains(&format!("- you said: {claim} Then the person said: \"no, put it back\"\n")),
+        "{text}"
+    );
+    assert_eq!(text.matches(claim).count(), 1, "{text}");
+}
+
+#[test]
+fn an_api_failure_is_no_ended_turn() {
+    let mut capture = capture("write the tide report");
+    capture.situation.turn_ended = true;
+    capture.situation.failure = Some("overloaded (529)".into());
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("- the API failed before you had answered (overloaded (529)): go on"), "{text}");
+    assert!(!text.contains("you had ended your turn"), "{text}");
+}
+
+#[test]
+fn calls_that_were_cut_off_and_work_that_ended_are_told_once() {
+    let mut capture = capture("get the suite green");
+    capture.situation.open_tools =
+        vec!["cargo test -q (Run it)".into(), "./deploy.sh --to eu (Deploy)".into()];
+    capture.situation.operation =
+        crate::core::handoff::operation::Operation::Verifying("cargo test -q".into());
+    capture.situation.ended = vec!["npm run dev: failed with exit code 1".into()];
+    let text = of(&capture, Budget::default());
+    for part in [
+        "- This had not finished: run it again before you rely on it: cargo test -q\n",
+        "- This call was cut off; check whether it took effect: ./deploy.sh --to eu (Deploy)\n",
+        "- no longer running: npm run dev: failed with exit code 1\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("cargo test").count(), 1, "{text}");
+}
+
+#[test]
+fn an_error_that_passed_since_is_not_told() {
+    let mut capture = capture("publish it");
+    let error = |about: &str, passed_since| ToolError {
+        tool: "Bash".into(),
+        about: about.into(),
+        line: "denied".into(),
+        passed_since,
+    };
+    capture.errors = vec![error("npm publish", true), error("curl x", false)];
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("failed: Bash `curl x`: denied") && !text.contains("npm publish"), "{text}");
+}
+
+#[test]
+fn a_plan_that_waits_is_told_whole_with_its_file() {
+    let steps: String = (1..=15).map(|n| format!("{n}. move topic {n}\n")).collect();
+    let mut capture = full();
+    capture.situation.asked = vec![format!("a plan waits for approval: {steps}")];
+    capture.open_plan = Some(PlanInHand { text: steps, file: Some("/p/kafka.md".into()), is_current: true });
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [
+        "- The person has not approved your plan below",
+        "\n## Your plan, not approved yet\nYour own file of it: /p/kafka.md\n",
+        "15. move topic 15\n",
+        "/HO-20261120-142950-c74cc080/open-plan.md\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("move topic 2\n").count(), 1, "{text}");
+}
+
+#[test]
+fn to_dos_of_before_the_current_request_come_last() {
+    let mut capture = capture("migrate the schema");
+    capture.tasks =
+        vec![task(1, "Schema", TaskStatus::InProgress), task(2, "Fix the mailer", TaskStatus::Pending)];
+    capture.old_tasks = ["#1".to_owned()].into();
+    capture.stated = vec!["I chose a map because it is fast.".into()];
+    let text = of(&capture, Budget::default());
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}\n{text}"));
+    assert!(at("- to do: #2 Fix the mailer") < at("- you said: "));
+    assert!(at("- you said: ") < at("- to do, from before the current request: #1 Schema (in progress)"));
+}
+
+#[test]
+fn files_that_were_written_are_named_while_there_is_room() {
+    let mut capture = capture("convert all handlers");
+    capture.files = (0..40).map(|n| format!("/home/u/proj/internal/handlers/handler_{n}.go")).collect();
+    let text = of(&capture, Budget::default());
+    for n in 0..40 {
+        assert_eq!(text.matches(&format!("handler_{n}.go")).count(), 1, "{n}\n{text}");
+    }
+}
+
+#[test]
+fn files_in_another_work_tree_are_told_beside_the_state_of_this_one() {
+    let mut capture = capture("mend it in the hotfix tree");
+    capture.git = Some(GitState { branch: Some("main".into()), ..GitState::default() });
+    capture.files =
+        vec!["/home/u/hot/a.c".into(), "/home/u/proj/b.c".into(), "/home/u/.claude/plans/p.md".into()];
+    let text = of(&capture, Budget::default());
+    let line = "- written outside of /home/u/proj, so git above may not show it: /home/u/hot/a.c\n";
+    assert!(text.contains(line), "{text}");
+    capture.files.remove(0);
+    assert!(!of(&capture, Budget::default()).contains("written outside"));
+}
+
+#[test]
 fn what_sub_agents_reported_is_data_with_the_file_of_the_whole() {
     let mut capture = capture("find out why the nightly job is slow");
     let report = |about: &str, text: &str| AgentReport {
@@ -494,7 +628,7 @@ proptest! {
         capture.last_answer = said.clone();
         capture.summary = Some(said.clone());
         capture.files = vec![any.clone(), said];
-        capture.stated = vec![any];
+        capture.stated = vec![any.as_str().into()];
         is_sound(&of(&capture, Budget { brief: size, request, decisions: 5 }), size.clamp(LEAST, HARD_MAX));
     }
 }

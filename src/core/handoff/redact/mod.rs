@@ -256,6 +256,7 @@ fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Ve
         for find in [blocks::find, secret_rules::find, urls::find, places::find, assigned::find, told::find] {
             find(part, &mut spans);
         }
+        spans.iter_mut().for_each(|span| go_on_below(part, span));
         spans.sort_by_key(|span| (span.from, usize::MAX - span.to));
         for span in spans.into_iter().filter(|span| span.from < span.to) {
             let span = Span { from: span.from + from, to: span.to + from, ..span };
@@ -267,6 +268,26 @@ fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Ve
         from = end;
     }
     all
+}
+
+/// A token that was broken over two lines goes on in the next one: random letters of both cases and digits, and
+/// nothing else in the line. A digest is none.
+fn go_on_below(text: &str, span: &mut Span) {
+    let is_token = !matches!(span.kind, Kind::Password | Kind::Url | Kind::PrivateKey | Kind::PasswordFile);
+    let rest = &text[span.to..];
+    let stop = rest.len() - rest.trim_start_matches('.').len();
+    let Some(below) = rest[stop..].strip_prefix('\n').filter(|_| is_token) else { return };
+    let bytes = &below.as_bytes()[..below.len().min(2048)];
+    let len =
+        run(bytes, 0, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'+' | b'/' | b'='));
+    let value = &below[..len];
+    let has = |kind: fn(&u8) -> bool| value.bytes().any(|b| kind(&b));
+    let is_all = below[len..].trim_start_matches([' ', '\r']).chars().next().is_none_or(|c| c == '\n');
+    let is_mixed =
+        has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit) && len >= 16;
+    if is_all && is_mixed && value.split(['.', '_', '-', '/']).any(values::is_dense) {
+        span.to += stop + 1 + len;
+    }
 }
 
 fn replace(text: &str, spans: &[Span]) -> String {

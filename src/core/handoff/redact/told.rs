@@ -14,10 +14,16 @@ use crate::core::claude::prompts::end_of;
 use crate::core::handoff::safe_text::cut_bytes;
 
 /// Words for a password, in small letters.
-const PASSWORDS: [&str; 33] = [
+const PASSWORDS: [&str; 39] = [
     "passwort",
     "kennwort",
     "mot de passe",
+    "mdp",
+    "clave",
+    "lozinka",
+    "पासवर्ड",
+    "رمز عبور",
+    "گذرواژه",
     "contraseña",
     "contrasena",
     "clave de acceso",
@@ -50,6 +56,12 @@ const PASSWORDS: [&str; 33] = [
     "รหัสผ่าน",
 ];
 
+/// English words for a password, also where the sentence around them is in another language. In English most
+/// sentences with them hold none, and a verb must link the value.
+const ENGLISH: [&str; 3] = ["password", "passphrase", "passcode"];
+/// Such verbs.
+const VERBS: [&str; 9] = [" is ", " ist ", " lautet ", " heißt ", " est ", " es ", " è ", " é ", " är "];
+
 /// Words for a key or a token, of which only random characters are taken.
 const TOKENS: [&str; 23] = [
     "api-schlüssel",
@@ -78,10 +90,10 @@ const TOKENS: [&str; 23] = [
 ];
 
 /// What stands between such a word and its value.
-const LINKS: [&str; 30] = [
-    ":", "：", "=", "＝", " lautet", " ist ", " heißt ", " est ", " es ", " è ", " é ", " is ", " är ",
-    " er ", " on ", " to ", " jest ", " это ", " — ", " – ", " - ", " -> ", "は", "是", "为", "為", "는 ",
-    "은 ", " là ", " هي ",
+const LINKS: [&str; 33] = [
+    ":", "c'est ", " je ", " है ", "：", "=", "＝", " lautet", " ist ", " heißt ", " est ", " es ", " è ",
+    " é ", " is ", " är ", " er ", " on ", " to ", " jest ", " это ", " — ", " – ", " - ", " -> ", "は",
+    "是", "为", "為", "는 ", "은 ", " là ", " هي ",
 ];
 
 /// What stands before a name and its password: `login is root / X`.
@@ -96,6 +108,31 @@ const LOGINS: [&str; 10] = [
     "логин",
     "ログイン",
     "账号",
+];
+
+/// What may stand between a verb and the value.
+const FILLERS: [&str; 16] = [
+    "jetzt",
+    "nun",
+    "nur",
+    "now",
+    "still",
+    "ahora",
+    "maintenant",
+    "ora",
+    "adesso",
+    "agora",
+    "теперь",
+    "сейчас",
+    "nu",
+    "teraz",
+    "nyní",
+    "şimdi",
+];
+/// What begins the words that say whose password it is: `пароль для сервера X`.
+const WHOSE: [&str; 22] = [
+    "для", "от", "к", "до", "на", "з", "від", "von", "vom", "für", "fürs", "du", "de", "des", "del", "della",
+    "do", "da", "van", "voor", "för", "till",
 ];
 
 /// The longest text between a word and what links it to its value, in bytes.
@@ -118,6 +155,13 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         for at in words.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
             push(text, value(behind(at), class), class, spans);
         }
+    }
+    let words = PASSWORDS.iter().filter(may_have).chain(&ENGLISH);
+    for at in words.flat_map(|word| ends_of(&small, word)) {
+        push(text, on_the_next_line(cut_bytes(&text[at..], AROUND)), Class::Password, spans);
+    }
+    for at in ENGLISH.iter().flat_map(|word| ends_of(&small, word)) {
+        push(text, english(behind(at)), Class::Password, spans);
     }
     for at in LOGINS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
         push(text, behind_name(behind(at)), Class::Password, spans);
@@ -183,18 +227,84 @@ fn ends_of<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a
 
 /// The secret behind a word of this class; `rest` is the rest of its line.
 fn value(rest: &str, class: Class) -> Option<&str> {
-    let ahead = cut_bytes(rest, GAP);
-    let link = LINKS.iter().filter_map(|link| ahead.find(link).map(|at| (at, link.len()))).min();
-    let is_plain = |gap: &str| !gap.contains(|c: char| c.is_ascii_punctuation() && !matches!(c, '-' | '\''));
-    let linked = link.filter(|(at, _)| is_plain(&ahead[..*at])).and_then(|(at, len)| {
-        let (value, form) = told_value(&rest[at + len..])?;
-        let is_next = ahead[..at].trim().is_empty() && class == Class::Password;
-        (is_next && is_told(value) || is_secret_word(class, value, form)).then_some(value)
-    });
-    linked.or_else(|| {
+    linked(rest, class, &LINKS).or_else(|| whose(rest)).or_else(|| {
         let (value, form) = told_value(rest)?;
         is_secret_word(class, value, form).then_some(value)
     })
+}
+
+/// Letters of both cases and digits, at least eight.
+fn is_certain(value: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| value.bytes().any(|b| kind(&b));
+    value.len() >= 8 && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)
+}
+
+/// The secret behind one of these links.
+fn linked<'a>(rest: &'a str, class: Class, links: &[&str]) -> Option<&'a str> {
+    let ahead = cut_bytes(rest, GAP);
+    let (at, len) = links.iter().filter_map(|link| ahead.find(link).map(|at| (at, link.len()))).min()?;
+    let is_plain =
+        |c: char| !c.is_ascii_punctuation() || matches!(c, '-' | '\'' | '(' | ')') || c == ',' && len > 1;
+    if !ahead[..at].chars().all(is_plain) {
+        return None;
+    }
+    let (mut value, mut form) = told_value(&rest[at + len..])?;
+    if FILLERS.contains(&value) {
+        let behind = &rest[place(rest, value) + value.len()..];
+        (value, form) = told_value(behind)?;
+    }
+    let is_next = ahead[..at].trim().is_empty() && class == Class::Password;
+    // `пароль от почты: X`.
+    let first = ahead[..at].split_whitespace().next().unwrap_or_default();
+    let is_named = WHOSE.contains(&first) && ahead[at..].starts_with([':', '：']) && class == Class::Password;
+    if is_named && is_certain(value) && !is_placeholder(value) && !value.contains('/') {
+        return Some(value);
+    }
+    (is_next && is_told(value) || is_secret_word(class, value, form)).then_some(value)
+}
+
+/// The last word behind those that say whose password it is: `пароль для сервера X`.
+fn whose(rest: &str) -> Option<&str> {
+    let (first, rest) = rest.trim_start().split_once(' ')?;
+    let (_, rest) = rest.trim_start().split_once(' ').filter(|_| WHOSE.contains(&first))?;
+    let (value, form) = told_value(rest)?;
+    let is_last = rest.trim().trim_end_matches(['.', ',', ';']) == value;
+    (is_last && is_certain(value) && is_secret_word(Class::Password, value, form)).then_some(value)
+}
+
+/// The secret behind an English word and a verb, where at most the words that say whose it is stand between.
+fn english(rest: &str) -> Option<&str> {
+    let value = linked(rest, Class::Password, &VERBS).filter(|value| is_certain(value))?;
+    let gap = rest[..place(rest, value)].trim_start();
+    let first = gap.split_whitespace().next().unwrap_or_default();
+    let says_whose = gap.starts_with('(') || matches!(first, "for" | "of" | "on") || WHOSE.contains(&first);
+    (says_whose && gap.split_whitespace().count() <= 5).then_some(value)
+}
+
+/// The word that is the whole next line, where nothing follows on this one but a colon or a verb:
+/// `my password is\nX`.
+fn on_the_next_line(ahead: &str) -> Option<&str> {
+    let (rest, below) = ahead.split_once('\n')?;
+    let is_linked = rest.trim_end().ends_with([':', '：'])
+        || VERBS.iter().any(|verb| rest.trim() == verb.trim())
+        || rest.trim().is_empty();
+    let words = rest.trim().trim_end_matches([':', '：']).trim_end();
+    // Whose it is, in a few words.
+    let is_short = words.split_whitespace().count() <= 3 && !words.contains(['.', ';', '{', '"', '/']);
+    // A line that is cut may go on.
+    let (line, _) = below.split_once('\n').or_else(|| (ahead.len() < AROUND - 4).then_some((below, "")))?;
+    let (value, form) = told_value(line).filter(|_| is_linked && is_short)?;
+    let is_all = line.trim().trim_matches(['"', '`', '\'']) == value;
+    let is_digest = value.len() >= 7 && value.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_file = value.contains(['/', '\\', '(', '{', '<', '='])
+        || value.rsplit_once('.').is_some_and(|(_, end)| {
+            (1..=4).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_lowercase())
+        });
+    // A list of fields has a word on each line.
+    let is_certain = !rest.trim().is_empty()
+        || is_certain(value) && value.bytes().any(|b| b.is_ascii_punctuation() && b != b'_');
+    (is_all && is_certain && !is_digest && !is_file && is_secret_word(Class::Password, value, form))
+        .then_some(value)
 }
 
 fn is_secret_word(class: Class, value: &str, form: ValueQuoting) -> bool {
@@ -241,12 +351,15 @@ fn told_value(rest: &str) -> Option<(&str, ValueQuoting)> {
 
 /// `name / X`, `name:X` and `name, X` behind a word for a login.
 fn behind_name(rest: &str) -> Option<&str> {
-    let rest = LINKS.iter().find_map(|link| rest.strip_prefix(link))?.trim_start();
+    let linked = LINKS.iter().find_map(|link| rest.strip_prefix(link));
+    // `login page / v2` is none, so without a link the value must be certain.
+    let rest = linked.or_else(|| rest.strip_prefix(' '))?.trim_start();
     let len = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '@')))?;
     let rest = rest[len..].trim_start();
     let rest = rest.strip_prefix(['/', ':']).filter(|rest| len > 0 && !rest.starts_with('/'))?;
     let (value, form) = told_value(rest)?;
-    is_secret_word(Class::Password, value, form).then_some(value)
+    let is_told_so = linked.is_some() || is_certain(value);
+    (is_told_so && is_secret_word(Class::Password, value, form)).then_some(value)
 }
 
 /// `admin:X` as a word of a sentence about basic authentication.
@@ -312,10 +425,48 @@ mod tests {
             ("use admin:Kranich_77 for basic auth", "Kranich_77"),
             ("my pin is 4471", "4471"),
             ("die PIN ist 447190.", "447190"),
+            ("my password is\nTr1ck-Kite7", "Tr1ck-Kite7"),
+            ("password:\nTr1ck-Kite8\nand go on", "Tr1ck-Kite8"),
+            ("Passwort:\nTr1ck-Kite21", "Tr1ck-Kite21"),
+            ("пароль\nTr1ck-Kite52", "Tr1ck-Kite52"),
+            ("the db password (prod) is Tr1ck-Kite11", "Tr1ck-Kite11"),
+            ("das neue Passwort heißt jetzt Tr1ck-Kite23", "Tr1ck-Kite23"),
+            ("le mot de passe du serveur, c'est Tr1ck-Kite30", "Tr1ck-Kite30"),
+            ("mdp: Tr1ck-Kite31", "Tr1ck-Kite31"),
+            ("la clave del wifi es Tr1ck-Kite40", "Tr1ck-Kite40"),
+            ("la password del server è Tr1ck-Kite71", "Tr1ck-Kite71"),
+            ("пароль для сервера Tr1ck-Kite51", "Tr1ck-Kite51"),
+            ("heslo je Tr1ck-Kite90", "Tr1ck-Kite90"),
+            ("пароль от почты: karakol-44-Zz хост mail.port.example", "karakol-44-Zz"),
+            ("पासवर्ड है Tr1ck-Kite86", "Tr1ck-Kite86"),
+            ("login anna / Tr1ck-Kite10", "Tr1ck-Kite10"),
+            ("token: ghp_a9B8c7D6e5F4g3H2\ni1J0k9L8m7N6o5P4q3R2", "i1J0k9L8m7N6o5P4q3R2"),
+            (
+                "Bearer eyJhbGciOiJIUzI1NiJ9.\neyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+                "dozjgNryP4J3",
+            ),
         ] {
             let shown = redact(text);
             assert!(!shown.contains(secret) && shown.contains("[redacted: "), "{text} -> {shown}");
             assert_eq!(redact(&shown), shown);
+        }
+        for kept in [
+            "the files that set the password:\nauth2fa.rs",
+            "the commit that changed the password:\n9f3c1ab77d2e",
+            "password:\n  required",
+            "password:\n- at least 12 characters",
+            "login page / OAuth2 v2",
+            "la clave primaria es id",
+            "das Passwort für Server-2 ist abgelaufen",
+            "пароль для входа длиннее 12",
+            "token: [redacted: GitHub token]\nREADME.md",
+            "the password field\nLoginForm2",
+            "username\npassword\nSignup2FA",
+            "password hashing is PBKDF2",
+            "the password storage is Argon2id-v1.3",
+            "das Passwort vom Ticket OPS-1234",
+        ] {
+            assert_eq!(redact(kept), kept);
         }
         assert_eq!(
             redact("la contraseña es Gat0-negro-2024, usuario lectura"),
