@@ -288,6 +288,10 @@ impl RunState {
             return false;
         }
         match (self.file.status, self.turn.state) {
+            // No hook has been called yet, and the sessions file lags: a prompt of the arguments begins its turn.
+            (Some(AgentStatus::Idle), Turn::Unknown) if rules >= WHOLE_TURNS_SINCE => {
+                self.screen.facts.busy != Some(true)
+            }
             (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
             // Its turn is over and background work keeps it busy, but the time to wait for that is over, too.

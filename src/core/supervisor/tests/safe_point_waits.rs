@@ -227,6 +227,15 @@ fn a_turn_that_begins_out_of_the_queue_is_a_turn() {
 }
 
 #[test]
+fn a_turn_that_only_the_screen_shows_yet_is_not_cut_in_two() {
+    let mut s = Session::started(claude());
+    screen_of(&mut s, true);
+    s.status(AgentStatus::Idle);
+    assert!(!s.restart(Asker::Person).contains("safe_point.reached"));
+    assert!(screen_of(&mut s, false).contains("safe_point.reached"));
+}
+
+#[test]
 fn a_turn_that_no_hook_has_told_of_is_not_cut_in_two() {
     let missed = || {
         let mut s = Session::busy(claude());
