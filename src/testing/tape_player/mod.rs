@@ -74,6 +74,8 @@ pub struct PlayOptions {
     pub keep: bool,
     /// When a test stops for a person.
     pub pause: PauseRule,
+    /// Options of `hopty test` that play it again as it is played now.
+    pub again: Vec<String>,
     /// Variables of this process that the tests get.
     pub env: Vec<String>,
     /// The directory of all evidence, such as `target/hopty`.
@@ -575,7 +577,10 @@ impl<'a> TapePlayer<'a> {
     }
 
     fn again(&self) -> String {
-        format!("hopty test {}", shell_word(&self.file.path.display().to_string()))
+        let words = self.options.again.iter().map(|word| shell_word(word));
+        let file = shell_word(&self.file.path.display().to_string());
+        let words: Vec<String> = words.chain([file]).collect();
+        format!("hopty test {}", words.join(" "))
     }
 
     fn warn(&mut self, message: String) {

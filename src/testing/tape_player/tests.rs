@@ -11,6 +11,7 @@ fn options(evidence: &Path) -> PlayOptions {
         render: false,
         keep: false,
         pause: PauseRule::Never,
+        again: Vec::new(),
         env: Vec::new(),
         evidence: evidence.to_owned(),
         hopty: "/bin/true".into(),
