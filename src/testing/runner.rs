@@ -249,7 +249,7 @@ impl TestWorkers<'_> {
 /// Plays a tape twice and writes its snapshots when they are the same both times; `None` when all was stopped
 /// meanwhile.
 fn update(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<RedactedOutcome> {
-    let mut redactions = redactions_of(tape);
+    let mut redactions = redactions_of(tape, &options.play.env);
     let mut outcome = TapeOutcome::new(file.path.display().to_string(), TapeVerdict::Passed);
     outcome.attempts = 0;
     let failure = |error: &SnapshotError| {
@@ -323,7 +323,7 @@ fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Re
     let name = file.path.display().to_string();
     let mut failures: Vec<TapeFailure> = Vec::new();
     let mut passed = 0;
-    let mut redactions = redactions_of(tape);
+    let mut redactions = redactions_of(tape, &options.play.env);
     let mut outcome = TapeOutcome::new(name, TapeVerdict::Passed);
     outcome.attempts = 0;
     while outcome.attempts < most {

@@ -200,6 +200,8 @@ struct TapePlayer<'a> {
     choices: Option<SeededChoices>,
     regions: BTreeMap<String, RegionShape>,
     clipboard: String,
+    /// The same as keys for the report.
+    clipboard_keys: Vec<String>,
     /// What `Expect` and `Wait` have found.
     expected: Vec<TapePattern>,
     /// The exit status of the last command that `Ready` waited for.
@@ -256,6 +258,7 @@ impl<'a> TapePlayer<'a> {
             dirs,
             env: Vec::new(),
             choices,
+            clipboard_keys: Vec::new(),
             regions: BTreeMap::new(),
             clipboard: String::new(),
             expected: Vec::new(),
@@ -313,6 +316,7 @@ impl<'a> TapePlayer<'a> {
         }
         let mut end = match failure {
             Some((_, error)) if error.is_stop => PlayEnd::Stopped,
+                let message = redactions_of(self.tape, &self.options.env).text(&message);
             Some((step, error)) => {
                 let message = error.message.clone();
                 let end = self.failed(step, *error);
@@ -473,10 +477,7 @@ impl<'a> TapePlayer<'a> {
             C::Hide => self.hide(true),
             C::Show => self.hide(false),
             C::Screenshot(path) => self.screenshot(path),
-            C::Copy(text) => {
-                self.clipboard = self.text(text)?;
-                Ok(())
-            }
+            C::Copy(text) => self.copy(text),
             C::PasteClipboard => self.type_clipboard(),
             C::Start(words) => self.start(words),
             C::StartShell(line) => self.start_line(line),

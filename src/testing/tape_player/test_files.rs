@@ -182,7 +182,8 @@ impl TapePlayer<'_> {
     pub(super) fn write_made(&mut self, path: &str, content: &[u8]) -> StepResult {
         let file = self.made_file(path);
         // Beside the evidence, what the tape redacts is hidden as there.
-        let redactions = Some(redactions_of(self.tape)).filter(|all| !self.options.render && all.has_rules());
+        let redactions = Some(redactions_of(self.tape, &self.options.env))
+            .filter(|all| !self.options.render && all.has_rules());
         let redacted =
             redactions.map(|redactions| redactions.text(&String::from_utf8_lossy(content)).into_bytes());
         let content = redacted.as_deref().unwrap_or(content);

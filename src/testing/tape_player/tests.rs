@@ -482,3 +482,36 @@ fn the_evidence_of_a_failure_lacks_what_the_tape_redacts() {
         assert!(text.contains("open"), "{}: {text}", path.display());
     }
 }
+
+#[test]
+fn the_value_of_a_variable_that_was_passed_is_told_nowhere() {
+    crate::sys::process::become_subreaper();
+    let (name, dir) = ("CARGO_MANIFEST_DIR", tempfile::tempdir().unwrap());
+    let value = std::env::var(name).unwrap();
+    let source = "Start+Shell \"stty -echo; printf Pass; read p; stty echo; printf Go; read q; echo; echo a${p}b; read r\"\n\
+         Expect \"Pass\"\nPaste $\"${CARGO_MANIFEST_DIR}\"\nEnter\nExpect \"Go\"\nType $\"x ${CARGO_MANIFEST_DIR}\"\nEnter\n\
+         Raw $\"${CARGO_MANIFEST_DIR}\"\nCopy $\"${CARGO_MANIFEST_DIR}\"\nPaste\nExpect@100ms \"nope\"\n";
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    let tape = tape(commands(source));
+    let again = vec!["--fast".to_owned(), "--env".to_owned(), name.to_owned()];
+    let options = PlayOptions { env: vec![name.to_owned()], again, ..options(dir.path()) };
+    let told = failure(play(&file, &tape, &options, None).end);
+    assert_eq!(told.again.as_deref(), Some("hopty test --fast --env CARGO_MANIFEST_DIR t.tape"));
+    let variable = "${CARGO_MANIFEST_DIR}";
+    let pasted = format!("Raw \"{variable}\"");
+    assert_eq!(told.keys[1..], ["Enter", "x", "Space", variable, "Enter", pasted.as_str(), variable]);
+    for file in &told.evidence {
+        let text = String::from_utf8_lossy(&std::fs::read(&file.path).unwrap()).into_owned();
+        assert!(!text.contains(&value), "{}: {text}", file.path.display());
+    }
+    let shown = redactions_of(&tape, &options.env).failure(told);
+    assert!(!format!("{shown:?}").contains(&value), "{shown:?}");
+    assert!(shown.screen.unwrap().text_rows().iter().any(|row| row.contains("a${CARGO_MANIFEST_DIR}b")));
+}
+
+#[test]
+fn keys_that_the_program_hides_are_not_reported() {
+    let source = "Start+Shell \"stty -echo; printf Pass; read p; stty echo; echo; echo in; read q\"\n\
+                  Expect \"Pass\"\nType \"hunter2\"\nEnter\nExpect \"in\"\nExpect@50ms \"nope\"\n";
+    assert_eq!(failure(play_now(commands(source))).keys, ["(hidden)", "Enter"]);
+}
