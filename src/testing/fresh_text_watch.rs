@@ -30,6 +30,7 @@ pub struct TestMark {
     /// How many lines had left the screen.
     above: u64,
     /// Its rows, as hashes: they may leave it later and are old then.
+    output: u64,
     rows: Arc<[u64]>,
 }
 
@@ -79,6 +80,8 @@ pub struct FreshTextWatch {
     titles: u64,
     clipboard: Option<String>,
     clipboards: u64,
+    /// Bytes of the program that are no echo.
+    output: u64,
     shell: Option<ShellMark>,
     /// Commands of the shell that have ended, and the status of the last one.
     commands: u64,
@@ -119,6 +122,7 @@ impl FreshTextWatch {
             titles: 0,
             clipboard: None,
             clipboards: 0,
+            output: 0,
             shell: None,
             commands: 0,
             status: None,
@@ -224,6 +228,7 @@ impl FreshTextWatch {
                         self.commands += 1;
                         self.status = status;
                     }
+        self.output += bytes.len() as u64;
                 }
             }
         }
@@ -286,6 +291,7 @@ impl FreshTextWatch {
     pub fn awaits_echo(&self) -> bool {
         self.echo.is_pending()
     }
+            output: self.output,
 
     /// The echo will not come any more.
     pub fn give_up_echo(&mut self) {
@@ -411,6 +417,12 @@ impl FreshTextWatch {
     #[must_use]
     pub fn shell_mark(&self) -> Option<ShellMark> {
         self.shell
+    /// Whether the program wrote anything since the mark, also what changed nothing.
+    #[must_use]
+    pub fn has_output_since(&self, mark: &TestMark) -> bool {
+        self.output > mark.output
+    }
+
     }
 
     /// The status of the shell's last command, where it ended after the mark and the shell said it.
