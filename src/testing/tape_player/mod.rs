@@ -204,8 +204,6 @@ struct TapePlayer<'a> {
     clipboard_keys: Vec<String>,
     /// What `Expect` and `Wait` have found.
     expected: Vec<TapePattern>,
-    /// The exit status of the last command that `Ready` waited for.
-    status: Option<i32>,
     /// When a key was sent that may be the begin of something, where nothing was sent since, and the pause
     /// that it needs.
     chord_sent: Option<(Instant, Duration)>,
@@ -258,11 +256,10 @@ impl<'a> TapePlayer<'a> {
             dirs,
             env: Vec::new(),
             choices,
-            clipboard_keys: Vec::new(),
             regions: BTreeMap::new(),
             clipboard: String::new(),
+            clipboard_keys: Vec::new(),
             expected: Vec::new(),
-            status: None,
             chord_sent: None,
             is_hidden: false,
             outputs: BTreeMap::new(),
@@ -316,10 +313,10 @@ impl<'a> TapePlayer<'a> {
         }
         let mut end = match failure {
             Some((_, error)) if error.is_stop => PlayEnd::Stopped,
-                let message = redactions_of(self.tape, &self.options.env).text(&message);
             Some((step, error)) => {
                 let message = error.message.clone();
                 let end = self.failed(step, *error);
+                let message = redactions_of(self.tape, &self.options.env).text(&message);
                 self.pause_at_failure(&message);
                 end
             }
@@ -546,7 +543,10 @@ impl<'a> TapePlayer<'a> {
     fn last_checks(&mut self) -> StepResult {
         self.check_model_script()?;
         if !self.tape.has_checks()
-            && let Some(end) = self.session.current_end()
+            && let Some((named, terminal)) = self.session.current()
+            // A shell that is typed into ends with the status of the last command.
+            && !named.is_shell
+            && let Some(end) = terminal.end()
             && end.code() != 0
         {
             return Err(Box::new(StepFailure::new(

@@ -105,6 +105,10 @@ pub(super) struct NamedTerminal {
 }
 
 /// What became of the programs of a test when it was over.
+    /// It is the shell of the tape, into which commands are typed.
+    pub is_shell: bool,
+    /// The exit status of the command that `Ready` waited for, until the next input.
+    pub status: Option<i32>,
 #[derive(Debug, Default)]
 pub(super) struct FinishedPrograms {
     /// Processes that were left.
@@ -200,6 +204,8 @@ impl TestSession {
         };
         self.current = Some((named, terminal));
         Ok(())
+            is_shell: false,
+            status: None,
     }
 
     /// Makes another terminal the current one; a new one if none has this name.
@@ -351,6 +357,7 @@ impl TapePlayer<'_> {
         if let Some(end) = terminal.end() {
             return Err(Box::new(StepFailure::new(
                 FailureKind::ProgramEnd,
+        named.status = None;
                 format!("{} ended ({}) before this command", named.command, end_words(end)),
             )));
         }
@@ -458,6 +465,7 @@ impl TapePlayer<'_> {
 
     pub(super) fn start(&mut self, words: &[TapeText]) -> StepResult {
         let argv = words.iter().map(|word| Ok(self.text(word)?.into())).collect::<StepResult<_>>()?;
+        named.is_shell = true;
         self.start_program(argv)
     }
 

@@ -515,3 +515,28 @@ fn keys_that_the_program_hides_are_not_reported() {
                   Expect \"Pass\"\nType \"hunter2\"\nEnter\nExpect \"in\"\nExpect@50ms \"nope\"\n";
     assert_eq!(failure(play_now(commands(source))).keys, ["(hidden)", "Enter"]);
 }
+
+#[test]
+fn a_status_is_that_of_the_last_input_in_this_terminal() {
+    for source in [
+        "Type 'false'\nEnter\nReady\nStatus 1\nType 'true'\nEnter\nStatus 1\n",
+        "Type 'true'\nEnter\nReady\nOn second\nType 'false'\nEnter\nReady\nStatus 1\nOn main\nStatus 1\n",
+    ] {
+        let failure = failure(play_now(commands(source)));
+        assert_eq!((failure.command.as_str(), failure.kind), ("Status 1", FailureKind::Check), "{failure:?}");
+        assert_eq!(failure.place.line as usize, source.lines().count());
+    }
+}
+
+#[test]
+fn a_shell_that_is_left_with_a_status_is_a_warning() {
+    let played = play_whole("Type 'exit 3'\nEnter\nSleep 500ms\n");
+    assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
+    assert!(
+        played.warnings.iter().any(|warning| warning.message.contains("exit 3")),
+        "{:?}",
+        played.warnings
+    );
+    let end = play_now(commands("Start sh -c 'exit 3'\nSleep 500ms\n"));
+    assert_eq!(failure(end).kind, FailureKind::ProgramEnd);
+}

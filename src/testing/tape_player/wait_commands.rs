@@ -186,12 +186,13 @@ impl TapePlayer<'_> {
         let limit = self.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         let ready = terminal.ready(&named.mark, limit)?;
-        self.status = ready.status;
+        named.status = ready.status;
         Ok(())
     }
 
     pub(super) fn check_status(&mut self, status: i32) -> StepResult {
-        match self.status {
+        let status_then = self.terminal()?.0.status;
+        match status_then {
             Some(found) if found == status => Ok(()),
             Some(found) => Err(StepFailure::check(format!("the command ended with {found}, not {status}"))),
             None => Err(Box::new(StepFailure::new(FailureKind::Check, "there is no exit status yet").hint(
