@@ -249,7 +249,15 @@ impl TapePlayer<'_> {
     /// The cell of a place, 0-based: row and column. A text is waited for as `Wait` does.
     fn cell_of(&mut self, place: &TapePlace) -> StepResult<(u16, u16)> {
         match place {
-            TapePlace::Cell(row, col) => Ok((row.saturating_sub(1), col.saturating_sub(1))),
+            TapePlace::Cell(row, col) => {
+                let (cols, rows) = self.terminal()?.1.screen().size();
+                if *row > rows || *col > cols {
+                    return Err(StepFailure::command(format!(
+                        "the screen has {rows} rows and {cols} columns, so no cell {row},{col}"
+                    )));
+                }
+                Ok((row.saturating_sub(1), col.saturating_sub(1)))
+            }
             TapePlace::Pattern(pattern) => {
                 let look = Look::on_screen(self.pattern(pattern, true)?);
                 let limit = self.check_limit(None);

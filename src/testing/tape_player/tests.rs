@@ -529,6 +529,24 @@ fn a_status_is_that_of_the_last_input_in_this_terminal() {
 }
 
 #[test]
+fn what_is_outside_of_the_screen_is_no_place() {
+    for check in [
+        "Expect+Not+Region 30,1 5x5 'panic'",
+        "Expect+Not+Region 20,70 50x50 'panic'",
+        "Style 30,90 1x1 !bold",
+        "Snapshot q 30,1 5x5",
+        "Click 30,90",
+        "Hover 1,81",
+    ] {
+        let failure = failure(play_now(commands(&format!("Start cat\n{check}\n"))));
+        let is_told = failure.message.contains("the screen has 24 rows and 80 columns, so");
+        assert!(is_told, "{check}: {}", failure.message);
+    }
+    let end = play_now(commands("Start cat\nExpect+Not+Region 24,1 1x80 'panic'\n"));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
 fn a_shell_that_is_left_with_a_status_is_a_warning() {
     let played = play_whole("Type 'exit 3'\nEnter\nSleep 500ms\n");
     assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);

@@ -95,6 +95,14 @@ impl TapePlayer<'_> {
         };
         match shape {
             RegionShape::Rect(ScreenRect { row, col, rows, cols }) => {
+                let (width, height) = self.terminal()?.1.screen().size();
+                let (below, behind) = (u32::from(row) + u32::from(rows), u32::from(col) + u32::from(cols));
+                if below > u32::from(height) + 1 || behind > u32::from(width) + 1 {
+                    return Err(StepFailure::command(format!(
+                        "the screen has {height} rows and {width} columns, so {row},{col} {rows}x{cols} is \
+                         not on it"
+                    )));
+                }
                 Ok(CellRegion { row: row.saturating_sub(1), col: col.saturating_sub(1), rows, cols })
             }
             RegionShape::Box(title) => {
