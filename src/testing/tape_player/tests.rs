@@ -547,6 +547,20 @@ fn what_is_outside_of_the_screen_is_no_place() {
 }
 
 #[test]
+fn a_file_without_a_text_is_one_that_the_program_has_written() {
+    let program =
+        "Start sh -c 'read a; k=0; while [ $k -lt 100000 ]; do k=$((k+1)); done; echo secret >out; read b'\n";
+    let told = |check: &str| {
+        let head = "Set ExpectTimeout 1s\nFile out 'open'\n";
+        failure(play_now(commands(&format!("{head}{program}Enter\n{check}\n")))).message
+    };
+    assert!(told("Expect+Not+File out 'secret'").contains("out contains"));
+    assert!(told("Expect+Not+File oot 'secret'").contains("oot does not exist"));
+    let end = play_now(commands(&format!("File out 'open'\n{program}Expect+Not+File out 'secret'\n")));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
 fn a_shell_that_is_left_with_a_status_is_a_warning() {
     let played = play_whole("Type 'exit 3'\nEnter\nSleep 500ms\n");
     assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
