@@ -561,6 +561,34 @@ fn a_file_without_a_text_is_one_that_the_program_has_written() {
 }
 
 #[test]
+fn a_count_is_taken_when_no_more_comes() {
+    let more = "Start sh -c 'echo ERROR; echo ERROR; sleep 0.1; echo ERROR; read a'\n";
+    let rings = r#"Start sh -c 'printf "\a"; sleep 0.1; printf "\a"; read a'
+"#;
+    for (program, check) in
+        [(more, "Expect x2 'ERROR'"), (more, "Expect x0 'ERROR'"), (rings, "Bell 1"), (rings, "Bell 0")]
+    {
+        let failure = failure(play_now(commands(&format!("Set ExpectTimeout 1s\n{program}{check}\n"))));
+        assert_eq!(failure.place.line, 3, "{check}: {failure:?}");
+    }
+    for (program, check) in [(more, "Expect x3 'ERROR'"), (rings, "Bell 2")] {
+        let end = play_now(commands(&format!("{program}{check}\n")));
+        assert!(matches!(end, PlayEnd::Passed), "{check}: {end:?}");
+    }
+}
+
+#[test]
+fn a_text_that_is_drawn_again_has_not_gone() {
+    let program = r#"Start sh -c 'printf "STAYS"; read a; printf "\033[2J"; sleep 0.01; printf "\033[HSTAYS"; read b; printf "\033[2J"; read c'
+"#;
+    let head = format!("Set ExpectTimeout 1s\nSet Settle 200ms\n{program}Expect 'STAYS'\nEnter\n");
+    let failure = failure(play_now(commands(&format!("{head}Gone 'STAYS'\n"))));
+    assert!(failure.message.contains("is still"), "{}", failure.message);
+    let end = play_now(commands(&format!("{head}Enter\nGone 'STAYS'\n")));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
 fn a_shell_that_is_left_with_a_status_is_a_warning() {
     let played = play_whole("Type 'exit 3'\nEnter\nSleep 500ms\n");
     assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);

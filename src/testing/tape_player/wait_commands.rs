@@ -155,9 +155,10 @@ impl TapePlayer<'_> {
     pub(super) fn gone(&mut self, expect: &ExpectCommand) -> StepResult {
         let look = self.look(expect)?;
         let limit = self.check_limit(expect.limit);
+        let quiet = duration(self.settings.settle);
         let (named, terminal) = self.terminal()?;
         let was_there = terminal
-            .gone(&look, &named.mark, limit)
+            .gone(&look, &named.mark, quiet, limit)
             .map_err(|failure| noted(failure, &look, &expect.pattern))?;
         if !was_there && !self.expected.contains(&expect.pattern) {
             let pattern = &expect.pattern;
