@@ -17,8 +17,11 @@ use crate::testing::program_wait::WaitEnd;
 const TYPED_LIMIT: Duration = Duration::from_secs(2);
 /// What most programs wait at most whether a sequence follows a lone Escape.
 const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
-/// Three times as long as between two keys that tmux takes for a paste (`assume-paste-time`).
-const PREFIX_PAUSE: Duration = Duration::from_millis(3);
+/// Twenty times as long as between two keys that tmux takes for a paste (`assume-paste-time`): what is sent
+/// with a pause may be read without one.
+const PREFIX_PAUSE: Duration = Duration::from_millis(20);
+/// What the report says of keys that the program does not show, as at the prompt for a password.
+const HIDDEN_KEYS: &str = "(hidden)";
 /// Half of the keys that are kept for the report.
 const KEYS_MAX: usize = 10_000;
 
@@ -116,7 +119,7 @@ impl TapePlayer<'_> {
             let (first, rest) = text.split_at(first);
             if !first.is_empty() {
                 self.send(first.replace('\n', "\r").as_bytes())?;
-                self.pass(PREFIX_PAUSE)?;
+                self.pass_as_program(PREFIX_PAUSE)?;
             }
             self.send(rest.replace('\n', "\r").as_bytes())?;
         }
