@@ -600,3 +600,10 @@ fn a_shell_that_is_left_with_a_status_is_a_warning() {
     let end = play_now(commands("Start sh -c 'exit 3'\nSleep 500ms\n"));
     assert_eq!(failure(end).kind, FailureKind::ProgramEnd);
 }
+
+#[test]
+fn a_pattern_with_a_blank_at_the_end_of_a_row_gets_a_hint() {
+    let source = "Set ExpectTimeout 50ms\nStart sh -c 'printf \"> \"; read a'\nExpect+Line /^> $/\n";
+    let hint = failure(play_now(commands(source))).hint;
+    assert_eq!(hint.as_deref(), Some("rows have no blanks at their end: `/^>$/`"));
+}

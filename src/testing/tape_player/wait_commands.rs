@@ -261,6 +261,11 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     if matches!(pattern, TapePattern::Text(text) if looks_like_a_regex(text.as_str())) {
         failure.hint = Some("a text in quotes is taken literally; /…/ is a regular expression".to_owned());
     }
+    if let TapePattern::Regex(regex) = pattern
+        && let Some(before) = regex.source().strip_suffix(" $").filter(|before| !before.ends_with('\\'))
+    {
+        failure.hint = Some(format!("rows have no blanks at their end: `/{before}$/`"));
+    }
     failure
 }
 
