@@ -316,6 +316,7 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
             false if std::io::stdin().is_terminal() && !is_ci && !args.update => PauseRule::AtCommand,
             false => PauseRule::Never,
         },
+        again: again(args, is_fast, is_ci, stress),
         env: args.env.clone(),
         evidence,
         hopty: std::env::current_exe()?,
@@ -337,6 +338,26 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
         stress,
         check: args.check,
     })
+}
+
+/// The options that play a tape again as it is played now, also where `CI` is not set.
+fn again(args: &TestArgs, is_fast: bool, is_ci: bool, stress: Option<u64>) -> Vec<String> {
+    let mut again = Vec::new();
+    let flags = [
+        (is_fast, "--fast"),
+        (args.real && is_ci, "--real"),
+        (args.strict, "--strict"),
+        (args.vhs, "--vhs"),
+        (args.require_all, "--require-all"),
+        (args.update, "--update"),
+    ];
+    again.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).to_owned()));
+    again.extend(stress.map(|seed| format!("--stress={seed}")));
+    if args.repeat > 1 {
+        again.extend(["--repeat".to_owned(), args.repeat.to_string()]);
+    }
+    again.extend(args.env.iter().flat_map(|name| ["--env".to_owned(), name.clone()]));
+    again
 }
 
 /// A seed that nobody has chosen.

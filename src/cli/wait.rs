@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, any, live, paths, stopped_host};
-use super::error::{Failed, say, visible};
+use super::error::{Failed, note, say, visible};
 use super::poll_until::becomes_true;
 use super::screen_rows::ScreenRows;
 use super::settle_wait::SettleWatch;
@@ -103,6 +103,7 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
         view.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
     }
     let mut pause = Duration::ZERO;
+    let mut was_there = false;
     let met = loop {
         let met = match view.look(&name, pause) {
             Ok(()) => conditions.iter().find(|one| view.holds(one)),
@@ -112,6 +113,7 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
                 _ => return Err(failed),
             },
         };
+        was_there |= met.is_none();
         let mut is_handed_over = false;
         if let Some(condition) = met
             && view.is_settled(&name)?
@@ -130,6 +132,9 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
         let calm = if is_handed_over { HANDOVER_LOOK } else { view.pause(&conditions, met.is_some()) };
         pause = left.min(calm);
     };
+    if wish.gone && !was_there && matches!(met.wanted, Wanted::Text(_)) {
+        note(format_args!("hopty: {} was not there, so it cannot go", visible(&met.text)));
+    }
     if matches!(met.wanted, Wanted::State(WaitFor::Exit)) && !met.negated {
         // So that its name is free when this ends.
         view.control.limit(FAREWELL);

@@ -3,7 +3,7 @@
 //! A wait for a text must not match one that was there before. So [`FrameChanges`] compares the screen with
 //! the last frame and keeps, for each cell, the frame in which it last changed. Cells move with their rows
 //! when these scroll. A program that clears its screen and draws the same again within one frame has changed
-//! nothing.
+//! nothing. Nor is anything new that comes back from under the alternate screen.
 //!
 //! The screen itself only moves row numbers when it scrolls, and only while it is followed.
 
@@ -32,6 +32,8 @@ pub struct FrameChanges {
     cols: usize,
     alternate: bool,
     cells: Vec<CellMemory>,
+    /// Those of the primary screen while the alternate one is shown.
+    under: Option<Vec<CellMemory>>,
     cursor: (u16, u16),
 }
 
@@ -48,8 +50,15 @@ struct CellMemory {
 impl FrameChanges {
     /// Begins to follow a screen; what is on it now is old.
     pub fn new(screen: &mut Screen) -> Self {
-        let mut changes =
-            Self { frame: 0, revision: 0, cols: 0, alternate: false, cells: Vec::new(), cursor: (0, 0) };
+        let mut changes = Self {
+            frame: 0,
+            revision: 0,
+            cols: 0,
+            alternate: false,
+            cells: Vec::new(),
+            under: None,
+            cursor: (0, 0),
+        };
         changes.restart(screen, 0);
         changes
     }
@@ -128,6 +137,7 @@ impl FrameChanges {
         drop(buffers.inactive.grid.take_origins());
         let blank = CellMemory { cell: GridCell::BLANK, marks: 0, since: 0 };
         self.cells = vec![blank; cols * buffers.active.grid.rows().len()];
+        self.under = None;
         (self.cols, self.alternate) = (cols, buffers.alternate.is_some());
         for (row, old) in buffers.active.grid.rows().iter().zip(self.cells.chunks_mut(cols)) {
             for (col, cell) in row.stored().iter().enumerate().take(cols) {
@@ -163,8 +173,14 @@ impl FrameChanges {
         if let Some(origins) = origins.filter(|_| !other_screen) {
             self.move_rows(&origins);
         }
+        if other_screen && self.alternate {
+            self.under = Some(self.cells.clone());
+        } else if other_screen && let Some(under) = self.under.take() {
+            // What was there before is as old as it was.
+            self.cells = under;
+        }
         let next = self.frame + 1;
-        let mut changed = false;
+        let mut changed = other_screen;
         for (row, old) in buffers.active.grid.rows().iter().zip(self.cells.chunks_mut(self.cols)) {
             let stored = row.stored();
             for (col, old) in old.iter_mut().enumerate() {
@@ -291,16 +307,22 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_from_under_the_alternate_screen_is_new() {
+    fn what_comes_back_from_under_the_alternate_screen_is_as_old_as_it_was() {
         let mut screen = screen("done");
         let mut changes = FrameChanges::new(&mut screen);
         screen.feed(b"\x1b[?1049h\x1b[Hvim");
         assert!(changes.frame(&mut screen));
         assert_eq!(text_of(&screen, &changes, 0), ["vim"]);
         let mark = changes.now();
+        screen.feed(b"\x1b[?1049l\r\n$");
+        assert!(changes.frame(&mut screen));
+        assert_eq!(text_of(&screen, &changes, mark), ["$"]);
+        let mark = changes.now();
+        screen.feed(b"\x1b[?1049h\x1b[Hless");
+        assert!(changes.frame(&mut screen));
         screen.feed(b"\x1b[?1049l");
-        changes.frame(&mut screen);
-        assert_eq!(text_of(&screen, &changes, mark), ["done"]);
+        assert!(changes.frame(&mut screen), "it is another picture");
+        assert!(text_of(&screen, &changes, mark).is_empty());
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::testing::look::{Look, TextPattern};
 
 use crate::screen::ScreenPlace;
 
+/// How much of what was typed and not shown gives it away, in characters.
+const HIDDEN_PART: usize = 4;
 /// The longest text that is waited for, in characters.
 const TEXT_MAX: usize = 40;
 /// Words of dates, which are others tomorrow.
@@ -15,12 +17,14 @@ const DATE_WORDS: [&str; 19] = [
 ];
 
 /// A text that came after the mark, in one of these places. Preferred: words that stand there once, without
-/// digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run.
+/// digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run. `hidden`:
+/// what was typed and not shown.
 pub(super) fn lasting_text(
     watch: &FreshTextWatch,
     mark: &TestMark,
     places: &[ScreenPlace],
     avoid: &[String],
+    hidden: &[String],
 ) -> Option<String> {
     let mut found: Vec<(Worth, String)> = Vec::new();
     for place in &joined(places) {
@@ -31,7 +35,7 @@ pub(super) fn lasting_text(
         let start = text[..bytes.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
         let start = if bytes.is_empty() { bytes.start } else { start };
         let end = text[bytes.end..].find(char::is_whitespace).map_or(text.len(), |at| bytes.end + at);
-        for part in stable_parts(&text[start..end], avoid) {
+        for part in stable_parts(&text[start..end], avoid, hidden) {
             let places = watch.find(&Look::on_screen(TextPattern::Text(part.clone())), mark);
             if !places.new.is_empty() {
                 // Beside the cursor mostly the prompt stands, which comes whatever the answer is.
@@ -84,7 +88,7 @@ impl Worth {
 
 /// The parts of a text that may be the same in the next run: runs of words without digits, and single words
 /// with few of them.
-fn stable_parts(text: &str, avoid: &[String]) -> Vec<String> {
+fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> {
     let mut parts = Vec::new();
     // Where the run of words began, and where it ends so far.
     let mut run: Option<(usize, usize)> = None;
@@ -102,6 +106,7 @@ fn stable_parts(text: &str, avoid: &[String]) -> Vec<String> {
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
         let is_avoided =
             avoid.iter().any(|avoid| word.contains(avoid.as_str())) || DATE_WORDS.contains(&plain);
+        let is_avoided = is_avoided || hidden.iter().any(|hidden| tells_of(word, hidden));
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
         // Blanks in a row, and lines that are drawn, part what belongs together.
         if is_drawn || is_avoided || has_digit {
@@ -124,6 +129,17 @@ fn stable_parts(text: &str, avoid: &[String]) -> Vec<String> {
     parts
 }
 
+/// Whether a word is a part of what was typed and not shown, or has a part of it.
+fn tells_of(word: &str, hidden: &str) -> bool {
+    let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
+    if hidden.split_whitespace().any(|part| part == word || part == plain) {
+        return true;
+    }
+    let typed: Vec<char> = hidden.chars().collect();
+    let length = HIDDEN_PART.min(typed.len());
+    length > 2 && typed.windows(length).any(|part| word.contains(&part.iter().collect::<String>()))
+}
+
 /// Whether a word looks like a time, a date or the number of something: other ones come next time.
 fn is_moment(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
@@ -141,7 +157,7 @@ mod tests {
         watch.feed(bytes.as_bytes());
         watch.end_frame();
         let avoid: Vec<String> = avoid.iter().map(|word| (*word).to_owned()).collect();
-        lasting_text(&watch, &mark, &watch.new_places(&mark), &avoid)
+        lasting_text(&watch, &mark, &watch.new_places(&mark), &avoid, &[])
     }
 
     #[test]
@@ -168,7 +184,7 @@ mod tests {
         let mark = watch.take_mark(1);
         watch.feed(b"\r\napple\r\nsqlite> ");
         watch.end_frame();
-        let found = lasting_text(&watch, &mark, &watch.new_places(&mark), &[]);
+        let found = lasting_text(&watch, &mark, &watch.new_places(&mark), &[], &[]);
         assert_eq!(found.as_deref(), Some("apple"));
     }
 

@@ -31,6 +31,8 @@ pub(super) struct TapeDraft {
     is_secret: bool,
     /// What is different in every run.
     avoid: Vec<String>,
+    /// What was typed and not shown, which is on the tape nowhere.
+    hidden: Vec<String>,
 }
 
 /// What a program did with an input, as far as the screen does not say it.
@@ -51,6 +53,7 @@ impl TapeDraft {
             secrets: 0,
             is_secret: false,
             avoid,
+            hidden: Vec::new(),
         }
     }
 
@@ -97,7 +100,14 @@ impl TapeDraft {
     pub fn input(&mut self, mut input: TapeCommand, is_secret: bool, at: Duration) {
         let joins = self.joins(&input, is_secret, at);
         self.last_input = at;
+        if is_secret && let TapeCommand::Paste(text) = &input {
+            self.hidden.push(text.as_str().to_owned());
+        }
         if is_secret && let TapeCommand::Type { text, .. } = &mut input {
+            match self.hidden.last_mut().filter(|_| joins) {
+                Some(hidden) => hidden.push_str(text.as_str()),
+                None => self.hidden.push(text.as_str().to_owned()),
+            }
             if joins {
                 return;
             }
@@ -132,19 +142,21 @@ impl TapeDraft {
             _ => "",
         };
         let places = without_echo(watch, mark, echo);
+        // The same words drawn anew are an answer, too.
+        let is_drawn_again = self.is_open && !is_typed && watch.has_output_since(mark);
         let mut checks = Vec::new();
         if shell.is_ready && !is_typed && !is_over {
             checks.push(TapeCommand::Ready { limit: None });
             checks.extend(shell.status.map(TapeCommand::Status));
         }
-        match lasting_text(watch, mark, &places, &self.avoid) {
+        match lasting_text(watch, mark, &places, &self.avoid, &self.hidden) {
             Some(text) => checks.push(TapeCommand::Expect(ExpectCommand {
                 area: ExpectArea::Screen,
                 limit: None,
                 times: None,
                 pattern: TapePattern::Text(TapeText::plain(text)),
             })),
-            None if checks.is_empty() && !places.is_empty() && !is_over => {
+            None if checks.is_empty() && (!places.is_empty() || is_drawn_again) && !is_over => {
                 checks.push(TapeCommand::Settle { limit: None, quiet: None, except: Vec::new() });
             }
             None => {}
@@ -288,6 +300,35 @@ mod tests {
         }
         let text = draft.text("");
         assert!(text.ends_with("Type $\"${SECRET_1}\"\n") && draft.has_secrets(), "{text}");
+    }
+
+    #[test]
+    fn what_was_typed_and_not_shown_is_expected_nowhere() {
+        let check = |answer: &str| {
+            let mut watch = FreshTextWatch::new((40, 6), 10);
+            let mut draft = TapeDraft::new(Vec::new());
+            let mut keys = TypedKeys::new();
+            let mark = watch.take_mark(1);
+            for part in ["Geheim", "-Wort"] {
+                for command in keys.commands(part.as_bytes()) {
+                    draft.input(command, true, Duration::ZERO);
+                }
+            }
+            watch.feed(answer.as_bytes());
+            watch.end_frame();
+            draft.check(&watch, &mark, ShellAnswer::default(), false);
+            draft.text("")
+        };
+        let tape = check("\r\nkey=Geheim-Wort");
+        assert!(!tape.contains("Geheim") && tape.ends_with("Settle\n"), "{tape}");
+        let tape = check("\r\nlogged in with Geheim-Wo");
+        assert!(!tape.contains("Geheim") && tape.ends_with("Expect \"logged in with\"\n"), "{tape}");
+    }
+
+    #[test]
+    fn the_same_words_drawn_anew_are_waited_for() {
+        let steps = [(0, "", "ok"), (10, "\r", "\x1b[2J\x1b[Hok"), (2000, "\x1b[B", "")];
+        assert_eq!(tape(&steps), "Expect \"ok\"\nEnter\nSettle\nDown\nExit 3\n");
     }
 
     #[test]

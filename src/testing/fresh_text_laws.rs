@@ -59,8 +59,8 @@ type Row = [Slot; SLOTS];
 struct Oracle {
     rows: Vec<Row>,
     frame: u64,
-    /// The words of the primary screen while the alternate one is shown.
-    under: Option<Vec<[Word; SLOTS]>>,
+    /// The primary screen while the alternate one is shown.
+    under: Option<Vec<Row>>,
 }
 
 impl Oracle {
@@ -182,20 +182,14 @@ impl Oracle {
     }
 
     fn switch_screens(&mut self) -> &'static str {
-        let words = self.rows.iter().map(|row| row.map(|slot| slot.now)).collect::<Vec<_>>();
-        let (shown, bytes) = match self.under.take() {
-            Some(under) => (under, "\x1b[?1049l"),
-            None => {
-                self.under = Some(words);
-                (vec![[None; SLOTS]; self.rows.len()], "\x1b[?1049h")
-            }
-        };
-        for (row, words) in self.rows.iter_mut().zip(shown) {
-            for (slot, word) in row.iter_mut().zip(words) {
-                slot.now = word;
-            }
+        if let Some(under) = self.under.take() {
+            // What comes back is as old as it was.
+            self.rows = under;
+            return "\x1b[?1049l";
         }
-        bytes
+        self.under = Some(self.rows.clone());
+        self.rows.iter_mut().flatten().for_each(|slot| slot.now = None);
+        "\x1b[?1049h"
     }
 }
 

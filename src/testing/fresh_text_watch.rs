@@ -8,11 +8,15 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use memchr::memmem;
+
 use super::echo::EchoFilter;
 use super::look::{FoundPlace, Look, LookSubject, NearestRow};
 use crate::core::terminal::Modes;
 use crate::screen::{FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark};
 
+/// The begin of what a shell announces its prompt with (OSC 133).
+const PROMPT_MARK: &[u8] = b"\x1b]133;A";
 /// The most marks that are remembered for messages.
 const MARKS_MAX: usize = 10_000;
 
@@ -25,6 +29,7 @@ pub struct TestMark {
     titles: u64,
     clipboards: u64,
     bells: u64,
+    output: u64,
     commands: u64,
     /// How many lines had left the screen.
     above: u64,
@@ -74,6 +79,8 @@ pub struct FreshTextWatch {
     screen: Screen,
     changes: FrameChanges,
     echo: EchoFilter,
+    /// Bytes of the program that are no echo.
+    output: u64,
     title: String,
     titles: u64,
     clipboard: Option<String>,
@@ -114,6 +121,7 @@ impl FreshTextWatch {
             screen,
             changes,
             echo: EchoFilter::default(),
+            output: 0,
             title: String::new(),
             titles: 0,
             clipboard: None,
@@ -189,6 +197,15 @@ impl FreshTextWatch {
 
     /// Takes output of the program. It may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
+        // What a shell draws behind its prompt may be what was typed ahead.
+        let mark = self.echo.has_typed_ahead().then(|| memmem::find(bytes, PROMPT_MARK)).flatten();
+        let end = mark.and_then(|at| Some(at + 1 + memchr::memchr2(0x07, b'\\', &bytes[at..])?));
+        let (first, rest) = bytes.split_at(end.unwrap_or(0));
+        self.feed_part(first);
+        self.feed_part(rest);
+    }
+
+    fn feed_part(&mut self, bytes: &[u8]) {
         let (from, to) = self.echo.take(bytes);
         let (before, rest) = bytes.split_at(from);
         let (echo, after) = rest.split_at(to - from);
@@ -210,6 +227,7 @@ impl FreshTextWatch {
             return;
         }
         self.screen.feed(bytes);
+        self.output += bytes.len() as u64;
         (self.is_inside_frame, self.has_news) = (true, true);
         for report in self.screen.take_reports() {
             match report {
@@ -219,6 +237,9 @@ impl FreshTextWatch {
                 }
                 ScreenReport::Shell(mark) => {
                     self.shell = Some(mark);
+                    if mark == ShellMark::Prompt {
+                        self.echo.begin_prompt();
+                    }
                     if let ShellMark::Done(status) = mark {
                         self.commands += 1;
                         self.status = status;
@@ -269,6 +290,7 @@ impl FreshTextWatch {
             titles: self.titles,
             clipboards: self.clipboards,
             bells: self.screen.bells(),
+            output: self.output,
             commands: self.commands,
             above: self.screen.history_total(),
             rows: (0..self.screen.size().1).map(|row| hash_of(self.screen.row_text(row).text())).collect(),
@@ -394,6 +416,12 @@ impl FreshTextWatch {
         self.changes.is_new(since.frame, row, col)
     }
 
+    /// Whether the program wrote anything since the mark, also what changed nothing.
+    #[must_use]
+    pub fn has_output_since(&self, mark: &TestMark) -> bool {
+        self.output > mark.output
+    }
+
     /// How often the bell rang since the mark.
     #[must_use]
     pub fn bells_since(&self, mark: &TestMark) -> u64 {
@@ -494,6 +522,34 @@ mod tests {
         frame(&mut watch, "echo hi\r\nhi\r\n$ ");
         assert_eq!(watch.find(&text("hi"), &mark).new.len(), 1);
         assert!(watch.find(&text("echo hi"), &mark).new.is_empty());
+    }
+
+    #[test]
+    fn a_line_that_was_typed_ahead_is_no_news_when_the_prompt_shows_it_again() {
+        for cut in [1, 3, 1000] {
+            let mut watch = watch("\x1b]133;A\x07> sleep 1\r\n\x1b]133;C\x07");
+            let mark = watch.take_mark(1);
+            watch.expect_echo(b"true READY\r", &cooked());
+            frame(&mut watch, "true READY\r\n");
+            let prompt =
+                "\x1b]133;D;0\x07\x1b]133;A\x07\x1b[?2004h\x1b[34m> \x1b[mtrue READY\r\n\x1b]133;C\x07";
+            for part in prompt.as_bytes().chunks(cut) {
+                watch.feed(part);
+            }
+            watch.end_frame();
+            assert!(watch.find(&text("READY"), &mark).new.is_empty(), "{cut}");
+            frame(&mut watch, "READY\r\n");
+            assert_eq!(watch.find(&text("READY"), &mark).new.len(), 1, "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_a_program_has_read_is_not_waited_for_at_the_prompt() {
+        let mut watch = watch("\x1b]133;A\x07> cat\r\n\x1b]133;C\x07");
+        let mark = watch.take_mark(1);
+        watch.expect_echo(b"hello\r", &cooked());
+        frame(&mut watch, "hello\r\n\x1b]133;D;0\x07\x1b]133;A\x07> ls\r\nhello\r\n");
+        assert_eq!(watch.find(&text("hello"), &mark).new.len(), 1);
     }
 
     #[test]

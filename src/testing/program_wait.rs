@@ -24,6 +24,8 @@ const LOOK_TWICE: Duration = Duration::from_millis(2);
 const PROCESS_LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
 /// How long output must pause before typed text counts as taken, whether it is shown or not.
 const TYPED_QUIET: Duration = Duration::from_millis(50);
+/// How long a screen must be still until what is on it is counted: what comes one by one comes more quickly.
+const COUNT_QUIET: Duration = Duration::from_millis(300);
 /// CPU time below which a process that a shell has started may not have left the shell's group yet.
 const JUST_STARTED: Duration = Duration::from_millis(5);
 
@@ -262,7 +264,15 @@ impl TestTerminal {
             let right = what.times.is_none_or(|times| found.all.len() == times);
             // To be nowhere is a state and no event.
             if right && (!found.new.is_empty() || what.times == Some(0)) {
-                return Ok(WaitFound { places: found.new, stale: None });
+                let Some(times) = what.times else {
+                    return Ok(WaitFound { places: found.new, stale: None });
+                };
+                let left = waiting.clock.deadline().saturating_duration_since(Instant::now());
+                self.settle_count(left, |terminal| terminal.watch().find(what, since).all.len() == times)?;
+                let found = self.watch().find(what, since);
+                if found.all.len() == times {
+                    return Ok(WaitFound { places: found.new, stale: None });
+                }
             }
             if let WaitStep::Failed(end) = waiting.step(self, None) {
                 let state = self.missing(what, since);
@@ -301,20 +311,44 @@ impl TestTerminal {
     }
 
     /// Waits until `what` is nowhere any more; if it is nowhere already, until the program has answered what
-    /// it was given at the mark. Returns whether it was there at all.
+    /// it was given at the mark. It must stay away for the time `quiet`. Returns whether it was there at all.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`].
-    pub fn gone(&mut self, what: &Look, since: &TestMark, limit: Duration) -> Result<bool, Box<WaitFailure>> {
+    pub fn gone(
+        &mut self,
+        what: &Look,
+        since: &TestMark,
+        quiet: Duration,
+        limit: Duration,
+    ) -> Result<bool, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
         let mut was_there = true;
         if self.watch().subject().find(what).is_empty() {
             self.answered(since, limit);
             was_there = !self.watch().subject().find(what).is_empty();
         }
+        // Since when it is nowhere: a program that draws anew has erased it for a moment.
+        let mut gone_since: Option<Instant> = None;
         loop {
             let found = self.watch().subject().find(what);
-            let Some(place) = found.first() else { return Ok(was_there) };
+            let Some(place) = found.first() else {
+                let since = *gone_since.get_or_insert_with(Instant::now);
+                if since.elapsed() >= quiet {
+                    return Ok(was_there);
+                }
+                match waiting.step(self, Some(since + quiet)) {
+                    WaitStep::Failed(WaitEnd::Stopped) => {
+                        let goal = format!("{} to go", what.pattern);
+                        return Err(Box::new(waiting.failure(self, WaitEnd::Stopped, &goal, String::new())));
+                    }
+                    WaitStep::Failed(_) if self.watch().subject().find(what).is_empty() => {
+                        return Ok(was_there);
+                    }
+                    _ => continue,
+                }
+            };
+            gone_since = None;
             let state = format!("{} is still {}", what.pattern, self.with_age(place));
             if let WaitStep::Failed(end) = waiting.step(self, None) {
                 let goal = format!("{} to go", what.pattern);
@@ -405,6 +439,23 @@ impl TestTerminal {
                 WaitStep::Moment => {}
                 WaitStep::Failed(end) => return Err(self.unsettled(&mut waiting, end, &changes, is_working)),
             }
+        }
+    }
+
+    /// Waits as long as a count is right, until the screen has been still for so long that no more is to be
+    /// expected.
+    ///
+    /// # Errors
+    /// When the test is stopped.
+    pub(super) fn settle_count(
+        &mut self,
+        limit: Duration,
+        is_right: impl Fn(&TestTerminal) -> bool,
+    ) -> Result<(), Box<WaitFailure>> {
+        let rules = SettleRules { quiet: COUNT_QUIET, ..SettleRules::default() };
+        match self.settle_unless(&rules, limit, |terminal| !is_right(terminal)) {
+            Err(failure) if failure.end == WaitEnd::Stopped => Err(failure),
+            _ => Ok(()),
         }
     }
 

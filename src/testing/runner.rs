@@ -26,7 +26,7 @@ use super::snapshot::snapshot_store::{TakenSnapshots, unused};
 use super::snapshot::{SnapshotError, SnapshotStore, SnapshotUpdate};
 use super::stress::{BusyLoops, SeededChoices};
 use super::tape_player::{self, PlayEnd, PlayOptions, PlayedTape, SnapshotUse, redactions_of};
-use crate::core::tape::{self, ParseOptions, Tape, TapeFiles, TapeProblem};
+use crate::core::tape::{self, ParseOptions, Tape, TapeCommand, TapeFiles, TapeProblem, TapeStep};
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
 use crate::sys::signals;
@@ -71,12 +71,14 @@ pub struct LoadedTape {
 /// tape.
 struct SourcedFiles<'a> {
     tape: &'a Path,
+    /// Only where VHS looks.
+    vhs_only: bool,
 }
 
 impl TapeFiles for SourcedFiles<'_> {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         let beside = self.tape.parent().unwrap_or(Path::new(".")).join(path);
-        for file in [Path::new(path), &beside] {
+        for file in [Path::new(path), &beside].into_iter().take(if self.vhs_only { 1 } else { 2 }) {
             match safe_file::read(file, FileRule::of_claude(TAPE_MAX)) {
                 Ok(Some(bytes)) => return Ok(bytes),
                 Ok(None) => {}
@@ -93,8 +95,12 @@ pub fn load(file: &TapeFile, vhs_only: bool) -> LoadedTape {
     let name = file.path.display().to_string();
     let tape = match safe_file::read(&file.path, FileRule::of_claude(TAPE_MAX)) {
         Ok(Some(bytes)) => {
-            let tape =
-                tape::parse(&name, &bytes, ParseOptions { vhs_only }, &SourcedFiles { tape: &file.path });
+            let tape = tape::parse(
+                &name,
+                &bytes,
+                ParseOptions { vhs_only },
+                &SourcedFiles { tape: &file.path, vhs_only },
+            );
             if tape.is_valid() { Ok(tape) } else { Err(tape.report()) }
         }
         Ok(None) => Err(format!("{name} does not exist")),
@@ -246,15 +252,29 @@ impl TestWorkers<'_> {
     }
 }
 
+/// Where the snapshot stands that a message names; the begin of the tape where it names none.
+fn snapshot_place(file: &TapeFile, tape: &Tape, message: &str) -> TestPlace {
+    let is_named = |step: &&TapeStep| {
+        matches!(&step.command, TapeCommand::Snapshot { name, .. }
+            if message.contains(&format!("snapshot {name:?}")))
+    };
+    match tape.steps.iter().find(is_named) {
+        Some(TapeStep { span, .. }) => {
+            TestPlace { file: span.file.clone(), line: span.line, column: span.column }
+        }
+        None => TestPlace { file: file.path.display().to_string(), line: 1, column: 1 },
+    }
+}
+
 /// Plays a tape twice and writes its snapshots when they are the same both times; `None` when all was stopped
 /// meanwhile.
 fn update(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<RedactedOutcome> {
-    let mut redactions = redactions_of(tape);
+    let mut redactions = redactions_of(tape, &options.play.env);
     let mut outcome = TapeOutcome::new(file.path.display().to_string(), TapeVerdict::Passed);
     outcome.attempts = 0;
     let failure = |error: &SnapshotError| {
-        let place = TestPlace { file: file.path.display().to_string(), line: 1, column: 1 };
         let text = error.to_string();
+        let place = snapshot_place(file, tape, &text);
         let (message, hint) =
             text.split_once("\nhint: ").map_or((text.as_str(), None), |(m, h)| (m, Some(h)));
         let mut failure = TapeFailure::new(FailureKind::Snapshot, place, "Snapshot", message);
@@ -323,7 +343,7 @@ fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Re
     let name = file.path.display().to_string();
     let mut failures: Vec<TapeFailure> = Vec::new();
     let mut passed = 0;
-    let mut redactions = redactions_of(tape);
+    let mut redactions = redactions_of(tape, &options.play.env);
     let mut outcome = TapeOutcome::new(name, TapeVerdict::Passed);
     outcome.attempts = 0;
     while outcome.attempts < most {
@@ -411,4 +431,35 @@ fn write_failed(evidence: &Path, played: &[&Path], failed: &[String]) {
     }
     let _ = fs::create_dir_all(evidence);
     let _ = fs::write(file, failed.join("\n") + "\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_beside_the_tape_is_found_unless_vhs_is_to_play_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.tape");
+        fs::write(&path, "Source beside.tape\n").unwrap();
+        fs::write(dir.path().join("beside.tape"), "Enter\n").unwrap();
+        let file = TapeFile { path, name: "t".to_owned() };
+        assert!(load(&file, false).tape.is_ok());
+        assert!(load(&file, true).tape.is_err_and(|report| report.contains("no such file")));
+    }
+
+    #[test]
+    fn a_snapshot_that_is_not_stable_is_named_by_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.tape");
+        fs::write(&path, "Start cat\nSnapshot one\nSnapshot two\n").unwrap();
+        let file = TapeFile { path: path.clone(), name: "t".to_owned() };
+        let tape = load(&file, false).tape.unwrap();
+        let place = |message| snapshot_place(&file, &tape, message).line;
+        let unstable = |name: &str| {
+            SnapshotError::Unstable { name: name.to_owned(), difference: String::new() }.to_string()
+        };
+        assert_eq!(place(&unstable("two")), 3);
+        assert_eq!(place("the tape's name must be plain text"), 1);
+    }
 }

@@ -9,6 +9,7 @@ use crate::core::process_change::Signal;
 
 /// Longer than anything takes, so that a test fails and does not hang.
 const LONG: Duration = Duration::from_secs(30);
+const QUIET: Duration = Duration::from_millis(50);
 
 fn start(argv: &[&str]) -> TestTerminal {
     let env =
@@ -98,11 +99,11 @@ fn what_should_go_and_what_should_not_come() {
     let mut terminal = shell("printf 'busy'; sleep 0.2; printf '\\r\\033[Kidle'; sleep 60");
     let mark = terminal.start_mark(1);
     terminal.expect(&text("busy"), &mark, LONG).unwrap();
-    assert!(terminal.gone(&text("busy"), &mark, LONG).unwrap());
+    assert!(terminal.gone(&text("busy"), &mark, QUIET, LONG).unwrap());
     terminal.expect_not(&text("busy"), &SettleRules::default(), LONG).unwrap();
     let failure = terminal.expect_not(&text("idle"), &SettleRules::default(), LONG).unwrap_err();
     assert_eq!(failure.message, "\"idle\" is on row 1 (new since line 1)");
-    let failure = terminal.gone(&text("idle"), &mark, Duration::from_millis(50)).unwrap_err();
+    let failure = terminal.gone(&text("idle"), &mark, QUIET, Duration::from_millis(50)).unwrap_err();
     assert_eq!(failure.message, "\"idle\" is still on row 1 (new since line 1)");
 }
 

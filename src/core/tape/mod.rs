@@ -33,7 +33,7 @@ pub use pattern::TapePattern;
 pub use regex::{TapeRegex, TapeRegexError};
 pub use tape_problem::{TapeProblem, TapeSpan};
 pub use tape_settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeSettings, TapeSpeed, WaitRule};
-pub use tape_text::TapeText;
+pub use tape_text::{TapeText, TextPiece};
 pub use tape_time::TapeTime;
 pub use typed_keys::TypedKeys;
 

@@ -227,7 +227,8 @@ fn pair(text: &str, between: char) -> Option<(u16, u16)> {
 /// Row and column of a word.
 fn cell(word: &ArgWord) -> ArgResult<(u16, u16)> {
     pair(word.as_str(), ',').ok_or_else(|| {
-        word.error(format!("`{}` is not a cell", shown(word.as_str()))).hint("row and column, from 1: 4,12")
+        let hint = format!("row and column, from 1: 4,12; a text in quotes: \"{}\"", shown(word.as_str()));
+        word.error(format!("`{}` is not a cell", shown(word.as_str()))).hint(hint)
     })
 }
 
@@ -643,7 +644,7 @@ fn exit(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     } else {
         let signal = need_signal(&word).map_err(|error| {
             let message = format!("`{}` is neither an exit status nor a signal", shown(word.as_str()));
-            ArgError { message, ..error }
+            ArgError { message, ..error }.hint("a number up to 255, or a name such as TERM")
         });
         ProgramEnd::Signal(signal?)
     };

@@ -11,6 +11,14 @@ pub struct TapeText {
     variables: Vec<(usize, usize)>,
 }
 
+/// A part of a [`TapeText`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextPiece<'a> {
+    Plain(&'a str),
+    /// A variable by its name.
+    Variable(&'a str),
+}
+
 /// What is wrong with an escape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadEscape {
@@ -57,15 +65,29 @@ impl TapeText {
     /// The name of the first variable for which `lookup` has no value.
     pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
         let mut resolved = String::with_capacity(self.text.len());
+        for piece in self.pieces() {
+            match piece {
+                TextPiece::Plain(text) => resolved.push_str(text),
+                TextPiece::Variable(name) => {
+                    resolved.push_str(&lookup(name).ok_or_else(|| name.to_owned())?);
+                }
+            }
+        }
+        Ok(resolved)
+    }
+
+    /// The text and its variables in order.
+    #[must_use]
+    pub fn pieces(&self) -> Vec<TextPiece<'_>> {
+        let mut pieces = Vec::with_capacity(2 * self.variables.len() + 1);
         let mut from = 0;
         for (begin, end) in &self.variables {
-            let name = &self.text[begin + 2..end - 1];
-            resolved.push_str(&self.text[from..*begin]);
-            resolved.push_str(&lookup(name).ok_or_else(|| name.to_owned())?);
+            pieces.push(TextPiece::Plain(&self.text[from..*begin]));
+            pieces.push(TextPiece::Variable(&self.text[begin + 2..end - 1]));
             from = *end;
         }
-        resolved.push_str(&self.text[from..]);
-        Ok(resolved)
+        pieces.push(TextPiece::Plain(&self.text[from..]));
+        pieces
     }
 
     /// The value of an environment variable: `$"${NAME}"`.

@@ -91,6 +91,12 @@ impl<'a> TapeParser<'a, '_, '_> {
             TokenKind::Bare | TokenKind::Keyword => format!("there is no command `{}`", shown(&word)),
             _ => format!("a command was expected, not `{}`", shown(&word)),
         };
+        let last = self.reading.tape.steps.last().map(|step| &step.command);
+        if matches!(last, Some(TapeCommand::Require(_))) && !self.is_first_on_line(token) {
+            let hint = format!("one program a line: Require {}", shown(&word));
+            self.error_with_hint(token, message, hint);
+            return;
+        }
         if let Some(hint) = self.hint_for_slip(token).filter(|_| !self.is_strict()) {
             self.error_with_hint(token, message, hint);
             return;
@@ -216,7 +222,11 @@ impl<'a> TapeParser<'a, '_, '_> {
             let value = self.peek.literal();
             let hint = match self.peek.kind {
                 TokenKind::End | TokenKind::Comment => "for example Env PORT \"8080\"".to_owned(),
-                _ => format!("quote it: \"{}\"", shown(&value)),
+                _ => match name.split_once('=') {
+                    Some((name, value)) => format!("for example Env {} \"{}\"", shown(name), shown(value)),
+                    None if value.starts_with('=') => format!("for example Env {} \"8080\"", shown(&name)),
+                    None => format!("quote it: \"{}\"", shown(&value)),
+                },
             };
             self.error_with_hint(
                 self.peek,

@@ -133,7 +133,7 @@ impl Terminal {
     pub fn gone(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         let look = Look::on_screen(what.into());
         let words = format!("gone {}", pattern_words(&look.pattern));
-        let gone = self.terminal.gone(&look, &self.mark, self.limit);
+        let gone = self.terminal.gone(&look, &self.mark, SettleRules::default().quiet, self.limit);
         self.waited(&words, gone.map(drop), Location::caller())
     }
 

@@ -76,6 +76,7 @@ fn play_files(files: &[TapeFile], root: &Path, variables: &[&str]) -> Result<(),
             render: false,
             keep: false,
             pause: PauseRule::Never,
+            again: variables.iter().flat_map(|name| ["--env".to_owned(), (*name).to_owned()]).collect(),
             env: variables.iter().map(|name| (*name).to_owned()).collect(),
             evidence: env::var_os("CARGO_TARGET_DIR")
                 .map_or_else(|| root.join("target"), PathBuf::from)

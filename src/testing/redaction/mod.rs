@@ -17,6 +17,9 @@ use crate::core::handoff::redact::{Kind, mark, redact, secret_ranges};
 use crate::testing::outcome::{ScreenCopy, TapeFailure, TapeOutcome, TapeVerdict};
 use screen_cells::ScreenCells;
 
+/// The shortest value that is hidden, in characters.
+const SECRET_MIN: usize = 4;
+
 /// A part of a text and what stands for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Replacement {
@@ -34,6 +37,8 @@ pub struct TapeRedactions {
     /// `Set Redact` of the tape.
     rules: Vec<(Regex, String)>,
     pids: Vec<u32>,
+    /// Values that are hidden wherever they stand, also within a word, with their placeholders.
+    secrets: Vec<(String, String)>,
 }
 
 /// How much is redacted.
@@ -60,6 +65,22 @@ impl TapeRedactions {
             self.literals.push((text.to_owned(), placeholder.to_owned()));
             self.literals.sort_by_key(|(text, _)| usize::MAX - text.len());
         }
+        self
+    }
+
+    /// Hides the value of a variable wherever it stands: `${NAME}` is shown instead. A value of fewer than
+    /// four characters is too common for that.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> TapeRedactions {
+        for line in value.lines() {
+            let quoted = format!("{line:?}");
+            for form in [line, quoted.trim_matches('"')] {
+                if form.chars().count() >= SECRET_MIN && self.secrets.iter().all(|(known, _)| known != form) {
+                    self.secrets.push((form.to_owned(), format!("${{{name}}}")));
+                }
+            }
+        }
+        self.secrets.sort_by_key(|(text, _)| usize::MAX - text.len());
         self
     }
 
@@ -92,7 +113,12 @@ impl TapeRedactions {
     /// A text for a report, of one or more lines.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        let text = redact(text);
+        // Before what is known of no value, which may cut one.
+        let mut text = text.to_owned();
+        for (secret, with) in &self.secrets {
+            text = text.replace(secret.as_str(), with);
+        }
+        let text = redact(&text);
         let lines: Vec<String> = text
             .split('\n')
             .map(|line| {
@@ -103,13 +129,14 @@ impl TapeRedactions {
         lines.join("\n")
     }
 
-    /// Whether the tape itself redacts anything.
+    /// Whether the tape redacts anything, or is given the value of a variable.
     #[must_use]
     pub fn has_rules(&self) -> bool {
-        !self.rules.is_empty()
+        !self.rules.is_empty() || !self.secrets.is_empty()
     }
 
-    /// Where the tape's own rules match in a text, line by line, as ranges of bytes.
+    /// Where the tape's own rules and the values of its variables are in a text, line by line, as ranges of
+    /// bytes.
     #[must_use]
     pub fn rule_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
@@ -120,6 +147,9 @@ impl TapeRedactions {
                 found.extend(parts.map(|part| start + part.start()..start + part.end()));
             }
             start += line.len() + 1;
+        }
+        for (secret, _) in &self.secrets {
+            found.extend(text.match_indices(secret.as_str()).map(|(at, _)| at..at + secret.len()));
         }
         found
     }
@@ -224,8 +254,11 @@ impl TapeRedactions {
                 text.push('\n');
             }
         }
-        let mut found = secrets(&text);
+        let mut found = Vec::new();
         self.find_literals(&text, &mut found);
+        for secret in secrets(&text) {
+            add(&mut found, secret.range, &secret.with);
+        }
         let mut by_row = vec![Vec::new(); rows.len()];
         for Replacement { range, with } in found {
             let first = starts.partition_point(|start| *start <= range.start).saturating_sub(1);
@@ -244,6 +277,11 @@ impl TapeRedactions {
     }
 
     fn find_literals(&self, text: &str, found: &mut Vec<Replacement>) {
+        for (secret, with) in &self.secrets {
+            for (at, _) in text.match_indices(secret.as_str()) {
+                add(found, at..at + secret.len(), with);
+            }
+        }
         for (literal, with) in &self.literals {
             for (at, _) in text.match_indices(literal.as_str()) {
                 let end = at + literal.len();

@@ -317,6 +317,6 @@ mod tests {
         report.begin(0).unwrap();
         report.end(&TestSummary::default()).unwrap();
         drop(report);
-        assert!(fs::read_to_string(file).unwrap().starts_with("TAP version 14\n"));
+        assert!(fs::read_to_string(file).unwrap().starts_with("TAP version 13\n"));
     }
 }

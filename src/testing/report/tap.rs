@@ -1,5 +1,6 @@
-//! TAP 14: a test point a tape, with a YAML block where there is something to tell. Strings of the block are
-//! JSON strings, which YAML reads as they are.
+//! TAP 13, which `prove` reads: a test point a tape, with a YAML block where there is something to tell. Strings
+//! of the block are JSON strings, which YAML reads as they are. Lists of texts are blocks of lines, each behind a
+//! bar: Perl's reader takes no other lists, and a row may begin with blanks.
 
 use std::io::{self, Write};
 
@@ -44,32 +45,23 @@ impl<W: Write> TapReport<W> {
                     writeln!(out, "      {key}: {text}")?;
                 }
             }
-            for other in &comparison.others {
-                writeln!(out, "    - {}", quoted(other))?;
-            }
+            block(out, "other_differences", comparison.others.iter().map(String::as_str))?;
         }
         if let Some(screen) = &failure.screen {
-            writeln!(out, "  screen:")?;
-            for row in screen.text_rows() {
-                writeln!(out, "    - {}", quoted(&row))?;
-            }
+            block(out, "screen", screen.text_rows().iter().map(String::as_str))?;
         }
         if !failure.keys.is_empty() {
             writeln!(out, "  keys: {}", quoted(&failure.keys.join(" ")))?;
         }
-        if !failure.evidence.is_empty() {
-            writeln!(out, "  files:")?;
-            for file in &failure.evidence {
-                writeln!(out, "    - {}", quoted(&file.path.display().to_string()))?;
-            }
-        }
-        Ok(())
+        let files: Vec<String> =
+            failure.evidence.iter().map(|file| file.path.display().to_string()).collect();
+        block(out, "files", files.iter().map(String::as_str))
     }
 }
 
 impl<W: Write> TestReport for TapReport<W> {
     fn begin(&mut self, _: usize) -> io::Result<()> {
-        writeln!(self.out, "TAP version 14")
+        writeln!(self.out, "TAP version 13")
     }
 
     fn finished(&mut self, outcome: &RedactedOutcome) -> io::Result<()> {
@@ -91,13 +83,12 @@ impl<W: Write> TestReport for TapReport<W> {
         if let TapeVerdict::Unreadable(report) = &outcome.verdict {
             writeln!(self.out, "  message: {}\n  severity: fail", quoted(report))?;
         }
-        if !outcome.warnings.is_empty() {
-            writeln!(self.out, "  warnings:")?;
-            for warning in &outcome.warnings {
-                let text = format!("{}: {}", warning.place, warning.message);
-                writeln!(self.out, "    - {}", quoted(&text))?;
-            }
-        }
+        let warnings: Vec<String> = outcome
+            .warnings
+            .iter()
+            .map(|warning| format!("{}: {}", warning.place, warning.message))
+            .collect();
+        block(&mut self.out, "warnings", warnings.iter().map(String::as_str))?;
         if let Some(failure) = outcome.failure() {
             self.failure(failure)?;
         }
@@ -117,6 +108,17 @@ impl<W: Write> TestReport for TapReport<W> {
         }
         self.out.flush()
     }
+}
+
+/// Lines under a key, each behind a bar; nothing where there is none.
+fn block<'a>(out: &mut impl Write, key: &str, texts: impl Iterator<Item = &'a str>) -> io::Result<()> {
+    for (number, line) in texts.flat_map(|text| text.split('\n')).enumerate() {
+        if number == 0 {
+            writeln!(out, "  {key}: |")?;
+        }
+        writeln!(out, "    |{}", safe(line))?;
+    }
+    Ok(())
 }
 
 /// A text of one line outside the YAML block, where `#` would begin a directive.
@@ -146,12 +148,12 @@ mod tests {
     fn every_verdict_is_a_test_point() {
         let tap = report(&samples::all());
         for part in [
-            "TAP version 14\nok 1 - tests/ok.tape\n  ---\n  duration_ms: 120\n",
+            "TAP version 13\nok 1 - tests/ok.tape\n  ---\n  duration_ms: 120\n",
             "ok 3 - tests/skip.tape # SKIP vim is not installed\nnot ok 4 - tests/flaky.tape\n",
             "  attempts: 3\n  failed_attempts: 1\n",
             "not ok 5 - tests/bad.tape\n",
             "  at:\n    file: \"tests/vim.tape\"\n    line: 9\n",
-            "  screen:\n    - \"one\"\n    - \"\"\n",
+            "  screen: |\n    |one\n    |\n",
             "      expected: \"name  old\"\n      actual: \"name  new\"\n",
         ] {
             assert!(tap.contains(part), "{part:?} in {tap}");
@@ -177,6 +179,6 @@ mod tests {
         let mut report = TapReport::new(&mut out);
         report.begin(3).unwrap();
         report.end(&TestSummary { interrupted: true, ..TestSummary::default() }).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "TAP version 14\nBail out! interrupted\n");
+        assert_eq!(String::from_utf8(out).unwrap(), "TAP version 13\nBail out! interrupted\n");
     }
 }

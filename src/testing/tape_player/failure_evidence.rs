@@ -32,7 +32,7 @@ impl TapePlayer<'_> {
             return Vec::new();
         }
         // What the tape redacts in its snapshots would else be kept here.
-        let redactions = Some(redactions_of(self.tape)).filter(TapeRedactions::has_rules);
+        let redactions = Some(redactions_of(self.tape, &self.options.env)).filter(TapeRedactions::has_rules);
         let redacted = |text: String| match &redactions {
             Some(redactions) => redactions.text(&text),
             None => text,

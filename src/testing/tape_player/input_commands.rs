@@ -7,7 +7,7 @@ use super::{TapePlayer, duration};
 use crate::core::input::encode::KeyEvent;
 use crate::core::tape::{
     ClickCommand, KeyAction, KeyChord, KeyModifiers, KeyName, KeyPress, PointerButton, TapePlace, TapeText,
-    TapeTime, WheelDirection,
+    TapeTime, TextPiece, WheelDirection,
 };
 use crate::testing::input::{self, InputRefusal, MouseAction, MouseEvent};
 use crate::testing::look::{FoundPlace, Look};
@@ -17,8 +17,11 @@ use crate::testing::program_wait::WaitEnd;
 const TYPED_LIMIT: Duration = Duration::from_secs(2);
 /// What most programs wait at most whether a sequence follows a lone Escape.
 const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
-/// Three times as long as between two keys that tmux takes for a paste (`assume-paste-time`).
-const PREFIX_PAUSE: Duration = Duration::from_millis(3);
+/// Twenty times as long as between two keys that tmux takes for a paste (`assume-paste-time`): what is sent
+/// with a pause may be read without one.
+const PREFIX_PAUSE: Duration = Duration::from_millis(20);
+/// What the report says of keys that the program does not show, as at the prompt for a password.
+const HIDDEN_KEYS: &str = "(hidden)";
 /// Half of the keys that are kept for the report.
 const KEYS_MAX: usize = 10_000;
 
@@ -33,24 +36,76 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn type_text(&mut self, text: &TapeText, speed: Option<TapeTime>) -> StepResult {
-        let text = self.text(text)?;
-        self.type_string(&text, speed)
+        let (text, keys) = (self.text(text)?, self.key_names(text)?);
+        self.type_string(&text, keys, speed)
     }
 
-    pub(super) fn type_clipboard(&mut self) -> StepResult {
-        let text = self.clipboard.clone();
-        self.type_string(&text, None)
-    }
-
-    /// Types a text, and waits until the program shows it, so that it is old for the next input.
-    fn type_string(&mut self, text: &str, speed: Option<TapeTime>) -> StepResult {
-        let is_after_chord = self.chord_sent.is_some();
-        self.input()?;
-        self.keys.extend(text.chars().map(|c| match c {
+    /// The keys that type a text, for the report. The value of a variable that was passed to the test is one
+    /// key: the variable.
+    fn key_names(&self, text: &TapeText) -> StepResult<Vec<String>> {
+        let name = |c| match c {
             ' ' => "Space".to_owned(),
             '\n' => "Enter".to_owned(),
             c => c.to_string(),
-        }));
+        };
+        let mut names = Vec::new();
+        for piece in text.pieces() {
+            match piece {
+                TextPiece::Plain(text) => names.extend(text.chars().map(name)),
+                TextPiece::Variable(variable) if self.is_passed(variable) => {
+                    names.push(format!("${{{variable}}}"));
+                }
+                TextPiece::Variable(variable) => {
+                    let value = self.text(&TapeText::of_variable(variable))?;
+                    names.extend(value.chars().map(name));
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// A text for the report, with the names of the variables that were passed to the test.
+    fn reported(&mut self, text: &TapeText) -> StepResult<String> {
+        if self.is_hiding_input() {
+            return Ok(HIDDEN_KEYS.to_owned());
+        }
+        let shown = text.resolve(|name| match self.is_passed(name) {
+            true => Some(format!("${{{name}}}")),
+            false => self.variable(name),
+        });
+        Ok(format!("{:?}", shown.unwrap_or_default()))
+    }
+
+    /// Whether the value of a variable comes from outside of the tape: it may be a secret.
+    fn is_passed(&self, name: &str) -> bool {
+        self.options.env.iter().any(|passed| passed == name)
+    }
+
+    fn is_hiding_input(&mut self) -> bool {
+        self.session.current().is_some_and(|(_, terminal)| terminal.is_hiding_input())
+    }
+
+    /// `Copy`.
+    pub(super) fn copy(&mut self, text: &TapeText) -> StepResult {
+        self.clipboard_keys = self.key_names(text)?;
+        self.clipboard = self.text(text)?;
+        Ok(())
+    }
+
+    pub(super) fn type_clipboard(&mut self) -> StepResult {
+        let (text, keys) = (self.clipboard.clone(), self.clipboard_keys.clone());
+        self.type_string(&text, keys, None)
+    }
+
+    /// Types a text, and waits until the program shows it, so that it is old for the next input.
+    fn type_string(&mut self, text: &str, keys: Vec<String>, speed: Option<TapeTime>) -> StepResult {
+        let is_after_chord = self.chord_sent.is_some();
+        self.input()?;
+        if self.is_hiding_input() {
+            self.keys.push(HIDDEN_KEYS.to_owned());
+        } else {
+            self.keys.extend(keys);
+        }
         let is_piecewise = !self.is_fast || self.choices.is_some();
         if is_piecewise {
             for c in text.chars() {
@@ -65,7 +120,7 @@ impl TapePlayer<'_> {
             let (first, rest) = text.split_at(first);
             if !first.is_empty() {
                 self.send(first.replace('\n', "\r").as_bytes())?;
-                self.pass(PREFIX_PAUSE)?;
+                self.pass_as_program(PREFIX_PAUSE)?;
             }
             self.send(rest.replace('\n', "\r").as_bytes())?;
         }
@@ -169,9 +224,10 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn paste(&mut self, text: &TapeText) -> StepResult {
-        let text = self.text(text)?;
         self.input()?;
-        self.keys.push(format!("Paste {text:?}"));
+        let shown = self.reported(text)?;
+        let text = self.text(text)?;
+        self.keys.push(format!("Paste {shown}"));
         let (_, terminal) = self.terminal()?;
         let bytes = input::paste(terminal.screen(), &text);
         self.send(&bytes)?;
@@ -187,16 +243,25 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn send_raw(&mut self, text: &TapeText) -> StepResult {
-        let text = self.text(text)?;
         self.input()?;
-        self.keys.push(format!("Raw {text:?}"));
+        let shown = self.reported(text)?;
+        let text = self.text(text)?;
+        self.keys.push(format!("Raw {shown}"));
         self.send(text.as_bytes())
     }
 
     /// The cell of a place, 0-based: row and column. A text is waited for as `Wait` does.
     fn cell_of(&mut self, place: &TapePlace) -> StepResult<(u16, u16)> {
         match place {
-            TapePlace::Cell(row, col) => Ok((row.saturating_sub(1), col.saturating_sub(1))),
+            TapePlace::Cell(row, col) => {
+                let (cols, rows) = self.terminal()?.1.screen().size();
+                if *row > rows || *col > cols {
+                    return Err(StepFailure::command(format!(
+                        "the screen has {rows} rows and {cols} columns, so no cell {row},{col}"
+                    )));
+                }
+                Ok((row.saturating_sub(1), col.saturating_sub(1)))
+            }
             TapePlace::Pattern(pattern) => {
                 let look = Look::on_screen(self.pattern(pattern, true)?);
                 let limit = self.check_limit(None);

@@ -74,6 +74,8 @@ pub struct PlayOptions {
     pub keep: bool,
     /// When a test stops for a person.
     pub pause: PauseRule,
+    /// Options of `hopty test` that play it again as it is played now.
+    pub again: Vec<String>,
     /// Variables of this process that the tests get.
     pub env: Vec<String>,
     /// The directory of all evidence, such as `target/hopty`.
@@ -197,10 +199,10 @@ struct TapePlayer<'a> {
     choices: Option<SeededChoices>,
     regions: BTreeMap<String, RegionShape>,
     clipboard: String,
+    /// The same as keys for the report.
+    clipboard_keys: Vec<String>,
     /// What `Expect` and `Wait` have found.
     expected: Vec<TapePattern>,
-    /// The exit status of the last command that `Ready` waited for.
-    status: Option<i32>,
     /// When a key was sent that may be the begin of something, where nothing was sent since, and the pause
     /// that it needs.
     chord_sent: Option<(Instant, Duration)>,
@@ -255,8 +257,8 @@ impl<'a> TapePlayer<'a> {
             choices,
             regions: BTreeMap::new(),
             clipboard: String::new(),
+            clipboard_keys: Vec::new(),
             expected: Vec::new(),
-            status: None,
             chord_sent: None,
             is_hidden: false,
             outputs: BTreeMap::new(),
@@ -313,6 +315,7 @@ impl<'a> TapePlayer<'a> {
             Some((step, error)) => {
                 let message = error.message.clone();
                 let end = self.failed(step, *error);
+                let message = redactions_of(self.tape, &self.options.env).text(&message);
                 self.pause_at_failure(&message);
                 end
             }
@@ -470,10 +473,7 @@ impl<'a> TapePlayer<'a> {
             C::Hide => self.hide(true),
             C::Show => self.hide(false),
             C::Screenshot(path) => self.screenshot(path),
-            C::Copy(text) => {
-                self.clipboard = self.text(text)?;
-                Ok(())
-            }
+            C::Copy(text) => self.copy(text),
             C::PasteClipboard => self.type_clipboard(),
             C::Start(words) => self.start(words),
             C::StartShell(line) => self.start_line(line),
@@ -542,7 +542,10 @@ impl<'a> TapePlayer<'a> {
     fn last_checks(&mut self) -> StepResult {
         self.check_model_script()?;
         if !self.tape.has_checks()
-            && let Some(end) = self.session.current_end()
+            && let Some((named, terminal)) = self.session.current()
+            // A shell that is typed into ends with the status of the last command.
+            && !named.is_shell
+            && let Some(end) = terminal.end()
             && end.code() != 0
         {
             return Err(Box::new(StepFailure::new(
@@ -574,7 +577,10 @@ impl<'a> TapePlayer<'a> {
     }
 
     fn again(&self) -> String {
-        format!("hopty test {}", shell_word(&self.file.path.display().to_string()))
+        let words = self.options.again.iter().map(|word| shell_word(word));
+        let file = shell_word(&self.file.path.display().to_string());
+        let words: Vec<String> = words.chain([file]).collect();
+        format!("hopty test {}", words.join(" "))
     }
 
     fn warn(&mut self, message: String) {

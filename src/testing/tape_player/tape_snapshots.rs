@@ -18,11 +18,16 @@ pub enum SnapshotUse {
     Collect,
 }
 
-/// What the tape wants to be replaced in what is told of it and in its snapshots.
+/// What is replaced in all that is told of a tape and in its snapshots: what it says itself, and the values of
+/// the variables `env` that it was given.
 #[must_use]
-pub fn redactions_of(tape: &Tape) -> TapeRedactions {
+pub fn redactions_of(tape: &Tape, env: &[String]) -> TapeRedactions {
     let rules = tape.settings().redactions;
-    rules.iter().fold(TapeRedactions::new(), |all, (pattern, instead)| match pattern.compile(true) {
+    let variables = env.iter().fold(TapeRedactions::new(), |all, name| match std::env::var(name) {
+        Ok(value) => all.variable(name, &value),
+        Err(_) => all,
+    });
+    rules.iter().fold(variables, |all, (pattern, instead)| match pattern.compile(true) {
         Ok(regex) => all.rule(regex, instead.as_str()),
         Err(_) => all,
     })
@@ -54,7 +59,7 @@ impl TapePlayer<'_> {
             _ => {}
         }
         let region = region.map(|region| self.region(region)).transpose()?;
-        let mut redactions = redactions_of(self.tape)
+        let mut redactions = redactions_of(self.tape, &self.options.env)
             .dir(&self.dirs.dir().to_string_lossy())
             .home(&self.dirs.home().to_string_lossy())
             .literal(&self.dirs.base().to_string_lossy(), "[TEST]");

@@ -18,6 +18,7 @@ use crate::screen::PictureLines;
 use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
 use crate::testing::look::TextPattern;
+use crate::testing::outcome::FailureKind;
 use crate::testing::processes::TestProcesses;
 use crate::testing::program_wait::SettleRules;
 use crate::testing::test_terminal::starting;
@@ -143,6 +144,10 @@ impl TapePlayer<'_> {
     ) -> StepResult {
         let (file, looked_for) = (self.inside(path)?, self.pattern(pattern, true)?);
         let until = Instant::now() + self.check_limit(limit);
+        if absent && self.session.current().is_some() {
+            // What the program has yet to write may be it.
+            self.settle_for_picture()?;
+        }
         loop {
             let read = safe_file::read(&file, FileRule::of_claude(FILE_MAX));
             let content = read.map_err(|error| StepFailure::command(error.to_string()))?;
@@ -151,12 +156,17 @@ impl TapePlayer<'_> {
                 TextPattern::Text(wanted) => text.contains(wanted.as_str()),
                 TextPattern::Regex(regex) => regex.is_match(text),
             });
-            if is_in != absent {
+            if is_in != absent && (text.is_some() || !absent) {
                 return Ok(());
             }
             if Instant::now() >= until {
                 let name = self.text(path)?;
                 let message = match text {
+                    None if absent => {
+                        let failure = StepFailure::new(FailureKind::Check, format!("{name} does not exist"));
+                        let hint = format!("`Run \"test ! -e {name}\"` checks that there is no such file");
+                        return Err(Box::new(failure.hint(hint)));
+                    }
                     None => format!("{name} does not exist"),
                     Some(_) if absent => format!("{name} contains {looked_for}"),
                     Some(text) => {
@@ -182,7 +192,8 @@ impl TapePlayer<'_> {
     pub(super) fn write_made(&mut self, path: &str, content: &[u8]) -> StepResult {
         let file = self.made_file(path);
         // Beside the evidence, what the tape redacts is hidden as there.
-        let redactions = Some(redactions_of(self.tape)).filter(|all| !self.options.render && all.has_rules());
+        let redactions = Some(redactions_of(self.tape, &self.options.env))
+            .filter(|all| !self.options.render && all.has_rules());
         let redacted =
             redactions.map(|redactions| redactions.text(&String::from_utf8_lossy(content)).into_bytes());
         let content = redacted.as_deref().unwrap_or(content);

@@ -30,6 +30,9 @@ use crate::testing::test_terminal::{ProgramUnderTest, TapEvent, TestTerminal};
 const RECORDING_MAX: usize = 4 << 20;
 /// The name of the first terminal.
 pub(super) const FIRST: &str = "main";
+/// How long a program may take to read a key, and how often that is looked at.
+const READ_LIMIT: Duration = Duration::from_secs(1);
+const READ_LOOK: Duration = Duration::from_millis(2);
 /// How long a shell may take to show its first prompt. The commands that follow say what is missing.
 const FIRST_PROMPT: TapeTime = TapeTime::from_millis(5000);
 
@@ -102,6 +105,10 @@ pub(super) struct NamedTerminal {
     pub mark: TestMark,
     /// An `Exit` has seen how the program ended.
     pub is_end_checked: bool,
+    /// It is the shell of the tape, into which commands are typed.
+    pub is_shell: bool,
+    /// The exit status of the command that `Ready` waited for, until the next input.
+    pub status: Option<i32>,
 }
 
 /// What became of the programs of a test when it was over.
@@ -196,6 +203,8 @@ impl TestSession {
             recording,
             mark,
             is_end_checked: false,
+            is_shell: false,
+            status: None,
         };
         self.current = Some((named, terminal));
         Ok(())
@@ -347,6 +356,7 @@ impl TapePlayer<'_> {
         let (named, terminal) = self.terminal()?;
         terminal.scroll_to_end();
         named.mark = terminal.take_mark(line);
+        named.status = None;
         if let Some(end) = terminal.end() {
             return Err(Box::new(StepFailure::new(
                 FailureKind::ProgramEnd,
@@ -360,12 +370,22 @@ impl TapePlayer<'_> {
     /// begin of something.
     fn pass_chord(&mut self) -> StepResult {
         let Some((sent, pause)) = self.chord_sent.take() else { return Ok(()) };
-        let left = pause.saturating_sub(sent.elapsed());
-        if !left.is_zero()
-            && let Some((_, terminal)) = self.session.current()
-            && terminal.end().is_none()
+        self.pass_as_program(pause.saturating_sub(sent.elapsed()))
+    }
+
+    /// Lets a time pass for the program: it begins when the program has read its input and has no work left, so
+    /// that a busy machine does not use it up.
+    pub(super) fn pass_as_program(&mut self, pause: Duration) -> StepResult {
+        let until = Instant::now() + self.time_left().min(READ_LIMIT);
+        let Some((_, terminal)) = self.session.current() else { return Ok(()) };
+        while terminal.end().is_none()
+            && Instant::now() < until
+            && (terminal.has_unread_input() || terminal.look_at_processes().is_working())
         {
-            terminal.pass(left)?;
+            terminal.pass(READ_LOOK)?;
+        }
+        if terminal.end().is_none() {
+            terminal.pass(pause)?;
         }
         Ok(())
     }
@@ -447,6 +467,7 @@ impl TapePlayer<'_> {
         self.session.start(&under_test, line)?;
         let limit = self.limit(None, FIRST_PROMPT);
         let Some((named, terminal)) = self.session.current() else { return Ok(()) };
+        named.is_shell = true;
         let prompt = if shell.reports_commands {
             terminal.ready(&named.mark, limit).map(|_| ())
         } else {

@@ -11,6 +11,7 @@ fn options(evidence: &Path) -> PlayOptions {
         render: false,
         keep: false,
         pause: PauseRule::Never,
+        again: Vec::new(),
         env: Vec::new(),
         evidence: evidence.to_owned(),
         hopty: "/bin/true".into(),
@@ -480,4 +481,129 @@ fn the_evidence_of_a_failure_lacks_what_the_tape_redacts() {
         assert!(!text.contains("4711"), "{}: {text}", path.display());
         assert!(text.contains("open"), "{}: {text}", path.display());
     }
+}
+
+#[test]
+fn the_value_of_a_variable_that_was_passed_is_told_nowhere() {
+    crate::sys::process::become_subreaper();
+    let (name, dir) = ("CARGO_MANIFEST_DIR", tempfile::tempdir().unwrap());
+    let value = std::env::var(name).unwrap();
+    let source = "Start+Shell \"stty -echo; printf Pass; read p; stty echo; printf Go; read q; echo; echo a${p}b; read r\"\n\
+         Expect \"Pass\"\nPaste $\"${CARGO_MANIFEST_DIR}\"\nEnter\nExpect \"Go\"\nType $\"x ${CARGO_MANIFEST_DIR}\"\nEnter\n\
+         Raw $\"${CARGO_MANIFEST_DIR}\"\nCopy $\"${CARGO_MANIFEST_DIR}\"\nPaste\nExpect@100ms \"nope\"\n";
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    let tape = tape(commands(source));
+    let again = vec!["--fast".to_owned(), "--env".to_owned(), name.to_owned()];
+    let options = PlayOptions { env: vec![name.to_owned()], again, ..options(dir.path()) };
+    let told = failure(play(&file, &tape, &options, None).end);
+    assert_eq!(told.again.as_deref(), Some("hopty test --fast --env CARGO_MANIFEST_DIR t.tape"));
+    let variable = "${CARGO_MANIFEST_DIR}";
+    let pasted = format!("Raw \"{variable}\"");
+    assert_eq!(told.keys[1..], ["Enter", "x", "Space", variable, "Enter", pasted.as_str(), variable]);
+    for file in &told.evidence {
+        let text = String::from_utf8_lossy(&std::fs::read(&file.path).unwrap()).into_owned();
+        assert!(!text.contains(&value), "{}: {text}", file.path.display());
+    }
+    let shown = redactions_of(&tape, &options.env).failure(told);
+    assert!(!format!("{shown:?}").contains(&value), "{shown:?}");
+    assert!(shown.screen.unwrap().text_rows().iter().any(|row| row.contains("a${CARGO_MANIFEST_DIR}b")));
+}
+
+#[test]
+fn keys_that_the_program_hides_are_not_reported() {
+    let source = "Start+Shell \"stty -echo; printf Pass; read p; stty echo; echo; echo in; read q\"\n\
+                  Expect \"Pass\"\nType \"hunter2\"\nEnter\nExpect \"in\"\nExpect@50ms \"nope\"\n";
+    assert_eq!(failure(play_now(commands(source))).keys, ["(hidden)", "Enter"]);
+}
+
+#[test]
+fn a_status_is_that_of_the_last_input_in_this_terminal() {
+    for source in [
+        "Type 'false'\nEnter\nReady\nStatus 1\nType 'true'\nEnter\nStatus 1\n",
+        "Type 'true'\nEnter\nReady\nOn second\nType 'false'\nEnter\nReady\nStatus 1\nOn main\nStatus 1\n",
+    ] {
+        let failure = failure(play_now(commands(source)));
+        assert_eq!((failure.command.as_str(), failure.kind), ("Status 1", FailureKind::Check), "{failure:?}");
+        assert_eq!(failure.place.line as usize, source.lines().count());
+    }
+}
+
+#[test]
+fn what_is_outside_of_the_screen_is_no_place() {
+    for check in [
+        "Expect+Not+Region 30,1 5x5 'panic'",
+        "Expect+Not+Region 20,70 50x50 'panic'",
+        "Style 30,90 1x1 !bold",
+        "Snapshot q 30,1 5x5",
+        "Click 30,90",
+        "Hover 1,81",
+    ] {
+        let failure = failure(play_now(commands(&format!("Start cat\n{check}\n"))));
+        let is_told = failure.message.contains("the screen has 24 rows and 80 columns, so");
+        assert!(is_told, "{check}: {}", failure.message);
+    }
+    let end = play_now(commands("Start cat\nExpect+Not+Region 24,1 1x80 'panic'\n"));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_file_without_a_text_is_one_that_the_program_has_written() {
+    let program =
+        "Start sh -c 'read a; k=0; while [ $k -lt 100000 ]; do k=$((k+1)); done; echo secret >out; read b'\n";
+    let told = |check: &str| {
+        let head = "Set ExpectTimeout 1s\nFile out 'open'\n";
+        failure(play_now(commands(&format!("{head}{program}Enter\n{check}\n")))).message
+    };
+    assert!(told("Expect+Not+File out 'secret'").contains("out contains"));
+    assert!(told("Expect+Not+File oot 'secret'").contains("oot does not exist"));
+    let end = play_now(commands(&format!("File out 'open'\n{program}Expect+Not+File out 'secret'\n")));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_count_is_taken_when_no_more_comes() {
+    let more = "Start sh -c 'echo ERROR; echo ERROR; sleep 0.1; echo ERROR; read a'\n";
+    let rings = r#"Start sh -c 'printf "\a"; sleep 0.1; printf "\a"; read a'
+"#;
+    for (program, check) in
+        [(more, "Expect x2 'ERROR'"), (more, "Expect x0 'ERROR'"), (rings, "Bell 1"), (rings, "Bell 0")]
+    {
+        let failure = failure(play_now(commands(&format!("Set ExpectTimeout 1s\n{program}{check}\n"))));
+        assert_eq!(failure.place.line, 3, "{check}: {failure:?}");
+    }
+    for (program, check) in [(more, "Expect x3 'ERROR'"), (rings, "Bell 2")] {
+        let end = play_now(commands(&format!("{program}{check}\n")));
+        assert!(matches!(end, PlayEnd::Passed), "{check}: {end:?}");
+    }
+}
+
+#[test]
+fn a_text_that_is_drawn_again_has_not_gone() {
+    let program = r#"Start sh -c 'printf "STAYS"; read a; printf "\033[2J"; sleep 0.01; printf "\033[HSTAYS"; read b; printf "\033[2J"; read c'
+"#;
+    let head = format!("Set ExpectTimeout 1s\nSet Settle 200ms\n{program}Expect 'STAYS'\nEnter\n");
+    let failure = failure(play_now(commands(&format!("{head}Gone 'STAYS'\n"))));
+    assert!(failure.message.contains("is still"), "{}", failure.message);
+    let end = play_now(commands(&format!("{head}Enter\nGone 'STAYS'\n")));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_shell_that_is_left_with_a_status_is_a_warning() {
+    let played = play_whole("Type 'exit 3'\nEnter\nSleep 500ms\n");
+    assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
+    assert!(
+        played.warnings.iter().any(|warning| warning.message.contains("exit 3")),
+        "{:?}",
+        played.warnings
+    );
+    let end = play_now(commands("Start sh -c 'exit 3'\nSleep 500ms\n"));
+    assert_eq!(failure(end).kind, FailureKind::ProgramEnd);
+}
+
+#[test]
+fn a_pattern_with_a_blank_at_the_end_of_a_row_gets_a_hint() {
+    let source = "Set ExpectTimeout 50ms\nStart sh -c 'printf \"> \"; read a'\nExpect+Line /^> $/\n";
+    let hint = failure(play_now(commands(source))).hint;
+    assert_eq!(hint.as_deref(), Some("rows have no blanks at their end: `/^>$/`"));
 }

@@ -95,6 +95,14 @@ impl TapePlayer<'_> {
         };
         match shape {
             RegionShape::Rect(ScreenRect { row, col, rows, cols }) => {
+                let (width, height) = self.terminal()?.1.screen().size();
+                let (below, behind) = (u32::from(row) + u32::from(rows), u32::from(col) + u32::from(cols));
+                if below > u32::from(height) + 1 || behind > u32::from(width) + 1 {
+                    return Err(StepFailure::command(format!(
+                        "the screen has {height} rows and {width} columns, so {row},{col} {rows}x{cols} is \
+                         not on it"
+                    )));
+                }
                 Ok(CellRegion { row: row.saturating_sub(1), col: col.saturating_sub(1), rows, cols })
             }
             RegionShape::Box(title) => {
@@ -147,9 +155,10 @@ impl TapePlayer<'_> {
     pub(super) fn gone(&mut self, expect: &ExpectCommand) -> StepResult {
         let look = self.look(expect)?;
         let limit = self.check_limit(expect.limit);
+        let quiet = duration(self.settings.settle);
         let (named, terminal) = self.terminal()?;
         let was_there = terminal
-            .gone(&look, &named.mark, limit)
+            .gone(&look, &named.mark, quiet, limit)
             .map_err(|failure| noted(failure, &look, &expect.pattern))?;
         if !was_there && !self.expected.contains(&expect.pattern) {
             let pattern = &expect.pattern;
@@ -186,12 +195,13 @@ impl TapePlayer<'_> {
         let limit = self.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         let ready = terminal.ready(&named.mark, limit)?;
-        self.status = ready.status;
+        named.status = ready.status;
         Ok(())
     }
 
     pub(super) fn check_status(&mut self, status: i32) -> StepResult {
-        match self.status {
+        let status_then = self.terminal()?.0.status;
+        match status_then {
             Some(found) if found == status => Ok(()),
             Some(found) => Err(StepFailure::check(format!("the command ended with {found}, not {status}"))),
             None => Err(Box::new(StepFailure::new(FailureKind::Check, "there is no exit status yet").hint(
@@ -250,6 +260,11 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     failure.row_notes.iter_mut().for_each(|(_, note)| note.clone_from(&expected));
     if matches!(pattern, TapePattern::Text(text) if looks_like_a_regex(text.as_str())) {
         failure.hint = Some("a text in quotes is taken literally; /…/ is a regular expression".to_owned());
+    }
+    if let TapePattern::Regex(regex) = pattern
+        && let Some(before) = regex.source().strip_suffix(" $").filter(|before| !before.ends_with('\\'))
+    {
+        failure.hint = Some(format!("rows have no blanks at their end: `/{before}$/`"));
     }
     failure
 }

@@ -14,6 +14,12 @@ fn the_nearest_word_is_named() {
         ("'text'", "1:1: a command was expected, not `'text'` (write `Type` before a text to type it)"),
         ("Type s", "1:6: `Type` needs a text (quote it: \"s\")"),
         ("Env PORT 8080", "1:10: the value of `Env PORT` must be a text (quote it: \"8080\")"),
+        ("Require gdb gcc", "1:13: there is no command `gcc` (one program a line: Require gcc)"),
+        (
+            "Exit zero",
+            "1:6: `zero` is neither an exit status nor a signal (a number up to 255, or a name such as TERM)",
+        ),
+        ("Click OK", "1:7: `OK` is not a cell (row and column, from 1: 4,12; a text in quotes: \"OK\")"),
         ("Wait+Scren /a/", "1:6: `Wait+` is followed by Line or Screen (did you mean `Wait+Screen`?)"),
         ("Wait+line", "1:6: `Wait+` is followed by Line or Screen (did you mean `Wait+Line`?)"),
         ("Wait+Row /a/", "1:6: `Wait+` is followed by Line or Screen"),
