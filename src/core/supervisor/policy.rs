@@ -13,12 +13,16 @@ use crate::core::config::{Config, Levels};
 /// Since 5, a conversation in which nothing was said is restarted without a handoff, a hand-over that changed
 /// settings stop is called held, and the dialog of a usage limit gets another key while it stands. Since 6, the
 /// state has the API error that ended a turn, and a fresh run gets the first prompt that no run has taken. Since 7,
-/// a brief that no hook could take is given with the prompt, and one that was lost after the prompt is told.
+/// a brief that no hook could take is given with the prompt, one that was lost after the prompt is told, and hopty
+/// types nothing by itself while hooks or the sessions file say that Claude asks for a permission.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;
 /// The first version of the rules that knows which hook call was to take the brief.
 pub(super) const BRIEF_CALL_SINCE: u32 = 7;
+/// The first version of the rules that types nothing by itself while a permission or a question may stand,
+/// whatever the screen shows.
+pub(super) const ASKED_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
