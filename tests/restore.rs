@@ -12,8 +12,14 @@ use support::world::World;
 use support::{kill, wait_for};
 
 fn world(kind: Kind) -> Option<World> {
-    World::new(kind, Script::each(|_, n| ScriptedReply::text(format!("Answer {n}.")).filling(1000)))
+    let script = Script::each(|_, n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
+    let mut world = World::new(kind, script)?;
+    world.args.retain(|arg| arg != WIDENS);
+    Some(world)
 }
+
+/// What a session is not resumed with unless somebody agrees at a terminal.
+const WIDENS: &str = "--dangerously-skip-permissions";
 
 /// Starts a session of this name in the project and asks it something.
 fn start(world: &World, name: &str) {
@@ -110,7 +116,7 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
         for key in ["conversation", "dir"] {
             assert_eq!(now[key], before[key], "{name}: {key}");
         }
-        assert!(now["command"].to_string().contains("--dangerously-skip-permissions"), "{now}");
+        assert!(now["command"].to_string().contains("claude-sonnet-4-5"), "{now}");
         assert_eq!(now["clients"], json!([]));
         assert!(now["why"].as_str().unwrap().contains("`hopty restore` resumed its conversation"), "{now}");
     }
@@ -121,6 +127,27 @@ fn what_died_with_the_machine_is_resumed_once(kind: Kind) {
     for name in ["one", "two"] {
         world.ask(&["stop", name]);
     }
+    world.assert_nothing_left();
+}
+
+/// Any program of this user can write session.json, and the unit at login asks nobody.
+#[test]
+fn what_stands_in_session_json_runs_no_code_and_widens_no_mode_unasked() {
+    let Some(world) = world(Kind::StandIn) else { return };
+    start(&world, "one");
+    cut(&world, "one");
+    reboot(&world);
+    let file = session_file(&world, "one");
+    let mut object: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let plant = [WIDENS, "--settings", "{}"].map(|word| json!(word));
+    object["command"].as_array_mut().unwrap().extend(plant);
+    std::fs::write(&file, object.to_string()).unwrap();
+    assert_eq!(restore(&world, &[]), pairs(&[("one", "skipped")]));
+    let named = world.hopty(&["restore", "one"]);
+    let said = String::from_utf8_lossy(&named.stdout);
+    let why = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(why.contains("has --dangerously-skip-permissions, --settings"), "{why}");
+    assert_eq!(named.status.code(), Some(1));
     world.assert_nothing_left();
 }
 

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped, visible};
 use super::poll_until::becomes_true;
 use super::status::ended;
-use crate::core::claude::args::{NextRunArgs, for_resume, with_name};
+use crate::core::claude::args::{NextRunArgs, facts, for_resume, with_name};
+use crate::core::claude::permission::PermissionMode;
 use crate::core::config::DurationMs;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
@@ -25,6 +26,27 @@ const ANSWER: Duration = Duration::from_millis(900);
 const LOOK: Duration = Duration::from_millis(50);
 /// How long one that a person waits for may take to start.
 const START_LIMIT: DurationMs = DurationMs::from_secs(60);
+/// Options of a command line that neither run code nor widen what Claude may do.
+const HARMLESS: [&str; 18] = [
+    "--model",
+    "--fallback-model",
+    "--effort",
+    "--resume",
+    "-r",
+    "--continue",
+    "-c",
+    "--session-id",
+    "--fork-session",
+    "--name",
+    "-n",
+    "--verbose",
+    "--ide",
+    "--bare",
+    "--safe-mode",
+    "--strict-mcp-config",
+    "--disallowedTools",
+    "--disallowed-tools",
+];
 /// What stands in the place of a secret in a recorded command line.
 const SECRET: &str = "[redacted";
 
@@ -54,6 +76,31 @@ pub(super) struct DeadSession {
     problem: Option<String>,
 }
 
+impl DeadSession {
+    /// The options of its command line that may run code or widen the permission mode, by name. Any program of
+    /// this user can have written them into its session.json, so a person must see them before it is resumed.
+    pub(super) fn options_to_ask_for(&self) -> Vec<String> {
+        options_to_ask_for(&self.status.command)
+    }
+}
+
+/// The same of a command line. Every word that looks like an option counts, wherever it stands.
+fn options_to_ask_for(command: &[String]) -> Vec<String> {
+    let narrow = |mode: &str| matches!(mode, "default" | "manual" | "plan");
+    let (mut words, mut found) = (command.iter().skip(1).peekable(), Vec::new());
+    while let Some(word) = words.next() {
+        let (name, value) =
+            word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        let is_mode = name == "--permission-mode";
+        let next = words.peek().map(|next| next.as_str());
+        let is_harmless = HARMLESS.contains(&name) || is_mode && value.or(next).is_some_and(narrow);
+        if name.starts_with('-') && !is_harmless && !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+    }
+    found
+}
+
 pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     readable(&paths)?;
@@ -72,7 +119,11 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
         let (result, why) = match &dead.problem {
             Some(problem) => ("skipped", problem.clone()),
             None if started >= options.limit => ("waits", format!("more than {} at once", options.limit)),
-            None if options.dry_run => ("restorable", String::new()),
+            None if options.dry_run => ("restorable", asks_for(&dead).unwrap_or_default()),
+            None if !is_agreed(&dead, options.as_json)? => {
+                let why = asks_for(&dead).unwrap_or_default();
+                ("skipped", format!("{why}: `hopty restore {}` in a terminal asks you first", dead.name))
+            }
             None => match start(&paths, &dead, options.timeout) {
                 Ok(()) => ("restored", String::new()),
                 Err(_) if is_resumed(&paths, &dead) => {
@@ -97,6 +148,21 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
         ));
     }
     Ok(u8::from(failed))
+}
+
+/// What a person must agree to before a session is resumed.
+fn asks_for(dead: &DeadSession) -> Option<String> {
+    let options = dead.options_to_ask_for();
+    (!options.is_empty()).then(|| format!("its command line has {}", options.join(", ")))
+}
+
+/// Whether it may be started: a person agrees to what its command line does beyond resuming.
+fn is_agreed(dead: &DeadSession, as_json: bool) -> Result<bool, Failed> {
+    let Some(options) = asks_for(dead) else { return Ok(true) };
+    if as_json || !super::run::in_terminal() {
+        return Ok(false);
+    }
+    ask_yes_no(&format!("hopty: {}: {}. Resume it?", dead.name, visible(&options)), YesNo::No)
 }
 
 /// Columns of the longest result.
@@ -260,7 +326,8 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
         session_id: id,
         model: None,
         switched: None,
-        permission_mode: None,
+        // Else Claude takes the mode that the transcript says, which any program of this user can write.
+        permission_mode: facts(&own).permission_mode.is_none().then_some(PermissionMode::Default),
         plugin_dir: None,
         settings: None,
     };
@@ -296,4 +363,37 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_run_code_or_widen_the_mode_are_asked_for() {
+        let of = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            options_to_ask_for(&words).join(" ")
+        };
+        for line in [
+            "claude",
+            "claude --model opus -r --verbose --permission-mode plan",
+            "claude --permission-mode=default fix the tests",
+        ] {
+            assert_eq!(of(line), "", "{line}");
+        }
+        for (line, expected) in [
+            (
+                "claude --dangerously-skip-permissions --settings {}",
+                "--dangerously-skip-permissions --settings",
+            ),
+            ("claude --settings={} --permission-mode=acceptEdits", "--settings --permission-mode"),
+            ("claude --permission-mode acceptEdits", "--permission-mode"),
+            ("claude --permission-mode", "--permission-mode"),
+            ("claude --model --plugin-dir /x", "--plugin-dir"),
+            ("claude --mcp-config x --mcp-config y --new-option", "--mcp-config --new-option"),
+        ] {
+            assert_eq!(of(line), expected, "{line}");
+        }
+    }
 }

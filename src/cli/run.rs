@@ -332,7 +332,12 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionO
     let about = restore::about(&dead.status).map(|about| format!(" ({about})")).unwrap_or_default();
     let why = if restore::died_with_machine(&dead.status) { "died with the machine" } else { "was killed" };
     if asks {
-        if ask_yes_no(&format!("hopty: {name}{about} {why}. Resume it?"), YesNo::Yes)? {
+        // Its session.json says so, which any program of this user can have written.
+        let (with, enter) = match dead.options_to_ask_for().as_slice() {
+            [] => (String::new(), YesNo::Yes),
+            options => (format!(" with {}", visible(&options.join(", "))), YesNo::No),
+        };
+        if ask_yes_no(&format!("hopty: {name}{about} {why}. Resume it{with}?"), enter)? {
             return Ok(Some(SessionOfBefore::Died(Box::new(dead))));
         }
         start.tell(format!("`hopty restore {name}` resumes it later; `hopty rm {name}` removes it"));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
-use super::policy::{HEARS_SINCE, REMEMBERS_SINCE};
+use super::policy::{ASKED_SINCE, HEARS_SINCE, REMEMBERS_SINCE};
 use super::safe_point::WAITS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -58,6 +58,9 @@ impl Supervisor {
         if self.run.pid.is_none() {
             step.answer(id, HookAnswer::Nothing);
             return;
+        }
+        if self.policy.rules >= ASKED_SINCE && hook.conversation == self.conversation.id {
+            self.run.hooks.note_question(hook);
         }
         if hook.agent || hook.event == HookEvent::SubagentStop {
             // While the main loop is idle, the end of a sub-agent begins a turn by itself (measured: 0.2 s

@@ -11,10 +11,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Turn;
 use super::action::{Action, DecisionKind, Typing};
 use super::event::PromptOf;
-use super::policy::Policy;
-use super::run_state::ScreenState;
+use super::policy::{ASKED_SINCE, Policy};
+use super::run_state::{RunState, ScreenState};
 use super::step::EventStep;
 use crate::core::claude::api_error::api_error_words;
 use crate::core::config::{AfterError, Recovery};
@@ -432,19 +433,23 @@ impl LimitHistory {
 
     /// Answers the limit's own dialog, if the configuration allows it and no person is present. One that
     /// stands on has not taken the key, or has been moved nearer to the answer by it, and gets another one.
+    /// What is on the screen may be drawn over a permission prompt: no key while a turn runs or anything else
+    /// says that Claude asks.
     pub(super) fn answer_dialog(
         &self,
         step: &mut EventStep<'_>,
         wait: &mut LimitWait,
-        screen: &ScreenState,
+        run: &RunState,
         policy: &Policy,
     ) {
-        let may = policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG)
+        let asks = run.turn.state == Turn::Busy || run.may_be_asking();
+        let may = !(asks && policy.rules >= ASKED_SINCE)
+            && policy.config.delivery.answer_dialogs.iter().any(|name| name == DIALOG)
             && wait.limit().is_some()
             && wait.next_answer(policy).is_some_and(|at| step.now >= at);
         let left_until = self.dialog_is_left_until(wait, policy);
         let is_left = left_until.is_some_and(|until| until.is_none_or(|until| step.now < until));
-        let stands = dialog_stands_at(screen).is_some_and(|at| step.now >= at);
+        let stands = dialog_stands_at(&run.screen).is_some_and(|at| step.now >= at);
         if may && stands && !is_left {
             wait.answered = true;
             wait.answers += 1;
@@ -557,8 +562,8 @@ mod tests {
             history.usage_limit(step, &mut wait, &policy.config.recovery, LimitKind::SevenDay, 500_000, 9)
         });
         let mut wait = wait.unwrap();
-        let mut screen = ScreenState::default();
-        screen.look(
+        let mut run = RunState::default();
+        run.screen.look(
             Stamp(0),
             &ScreenFacts { dialog: Some(DIALOG.to_owned()), ..ScreenFacts::default() },
             RULES,
@@ -566,10 +571,10 @@ mod tests {
         history.keyed = Some(Stamp(0));
         let left = policy.config.restart.wait_for_person.ms();
         let mut due = Vec::new();
-        history.deadlines(&wait, &screen, &policy, &mut due);
+        history.deadlines(&wait, &run.screen, &policy, &mut due);
         assert_eq!(due, [Stamp(500_000), Stamp(DIALOG_STANDS_MS), Stamp(left)]);
         let mut answers = |history: &LimitHistory, now| {
-            at(now, |step| history.answer_dialog(step, &mut wait, &screen, &policy))
+            at(now, |step| history.answer_dialog(step, &mut wait, &run, &policy))
         };
         assert_eq!(answers(&history, left - 1), "");
         assert_eq!(

@@ -16,7 +16,8 @@ use crate::core::config::{Config, Levels};
 /// a brief that no hook could take is given with the prompt, and one that was lost after the prompt is told; a
 /// turn that no hook has told of is not ended as an idle Claude, an answer that nobody read counts as not given, a
 /// prompt that comes while hopty stops Claude right away is held, a first prompt that Claude has answered is given
-/// to no other run, and the prompt of `hopty --handoff` begins the work on the handoff.
+/// to no other run, the prompt of `hopty --handoff` begins the work on the handoff, and hopty types nothing by
+/// itself while hooks or the sessions file say that Claude asks for a permission.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;
@@ -26,6 +27,9 @@ pub(super) const BRIEF_CALL_SINCE: u32 = 7;
 pub(super) const HEARS_SINCE: u32 = 7;
 /// The first version of the rules that takes a sessions file which reports busy for a turn that no hook told of.
 pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
+/// The first version of the rules that types nothing by itself while a permission or a question may stand,
+/// whatever the screen shows.
+pub(super) const ASKED_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

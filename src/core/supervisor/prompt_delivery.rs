@@ -211,8 +211,12 @@ impl Supervisor {
             return;
         }
         let facts = self.submission_facts(step.now);
+        let config = match self.asks_against_own() {
+            true => &Delivery { answer_dialogs: Vec::new(), ..self.policy.config.delivery.clone() },
+            false => &self.policy.config.delivery,
+        };
         let Phase::Delivering(delivery) = &mut self.phase else { return };
-        let (last, config) = (self.phase_began.at.after(DIALOG_MS), &self.policy.config.delivery);
+        let last = self.phase_began.at.after(DIALOG_MS);
         if let Some(name) = self.run.obstacle() {
             let on_screen = self.run.screen.facts.dialog.is_some();
             if delivery.meet_dialog(step, name, on_screen, last, config) {

@@ -77,6 +77,10 @@ pub(super) struct HookState {
     pub(super) held: Option<HeldHook>,
     /// What a person is asked for, until the next event.
     pub(super) asking: Option<String>,
+    /// A permission or an answer was asked for, and no later call of the main conversation shows that a person has
+    /// given it. The end of a turn by an error does not: any program of this user can report one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) asked: bool,
     /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
     pub(super) turn_cut: bool,
     /// The last answer that must be given again if nobody reads it.
@@ -186,6 +190,15 @@ impl RunState {
         }
         let waits = self.file.status == Some(AgentStatus::Waiting);
         waits.then(|| (StateSource::SessionsFile, self.file.waiting_for.as_deref().unwrap_or("unknown")))
+    }
+
+    /// Whether a permission or a question may stand, whatever the screen shows: a program that Claude started can
+    /// draw on it.
+    pub(super) fn may_be_asking(&self) -> bool {
+        let of_person = |what: &str| matches!(what, "permission" | "question");
+        self.hooks.asked
+            || self.hooks.asking.is_some()
+            || self.file.waiting_for.as_deref().is_some_and(of_person)
     }
 
     /// What a person must answer first: the name of the dialog on the screen, or what hooks or the sessions
@@ -397,6 +410,23 @@ pub(super) fn ends_programs(signal: Signal) -> bool {
 }
 
 impl HookState {
+    /// A call of the current conversation: what it says of a question to a person.
+    pub(super) fn note_question(&mut self, hook: &HookFacts) {
+        match hook.event {
+            HookEvent::PermissionRequest => self.asked = true,
+            HookEvent::PreToolUse => self.asked |= hook.asks.is_some(),
+            HookEvent::PostToolBatch
+            | HookEvent::PostToolUse
+            | HookEvent::Stop
+            | HookEvent::UserPromptSubmit
+                if !hook.agent =>
+            {
+                self.asked = false;
+            }
+            _ => {}
+        }
+    }
+
     /// When a held call is decided on without the report of its lines.
     pub(super) fn deadline(&self, phase: &Phase) -> Option<Stamp> {
         let waits = matches!(phase, Phase::Running | Phase::Waiting { .. });

@@ -21,7 +21,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::Phase;
-use super::policy::Policy;
+use super::policy::{ASKED_SINCE, Policy};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::SessionState;
 use super::step::EventStep;
@@ -143,13 +143,23 @@ impl Supervisor {
         self.sending.as_ref().is_some_and(|sending| sending.is_half_typed(now))
     }
 
+    /// Whether Claude may be asking for a permission or an answer while hopty types by itself: a box on the screen
+    /// may be drawn over the prompt that asks.
+    pub(super) fn asks_against_own(&self) -> bool {
+        self.policy.rules >= ASKED_SINCE
+            && (self.sends_own() || matches!(self.phase, Phase::Delivering { .. }))
+            && self.run.may_be_asking()
+    }
+
     /// What a submission has to know.
     pub(super) fn submission_facts(&self, now: Stamp) -> SubmissionFacts {
         let (run, screen) = (&self.run, &self.run.screen.facts);
+        let may_type = !self.asks_against_own();
         SubmissionFacts {
-            box_is_empty: run.box_is_empty(),
+            box_is_empty: may_type && run.box_is_empty(),
             box_has_settled: self.box_has_settled(now),
-            box_is_ours: !run.stopped
+            box_is_ours: may_type
+                && !run.stopped
                 && screen.prompt == PromptBox::Ours
                 && run.obstacle().is_none()
                 && !screen.unread,
@@ -164,7 +174,7 @@ impl Supervisor {
     pub(super) fn resume_when_due(&mut self, step: &mut EventStep<'_>) {
         self.limits.tick(step, &mut self.conversation.limit_wait);
         let Some(wait) = &mut self.conversation.limit_wait else { return };
-        self.limits.answer_dialog(step, wait, &self.run.screen, &self.policy);
+        self.limits.answer_dialog(step, wait, &self.run, &self.policy);
         let Some((_, after)) = wait.resumes().filter(|(due, _)| step.now >= *due) else { return };
         if self.sending.is_some() {
             return;
@@ -181,6 +191,10 @@ impl Supervisor {
                     && self.run.box_is_empty()
                     && self.box_has_settled(step.now) =>
             {
+                if self.policy.rules >= ASKED_SINCE && self.run.may_be_asking() {
+                    self.conversation.limit_wait = None;
+                    return resume_failed(step, "Claude may still be asking you for a permission");
+                }
                 self.sending = Some(Sending::own(step.now, after));
             }
             _ => {}

@@ -35,8 +35,8 @@ pub(in crate::host) struct PromptDraft {
     saved: Vec<u8>,
     /// The run whose draft was saved last.
     saved_in: Option<u32>,
-    /// When a person last pressed Enter behind a draft that no hook has told of yet, and its first byte.
-    entered: Option<(Stamp, u8)>,
+    /// When a person last pressed Enter behind a draft that no hook has told of yet, and the draft.
+    entered: Option<(Stamp, Vec<u8>)>,
     /// The program has a prompt box.
     has_box: bool,
 }
@@ -62,10 +62,8 @@ impl PromptDraft {
         self.labels.feed(bytes, &mut pieces);
         self.typed.take(bytes, &[]);
         for piece in &pieces {
-            if piece.class == InputClass::Submit
-                && let Some(first) = self.typed.bytes().first()
-            {
-                self.entered = Some((now, *first));
+            if piece.class == InputClass::Submit && !self.typed.bytes().is_empty() {
+                self.entered = Some((now, self.typed.bytes().to_vec()));
             }
             self.typed.take(&[], std::slice::from_ref(piece));
         }
@@ -84,10 +82,16 @@ impl PromptDraft {
         self.entered = None;
     }
 
-    /// Whether a person has just pressed Enter behind what may be `prompt`.
+    /// Whether a person has just pressed Enter behind what may be `prompt`: behind exactly that, where the typed
+    /// bytes explain a text. Any program of this user can report a prompt.
     pub fn was_entered(&self, prompt: &str, now: Stamp) -> bool {
-        let may_be = |first: u8| !COMMANDS.contains(&first) || prompt.as_bytes().first() == Some(&first);
-        self.entered.is_some_and(|(at, first)| now.since(at) <= ENTERED_MS && may_be(first))
+        let Some((at, typed)) = &self.entered else { return false };
+        let first = typed.first().filter(|first| COMMANDS.contains(first));
+        let may_be = match text_of(typed).filter(|_| first.is_none()) {
+            Some(text) => squeeze(&text) == squeeze(prompt),
+            None => first.is_none_or(|first| prompt.as_bytes().first() == Some(first)),
+        };
+        now.since(*at) <= ENTERED_MS && may_be
     }
 
     /// Before run `run` ends: saves the content of its prompt box, as bytes that produce it again, behind what
@@ -125,11 +129,23 @@ impl PromptDraft {
 
     /// Whether the typed bytes alone explain the text in the box.
     fn is(&self, text: &str) -> bool {
-        let squeeze = |s: &str| s.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect::<String>();
-        let typed =
-            String::from_utf8_lossy(self.typed.bytes()).replace("\x1b[200~", "").replace("\x1b[201~", "");
-        !typed.contains('\x1b') && !typed.contains('\x7f') && squeeze(&typed) == squeeze(text)
+        text_of(self.typed.bytes()).is_some_and(|typed| squeeze(&typed) == squeeze(text))
     }
+}
+
+/// The text that typed bytes produce; `None` where they move in it or change it, so that only Claude knows.
+fn text_of(typed: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(typed).replace("\x1b[200~", "").replace("\x1b[201~", "");
+    // A name behind `@` is completed, and the path of an image becomes the image.
+    let edits = |c: char| c == '@' || c.is_control() && !matches!(c, '\n' | '\r');
+    let images = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
+    let changes = text.contains(edits) || images.iter().any(|end| text.to_lowercase().contains(end));
+    (!changes).then_some(text)
+}
+
+/// A text without what a prompt box may change in it.
+fn squeeze(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect()
 }
 
 /// Whether the run that just ended leaves its draft to the next one, or to the person. A restart has saved it

@@ -182,7 +182,10 @@ mod tests {
         assert_eq!(author(&keyboard, 0), PromptOf::Scheduled);
         for (typed, expected) in [
             (&b"x\r"[..], PromptOf::Person),
-            (b"\x1b[200~pasted\x1b[201~\r", PromptOf::Person),
+            (b"\x1b[200~x\x1b[201~\r", PromptOf::Person),
+            (b"paint the shed\r", PromptOf::Scheduled),
+            (b"\x1b[200~pasted\x1b[201~\r", PromptOf::Scheduled),
+            (b"see @x\r", PromptOf::Person),
             (b"\x1b[A\r", PromptOf::Person),
             (b"a draft", PromptOf::Scheduled),
             (b"\r", PromptOf::Scheduled),

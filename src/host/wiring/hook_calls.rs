@@ -74,7 +74,10 @@ impl Host {
         self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => {
-                self.keyboard.draft.forget();
+                // Whoever else reports a prompt has emptied no box.
+                if !matches!(call.hook.prompt, Some(PromptOf::Scheduled | PromptOf::Claude)) {
+                    self.keyboard.draft.forget();
+                }
                 self.keyboard.prompted = Some(self.recorder.supervisor.run());
             }
             HookEvent::Stop if is_current => {

@@ -319,3 +319,77 @@ fn a_failed_login_is_never_tried_again() {
     assert_eq!(s.pass(24 * HOUR), "");
     assert_eq!(s.prompt(PromptOf::Person), "let 4 go");
 }
+
+/// A program that Claude started can draw the limit's dialog over a permission prompt, and add the line of a limit
+/// to the transcript.
+#[test]
+fn the_limits_dialog_gets_no_key_while_claude_may_be_asking() {
+    let drawn = |s: &mut Session| {
+        limit(s, HOUR, 7);
+        s.dialog("limit");
+        s.pass(HOUR / 2)
+    };
+    let asks = |s: &mut Session| {
+        let of = s.current();
+        s.hook(HookFacts { asks: Some("permission".to_owned()), ..hook(HookEvent::PermissionRequest, &of) })
+    };
+    let waits = |s: &mut Session, what: &str| {
+        let waiting_for = Some(what.to_owned());
+        s.feed(Event::Status { status: AgentStatus::Waiting, conversation: None, waiting_for })
+    };
+    let mut s = Session::busy(claude());
+    asks(&mut s);
+    assert_eq!(drawn(&mut s), "", "the turn runs");
+    assert_eq!(fails(&mut s, "rate_limit"), "let 4 go");
+    assert_eq!(s.pass(HOUR / 4), "", "whoever reports an error has answered no permission prompt");
+    for what in ["permission", "question"] {
+        let mut s = Session::busy(claude());
+        fails(&mut s, "rate_limit");
+        waits(&mut s, what);
+        assert_eq!(drawn(&mut s), "", "{what}");
+    }
+    let mut s = Session::busy(claude());
+    fails(&mut s, "rate_limit");
+    waits(&mut s, "dialog");
+    assert_eq!(
+        drawn(&mut s).matches("key for limit").count(),
+        4,
+        "the file speaks of the limit's own dialog"
+    );
+    let mut s = Session::busy(Policy { rules: 6, ..claude() });
+    asks(&mut s);
+    assert!(
+        drawn(&mut s).starts_with("key for limit"),
+        "the journals of older rules are replayed as they were"
+    );
+}
+
+/// It can report an error, rewrite the sessions file and draw an empty prompt box as well.
+#[test]
+fn no_prompt_to_continue_is_typed_behind_a_permission_that_nobody_has_given() {
+    let asked = |agent, rules| {
+        let mut s = Session::busy(Policy { rules, ..claude() });
+        let of = s.current();
+        let asks = Some("permission".to_owned());
+        s.hook(HookFacts { asks, agent, ..hook(HookEvent::PermissionRequest, &of) });
+        fails(&mut s, "overloaded");
+        s.status(AgentStatus::Idle);
+        s.screen(PromptBox::Empty);
+        s
+    };
+    for agent in [false, true] {
+        let mut s = asked(agent, RULES);
+        assert_eq!(s.pass(HOUR), "continue.cancelled, notice");
+        assert!(s.all.iter().all(|action| !word(action).starts_with("go on")), "nothing was typed");
+    }
+    assert_eq!(asked(false, 6).pass(60_000), "hold keys, go on after Error");
+    let mut s = asked(false, RULES);
+    s.prompt(PromptOf::Person);
+    s.call(HookEvent::PostToolBatch);
+    fails(&mut s, "overloaded");
+    s.status(AgentStatus::Idle);
+    assert_eq!(s.pass(120_000), "hold keys, go on after Error", "the person has answered");
+    let of = s.current();
+    s.hook(HookFacts { agent: true, ..hook(HookEvent::PermissionRequest, &of) });
+    assert_eq!(s.screen(PromptBox::Ours), "", "no Enter since a sub-agent asks");
+}
