@@ -132,7 +132,7 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
         let calm = if is_handed_over { HANDOVER_LOOK } else { view.pause(&conditions, met.is_some()) };
         pause = left.min(calm);
     };
-    if wish.gone && !was_there && matches!(met.wanted, Wanted::Text(_)) {
+    if options.gone && !was_there && matches!(met.wanted, Wanted::Text(_)) {
         note(format_args!("hopty: {} was not there, so it cannot go", visible(&met.text)));
     }
     if matches!(met.wanted, Wanted::State(WaitFor::Exit)) && !met.negated {

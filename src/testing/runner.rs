@@ -455,7 +455,7 @@ mod tests {
         fs::write(&path, "Start cat\nSnapshot one\nSnapshot two\n").unwrap();
         let file = TapeFile { path: path.clone(), name: "t".to_owned() };
         let tape = load(&file, false).tape.unwrap();
-        let place = |message| snapshot_place(&file, &tape, message).line;
+        let place = |message: &str| snapshot_place(&file, &tape, message).line;
         let unstable = |name: &str| {
             SnapshotError::Unstable { name: name.to_owned(), difference: String::new() }.to_string()
         };
