@@ -14,12 +14,10 @@ use support::{kill, wait_for};
 fn world(kind: Kind) -> Option<World> {
     let script = Script::each(|_, n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
     let mut world = World::new(kind, script)?;
-    world.args.retain(|arg| arg != WIDENS);
+    // A mode of its own, so that it is seen whether the resumed one has another.
+    world.args.retain(|arg| arg != "--dangerously-skip-permissions");
     Some(world)
 }
-
-/// What a session is not resumed with unless somebody agrees at a terminal.
-const WIDENS: &str = "--dangerously-skip-permissions";
 
 /// Starts a session of this name in the project and asks it something.
 fn start(world: &World, name: &str) {
@@ -139,14 +137,14 @@ fn what_stands_in_session_json_runs_no_code_and_widens_no_mode_unasked() {
     reboot(&world);
     let file = session_file(&world, "one");
     let mut object: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    let plant = [WIDENS, "--settings", "{}"].map(|word| json!(word));
+    let plant = ["--permission-mode", "acceptEdits", "--settings", "{}"].map(|word| json!(word));
     object["command"].as_array_mut().unwrap().extend(plant);
     std::fs::write(&file, object.to_string()).unwrap();
     assert_eq!(restore(&world, &[]), pairs(&[("one", "skipped")]));
     let named = world.hopty(&["restore", "one"]);
     let said = String::from_utf8_lossy(&named.stdout);
     let why = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(why.contains("has --dangerously-skip-permissions, --settings"), "{why}");
+    assert!(why.contains("has --permission-mode, --settings"), "{why}");
     assert_eq!(named.status.code(), Some(1));
     world.assert_nothing_left();
 }
@@ -319,10 +317,14 @@ fn what_cannot_be_resumed_is_told_and_stops_nothing() {
 
     let pruned = world.ask(&["prune", "--older", "24h"]);
     assert_eq!(pruned, "", "none is that old");
-    assert_eq!(world.ask(&["prune", "--dry-run"]), "would remove damaged\nwould remove good\n");
-    assert_eq!(world.ask(&["prune"]), "removed damaged\nremoved good\n", "the others died with the machine");
-    assert_eq!(world.ask(&["ls", "--names", "--all"]), "gone\nsame\n");
-    world.ask(&["rm", "gone", "same"]);
+    assert_eq!(
+        world.ask(&["prune", "--dry-run"]),
+        "would remove damaged\nwould remove good\nwould remove same\n"
+    );
+    let removed = "removed damaged\nremoved good\nremoved same\n";
+    assert_eq!(world.ask(&["prune"]), removed, "another session went on with the conversation of `same`");
+    assert_eq!(world.ask(&["ls", "--names", "--all"]), "gone\n");
+    world.ask(&["rm", "gone"]);
     assert_eq!(world.ask(&["ls", "--names", "--all"]), "");
     assert_eq!(world.hopty(&["rm", "gone"]).status.code(), Some(3));
     world.assert_nothing_left();

@@ -27,7 +27,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long one that a person waits for may take to start.
 const START_LIMIT: DurationMs = DurationMs::from_secs(60);
 /// Options of a command line that neither run code nor widen what Claude may do.
-const HARMLESS: [&str; 18] = [
+const HARMLESS: [&str; 19] = [
+    // Claude shows it in its footer, and whoever works with it wants it back after a reboot.
+    "--dangerously-skip-permissions",
     "--model",
     "--fallback-model",
     "--effort",
@@ -322,12 +324,14 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
     let own: Vec<String> = status.command.iter().skip(1).cloned().collect();
     // The conversation has its name, which may be another by now.
     let own = with_name(&own, None);
+    let said = facts(&own);
+    let names_mode = said.permission_mode.is_some() || said.skips_permissions;
     let next = NextRunArgs {
         session_id: id,
         model: None,
         switched: None,
         // Else Claude takes the mode that the transcript says, which any program of this user can write.
-        permission_mode: facts(&own).permission_mode.is_none().then_some(PermissionMode::Default),
+        permission_mode: (!names_mode).then_some(PermissionMode::Default),
         plugin_dir: None,
         settings: None,
     };
@@ -383,10 +387,7 @@ mod tests {
             assert_eq!(of(line), "", "{line}");
         }
         for (line, expected) in [
-            (
-                "claude --dangerously-skip-permissions --settings {}",
-                "--dangerously-skip-permissions --settings",
-            ),
+            ("claude --dangerously-skip-permissions --settings {}", "--settings"),
             ("claude --settings={} --permission-mode=acceptEdits", "--settings --permission-mode"),
             ("claude --permission-mode acceptEdits", "--permission-mode"),
             ("claude --permission-mode", "--permission-mode"),

@@ -313,11 +313,11 @@ fn is_error(line: &str) -> bool {
         let inner = word.chars().skip(1).any(|c| c.is_ascii_uppercase());
         word.ends_with(':') && inner && ends(&name(word))
     };
-    ends(&name(first)) && (first.ends_with(':') || has_code) || words.iter().any(|word| is_class(word))
+    ends(&name(first)) && (first.ends_with(':') || has_code) || words.iter().any(is_class)
 }
 
 fn is_number(text: &str) -> bool {
-    let digits = text.trim_end_matches(|c: char| matches!(c, 'Z' | 'T' | ','));
+    let digits = text.trim_end_matches(['Z', 'T', ',']);
     !digits.is_empty() && digits.bytes().take_while(u8::is_ascii_digit).count() * 2 > digits.len()
 }
 
