@@ -571,7 +571,7 @@ fn errors(of: &Capture) -> Vec<String> {
             let step = &done.step;
             step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
         };
-        error.passed_since || is_check(&error.about) || last_steps.iter().any(|done| is_same(done))
+        error.passed_since || is_check(&error.about) || last_steps.iter().any(is_same)
     };
     for error in of.errors.iter().rev().filter(|error| !is_told(error)) {
         let about = if error.about.is_empty() {
