@@ -22,9 +22,6 @@ const FOREIGN: &[(&str, &str)] = &[
     ("exit", "stop"),
     ("kill-session", "stop"),
     ("attach-session", "attach"),
-    ("a", "attach"),
-    ("at", "attach"),
-    ("att", "attach"),
     ("join", "attach"),
     ("open", "attach"),
     ("detach-client", "detach"),
@@ -68,6 +65,8 @@ const STARTS: &[(&str, &str)] = &[
     ("resume", "hopty --resume"),
     ("continue", "hopty --continue"),
 ];
+/// How tmux's users shorten `attach`; a sentence may begin so, too.
+const ATTACH: [&str; 3] = ["a", "at", "att"];
 /// Ends one of Claude's own background sessions, as `stop` does, which is hopty's too.
 const KILL: &str = "kill";
 /// The longest word that is compared, in bytes.
@@ -77,7 +76,14 @@ const LONGEST: usize = 16;
 /// session. `runs`: whether a session of this name runs.
 pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<Failed> {
     let word = args.first()?.to_str()?;
-    let session = || (args.len() == 1 && runs(word)).then(|| format!("hopty attach {word}"));
+    let session = || match args {
+        [_] if runs(word) => Some(format!("hopty attach {word}")),
+        [_] if ATTACH.contains(&word) => Some("hopty attach".to_owned()),
+        [_, name] if ATTACH.contains(&word) => {
+            name.to_str().filter(|name| runs(name)).map(|name| format!("hopty attach {name}"))
+        }
+        _ => None,
+    };
     let instead = meant(word).or_else(session)?;
     // Claude's own subcommands and options are no mistakes, whatever they look like.
     let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
@@ -126,7 +132,6 @@ mod tests {
             ("atach", "hopty attach"),
             ("lss", "hopty ls"),
             ("Attach", "hopty attach"),
-            ("at", "hopty attach"),
             ("sl", "hopty ls"),
             ("statsu", "hopty status"),
             ("statttus", "hopty status"),
@@ -184,6 +189,9 @@ mod tests {
         let of_session =
             |args: &[OsString]| refusal(args, |word| word == "p1").map(|failed| format!("{failed:?}"));
         assert!(of_session(&["p1".into()]).unwrap().contains("did you mean `hopty attach p1`?"));
+        assert!(of_session(&["a".into()]).unwrap().contains("did you mean `hopty attach`?"));
+        assert!(of_session(&["a".into(), "p1".into()]).unwrap().contains("`hopty attach p1`?"));
+        assert!(of_session(&["a".into(), "prompt".into()]).is_none());
         assert!(of_session(&["p2".into()]).is_none() && of_session(&["p1".into(), "x".into()]).is_none());
     }
 }

@@ -208,10 +208,10 @@ impl TerminalClient {
     /// Gives the host the terminal, behind `words`.
     fn hand_over(&mut self, words: &str) {
         let words = [words.as_bytes(), &Frame::new(tag::TERMINAL, &[]).encode()].concat();
-        // The host uses one terminal for both: where they are two, this client does it.
-        if is_terminal(&io::stdin()) && raw::is_one_terminal() {
-            let _ = self.stream.send_with_fd(&words, &io::stdin());
-        } else {
+        // The host uses one terminal for both: where they are two, this client does it. So it does where no
+        // descriptor can be sent: a sandbox may refuse it, and so does Linux while too many are on their way.
+        let one = is_terminal(&io::stdin()) && raw::is_one_terminal();
+        if !one || self.stream.send_with_fd(&words, &io::stdin()).is_err() {
             self.stream.send(&words);
         }
     }

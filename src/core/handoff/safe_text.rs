@@ -92,7 +92,10 @@ pub fn end_units(text: &str, cap: usize) -> &str {
 /// hide text, without anything that could be read as a line of the brief, and with secrets replaced.
 #[must_use]
 pub fn safe(text: &str) -> String {
-    defuse(redact(&visible_text(text)))
+    let text = without_sequences(text).replace("\r\n", "\n");
+    let seen: String = text.chars().filter(|c| *c == '\r' || !is_unwanted(*c)).collect();
+    // A return in the middle of a secret hides no part of it.
+    defuse(redact(&seen).replace('\r', "\n"))
 }
 
 /// `text` without control sequences and characters that nobody sees.
@@ -204,6 +207,14 @@ mod tests {
     fn control_and_hidden_characters_go() {
         assert_eq!(safe("a\u{1b}[2J\u{9b}b\r\nc\td\u{202e}\u{200b}e\0\u{7f}\u{e0041}"), "a\nc\tde");
         assert_eq!(safe_line(" a\n\tb "), "a b");
+    }
+
+    #[test]
+    fn a_return_in_a_secret_hides_no_part_of_it() {
+        let (one, two) = ("ghp_0123456789abcdefAB", "CDEF0123456789abcd");
+        let shown = safe(&format!("a\rb {one}\r{two} c"));
+        assert!(shown.starts_with("a\nb ") && !shown.contains("0123456789ab"), "{shown:?}");
+        assert_eq!(safe("10 %\r20 %\r\ndone"), "10 %\n20 %\ndone");
     }
 
     #[test]

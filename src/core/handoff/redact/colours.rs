@@ -76,8 +76,10 @@ fn unseen(text: &str, at: usize) -> Option<usize> {
         None => rest.chars().next().map(|c| (c, c.len_utf8()))?,
     };
     let stays = matches!(c, '\t'..='\r' | '\u{1}' | '\u{2}' | '\u{1b}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    // Behind it a terminal writes over the line; a reader sees one word.
+    let is_lone_return = rest.starts_with('\r') && !rest.starts_with("\r\n");
     let is_selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
-    ((is_hidden(c) || is_selector) && !stays).then_some(at + len)
+    (is_lone_return || (is_hidden(c) || is_selector) && !stays).then_some(at + len)
 }
 
 /// The end of the code that begins at `at`.
