@@ -150,7 +150,9 @@ fn a_program_is_recorded_from_its_first_byte_to_its_exit_code() {
     let program = r"printf 'a\377b'; exit 3";
     world.ask(&["record", "r", "-o", "a.cast", "--detached", "--", "sh", "-c", program]);
     let cast = world.project.join("a.cast");
-    wait_for("the end", || (events(&cast).last() == Some(&CastEventKind::Exit(3))).then_some(()));
+    // The file is there a moment before its first line.
+    let begun = || std::fs::metadata(&cast).is_ok_and(|meta| meta.len() > 0);
+    wait_for("the end", || (begun() && events(&cast).last() == Some(&CastEventKind::Exit(3))).then_some(()));
     let output: Vec<u8> = events(&cast)
         .into_iter()
         .filter_map(|kind| if let CastEventKind::Output(bytes) = kind { Some(bytes) } else { None })
