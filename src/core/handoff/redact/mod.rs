@@ -162,11 +162,10 @@ pub fn redact(text: &str) -> String {
     for _ in 0..ROUNDS {
         let found = in_plain(&colours::plain(&text));
         // Without what nobody sees, one word may be the end of another: the text is read both ways.
-        let spans = if found.is_empty() {
-            colours::without_hidden(&text).map(|plain| in_plain(&plain)).unwrap_or_default()
-        } else {
-            found
-        };
+        // What is longer counts: the beginning of a secret may look like a whole one.
+        let unseen = colours::without_hidden(&text).map(|plain| in_plain(&plain)).unwrap_or_default();
+        let width = |spans: &[Span]| spans.iter().map(|span| span.to - span.from).sum::<usize>();
+        let spans = if width(&unseen) > width(&found) { unseen } else { found };
         if spans.is_empty() {
             break;
         }
