@@ -159,8 +159,7 @@ pub(super) fn none_runs(ended: bool) -> String {
 /// # Errors
 /// Exit code 2 when it is none.
 pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
-    // A name that was given in capitals was taken in small letters.
-    text.parse().or_else(|_| text.to_ascii_lowercase().parse()).map_err(|_| bad_name(text))
+    text.parse().map_err(|_| bad_name(text))
 }
 
 /// A text that is no name of a session.

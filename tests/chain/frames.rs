@@ -114,7 +114,9 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
     assert!(frame.contains("=== END HANDOFF ==="), "to its last line");
     let asked: Vec<&str> = frame.lines().filter_map(|line| line.strip_prefix("> ")).collect();
     assert!(asked[0].starts_with(&goal[..1500]), "the request up to its budget");
-    let whole = asked[1].split_once("whole in ").unwrap().1.split(' ').next().unwrap();
+    let words = frame.split_whitespace().map(|word| word.trim_matches(['`', ',', ':', ';', '(', ')']));
+    let whole =
+        words.map(|word| word.trim_end_matches('.')).find(|word| word.ends_with("/prompts.md")).unwrap();
     assert!(
         std::fs::read_to_string(whole).unwrap().contains(goal.trim_end()),
         "what is cut says where it is whole"

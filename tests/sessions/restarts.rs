@@ -261,8 +261,8 @@ fn a_program_that_is_no_agent_is_only_started_anew() {
 #[cfg(debug_assertions)]
 #[test]
 fn a_next_run_that_cannot_be_started_at_once_is_started_later() {
-    let mut world =
-        World::new(Kind::StandIn, Script::each(|_, _| ScriptedReply::text("Done.").filling(1000))).unwrap();
+    let script = Script::each(|_, n| ScriptedReply::text(format!("Answer {n}.")).filling(1000));
+    let mut world = World::new(Kind::StandIn, script).unwrap();
     let fault = world.faults().join("no-fork");
     let (world, mut term) = asked(world);
     std::fs::write(&fault, "").unwrap();
