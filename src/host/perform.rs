@@ -93,9 +93,9 @@ impl Host {
 
     fn type_for_supervisor(&mut self, typing: &Typing) {
         match typing {
-            Typing::Prompt { frame: with_brief, .. } => {
+            Typing::Prompt { has_brief, .. } => {
                 let Some(brief) = &mut self.jobs.brief else { return };
-                let text = brief.prompt(*with_brief);
+                let text = brief.prompt(*has_brief);
                 brief.typed = Some(text.clone());
                 self.type_in(&paste(&text));
             }

@@ -18,6 +18,15 @@ pub const MAX_LINE: usize = 1 << 20;
 /// The most bytes that one request may type: with its escapes it must fit into a line.
 pub const SEND_MAX: usize = 512 << 10;
 
+/// A request that a host got: its answer goes back to the connection under the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestId {
+    /// The host's number of the connection.
+    pub connection: u64,
+    /// The number that the peer gave the request.
+    pub request: u64,
+}
+
 /// The client's hello, its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientHello {

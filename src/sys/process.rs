@@ -84,6 +84,24 @@ impl Stat {
     }
 }
 
+/// A process by its pid and its beginning, since a pid can be reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessStart {
+    /// Its pid.
+    pub pid: i32,
+    /// When it began, in clock ticks since boot, if that is known.
+    pub ticks: Option<u64>,
+}
+
+impl ProcessStart {
+    /// Opens its stat file; `None` if it is gone, whoever has its pid now.
+    #[must_use]
+    pub fn stat_file(self) -> Option<StatFile> {
+        let file = StatFile::open(self.pid).ok()?;
+        self.ticks.is_none_or(|ticks| file.now().is_some_and(|stat| stat.start == ticks)).then_some(file)
+    }
+}
+
 /// A process's stat file, held open: cheap to read repeatedly, and never another process's.
 #[derive(Debug)]
 pub struct StatFile {

@@ -13,7 +13,7 @@ use nix::libc;
 use serde_json::Value;
 
 use crate::core::visible::visible;
-use crate::screen::{Screen, StyledRun, TerminalMode};
+use crate::screen::{Mirror, Screen};
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
@@ -22,22 +22,6 @@ use crate::tty::raw;
 
 /// Ctrl+], as a terminal sends it, and as one does with the kitty keyboard protocol.
 const END_KEYS: [&[u8]; 2] = [b"\x1d", b"\x1b[93;5u"];
-/// Modes of the program that its keys depend on.
-const KEY_MODES: [TerminalMode; 4] = [
-    TerminalMode::CursorKeys,
-    TerminalMode::Keypad,
-    TerminalMode::BracketedPaste,
-    TerminalMode::BackspaceSendsBs,
-];
-/// Modes with which the terminal reports the mouse and the focus.
-const MOUSE_MODES: [TerminalMode; 5] = [
-    TerminalMode::MouseButtons,
-    TerminalMode::MouseDrag,
-    TerminalMode::MouseMotion,
-    TerminalMode::MouseSgr,
-    TerminalMode::Focus,
-];
-
 #[derive(Clone, Copy, PartialEq)]
 enum PauseToken {
     Test,
@@ -130,68 +114,35 @@ fn read_picture(lines: &mut impl BufRead) -> io::Result<Option<TestPicture>> {
     Ok(Some(TestPicture { screen, note }))
 }
 
-/// Sends the terminal only the rows that differ from what it shows.
+/// Draws the mirror of the test's screen with the note below it.
 struct WindowPainter {
     /// What the terminal shows.
     shadow: Screen,
-    rows: Vec<Vec<StyledRun>>,
+    mirror: Mirror,
     is_started: bool,
 }
 
 impl WindowPainter {
     fn new((cols, rows): (u16, u16)) -> Self {
-        WindowPainter { shadow: Screen::new(cols, rows), rows: Vec::new(), is_started: false }
+        WindowPainter { shadow: Screen::new(cols, rows), mirror: Mirror::with_reports(), is_started: false }
     }
 
     /// The bytes that show a picture.
     fn draw(&mut self, picture: &TestPicture) -> Vec<u8> {
         let TestPicture { screen, note } = picture;
         let (cols, rows) = self.shadow.size();
-        let cursor = screen.cursor();
-        // The rows around the cursor, where not all of them fit.
-        let top = (cursor.row + 1).saturating_sub(rows);
-        let left = (cursor.col + 1).saturating_sub(cols);
         let mut out = String::new();
         if !std::mem::replace(&mut self.is_started, true) {
-            out.push_str("\x1b[?1049h\x1b[m\x1b[2J");
+            out.push_str(Mirror::START);
         }
-        let mut shown = Vec::new();
-        for row in 0..rows.min(screen.size().1) {
-            let runs = screen.row_part(top + row, left..left.saturating_add(cols));
-            if self.rows.get(usize::from(row)) != Some(&runs) {
-                out.push_str(&format!("\x1b[{};1H\x1b[m\x1b[2K", row + 1));
-                for run in &runs {
-                    out.push_str(&run.style.sgr());
-                    out.push_str(&run.linked_text());
-                }
-            }
-            shown.push(runs);
-        }
-        self.rows = shown;
         if rows > screen.size().1 {
             let note: String = note.chars().take(usize::from(cols)).collect();
             out.push_str(&format!("\x1b[{rows};1H\x1b[m\x1b[2K\x1b[7m{note}\x1b[m"));
         }
-        self.set_modes(screen, (top, left) == (0, 0), &mut out);
-        out.push_str(&format!("\x1b[m\x1b[{};{}H", cursor.row - top + 1, cursor.col - left + 1));
-        out.push_str(if cursor.visible { "\x1b[?25h" } else { "\x1b[?25l" });
-        let bytes = format!("\x1b[?2026h{out}\x1b[?2026l").into_bytes();
-        self.shadow.feed(&bytes);
+        self.shadow.feed(out.as_bytes());
+        let mut bytes = out.into_bytes();
+        bytes.extend(self.mirror.draw(&mut self.shadow, rows.min(screen.size().1), screen));
         bytes
-    }
-
-    /// The mouse is reported only where its cells are those of the program.
-    fn set_modes(&self, screen: &Screen, is_at_origin: bool, out: &mut String) {
-        let mouse = MOUSE_MODES.map(|mode| (mode, screen.is_on(mode) && is_at_origin));
-        let keys = KEY_MODES.map(|mode| (mode, screen.is_on(mode)));
-        for (mode, wanted) in keys.into_iter().chain(mouse) {
-            if wanted != self.shadow.is_on(mode) {
-                out.push_str(&format!("\x1b[?{}{}", mode.number().1, if wanted { 'h' } else { 'l' }));
-            }
-        }
-        if screen.keyboard_flags() != self.shadow.keyboard_flags() {
-            out.push_str(&format!("\x1b[={};1u", screen.keyboard_flags()));
-        }
     }
 
     /// The bytes that put the terminal back.
@@ -203,6 +154,7 @@ impl WindowPainter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::screen::TerminalMode;
 
     fn picture(bytes: &str) -> TestPicture {
         let mut screen = Screen::new(10, 3);

@@ -122,7 +122,7 @@ pub fn stdout(event: HookEvent, answer: &HookAnswer, brief: Option<&str>) -> Str
             let visible: String = text.chars().filter(|c| !is_hidden(*c)).collect();
             json!({"systemMessage": visible}).to_string()
         }
-        HookAnswer::Frame { .. } => brief.map_or_else(String::new, tell),
+        HookAnswer::Brief { .. } => brief.map_or_else(String::new, tell),
         HookAnswer::Tell { what: HookInstruction::Note } => tell(note::QUESTION),
         HookAnswer::Tell { what: HookInstruction::NoteInLoop } => tell(note::QUESTION_IN_LOOP),
         HookAnswer::Tell { what: HookInstruction::Ask { percent, snooze } } => {

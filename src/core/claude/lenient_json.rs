@@ -39,8 +39,26 @@ macro_rules! drop_kinds {
     };
 }
 
-fn anything(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str("any JSON value")
+/// Reads a `T` from any JSON value.
+struct Lenient<T>(PhantomData<T>);
+
+/// How a type is read: the methods for the kinds it takes, and its value for the `dropped` kinds.
+macro_rules! lenient {
+    ([$($generics:tt)*] $Type:ty = $empty:expr; dropped: $($kind:ident)*; $($methods:tt)*) => {
+        impl<'de, $($generics)*> Visitor<'de> for Lenient<$Type> {
+            type Value = $Type;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any JSON value")
+            }
+            $($methods)*
+            drop_kinds!($empty; $($kind)*);
+        }
+        impl<'de, $($generics)*> Deserialize<'de> for $Type {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                from.deserialize_any(Lenient::<$Type>(PhantomData))
+            }
+        }
+    };
 }
 
 /// Prose loses the word that a cut goes through; short fields hold ids and words of Claude's own.
@@ -69,29 +87,20 @@ pub(crate) fn ends(text: &str, head: usize, tail: usize) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text<const CAP: usize, const TAIL: usize = 0>(pub(crate) Option<String>);
 
-impl<'de, const CAP: usize, const TAIL: usize> Deserialize<'de> for Text<CAP, TAIL> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct TextVisitor<const CAP: usize, const TAIL: usize>;
-        impl<'de, const CAP: usize, const TAIL: usize> Visitor<'de> for TextVisitor<CAP, TAIL> {
-            type Value = Text<CAP, TAIL>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Some(ends(text, CAP, TAIL))))
-            }
-            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-                Ok(Text(Some(number.to_string())))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-                Ok(Text(Some(number.to_string())))
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-                Ok(Text(None))
-            }
-            drop_kinds!(Text(None); null boolean list map);
-        }
-        from.deserialize_any(TextVisitor)
+lenient! {
+    [const CAP: usize, const TAIL: usize] Text<CAP, TAIL> = Text(None);
+    dropped: null boolean list map;
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Text(Some(ends(text, CAP, TAIL))))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Text(Some(number.to_string())))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Text(Some(number.to_string())))
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Text(None))
     }
 }
 
@@ -99,26 +108,17 @@ impl<'de, const CAP: usize, const TAIL: usize> Deserialize<'de> for Text<CAP, TA
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Number(pub(crate) Option<u64>);
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct NumberVisitor;
-        impl<'de> Visitor<'de> for NumberVisitor {
-            type Value = Number;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
-            }
-            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-                Ok(Number(Some(number)))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
-                Ok(Number(Some(u64::try_from(number).unwrap_or(0))))
-            }
-            fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
-                Ok(Number(Some(number as u64)))
-            }
-            drop_kinds!(Number(None); null boolean string list map);
-        }
-        from.deserialize_any(NumberVisitor)
+lenient! {
+    [] Number = Number(None);
+    dropped: null boolean string list map;
+    fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+        Ok(Number(Some(number)))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
+        Ok(Number(Some(u64::try_from(number).unwrap_or(0))))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
+        Ok(Number(Some(number as u64)))
     }
 }
 
@@ -126,20 +126,11 @@ impl<'de> Deserialize<'de> for Number {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flag(pub(crate) bool);
 
-impl<'de> Deserialize<'de> for Flag {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct FlagVisitor;
-        impl<'de> Visitor<'de> for FlagVisitor {
-            type Value = Flag;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
-            }
-            fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
-                Ok(Flag(value))
-            }
-            drop_kinds!(Flag(false); null number string list map);
-        }
-        from.deserialize_any(FlagVisitor)
+lenient! {
+    [] Flag = Flag(false);
+    dropped: null number string list map;
+    fn visit_bool<E>(self, value: bool) -> Result<Flag, E> {
+        Ok(Flag(value))
     }
 }
 
@@ -153,20 +144,11 @@ impl<T> Default for Object<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-            type Value = Object<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(|value| Object(Some(value)))
-            }
-            drop_kinds!(Object(None); null boolean number string list);
-        }
-        from.deserialize_any(ObjectVisitor(PhantomData))
+lenient! {
+    [T: Deserialize<'de>] Object<T> = Object(None);
+    dropped: null boolean number string list;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|value| Object(Some(value)))
     }
 }
 
@@ -184,24 +166,15 @@ impl<T> Default for ObjectOrText<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectOrText<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct ObjectOrTextVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectOrTextVisitor<T> {
-            type Value = ObjectOrText<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let object = T::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(ObjectOrText { object: Some(object), text: None })
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(ObjectOrText { object: None, text: Some(cut_bytes(text, 64).to_owned()) })
-            }
-            drop_kinds!(ObjectOrText::default(); null boolean number list);
-        }
-        from.deserialize_any(ObjectOrTextVisitor(PhantomData))
+lenient! {
+    [T: Deserialize<'de>] ObjectOrText<T> = ObjectOrText::default();
+    dropped: null boolean number list;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let object = T::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(ObjectOrText { object: Some(object), text: None })
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(ObjectOrText { object: None, text: Some(cut_bytes(text, 64).to_owned()) })
     }
 }
 
@@ -216,20 +189,11 @@ impl<T, const CAP: usize> Default for List<T, CAP> {
     }
 }
 
-impl<'de, T: Deserialize<'de>, const CAP: usize> Deserialize<'de> for List<T, CAP> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct ListVisitor<T, const CAP: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const CAP: usize> Visitor<'de> for ListVisitor<T, CAP> {
-            type Value = List<T, CAP>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                objects::<T, A, CAP>(list).map(|items| List(Some(items)))
-            }
-            drop_kinds!(List(None); null boolean number string map);
-        }
-        from.deserialize_any(ListVisitor(PhantomData))
+lenient! {
+    [T: Deserialize<'de>, const CAP: usize] List<T, CAP> = List(None);
+    dropped: null boolean number string map;
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        objects::<T, A, CAP>(list).map(|items| List(Some(items)))
     }
 }
 
@@ -260,27 +224,14 @@ pub(crate) enum LooseContent<T, const CAP: usize, const TAIL: usize = 0> {
     Blocks(Vec<T>),
 }
 
-impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<'de>
-    for LooseContent<T, CAP, TAIL>
-{
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct ContentVisitor<T, const CAP: usize, const TAIL: usize>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Visitor<'de>
-            for ContentVisitor<T, CAP, TAIL>
-        {
-            type Value = LooseContent<T, CAP, TAIL>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(LooseContent::Plain(ends(text, CAP, TAIL)))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                objects::<T, A, 10_000>(list).map(LooseContent::Blocks)
-            }
-            drop_kinds!(LooseContent::Nothing; null boolean number map);
-        }
-        from.deserialize_any(ContentVisitor(PhantomData))
+lenient! {
+    [T: Deserialize<'de>, const CAP: usize, const TAIL: usize] LooseContent<T, CAP, TAIL> = LooseContent::Nothing;
+    dropped: null boolean number map;
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(LooseContent::Plain(ends(text, CAP, TAIL)))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        objects::<T, A, 10_000>(list).map(LooseContent::Blocks)
     }
 }
 
@@ -288,26 +239,17 @@ impl<'de, T: Deserialize<'de>, const CAP: usize, const TAIL: usize> Deserialize<
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
 
-impl<'de> Deserialize<'de> for Pairs {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct PairsVisitor;
-        impl<'de> Visitor<'de> for PairsVisitor {
-            type Value = Pairs;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
+lenient! {
+    [] Pairs = Pairs(Vec::new());
+    dropped: null boolean number string list;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some((key, value)) = map.next_entry::<Text<2000>, Text<2000>>()? {
+            if let (Text(Some(key)), Text(Some(value)), true) = (key, value, pairs.len() < 64) {
+                pairs.push((key, value));
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some((key, value)) = map.next_entry::<Text<2000>, Text<2000>>()? {
-                    if let (Text(Some(key)), Text(Some(value)), true) = (key, value, pairs.len() < 64) {
-                        pairs.push((key, value));
-                    }
-                }
-                Ok(Pairs(pairs))
-            }
-            drop_kinds!(Pairs(Vec::new()); null boolean number string list);
         }
-        from.deserialize_any(PairsVisitor)
+        Ok(Pairs(pairs))
     }
 }
 
@@ -315,27 +257,18 @@ impl<'de> Deserialize<'de> for Pairs {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notes(pub(crate) Vec<(String, String)>);
 
-impl<'de> Deserialize<'de> for Notes {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct NotesVisitor;
-        impl<'de> Visitor<'de> for NotesVisitor {
-            type Value = Notes;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                anything(f)
+lenient! {
+    [] Notes = Notes(Vec::new());
+    dropped: null boolean number string list;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Notes, A::Error> {
+        let mut notes = Vec::new();
+        while let Some((key, Pairs(members))) = map.next_entry::<Text<2000>, Pairs>()? {
+            let note = members.into_iter().find(|(name, _)| name == "notes");
+            if let (Text(Some(key)), Some((_, note)), true) = (key, note, notes.len() < 64) {
+                notes.push((key, note));
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Notes, A::Error> {
-                let mut notes = Vec::new();
-                while let Some((key, Pairs(members))) = map.next_entry::<Text<2000>, Pairs>()? {
-                    let note = members.into_iter().find(|(name, _)| name == "notes");
-                    if let (Text(Some(key)), Some((_, note)), true) = (key, note, notes.len() < 64) {
-                        notes.push((key, note));
-                    }
-                }
-                Ok(Notes(notes))
-            }
-            drop_kinds!(Notes(Vec::new()); null boolean number string list);
         }
-        from.deserialize_any(NotesVisitor)
+        Ok(Notes(notes))
     }
 }
 

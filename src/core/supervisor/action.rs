@@ -52,7 +52,8 @@ pub enum HookAnswer {
     /// No output: Claude continues.
     Nothing,
     /// The brief, as additional context.
-    Frame { handoff: HandoffId },
+    #[serde(rename = "frame")]
+    Brief { handoff: HandoffId },
     /// A message for the person, which Claude shows on its own screen; nothing for the model.
     Message {
         /// The message.
@@ -96,7 +97,8 @@ pub enum Typing {
         /// The handoff that it names.
         handoff: HandoffId,
         /// The new conversation was given the brief; otherwise the prompt names the file to read.
-        frame: bool,
+        #[serde(rename = "frame")]
+        has_brief: bool,
     },
     /// The prompt that the person submitted in the old conversation as a bracketed paste, without Enter.
     Carried {

@@ -110,7 +110,7 @@ impl Supervisor {
         match brief_of {
             Some(handoff) => {
                 self.run.delivery.give_brief(id, self.policy.rules);
-                step.answer(id, HookAnswer::Frame { handoff });
+                step.answer(id, HookAnswer::Brief { handoff });
             }
             None => {
                 self.run.delivery.brief_answered &= !other;

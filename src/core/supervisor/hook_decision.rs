@@ -125,9 +125,9 @@ impl Supervisor {
         if self.policy.rules >= WAITS_SINCE {
             self.phase.prompt_runs_here(hook.prompt);
         }
-        let frame = match &self.phase {
+        let brief = match &self.phase {
             Phase::Delivering(delivery) => {
-                delivery.frame(id, hook.prompt, &mut self.run.delivery, self.policy.rules)
+                delivery.brief(id, hook.prompt, &mut self.run.delivery, self.policy.rules)
             }
             _ => None,
         };
@@ -175,7 +175,7 @@ impl Supervisor {
         if question.is_some() {
             self.awaits_reading(id, UnreadAnswer::Question);
         }
-        let with = frame.or(question).unwrap_or_else(|| self.conversation.take_word());
+        let with = brief.or(question).unwrap_or_else(|| self.conversation.take_word());
         step.answer(id, with);
     }
 

@@ -143,12 +143,12 @@ impl PromptDelivery {
         run.delivery.offered = Some(handoff.clone());
         match self.plan.carries {
             Some(_) => Typing::Carried { handoff },
-            None => Typing::Prompt { handoff, frame: run.delivery.brief_answered },
+            None => Typing::Prompt { handoff, has_brief: run.delivery.brief_answered },
         }
     }
 
     /// The handoff accompanies the prompt of the hook call `id` if no SessionStart hook has delivered it.
-    pub(super) fn frame(
+    pub(super) fn brief(
         &self,
         id: u64,
         prompt: Option<PromptOf>,
@@ -161,7 +161,7 @@ impl PromptDelivery {
             && !run.brief_sent;
         is_due.then(|| {
             run.give_brief(id, rules);
-            HookAnswer::Frame { handoff: self.handoff.clone() }
+            HookAnswer::Brief { handoff: self.handoff.clone() }
         })
     }
 
@@ -389,7 +389,7 @@ mod tests {
         let empty = SubmissionFacts { box_is_empty: true, ..SubmissionFacts::default() };
         let ours = SubmissionFacts { box_is_ours: true, ..SubmissionFacts::default() };
         run.delivery.brief_answered = true;
-        assert_eq!(words(|step| delivery.type_key(step, &empty, &mut run)), "paste frame=true");
+        assert_eq!(words(|step| delivery.type_key(step, &empty, &mut run)), "paste brief=true");
         assert_eq!(run.delivery.offered, Some(handoff(1)));
         for now in 0..=u64::from(ENTERS) {
             let mut out = Vec::new();

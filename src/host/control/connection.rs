@@ -10,6 +10,7 @@ use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::stream::FrameStream;
 use crate::sys::poll::{Interest, PollSet, is_readable};
+use crate::sys::process::ProcessStart;
 
 /// Bytes of unread answers above which a peer's requests are not read either.
 const ANSWERS_HIGH: usize = 1 << 20;
@@ -55,8 +56,8 @@ pub(in crate::host) struct RequestLines {
 pub(in crate::host) struct Connection {
     pub stream: FrameStream,
     pub peer: Peer,
-    /// The peer's process, and when that began, in clock ticks since boot.
-    pub process: (i32, Option<u64>),
+    /// The peer's process.
+    pub process: ProcessStart,
     pub stage: ConnectionStage,
     /// Close it once everything is written, and at this time in any case.
     pub closing: Option<Stamp>,
@@ -67,7 +68,7 @@ pub(in crate::host) struct Connection {
 }
 
 impl Connection {
-    pub fn new(stream: FrameStream, peer: Peer, process: (i32, Option<u64>), opened: Stamp) -> Self {
+    pub fn new(stream: FrameStream, peer: Peer, process: ProcessStart, opened: Stamp) -> Self {
         let stage = ConnectionStage::Greeting(opened);
         Connection { stream, peer, process, stage, closing: None, more: false, held: false }
     }
@@ -195,8 +196,12 @@ mod tests {
     #[test]
     fn more_of_who_reads_no_answers_is_not_due() {
         let (_far, near) = UnixStream::pair().unwrap();
-        let mut connection =
-            Connection::new(FrameStream::new(near).unwrap(), Peer::Person, (1, None), Stamp(0));
+        let mut connection = Connection::new(
+            FrameStream::new(near).unwrap(),
+            Peer::Person,
+            ProcessStart { pid: 1, ticks: None },
+            Stamp(0),
+        );
         connection.greeted(Stamp(0));
         connection.more = true;
         assert_eq!(connection.deadline(false), Some(Stamp(0)));

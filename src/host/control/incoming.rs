@@ -7,7 +7,9 @@ use super::connection::{CLOSING_MS, Connection, ConnectionStage};
 use super::{ConnectionUse, Control, ControlEvent};
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, TooLarge, tag};
-use crate::ipc::message::{ClientHello, Code, Failure, PROTOCOL, Request, error_line, parse_request};
+use crate::ipc::message::{
+    ClientHello, Code, Failure, PROTOCOL, Request, RequestId, error_line, parse_request,
+};
 use crate::ipc::stream::ConnectionState;
 use crate::sys::poll::FdReadiness;
 
@@ -128,18 +130,19 @@ impl Control {
         }
         match parse_request(line) {
             Ok((request, wanted)) => {
+                let asked = RequestId { connection: id, request };
                 // Looking at the peer costs its own request if it fails, not the session.
                 let refusal = catch_unwind(AssertUnwindSafe(|| {
                     crate::sys::fault_injection::panic_at("refusal");
                     self.refusal(id, &wanted)
                 }));
                 match refusal {
-                    Ok(None) => Some(event(id, request, wanted)),
+                    Ok(None) => Some(event(asked, wanted)),
                     Ok(Some(failure)) => {
                         self.send(id, &error_line(request, &failure), now);
                         None
                     }
-                    Err(_) => Some(ControlEvent::Failed { connection: id, request }),
+                    Err(_) => Some(ControlEvent::Failed { asked }),
                 }
             }
             Err((request, failure)) => {
@@ -184,11 +187,9 @@ impl Control {
     }
 }
 
-fn event(connection: u64, request: u64, wanted: Request) -> ControlEvent {
+fn event(asked: RequestId, wanted: Request) -> ControlEvent {
     match wanted {
-        Request::Hook { run, event, payload, .. } => {
-            ControlEvent::Hook { connection, request, run, event, payload }
-        }
-        wanted => ControlEvent::Request { connection, request, wanted },
+        Request::Hook { run, event, payload, .. } => ControlEvent::Hook { asked, run, event, payload },
+        wanted => ControlEvent::Request { asked, wanted },
     }
 }

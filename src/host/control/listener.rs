@@ -9,6 +9,7 @@ use crate::core::time::Stamp;
 use crate::ipc::message::{Code, Failure, error_line};
 use crate::ipc::stream::FrameStream;
 use crate::sys::poll::FdReadiness;
+use crate::sys::process::ProcessStart;
 
 /// How long after its socket vanished a host binds it again by itself, in ms.
 const REBIND_MS: u64 = 1000;
@@ -29,7 +30,7 @@ impl Control {
     pub fn admit_launcher(&mut self, socket: UnixStream, now: Stamp) -> Option<u64> {
         let stream = FrameStream::new(socket).ok()?;
         let (pid, _) = stream.peer().unwrap_or_default();
-        let mut connection = Connection::new(stream, Peer::Person, (pid, None), now);
+        let mut connection = Connection::new(stream, Peer::Person, ProcessStart { pid, ticks: None }, now);
         connection.greeted(now);
         Some(self.admit(connection))
     }
@@ -76,7 +77,7 @@ impl Control {
             stream.send(format!("{}{}", self.hello(), error_line(0, &failure)).as_bytes());
             return true;
         }
-        let id = self.admit(Connection::new(stream, peer, (pid, Some(began)), now));
+        let id = self.admit(Connection::new(stream, peer, ProcessStart { pid, ticks: Some(began) }, now));
         self.ready(id, FdReadiness { read: true, ..FdReadiness::default() });
         true
     }

@@ -40,7 +40,7 @@ use crate::core::time::Stamp;
 use crate::fs::paths::Paths;
 use crate::host::event_loop::PollToken;
 use crate::ipc::frame::{Frame, MAX_PAYLOAD};
-use crate::ipc::message::{HostHello, PROTOCOL, Request};
+use crate::ipc::message::{HostHello, PROTOCOL, Request, RequestId};
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use owed_answers::OwedAnswers;
 use waits::Waits;
@@ -55,11 +55,11 @@ pub(super) use waits::{Awaited, WaitOutcome, WaitScene};
 #[derive(Debug)]
 pub(super) enum ControlEvent {
     /// A request that its peer may make.
-    Request { connection: u64, request: u64, wanted: Request },
+    Request { asked: RequestId, wanted: Request },
     /// Claude calls a hook. `run` is the run that it belongs to; 0 or `None`: it does not say.
-    Hook { connection: u64, request: u64, run: Option<u32>, event: String, payload: Value },
+    Hook { asked: RequestId, run: Option<u32>, event: String, payload: Value },
     /// Whether its peer may make a request could not be found out: looking failed inside the host.
-    Failed { connection: u64, request: u64 },
+    Failed { asked: RequestId },
     /// A client's frame.
     Frame { connection: u64, frame: Frame },
     /// The connection broke, and is forgotten. `unread`: what was sent last has not been read.

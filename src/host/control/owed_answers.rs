@@ -8,34 +8,34 @@ use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use crate::ipc::answers::RestartAnswer;
-use crate::ipc::message::{Code, Failure, error_line, ok_line};
+use crate::ipc::message::{Code, Failure, RequestId, error_line, ok_line};
+use crate::sys::process::ProcessStart;
 
 /// Requests that the supervisor has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct OwedAnswers {
-    /// By number, each with its connection and its id there.
-    requests: BTreeMap<u64, (u64, u64)>,
+    /// By the supervisor's number.
+    requests: BTreeMap<u64, RequestId>,
     /// A restart requested with the prefix key.
     by_key: Option<u64>,
 }
 
 impl OwedAnswers {
     pub fn has(&self, connection: u64) -> bool {
-        self.requests.values().any(|(owed, _)| *owed == connection)
+        self.requests.values().any(|asked| asked.connection == connection)
     }
 }
 
 impl Control {
-    /// A number for the supervisor with which its answer finds the request; `asked`: its connection, and its id
-    /// there.
-    pub fn owe(&mut self, asked: (u64, u64)) -> u64 {
+    /// A number for the supervisor with which its answer finds the request.
+    pub fn owe(&mut self, asked: RequestId) -> u64 {
         let number = self.number();
         self.owed.requests.insert(number, asked);
         number
     }
 
-    /// The connection and the id of a request that is answered now.
-    pub fn settle(&mut self, number: u64) -> Option<(u64, u64)> {
+    /// The request that is answered now.
+    pub fn settle(&mut self, number: u64) -> Option<RequestId> {
         self.owed.requests.remove(&number)
     }
 
@@ -55,9 +55,8 @@ impl Control {
         self.connection_mut(id)?.requests()
     }
 
-    /// A connection is a client's from now on: frames follow. Gives its process, and when that began, in
-    /// clock ticks since boot.
-    pub fn becomes_client(&mut self, id: u64) -> Option<(i32, Option<u64>)> {
+    /// A connection is a client's from now on: frames follow. Gives its process.
+    pub fn becomes_client(&mut self, id: u64) -> Option<ProcessStart> {
         let connection = self.connection_mut(id)?;
         connection.stage = ConnectionStage::Client { told_to_wait: false };
         Some(connection.process)

@@ -8,6 +8,7 @@ use crate::core::claude::hooks;
 use crate::ipc::answers::RestartAnswer;
 use crate::ipc::frame::tag;
 use crate::ipc::stream::FrameStream;
+use crate::sys::process::ProcessStart;
 use peer::Peer;
 
 const NOW: Stamp = Stamp(1000);
@@ -59,7 +60,8 @@ impl Place {
     fn connect(&mut self, peer: Peer) -> (u64, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         far.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let connection = Connection::new(FrameStream::new(near).unwrap(), peer, (1, None), NOW);
+        let connection =
+            Connection::new(FrameStream::new(near).unwrap(), peer, ProcessStart { pid: 1, ticks: None }, NOW);
         (self.control.admit(connection), far)
     }
 
@@ -113,9 +115,12 @@ fn a_peer_is_greeted_and_its_requests_come_out_in_order() {
     .unwrap();
     let events = place.events(id);
     assert_eq!(names(&events), ["request", "hook"]);
-    assert!(matches!(events[0], ControlEvent::Request { request: 3, wanted: Request::Status, .. }));
+    assert!(matches!(
+        events[0],
+        ControlEvent::Request { asked: RequestId { request: 3, .. }, wanted: Request::Status }
+    ));
     assert!(
-        matches!(&events[1], ControlEvent::Hook { request: 4, run: Some(7), event, .. } if event == "Stop")
+        matches!(&events[1], ControlEvent::Hook { asked: RequestId { request: 4, .. }, run: Some(7), event, .. } if event == "Stop")
     );
     assert_eq!(answer(&far)["run"], 7);
     assert_eq!(answer(&far)["error"]["code"], "bad_request");
@@ -164,7 +169,7 @@ fn one_connection_gets_a_bounded_turn() {
 fn typed_bytes_wait_and_other_frames_do_not() {
     let mut place = place();
     let (id, mut far) = place.greeted(Peer::Person);
-    assert_eq!(place.control.becomes_client(id), Some((1, None)));
+    assert_eq!(place.control.becomes_client(id), Some(ProcessStart { pid: 1, ticks: None }));
     let frames = [Frame::new(tag::INPUT, b"a").encode(), Frame::new(tag::RESIZE, b"").encode()];
     far.write_all(&frames.concat()).unwrap();
     let tags = |events: Vec<ControlEvent>| -> Vec<u8> {
@@ -192,8 +197,12 @@ fn what_a_broken_connection_asked_is_forgotten() {
     let mut place = place();
     let (id, mut far) = place.greeted(Peer::Inside);
     let call = hooks::read("Stop", &json!({}), None);
-    let number =
-        place.control.hold_call(OpenHookCall { connection: id, request: 1, call, awaits: None, saves: None });
+    let number = place.control.hold_call(OpenHookCall {
+        asked: RequestId { connection: id, request: 1 },
+        call,
+        awaits: None,
+        saves: None,
+    });
     far.write_all(b"{\"id\": 2, \"do\": \"status\"}\n").unwrap();
     drop(far);
     let events = place.events(id);
@@ -233,17 +242,20 @@ fn silence_closes_a_connection_that_waits_for_nothing() {
     let (asks, _other) = place.greeted(Peer::Person);
     let (owed, _third) = place.greeted(Peer::Person);
     let (waits, _fourth) = place.greeted(Peer::Person);
-    let number = place.control.owe((owed, 9));
+    let number = place.control.owe(RequestId { connection: owed, request: 9 });
     let wanted = Awaited::Condition(serde_json::from_value(json!({"for": "exit"})).unwrap());
-    place.control.waits.add(waits, 1, wanted, NOW).unwrap();
-    assert!(place.control.waits.add(waits, 2, wanted, NOW).is_err());
+    place.control.waits.add(RequestId { connection: waits, request: 1 }, wanted, NOW).unwrap();
+    assert!(place.control.waits.add(RequestId { connection: waits, request: 2 }, wanted, NOW).is_err());
     let uses = Uses::default();
     assert_eq!(place.control.due(NOW.after(5000), &uses), [silent]);
     let needed = Uses { needed: true, ..Uses::default() };
     assert!(place.control.due(NOW.after(60_000), &needed).is_empty());
     assert!(place.control.due(NOW.after(60_000), &uses).is_empty(), "its time began again");
     assert_eq!(place.control.due(NOW.after(120_000), &uses), [asks]);
-    assert_eq!((place.control.settle(number), place.control.settle(number)), (Some((owed, 9)), None));
+    assert_eq!(
+        (place.control.settle(number), place.control.settle(number)),
+        (Some(RequestId { connection: owed, request: 9 }), None)
+    );
     assert_eq!(place.control.due(NOW.after(240_000), &uses), [owed]);
     assert_eq!(place.control.ids(), [waits]);
 }

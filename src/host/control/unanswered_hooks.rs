@@ -12,14 +12,13 @@ use crate::core::supervisor::compaction::Compaction;
 use crate::core::supervisor::event::{Event, HookEvent, PromptOf};
 use crate::core::time::Stamp;
 use crate::ipc::answers::HookReply;
-use crate::ipc::message::ok_line;
+use crate::ipc::message::{RequestId, ok_line};
 
 /// A hook call without an answer yet.
 #[derive(Debug)]
 pub(in crate::host) struct OpenHookCall {
     /// Its connection, and the id of its request there.
-    pub connection: u64,
-    pub request: u64,
+    pub asked: RequestId,
     pub call: hooks::HookInput,
     /// The lines that it waits for, and until when.
     pub awaits: Option<(Want, Stamp)>,
@@ -54,7 +53,7 @@ pub(in crate::host) struct HookCalls {
 impl HookCalls {
     /// Whether one of this connection is held.
     pub(super) fn has(&self, connection: u64) -> bool {
-        self.calls.values().any(|call| call.connection == connection)
+        self.calls.values().any(|call| call.asked.connection == connection)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -180,8 +179,8 @@ fn cut(want: Want, facts: Option<&TranscriptFacts>) -> Cut {
 impl Control {
     /// Answers a hook call that it is held.
     pub fn hold_hook(&mut self, id: u64, now: Stamp) {
-        if let Some((connection, request)) = self.hooks.get(id).map(|call| (call.connection, call.request)) {
-            self.send(connection, &ok_line(request, &HookReply::hold()), now);
+        if let Some(asked) = self.hooks.get(id).map(|call| call.asked) {
+            self.send(asked.connection, &ok_line(asked.request, &HookReply::hold()), now);
         }
     }
 
@@ -197,7 +196,7 @@ impl Control {
     pub fn drop_calls_of(&mut self, connection: u64, unread: bool) -> Vec<u64> {
         let HookCalls { calls, sent } = &mut self.hooks;
         let mut gone: Vec<u64> =
-            calls.iter().filter(|(_, call)| call.connection == connection).map(|(id, _)| *id).collect();
+            calls.iter().filter(|(_, call)| call.asked.connection == connection).map(|(id, _)| *id).collect();
         for id in &gone {
             calls.remove(id);
         }
@@ -209,7 +208,7 @@ impl Control {
     /// connections of calls that are not handled yet.
     pub fn drop_calls(&mut self, more: Vec<u64>) {
         let calls = std::mem::take(&mut self.hooks.calls);
-        for connection in calls.into_values().map(|call| call.connection).chain(more) {
+        for connection in calls.into_values().map(|call| call.asked.connection).chain(more) {
             self.connections.remove(&connection);
         }
     }
@@ -223,7 +222,7 @@ mod tests {
     /// A call with the number 5.
     fn calls(event: &str, payload: &Value, saves: Option<Stamp>) -> HookCalls {
         let call = hooks::read(event, payload, None);
-        let open = OpenHookCall { connection: 1, request: 1, call, awaits: None, saves };
+        let open = OpenHookCall { asked: RequestId { connection: 1, request: 1 }, call, awaits: None, saves };
         HookCalls { calls: BTreeMap::from([(5, open)]), ..HookCalls::default() }
     }
 

@@ -11,7 +11,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::child::ScreenModel;
 use crate::ipc::answers::{RowsAnswer, WatchAnswer};
-use crate::ipc::message::{Code, Failure, Wait, WaitFor, Watch};
+use crate::ipc::message::{Code, Failure, RequestId, Wait, WaitFor, Watch};
 use crate::screen::Screen;
 
 /// How long after its request a changed screen is sent at the earliest, in ms.
@@ -75,8 +75,7 @@ impl Awaited {
 
 #[derive(Debug)]
 pub(in crate::host) struct WaitingRequest {
-    pub connection: u64,
-    pub request: u64,
+    pub asked: RequestId,
     pub wanted: Awaited,
     /// When the screen may be sent.
     from: Stamp,
@@ -241,7 +240,7 @@ pub(in crate::host) struct Waits(Vec<WaitingRequest>);
 
 impl Waits {
     pub fn has(&self, connection: u64) -> bool {
-        self.0.iter().any(|waiting| waiting.connection == connection)
+        self.0.iter().any(|waiting| waiting.asked.connection == connection)
     }
 
     /// Whether a request waits for Claude's state, so that the screen must be read.
@@ -250,33 +249,27 @@ impl Waits {
     }
 
     /// A request waits from now on.
-    pub(super) fn add(
-        &mut self,
-        connection: u64,
-        request: u64,
-        wanted: Awaited,
-        now: Stamp,
-    ) -> Result<(), Failure> {
-        if self.has(connection) {
+    pub(super) fn add(&mut self, asked: RequestId, wanted: Awaited, now: Stamp) -> Result<(), Failure> {
+        if self.has(asked.connection) {
             let hint = "open another connection";
             return Err(Failure::new(Code::Busy, "this connection already waits", hint));
         }
         let limit = wanted.timeout_ms();
         let from = if wanted.after().is_some() { now.after(SCREEN_MS.min(limit)) } else { now };
-        self.put_back(WaitingRequest { connection, request, wanted, from, until: now.after(limit) });
+        self.put_back(WaitingRequest { asked, wanted, from, until: now.after(limit) });
         Ok(())
     }
 
     /// The same for a new request. `plain`: the program, if it is no agent; `screen`: the run, and its screen.
     pub fn ask(
         &mut self,
-        (connection, request): (u64, u64),
+        asked: RequestId,
         wanted: Awaited,
         plain: Option<&str>,
         screen: Option<(u32, &ScreenModel)>,
         now: Stamp,
     ) -> Result<(), Failure> {
-        if let Some(program) = plain.filter(|_| wanted.needs_agent() && !self.has(connection)) {
+        if let Some(program) = plain.filter(|_| wanted.needs_agent() && !self.has(asked.connection)) {
             let message = format!(
                 "hopty cannot tell what {program} does: it is not an agent, so it is never {}",
                 wanted.words()
@@ -288,7 +281,7 @@ impl Waits {
             let message = format!("the mark {mark} was not taken in this session");
             return Err(Failure::new(Code::BadRequest, message, "`hopty send --mark` prints one"));
         }
-        self.add(connection, request, wanted, now)
+        self.add(asked, wanted, now)
     }
 
     /// All of them, to be answered or put back.
@@ -343,7 +336,7 @@ mod tests {
         now: u64,
     ) -> Option<WaitOutcome> {
         let mut waits = Waits::default();
-        waits.ask((1, 1), wanted, None, None, Stamp(0)).unwrap();
+        waits.ask(RequestId { connection: 1, request: 1 }, wanted, None, None, Stamp(0)).unwrap();
         let screen = model.map(|model| (2, model));
         let supervisor = supervisor();
         let mut scene = WaitScene { supervisor: &supervisor, screen, ended, now: Stamp(now) };
@@ -401,7 +394,7 @@ mod tests {
         let model = ScreenModel::of_run(Size::cells(20, 2), 10, false);
         let mut refused = |wanted, plain| {
             waits
-                .ask((1, 1), wanted, plain, Some((2, &model)), Stamp(0))
+                .ask(RequestId { connection: 1, request: 1 }, wanted, plain, Some((2, &model)), Stamp(0))
                 .map_err(|failure| failure.code)
                 .err()
         };

@@ -52,6 +52,7 @@ use crate::host::child::{LaunchFiles, Site};
 use crate::host::event_loop::PollToken;
 use crate::host::identity::{RestoreOrder, RestoredFiles};
 use crate::host::observer::{FileReader, ScanOrder, ScanResult, SessionFiles};
+use crate::ipc::message::RequestId;
 use crate::sys::clock::Clock;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::worker::Worker;
@@ -100,7 +101,7 @@ pub(super) enum JobEvent {
     /// The session's directory and its socket are back.
     Restored(Box<RestoredFiles>, Option<UnixListener>),
     /// The session has its new name, for the request of this connection and number.
-    Renamed((u64, u64), SessionName, Result<PathBuf, SessionError>),
+    Renamed(RequestId, SessionName, Result<PathBuf, SessionError>),
     /// A scan of Claude's files.
     Scanned(Box<FileReader>, Box<ScanResult>),
     /// The answer that an earlier host got in this conversation.

@@ -19,7 +19,7 @@ use crate::core::time::Stamp;
 use crate::host::child::InputModes;
 use crate::host::observer::ObservedTranscript;
 use crate::ipc::answers::SendAnswer;
-use crate::ipc::message::{Code, Failure, SEND_MAX, Send};
+use crate::ipc::message::{Code, Failure, RequestId, SEND_MAX, Send};
 
 /// The most bytes that wait, over all requests.
 const WAITING_MAX: usize = 4 << 20;
@@ -30,8 +30,7 @@ const KEY_MS: u64 = 30;
 /// A pending request to type.
 #[derive(Debug)]
 struct QueuedSend {
-    connection: u64,
-    request: u64,
+    asked: RequestId,
     parts: VecDeque<Vec<u8>>,
     bytes: usize,
     /// It was to be submitted, to a program that cannot confirm that.
@@ -82,7 +81,7 @@ pub(in crate::host) struct SendQueue {
 impl SendQueue {
     /// Whether input for this connection is still pending.
     pub fn has(&self, connection: u64) -> bool {
-        self.waiting.iter().any(|queued| queued.connection == connection)
+        self.waiting.iter().any(|queued| queued.asked.connection == connection)
     }
 
     pub fn is_submitting(&self) -> bool {
@@ -108,15 +107,10 @@ impl SendQueue {
     ///
     /// # Errors
     /// When it makes no sense, or too much waits already.
-    pub fn add(
-        &mut self,
-        (connection, request): (u64, u64),
-        wanted: &Send,
-        modes: InputModes,
-    ) -> Result<(), Failure> {
+    pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), Failure> {
         let parts = parts(wanted, modes)?;
         let bytes = parts.iter().map(Vec::len).sum();
-        self.push(QueuedSend { connection, request, parts, bytes, submit: wanted.submit, mark: wanted.mark })
+        self.push(QueuedSend { asked, parts, bytes, submit: wanted.submit, mark: wanted.mark })
     }
 
     /// The prompt of a request that is to be submitted to Claude, if none is on its way.
@@ -202,9 +196,9 @@ impl SendQueue {
         first.is_some_and(|queued| queued.mark && queued.parts.len() <= 1)
     }
 
-    /// Connection and request of the next piece.
-    pub fn first(&self) -> Option<(u64, u64)> {
-        self.waiting.front().map(|queued| (queued.connection, queued.request))
+    /// The request of the next piece.
+    pub fn first(&self) -> Option<RequestId> {
+        self.waiting.front().map(|queued| queued.asked)
     }
 
     /// The first request is done, or nobody wants it any more.
@@ -313,7 +307,13 @@ mod tests {
     fn queued(request: u64, wanted: &Send) -> QueuedSend {
         let parts = parts(wanted, InputModes { cursor: CursorKeys::Normal, pastes: true }).unwrap();
         let bytes = parts.iter().map(Vec::len).sum();
-        QueuedSend { connection: 7, request, parts, bytes, submit: wanted.submit, mark: wanted.mark }
+        QueuedSend {
+            asked: RequestId { connection: 7, request },
+            parts,
+            bytes,
+            submit: wanted.submit,
+            mark: wanted.mark,
+        }
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
             queue.next(Stamp(50)),
             Some((b"\r".to_vec(), Some(TypedSend { bytes: 4, submit: false })))
         );
-        assert_eq!(queue.first(), Some((7, 2)));
+        assert_eq!(queue.first(), Some(RequestId { connection: 7, request: 2 }));
         assert_eq!(queue.next(Stamp(100)), Some((paste("a"), None)));
         assert_eq!(
             queue.next(Stamp(150)),

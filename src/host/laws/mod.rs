@@ -48,6 +48,7 @@ use crate::ipc::stream::FrameStream;
 use crate::pty::spawn::ErrorStream;
 use crate::sys::clock::Clock;
 use crate::sys::own_process::is_alone;
+use crate::sys::process::ProcessStart;
 use peers::{Asked, Caller, Client, Key};
 use socket_claude::{Claude, Stage};
 
@@ -150,7 +151,12 @@ impl World {
         let (near, far) = UnixStream::pair().unwrap();
         let pid = i32::try_from(std::process::id()).unwrap();
         let peer = if asker == Asker::Descendant { Peer::Inside } else { Peer::Person };
-        let connection = Connection::new(FrameStream::new(near).unwrap(), peer, (pid, None), self.now());
+        let connection = Connection::new(
+            FrameStream::new(near).unwrap(),
+            peer,
+            ProcessStart { pid, ticks: None },
+            self.now(),
+        );
         (self.host.control.admit(connection), far)
     }
 

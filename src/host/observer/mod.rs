@@ -57,6 +57,7 @@ use crate::core::supervisor::event::{Event, HookEvent};
 use crate::core::supervisor::restart_signal::SignalFile;
 use crate::core::time::Stamp;
 use crate::fs::watch::{POLL_AT_REST_MS, POLL_MS, Watcher, pause};
+use crate::ipc::message::RequestId;
 use growing_file_reader::FollowTranscript;
 use scan_queue::ScanQueue;
 use unwritten_turn_check::UnwrittenTurnCheck;
@@ -236,7 +237,7 @@ impl Observer {
     pub fn hook_waits(
         &mut self,
         now: Stamp,
-        (connection, request): (u64, u64),
+        asked: RequestId,
         event: String,
         payload: Value,
         followed: Option<&ConversationId>,
@@ -249,12 +250,12 @@ impl Observer {
         let named = payload["transcript_path"].as_str().map(PathBuf::from).zip(of);
         let number = self.scans.check(named);
         let waiter = AfterScan::Hook { number, event, payload, believed: false };
-        self.scans.ask(now.after(self.patience_ms), connection, request, waiter);
+        self.scans.ask(now.after(self.patience_ms), asked, waiter);
     }
 
     /// `hopty context` waits for a scan that starts after it.
-    pub fn context_waits(&mut self, now: Stamp, connection: u64, request: u64) {
-        self.scans.ask(now.after(self.patience_ms), connection, request, AfterScan::Context);
+    pub fn context_waits(&mut self, now: Stamp, asked: RequestId) {
+        self.scans.ask(now.after(self.patience_ms), asked, AfterScan::Context);
     }
 
     /// The next request whose scan has finished or whose time is up.

@@ -8,6 +8,7 @@ use super::growing_file_reader::{FileReader, ScanOrder, ScanResult};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 use crate::fs::watch::Watcher;
+use crate::ipc::message::RequestId;
 
 /// How often to read the transcript while a hook waits for its lines, in ms: Claude flushes it every 100.
 const AWAIT_LOOK_MS: u64 = 5;
@@ -40,8 +41,7 @@ pub(in crate::host) struct ScanWaiter {
     /// The first scan that is new enough.
     scan: u64,
     until: Stamp,
-    pub connection: u64,
-    pub request: u64,
+    pub asked: RequestId,
     pub what: AfterScan,
 }
 
@@ -133,15 +133,15 @@ impl ScanQueue {
     }
 
     /// A request waits for a scan that starts after it.
-    pub fn ask(&mut self, until: Stamp, connection: u64, request: u64, what: AfterScan) {
+    pub fn ask(&mut self, until: Stamp, asked: RequestId, what: AfterScan) {
         self.wanted = true;
-        self.asking.push(ScanWaiter { scan: self.begun + 1, until, connection, request, what });
+        self.asking.push(ScanWaiter { scan: self.begun + 1, until, asked, what });
     }
 
     /// Drops the requests of a connection that is gone. What a hook call reports has happened, whether anybody
     /// waits for its answer or not: it stays.
     pub fn forget(&mut self, connection: u64) {
-        self.asking.retain(|asking| asking.connection != connection || asking.is_hook());
+        self.asking.retain(|asking| asking.asked.connection != connection || asking.is_hook());
     }
 
     /// Takes the hook calls that wait; they no longer do.
@@ -180,6 +180,10 @@ mod tests {
     use crate::core::time::WallTime;
     use crate::fs::paths::Paths;
 
+    fn asked(connection: u64, request: u64) -> RequestId {
+        RequestId { connection, request }
+    }
+
     fn queue(dir: &std::path::Path) -> ScanQueue {
         let paths = Paths::from_env(|name| (name == "HOME").then(|| dir.into())).unwrap();
         ScanQueue::new(FileReader::new(&paths, WatchedFiles::default(), true, WallTime(0)))
@@ -189,16 +193,16 @@ mod tests {
     fn a_request_during_a_scan_waits_for_the_next_one() {
         let home = tempfile::tempdir().unwrap();
         let mut queue = queue(home.path());
-        queue.ask(Stamp(100), 1, 1, AfterScan::Context);
+        queue.ask(Stamp(100), asked(1, 1), AfterScan::Context);
         let (reader, _) = queue.lend(Stamp(0), false).unwrap();
-        queue.ask(Stamp(100), 2, 1, AfterScan::Context);
+        queue.ask(Stamp(100), asked(2, 1), AfterScan::Context);
         assert!(queue.lend(Stamp(1), false).is_none() && queue.next_due(Stamp(1)).is_none());
         queue.came_back(reader, &ScanResult::default());
-        assert_eq!(queue.next_due(Stamp(2)).map(|asking| asking.connection), Some(1));
+        assert_eq!(queue.next_due(Stamp(2)).map(|asking| asking.asked.connection), Some(1));
         assert!(queue.next_due(Stamp(2)).is_none());
         let (reader, _) = queue.lend(Stamp(2), false).unwrap();
         queue.came_back(reader, &ScanResult::default());
-        assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.connection), Some(2));
+        assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.asked.connection), Some(2));
         assert!(queue.lend(Stamp(3), false).is_none() && queue.deadline(Stamp(3), false).is_none());
     }
 
@@ -212,10 +216,10 @@ mod tests {
             payload: Value::Null,
             believed: false,
         };
-        queue.ask(Stamp(100), 1, 1, hook);
-        queue.ask(Stamp(100), 1, 2, AfterScan::Context);
+        queue.ask(Stamp(100), asked(1, 1), hook);
+        queue.ask(Stamp(100), asked(1, 2), AfterScan::Context);
         queue.forget(1);
-        assert_eq!(queue.next_due(Stamp(100)).map(|asking| asking.request), Some(1));
+        assert_eq!(queue.next_due(Stamp(100)).map(|asking| asking.asked.request), Some(1));
         assert!(queue.next_due(Stamp(100)).is_none());
     }
 
@@ -223,7 +227,7 @@ mod tests {
     fn a_scan_that_does_not_come_back_holds_nobody_and_is_reported_once() {
         let home = tempfile::tempdir().unwrap();
         let mut queue = queue(home.path());
-        queue.ask(Stamp(100), 1, 1, AfterScan::Context);
+        queue.ask(Stamp(100), asked(1, 1), AfterScan::Context);
         let _away = queue.lend(Stamp(0), false).unwrap();
         assert_eq!(queue.deadline(Stamp(1), true), Some(Stamp(100)));
         assert!(queue.next_due(Stamp(99)).is_none() && queue.next_due(Stamp(100)).is_some());

@@ -24,7 +24,7 @@ use crate::screen::Unfinished;
 use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
-use crate::sys::process::StatFile;
+use crate::sys::process::{ProcessStart, StatFile};
 use crate::tty::borrowed_terminal::{Handed, Spare};
 use crate::tty::raw;
 
@@ -88,25 +88,21 @@ impl Client {
         number: u32,
         how: AttachKind,
         attach: &Attach,
-        process: (i32, Option<u64>),
+        process: ProcessStart,
         prefix: Option<u8>,
         now: Stamp,
     ) -> Self {
-        let (pid, began) = process;
         Client {
             number,
             how,
-            stat: StatFile::open(pid).ok().filter(|file| {
-                // Another process may have its pid by now.
-                began.is_none_or(|began| file.now().is_some_and(|stat| stat.start == began))
-            }),
+            stat: process.stat_file(),
             size: attach.size,
             read_only: attach.read_only,
             input: ClientInput::new(prefix),
             tty: attach.tty.clone(),
             capabilities: Capabilities::of(&attach.term),
             text: Unfinished::default(),
-            terminal_id: TerminalId::of(attach.tty.as_deref(), pid),
+            terminal_id: TerminalId::of(attach.tty.as_deref(), process.pid),
             found: attach.termios.clone(),
             raw: attach.raw.clone(),
             state: ClientTerminal::Attached(Transport::Pending(None)),

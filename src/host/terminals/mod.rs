@@ -60,6 +60,7 @@ use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
 use crate::ipc::message::Attach;
 use crate::sys::poll::{FdReadiness, PollSet};
+use crate::sys::process::ProcessStart;
 use notices::Notices;
 use output::Backlog;
 use scrollback::ScrollbackPositions;
@@ -137,13 +138,12 @@ impl Terminals {
         self.launcher.is_some() || self.clients().any(|(_, client)| pending(client))
     }
 
-    /// Registers a connection as a client. `pid` and `began`: its process, and when that started, in clock
-    /// ticks since boot. Returns the client's number and how it attached.
+    /// Registers a connection of `process` as a client. Returns its number and how it attached.
     pub fn attach(
         &mut self,
         connection: u64,
         attach: &Attach,
-        process: (i32, Option<u64>),
+        process: ProcessStart,
         now: Stamp,
     ) -> (u32, AttachKind) {
         self.attached += 1;

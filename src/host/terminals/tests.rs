@@ -112,7 +112,7 @@ impl Stage {
         let attach: Attach = serde_json::from_value(attach).unwrap();
         let now = Stamp(self.now.load(Ordering::Relaxed));
         // No process has this number, so none is looked at.
-        self.terminals.attach(id, &attach, (i32::MAX, None), now);
+        self.terminals.attach(id, &attach, ProcessStart { pid: i32::MAX, ticks: None }, now);
         assert!(self.on(|terminals, scene| terminals.take_terminal(id, scene)).is_some());
     }
 

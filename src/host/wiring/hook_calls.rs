@@ -14,6 +14,7 @@ use crate::host::control::OpenHookCall;
 use crate::host::jobs::NoteState;
 use crate::host::observer::{AfterScan, ScanWaiter};
 use crate::ipc::answers::HookReply;
+use crate::ipc::message::RequestId;
 use crate::sys::clock::Clock;
 
 /// How long a PreCompact call waits for its record, in ms. Claude aborts it after 30 s.
@@ -22,13 +23,7 @@ const RECORD_MS: u64 = 10_000;
 impl Host {
     /// A hook is called: Claude's earlier output is read first. A late call of an ended run does not count
     /// for the next one.
-    pub(super) fn hook_request(
-        &mut self,
-        asked: (u64, u64),
-        run: Option<u32>,
-        event: String,
-        payload: Value,
-    ) {
+    pub(super) fn hook_request(&mut self, asked: RequestId, run: Option<u32>, event: String, payload: Value) {
         let late = run.is_some_and(|run| run != 0 && run != self.recorder.supervisor.run());
         if late || event == "StatusLine" {
             let segment = if late { String::new() } else { self.status_line(&payload) };
@@ -60,17 +55,11 @@ impl Host {
 
     /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names
     /// may be one.
-    pub(super) fn hook_called(
-        &mut self,
-        (connection, request): (u64, u64),
-        event: &str,
-        payload: &Value,
-        believed: bool,
-    ) {
+    pub(super) fn hook_called(&mut self, asked: RequestId, event: &str, payload: &Value, believed: bool) {
         let (call, is_current) = self.read_call(event, payload, believed);
         let now = self.clock.now();
         // Claude no longer waits for the answer.
-        let is_gone = self.control.connection(connection).is_none();
+        let is_gone = self.control.connection(asked.connection).is_none();
         self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => {
@@ -93,7 +82,7 @@ impl Host {
             return;
         }
         let saves = saves.then(|| now.after(RECORD_MS));
-        let id = self.control.hold_call(OpenHookCall { connection, request, call, awaits: None, saves });
+        let id = self.control.hold_call(OpenHookCall { asked, call, awaits: None, saves });
         if saves.is_some() {
             self.control.hold_hook(id, now);
             self.save_before_compaction(id);
@@ -127,12 +116,12 @@ impl Host {
     /// them, so the next run gets those.
     pub(super) fn drop_hook_calls(&mut self) {
         let waiting = self.observer.take_hooks();
-        let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.connection).collect();
+        let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.asked.connection).collect();
         if self.phase().next_run().is_some() {
-            for ScanWaiter { connection, request, what, .. } in waiting {
+            for ScanWaiter { asked, what, .. } in waiting {
                 let AfterScan::Hook { event, payload, believed, .. } = what else { continue };
                 let (call, _) = self.read_call(&event, &payload, believed);
-                self.control.hold_call(OpenHookCall { connection, request, call, awaits: None, saves: None });
+                self.control.hold_call(OpenHookCall { asked, call, awaits: None, saves: None });
             }
             let conversation = self.recorder.supervisor.conversation();
             for prompt in self.control.hooks.persons_prompts(conversation) {
@@ -166,12 +155,12 @@ impl Host {
             self.jobs.note = NoteState::Asked;
         }
         let acts_on_it = match with {
-            HookAnswer::Frame { .. } | HookAnswer::Tell { .. } => true,
+            HookAnswer::Brief { .. } | HookAnswer::Tell { .. } => true,
             HookAnswer::StopTurn { .. } => call.persons_prompt().is_some(),
             _ => false,
         };
-        if acts_on_it && self.control.connection(call.connection).is_some() {
-            self.control.hooks.must_be_read(call.connection, id);
+        if acts_on_it && self.control.connection(call.asked.connection).is_some() {
+            self.control.hooks.must_be_read(call.asked.connection, id);
         }
         let event = call.call.hook.event;
         let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
@@ -181,7 +170,7 @@ impl Host {
                 hooks::stdout(event, with, self.jobs.brief.as_ref().map(|brief| &*brief.text))
             }),
         };
-        self.answer((call.connection, call.request), Ok(HookReply::text(stdout)));
+        self.answer(call.asked, Ok(HookReply::text(stdout)));
     }
 
     /// Whether the segment puts the question of mode `ask`, or says that the next prompt hands over. Claude

@@ -88,8 +88,7 @@ impl Host {
 
     /// Continues the requests and hook calls whose scan has finished or whose time is up.
     fn go_on_without_scan(&mut self, now: Stamp) {
-        while let Some(ScanWaiter { connection, request, what, .. }) = self.observer.next_waiter(now) {
-            let asked = (connection, request);
+        while let Some(ScanWaiter { asked, what, .. }) = self.observer.next_waiter(now) {
             match what {
                 AfterScan::Hook { event, payload, believed, .. } => {
                     self.hook_called(asked, &event, &payload, believed);

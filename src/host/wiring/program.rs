@@ -20,7 +20,7 @@ use crate::host::keyboard::script_keys;
 use crate::host::observer::topic_line;
 use crate::host::start::fresh_id;
 use crate::host::terminals::Terminals;
-use crate::ipc::message::{Code, Failure, Send};
+use crate::ipc::message::{Code, Failure, RequestId, Send};
 use crate::sys::clock::Clock;
 use crate::sys::poll::FdReadiness;
 
@@ -367,7 +367,7 @@ impl Host {
 /// What scripts and hopty type.
 impl Host {
     /// A `send` request.
-    pub(super) fn try_send(&mut self, asked: (u64, u64), wanted: &Send) -> Result<(), Failure> {
+    pub(super) fn try_send(&mut self, asked: RequestId, wanted: &Send) -> Result<(), Failure> {
         if self.exit.is_some() {
             return Err(Failure::session_has_ended());
         }
@@ -388,7 +388,7 @@ impl Host {
     }
 
     /// An `answer` request: the key of an option, typed only into the dialog that the person saw.
-    pub(super) fn try_answer(&mut self, asked: (u64, u64), dialog: &str, option: u8) -> Result<(), Failure> {
+    pub(super) fn try_answer(&mut self, asked: RequestId, dialog: &str, option: u8) -> Result<(), Failure> {
         self.look_at_screen();
         self.settle();
         if !(1..=9).contains(&option) {
@@ -429,7 +429,7 @@ impl Host {
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
         while let Some(asked) = self.keyboard.queue.first() {
             // The requester is gone, so the request is dropped.
-            if self.control.connection(asked.0).is_none() {
+            if self.control.connection(asked.connection).is_none() {
                 self.keyboard.queue.drop_first();
                 continue;
             }

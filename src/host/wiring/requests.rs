@@ -29,7 +29,7 @@ use crate::ipc::answers::{
     RowsAnswer, SendAnswer, SnoozeAnswer, WaitAnswer,
 };
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::{Attach, Code, Failure, Record, Request, error_line, ok_line};
+use crate::ipc::message::{Attach, Code, Failure, Record, Request, RequestId, error_line, ok_line};
 
 /// What the other parts know of the connections.
 pub(in crate::host) struct KnownConnections<'host> {
@@ -89,11 +89,10 @@ impl Host {
             let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);
             let Some(event) = self.control.next_event(self.clock.now(), &known) else { return };
             match event {
-                ControlEvent::Request { connection, request, .. }
-                | ControlEvent::Hook { connection, request, .. } => {
-                    self.take_request((connection, request), event)
+                ControlEvent::Request { asked, .. } | ControlEvent::Hook { asked, .. } => {
+                    self.take_request(asked, event)
                 }
-                ControlEvent::Failed { connection, request } => self.request_failed((connection, request)),
+                ControlEvent::Failed { asked } => self.request_failed(asked),
                 ControlEvent::Frame { connection, frame } => self.take_frame(connection, &frame),
                 ControlEvent::Closed { connection, unread } => self.connection_gone(connection, unread),
             }
@@ -187,7 +186,7 @@ impl Host {
 
 impl Host {
     /// Does what a peer asks for. A failed request costs its own answer, not the session.
-    fn take_request(&mut self, asked: (u64, u64), event: ControlEvent) {
+    fn take_request(&mut self, asked: RequestId, event: ControlEvent) {
         let done = catch_unwind(AssertUnwindSafe(|| {
             crate::sys::fault_injection::panic_at("request");
             match event {
@@ -208,7 +207,7 @@ impl Host {
     }
 
     /// A request failed inside the host: its peer is told, and so is the journal.
-    fn request_failed(&mut self, asked: (u64, u64)) {
+    fn request_failed(&mut self, asked: RequestId) {
         let failure = Failure::new(
             Code::Internal,
             "the request failed inside the host",
@@ -219,30 +218,26 @@ impl Host {
     }
 
     /// Answers a request of a connection.
-    pub(in crate::host) fn answer<T: Serialize>(
-        &mut self,
-        (id, request): (u64, u64),
-        with: Result<T, Failure>,
-    ) {
+    pub(in crate::host) fn answer<T: Serialize>(&mut self, asked: RequestId, with: Result<T, Failure>) {
         let line = match with {
-            Ok(done) => ok_line(request, &done),
-            Err(failure) => error_line(request, &failure),
+            Ok(done) => ok_line(asked.request, &done),
+            Err(failure) => error_line(asked.request, &failure),
         };
-        self.control.send(id, &line, self.clock.now());
+        self.control.send(asked.connection, &line, self.clock.now());
     }
 
     /// Refuses a request of a connection.
-    pub(in crate::host) fn refuse(&mut self, asked: (u64, u64), failure: Failure) {
+    pub(in crate::host) fn refuse(&mut self, asked: RequestId, failure: Failure) {
         self.answer::<()>(asked, Err(failure));
     }
 
     /// Does what a request asks for, or says why it cannot. Its answer may come later.
-    fn request(&mut self, asked: (u64, u64), wanted: Request) -> Result<(), Failure> {
-        let (id, request) = asked;
+    fn request(&mut self, asked: RequestId, wanted: Request) -> Result<(), Failure> {
+        let RequestId { connection: id, request } = asked;
         match wanted {
             Request::Status => self.answer_status(asked),
             Request::Context => {
-                self.observer.context_waits(self.clock.now(), id, request);
+                self.observer.context_waits(self.clock.now(), asked);
                 self.scan_when_due();
             }
             Request::Send(wanted) => self.try_send(asked, &wanted)?,
@@ -310,7 +305,7 @@ impl Host {
         Ok(())
     }
 
-    fn answer_status(&mut self, asked: (u64, u64)) {
+    fn answer_status(&mut self, asked: RequestId) {
         // Claude's screen is evidence too, and is read on request.
         if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
             run.model.look(|_| ());
@@ -324,7 +319,7 @@ impl Host {
     }
 
     /// Detaches all clients, or `only` the one with this number.
-    fn detach_clients(&mut self, asked: (u64, u64), only: Option<u32>) {
+    fn detach_clients(&mut self, asked: RequestId, only: Option<u32>) {
         let all = self.terminals.clients().filter(|(_, there)| !there.has_left());
         let meant: Vec<u64> = all
             .filter(|(_, there)| only.is_none_or(|only| only == there.number()))
@@ -335,7 +330,7 @@ impl Host {
     }
 
     /// Begins a recording or ends it; the answer comes when that is done.
-    fn record(&mut self, asked: (u64, u64), wanted: &Record) -> Result<(), Failure> {
+    fn record(&mut self, asked: RequestId, wanted: &Record) -> Result<(), Failure> {
         let subject = self.session.cast_subject();
         if wanted.stop {
             let (cast, control) = (&mut self.cast, &mut self.control);
@@ -348,7 +343,7 @@ impl Host {
     }
 
     /// `hopty back`. Without an earlier conversation the supervisor is not asked.
-    fn go_back(&mut self, asked: (u64, u64), now: bool) -> Result<(), Failure> {
+    fn go_back(&mut self, asked: RequestId, now: bool) -> Result<(), Failure> {
         if !self.session.is_claude() {
             return Err(not_claude(&self.session));
         }
@@ -369,7 +364,7 @@ impl Host {
     }
 
     /// Has a thread move the session's directory.
-    fn begin_rename(&mut self, asked: (u64, u64), name: &str) -> Result<(), Failure> {
+    fn begin_rename(&mut self, asked: RequestId, name: &str) -> Result<(), Failure> {
         let name = wanted_name(name)?;
         if name == *self.session.name() {
             self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
@@ -386,7 +381,7 @@ impl Host {
     /// The directory has moved, or could not be moved.
     pub(super) fn end_rename(
         &mut self,
-        asked: (u64, u64),
+        asked: RequestId,
         name: SessionName,
         done: Result<PathBuf, SessionError>,
     ) {
@@ -404,7 +399,7 @@ impl Host {
         self.answer(asked, Ok(RenameAnswer { name, before }));
     }
 
-    fn wait(&mut self, asked: (u64, u64), wanted: Awaited) -> Result<(), Failure> {
+    fn wait(&mut self, asked: RequestId, wanted: Awaited) -> Result<(), Failure> {
         let launch = &self.session.launch;
         let plain = (launch.agent == Agent::Plain).then_some(&*launch.called);
         let screen = self.child.run.as_ref().map(|run| (run.number, &run.model));
@@ -415,7 +410,7 @@ impl Host {
     pub(in crate::host) fn answer_waits(&mut self) {
         let now = self.clock.now();
         for waiting in self.control.waits.take() {
-            if self.control.connection(waiting.connection).is_none() {
+            if self.control.connection(waiting.asked.connection).is_none() {
                 continue;
             }
             let answer = waiting.answer(&mut WaitScene {
@@ -428,7 +423,7 @@ impl Host {
                 self.control.waits.put_back(waiting);
                 continue;
             };
-            let asked = (waiting.connection, waiting.request);
+            let asked = waiting.asked;
             match answer {
                 WaitOutcome::Session { met } => {
                     let session = Some(self.status());
@@ -442,7 +437,7 @@ impl Host {
             }
             // The text may be in the program's last output, and the client may ask for it afterwards.
             if waiting.wanted.shows_screen() && self.exit.is_none() {
-                self.control.expect_request(waiting.connection, now);
+                self.control.expect_request(waiting.asked.connection, now);
             }
         }
     }
@@ -474,7 +469,7 @@ impl Host {
                 return self.answer(asked, Ok(SendAnswer { result, seq, mark, ..SendAnswer::default() }));
             }
             Reply::Refused { reason } => {
-                self.control.waits_no_more(asked.0);
+                self.control.waits_no_more(asked.connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
                 let name = &self.session.claim.name;
                 let hint = match draft {

@@ -288,7 +288,7 @@ impl World {
                     self.run.note = Some(*id);
                 }
                 self.run.turn &= !self.prompts.answered(*id, with);
-                if let HookAnswer::Frame { handoff } = with {
+                if let HookAnswer::Brief { handoff } = with {
                     assert_eq!(self.run.brief.replace(*id), None, "one brief a run that is not lost");
                     assert_eq!(self.sup.active_handoff(), Some(handoff));
                 }

@@ -207,7 +207,7 @@ fn a_death_after_an_enter_types_nothing_again() {
     assert_eq!(s.exec(), "run.spawned, follow, release keys draft");
     s.boot(StartSource::Startup);
     s.screen(PromptBox::Ours);
-    assert_eq!(s.count("paste frame=true"), 1, "at most once");
+    assert_eq!(s.count("paste brief=true"), 1, "at most once");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(1)), "and the handoff stays active");
 }
 

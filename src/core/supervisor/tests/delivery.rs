@@ -7,7 +7,7 @@ fn pasted() -> Session {
     let mut s = Session::delivering(claude());
     s.after(500);
     let words = s.boot(StartSource::Startup);
-    assert!(words.ends_with("paste frame=true"), "{words}");
+    assert!(words.ends_with("paste brief=true"), "{words}");
     s.after(100);
     s
 }
@@ -24,7 +24,7 @@ fn nothing_is_typed_before_the_box_is_drawn_and_the_hook_was_heard() {
     assert_eq!(s.screen(PromptBox::Draft), "");
     assert_eq!(s.screen(PromptBox::Empty), "", "SessionStart may still come");
     s.after(1_000);
-    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 2, paste frame=true");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, brief 2, paste brief=true");
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_hook_that_never_comes_is_waited_for_three_seconds() {
     s.after(2_000);
     s.screen(PromptBox::Empty);
     let drawn = s.now;
-    assert_eq!(s.tick(), "paste frame=false", "the prompt names the file to read");
+    assert_eq!(s.tick(), "paste brief=false", "the prompt names the file to read");
     assert_eq!(s.now.since(drawn), 3_000);
 }
 
@@ -42,7 +42,7 @@ fn delivery_without_hooks_is_proven_by_the_transcript() {
     let mut policy = claude();
     policy.hooks = false;
     let mut s = Session::delivering_without_hooks(policy);
-    assert_eq!(s.screen(PromptBox::Empty), "paste frame=false");
+    assert_eq!(s.screen(PromptBox::Empty), "paste brief=false");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
     assert_eq!(s.feed(Event::Prompted { conversation: conversation(1) }), "", "another conversation's");
     assert_eq!(
@@ -126,12 +126,12 @@ fn a_brief_that_no_session_start_could_take_comes_with_the_prompt() {
     s.screen(PromptBox::Empty);
     s.pass(3_000);
     s.screen(PromptBox::Ours);
-    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, frame 2");
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, brief 2");
     // The host was busy for so long that Claude's hook had given up.
     let mut s = pasted();
     assert_eq!(s.feed(Event::HookGone { id: 2 }), "");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
-    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, frame 3");
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, brief 3");
     assert_eq!(s.feed(Event::HookGone { id: 2 }), "", "another call");
     assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "consume, handoff.consumed");
     assert_eq!(s.feed(Event::HookGone { id: 3 }), "", "the answer says more");
@@ -143,11 +143,11 @@ fn a_brief_that_was_lost_is_said_and_nothing_is_typed_again() {
     s.screen(PromptBox::Empty);
     s.pass(3_000);
     s.screen(PromptBox::Ours);
-    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, frame 2");
+    assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, brief 2");
     assert_eq!(s.feed(Event::HookGone { id: 2 }), "delivery.failed, notice");
     assert!(s.sentences().contains("never received the handoff"));
     s.pass(100_000);
-    assert_eq!(s.count("paste frame=false"), 1);
+    assert_eq!(s.count("paste brief=false"), 1);
     assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "", "it stays active");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(1)));
 }
@@ -167,7 +167,7 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
         s
     };
     let mut s = begin();
-    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 1");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, brief 1");
     assert_eq!(s.prompt(PromptOf::Person), "delivery.submitted, release keys, let 2 go");
     let sentence = "Your prompt was submitted in the fresh conversation, with handoff HO-";
     assert!(s.sentences().starts_with(sentence), "{}", s.sentences());
@@ -179,16 +179,16 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
 }
 
 #[test]
-fn only_the_first_startup_of_a_run_is_given_the_frame() {
+fn only_the_first_startup_of_a_run_is_given_the_brief() {
     let mut s = Session::delivering(claude());
-    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 2");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, brief 2");
     assert_eq!(s.session_start(StartSource::Startup, None), "follow, let 3 go");
     assert_eq!(s.session_start(StartSource::Compact, None), "follow, let 4 go");
     assert_eq!(
         s.session_start(StartSource::Clear, Some(conversation(8))),
         "conversation.changed, follow, let 5 go"
     );
-    assert_eq!(s.screen(PromptBox::Empty), "paste frame=false", "this conversation never saw it");
+    assert_eq!(s.screen(PromptBox::Empty), "paste brief=false", "this conversation never saw it");
     let mut s = Session::idle(claude());
     assert_eq!(
         s.session_start(StartSource::Startup, None),
@@ -204,7 +204,7 @@ fn a_dialog_lets_keys_through_and_delivery_goes_on_when_it_is_gone() {
     assert_eq!(s.dialog("trust"), "notice, pass keys", "what was typed before must not answer it");
     assert_eq!(s.dialog("trust"), "", "said once");
     assert_eq!(s.pass(120_000), "", "a person may be away for longer than the box is waited for");
-    assert_eq!(s.screen(PromptBox::Empty), "hold keys, paste frame=true");
+    assert_eq!(s.screen(PromptBox::Empty), "hold keys, paste brief=true");
     s.screen(PromptBox::Ours);
     assert!(s.prompt(PromptOf::Ours).starts_with("delivery.submitted, release keys draft"));
 }
@@ -232,7 +232,7 @@ fn the_sessions_file_knows_of_a_dialog_that_no_rule_knows() {
     s.session_start(StartSource::Startup, None);
     assert_eq!(s.status(AgentStatus::Waiting), "notice, pass keys");
     assert_eq!(s.screen(PromptBox::Empty), "", "and nothing is typed into it");
-    assert_eq!(s.status(AgentStatus::Idle), "hold keys, paste frame=true");
+    assert_eq!(s.status(AgentStatus::Idle), "hold keys, paste brief=true");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_person_who_submits_something_else_first_is_waited_for() {
     s.dialog("trust");
     s.prompt(PromptOf::Person);
     assert_eq!(s.screen(PromptBox::Empty), "hold keys", "not into a turn that runs");
-    assert_eq!(s.call(HookEvent::Stop), "let 4 go, paste frame=true");
+    assert_eq!(s.call(HookEvent::Stop), "let 4 go, paste brief=true");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_stopped_claude_is_not_typed_at() {
     s.session_start(StartSource::Startup, None);
     s.end(ProcessEnd::Stopped(Signal(20)));
     assert_eq!(s.screen(PromptBox::Empty), "");
-    assert_eq!(s.end(ProcessEnd::Continued), "paste frame=true");
+    assert_eq!(s.end(ProcessEnd::Continued), "paste brief=true");
 }
 
 #[test]

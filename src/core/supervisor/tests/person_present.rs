@@ -117,7 +117,7 @@ fn the_prompt_goes_to_the_fresh_conversation_once() {
         let words = s.prompt(PromptOf::Ours);
         assert!(words.contains("delivery.submitted, release keys draft"), "{words}");
         assert!(s.sentences().starts_with("Your prompt was submitted"), "{}", s.sentences());
-        assert_eq!((s.count("paste frame=true"), s.count("paste prompt")), (0, usize::from(paste)));
+        assert_eq!((s.count("paste brief=true"), s.count("paste prompt")), (0, usize::from(paste)));
         let conversation = s.current();
         assert!(s.feed(Event::Answered { conversation }).contains("consume"));
     }
@@ -308,7 +308,7 @@ fn the_handoff_goes_with_the_prompt_where_no_session_start_brought_it() {
     let mut s = Session::taken(talking(), CarryMethod::Argument);
     s.end(TERM_CODE);
     s.exec();
-    assert!(s.prompt(PromptOf::Ours).contains("frame "), "{}", s.words());
+    assert!(s.prompt(PromptOf::Ours).contains("brief "), "{}", s.words());
     assert!(s.decided(DecisionKind::DeliverySubmitted));
 }
 

@@ -10,10 +10,10 @@ fn rest_of_the_chain(s: &mut Session) {
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
     assert_eq!(s.current(), conversation(2));
     s.after(300);
-    assert_eq!(s.session_start(StartSource::Startup, None), "follow, frame 2");
+    assert_eq!(s.session_start(StartSource::Startup, None), "follow, brief 2");
     assert_eq!(s.status(AgentStatus::Idle), "");
     s.after(100);
-    assert_eq!(s.screen(PromptBox::Empty), "paste frame=true");
+    assert_eq!(s.screen(PromptBox::Empty), "paste brief=true");
     s.after(100);
     assert_eq!(s.screen(PromptBox::Ours), "enter");
     s.after(50);
@@ -127,7 +127,7 @@ fn item_069_there_is_a_second_restart_counted_from_the_new_conversation() {
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 3 Fresh");
     assert_eq!(s.sup.active_handoff(), Some(&handoff(2)));
     s.exec();
-    assert_eq!(s.boot(StartSource::Startup), "follow, frame 5; ; paste frame=true");
+    assert_eq!(s.boot(StartSource::Startup), "follow, brief 5; ; paste brief=true");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_session_that_begins_from_a_handoff_delivers_it() {
     };
     s.expect(start, "session.started, spawn 1 First");
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started, hold keys");
-    assert_eq!(s.boot(StartSource::Startup), "follow, frame 1; ; paste frame=true");
+    assert_eq!(s.boot(StartSource::Startup), "follow, brief 1; ; paste brief=true");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
     assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys, let 2 go");
 }
@@ -172,7 +172,7 @@ fn a_new_run_begins_from_nothing() {
     s.end(TERM_CODE);
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started");
     s.session_start(StartSource::Startup, None);
-    assert_eq!(s.screen(PromptBox::Empty), "paste frame=true", "no dialog, nobody is waited for");
+    assert_eq!(s.screen(PromptBox::Empty), "paste brief=true", "no dialog, nobody is waited for");
     s.screen(PromptBox::Ours);
     s.prompt(PromptOf::Ours);
     assert_eq!(s.usage(10), "", "it begins below every level");
