@@ -14,10 +14,11 @@ use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
+use crate::host::HOST_NAMES;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
 use crate::ipc::message::{Code, Failure, PROTOCOL, Request};
-use crate::sys::process::Stat;
+use crate::sys::process::{NamedProcess, Stat, lineage};
 
 /// How long a host gets to take a connection.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
@@ -328,10 +329,21 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
     Failed::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
 }
 
-/// Connects to a live session's socket. SIGUSR1 makes the host recreate a socket that vanished.
+/// Connects to a live session's socket, and to nobody else who listens at its path. SIGUSR1 makes the host
+/// recreate a socket that vanished or was replaced.
 pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std::io::Result<UnixStream> {
-    let path = paths.socket(name);
-    let first = match address::connect(&path, patience) {
+    let (path, dir) = (paths.socket(name), paths.session(name));
+    let reach = || {
+        let socket = address::connect(&path, patience)?;
+        match is_host(&dir, address::peer(&socket)?) {
+            true => Ok(socket),
+            false => Err(std::io::Error::new(
+                std::io::ErrorKind::ConnectionRefused,
+                "another process listens in its place",
+            )),
+        }
+    };
+    let first = match reach() {
         Err(e)
             if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused) =>
         {
@@ -340,13 +352,31 @@ pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std
         other => return other,
     };
     // The lock and the start time say that it is this session's host and nobody else.
-    let Some(pid) = session::host_of(&paths.session(name)) else { return Err(first) };
+    let Some(pid) = session::host_of(&dir) else { return Err(first) };
     let _ = kill(Pid::from_raw(pid), Signal::SIGUSR1);
     let until = Instant::now() + REBIND;
     loop {
-        match address::connect(&path, patience) {
+        match reach() {
             Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
             other => return other,
+        }
+    }
+}
+
+/// Whether a process is the host of the session in this directory: according to its lock, else because no
+/// other host is above it, as one is above everything that its program started. One above this process does
+/// not count.
+fn is_host(dir: &Path, pid: i32) -> bool {
+    let hosts_above = |pid: i32| -> Vec<i32> {
+        let is_named_host = |named: &NamedProcess| HOST_NAMES.0.to_str() == Ok(named.name.as_str());
+        let chain = lineage(pid).unwrap_or_default();
+        chain.iter().skip(1).filter(|named| is_named_host(named)).map(|named| named.stat.pid).collect()
+    };
+    match session::host_of(dir) {
+        Some(host) => host == pid,
+        None => {
+            let own = hosts_above(i32::try_from(std::process::id()).unwrap_or(0));
+            hosts_above(pid).iter().all(|host| own.contains(host))
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::sys::worker::within;
 
 /// The process names (`comm`) of a host that runs Claude, and of one that runs any other program. Older hosts
 /// have the first name, whatever they run.
-pub(in crate::host) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
+pub(crate) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 
 /// How long to look up the name of another session. A loaded machine may take its time; a hanging disk costs
 /// this once.
