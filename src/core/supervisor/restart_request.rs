@@ -178,6 +178,19 @@ impl Supervisor {
         self.keys.hold(step);
         self.run.hooks.held = None;
         self.chain.go_back();
+    /// The answer to a descendant's `hopty restart` that would change nothing, so that it is no event: one that
+    /// waits already is all that it asks for, or it is refused. `None` where it would restart something.
+    #[must_use]
+    pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
+        if let Some(reason) = self.refuses_restart(now) {
+            return Some(Reply::Refused { reason });
+        }
+        let Phase::Waiting { request } = &self.phase else { return None };
+        let handoff = handoff && self.policy.agent == Agent::Claude;
+        let covers = request.explicit && request.now >= at_once && request.handoff >= handoff;
+        covers.then_some(Reply::Accepted)
+    }
+
         let plan = RunPlan::resume(Some(conversation));
         self.terminate(step, StopFor::Restart { plan, interrupted: false });
     }

@@ -57,6 +57,8 @@ pub(in crate::host) struct Connection {
     pub peer: Peer,
     /// The peer's process, and when that began, in clock ticks since boot.
     pub process: (i32, Option<u64>),
+    /// The run that was the last one when it connected.
+    pub run: u32,
     pub stage: ConnectionStage,
     /// Close it once everything is written, and at this time in any case.
     pub closing: Option<Stamp>,
@@ -69,7 +71,7 @@ pub(in crate::host) struct Connection {
 impl Connection {
     pub fn new(stream: FrameStream, peer: Peer, process: (i32, Option<u64>), opened: Stamp) -> Self {
         let stage = ConnectionStage::Greeting(opened);
-        Connection { stream, peer, process, stage, closing: None, more: false, held: false }
+        Connection { stream, peer, process, run: 0, stage, closing: None, more: false, held: false }
     }
 
     /// The peer has greeted: its requests follow.

@@ -146,6 +146,14 @@ impl Control {
                     hint,
                 ));
             }
+            // What an earlier run has asked for is done with it.
+            Request::Restart { .. } if inside && self.connection(id).is_some_and(|open| open.run != self.run) => {
+                return Some(Failure::new(
+                    Code::Refused,
+                    "the session has begun another run since this connection was made",
+                    "connect again, if this run is to be handed over, too",
+                ));
+            }
             Request::Restart { .. } if !inside => ("restart it", "restart"),
             Request::Ask { .. } if !inside => ("answer for the person", "handoff"),
             Request::Hook { .. } if !inside => ("call its hooks", "status"),

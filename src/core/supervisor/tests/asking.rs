@@ -394,6 +394,25 @@ fn a_plain_program_is_restarted_with_its_own_arguments() {
     assert_eq!(s.exec(), "run.spawned, release keys");
 }
 
+#[test]
+fn another_request_of_a_descendant_is_no_event_where_it_changes_nothing() {
+    let mut s = Session::busy(claude());
+    let asked = |s: &Session, at_once, handoff| s.sup.restart_changes_nothing(s.now, at_once, handoff);
+    assert_eq!(asked(&s, false, true), None);
+    s.feed(Event::Restart { id: 1, by: Asker::Descendant, now: false, handoff: true });
+    for (at_once, handoff, reply) in
+        [(false, true, Some(Reply::Accepted)), (false, false, Some(Reply::Accepted)), (true, true, None)]
+    {
+        let before = s.sup.clone();
+        assert_eq!(asked(&s, at_once, handoff), reply, "{at_once} {handoff}");
+        s.feed(Event::Restart { id: 2, by: Asker::Descendant, now: at_once, handoff });
+        assert_eq!(s.sup.phase() == before.phase(), reply.is_some(), "{at_once} {handoff}");
+    }
+    s.call(HookEvent::PostToolBatch);
+    assert_eq!(s.phase(), "saving");
+    assert!(matches!(asked(&s, true, true), Some(Reply::Refused { .. })));
+}
+
 /// Hands over once, from an idle Claude to an idle Claude.
 fn hand_over(s: &mut Session, n: u32) {
     s.restart(Asker::Person);
