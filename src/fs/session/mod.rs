@@ -504,9 +504,10 @@ pub enum Removal {
 /// Removes the directory and the socket of an ended session.
 ///
 /// # Errors
-/// When the system refuses it.
+/// When the system refuses it, or a link stands in the directory's place.
 pub fn remove(paths: &Paths, name: &SessionName) -> io::Result<Removal> {
     let dir = paths.session(name);
+    private_dir::check(&dir, FileLinks::Refuse, 0).map_err(io::Error::other)?;
     // Nobody can take the name while it is removed.
     let lock = lock_file(&dir)?;
     if lock.try_lock().is_err() {
