@@ -197,7 +197,10 @@ impl Supervisor {
                 self.run.stopped = true;
                 step.act(Action::Suspend);
             }
-            ProcessEnd::Continued => self.run.stopped = false,
+            ProcessEnd::Continued => {
+                self.run.stopped = false;
+                self.delivery_continues(step.now);
+            }
             ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(step, end),
         }
     }

@@ -11,7 +11,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan, StartKind};
-use super::policy::{BRIEF_CALL_SINCE, HEARS_SINCE};
+use super::policy::{BRIEF_CALL_SINCE, HEARS_SINCE, STOPPED_WAITS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
@@ -232,12 +232,23 @@ impl Supervisor {
 
     pub(super) fn tick_deliver(&mut self, step: &mut EventStep<'_>) {
         let Phase::Delivering(delivery) = &self.phase else { return };
-        if delivery.submission.until.is_none_or(|until| step.now < until) {
+        let waits = self.run.stopped && self.policy.rules >= STOPPED_WAITS_SINCE;
+        if waits || delivery.submission.until.is_none_or(|until| step.now < until) {
             return;
         }
         let what = delivery.failure(&self.run);
         if let Some(draft) = self.break_off(step, &what, false) {
             self.release_keys(step, draft);
+        }
+    }
+
+    /// Job control has continued the program, which could not do anything meanwhile.
+    pub(super) fn delivery_continues(&mut self, now: Stamp) {
+        if let Phase::Delivering(delivery) = &mut self.phase
+            && self.policy.rules >= STOPPED_WAITS_SINCE
+        {
+            let until = &mut delivery.submission.until;
+            *until = until.map(|until| until.max(now.after(PROOF_MS)));
         }
     }
 
