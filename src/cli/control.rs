@@ -14,11 +14,10 @@ use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
-use crate::host::HOST_NAMES;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
 use crate::ipc::message::{Code, Failure, PROTOCOL, Request};
-use crate::sys::process::{NamedProcess, Stat, lineage};
+use crate::sys::process::Stat;
 
 /// How long a host gets to take a connection.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
@@ -335,7 +334,7 @@ pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std
     let (path, dir) = (paths.socket(name), paths.session(name));
     let reach = || {
         let socket = address::connect(&path, patience)?;
-        match is_host(&dir, address::peer(&socket)?) {
+        match session::is_host(&dir, address::peer(&socket)?) {
             true => Ok(socket),
             false => Err(std::io::Error::new(
                 std::io::ErrorKind::ConnectionRefused,
@@ -359,24 +358,6 @@ pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std
         match reach() {
             Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
             other => return other,
-        }
-    }
-}
-
-/// Whether a process is the host of the session in this directory: according to its lock, else because no
-/// other host is above it, as one is above everything that its program started. One above this process does
-/// not count.
-fn is_host(dir: &Path, pid: i32) -> bool {
-    let hosts_above = |pid: i32| -> Vec<i32> {
-        let is_named_host = |named: &NamedProcess| HOST_NAMES.0.to_str() == Ok(named.name.as_str());
-        let chain = lineage(pid).unwrap_or_default();
-        chain.iter().skip(1).filter(|named| is_named_host(named)).map(|named| named.stat.pid).collect()
-    };
-    match session::host_of(dir) {
-        Some(host) => host == pid,
-        None => {
-            let own = hosts_above(i32::try_from(std::process::id()).unwrap_or(0));
-            hosts_above(pid).iter().all(|host| own.contains(host))
         }
     }
 }

@@ -48,7 +48,6 @@ use std::time::Duration;
 
 use nix::libc;
 
-pub(crate) use control::peer::HOST_NAMES;
 pub use jobs::drift_check;
 
 use crate::core::claude::{args, version_features::HookSet};

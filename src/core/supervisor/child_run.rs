@@ -195,11 +195,12 @@ impl Supervisor {
         match end {
             ProcessEnd::Stopped(_) => {
                 self.run.stopped = true;
+                self.delivery_pauses(step.now, true);
                 step.act(Action::Suspend);
             }
             ProcessEnd::Continued => {
                 self.run.stopped = false;
-                self.delivery_continues(step.now);
+                self.delivery_pauses(step.now, false);
             }
             ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(step, end),
         }

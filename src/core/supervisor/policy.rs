@@ -18,7 +18,7 @@ use crate::core::config::{Config, Levels};
 /// prompt that comes while hopty stops Claude right away is held, a first prompt that Claude has answered is given
 /// to no other run, the prompt of `hopty --handoff` begins the work on the handoff, hopty types nothing by
 /// itself while hooks or the sessions file say that Claude asks for a permission, a signal file that comes while
-/// Claude does not run is obeyed once it does, and a delivery does not fail while the program is stopped.
+/// Claude does not run is obeyed once it does, and a delivery waits for a program that is stopped.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;

@@ -232,8 +232,7 @@ impl Supervisor {
 
     pub(super) fn tick_deliver(&mut self, step: &mut EventStep<'_>) {
         let Phase::Delivering(delivery) = &self.phase else { return };
-        let waits = self.run.stopped && self.policy.rules >= STOPPED_WAITS_SINCE;
-        if waits || delivery.submission.until.is_none_or(|until| step.now < until) {
+        if delivery.submission.until.is_none_or(|until| step.now < until) {
             return;
         }
         let what = delivery.failure(&self.run);
@@ -242,14 +241,18 @@ impl Supervisor {
         }
     }
 
-    /// Job control has continued the program, which could not do anything meanwhile.
-    pub(super) fn delivery_continues(&mut self, now: Stamp) {
-        if let Phase::Delivering(delivery) = &mut self.phase
-            && self.policy.rules >= STOPPED_WAITS_SINCE
-        {
-            let until = &mut delivery.submission.until;
-            *until = until.map(|until| until.max(now.after(PROOF_MS)));
+    /// Job control has stopped the program, which can do nothing until it is continued: for that, it has as long
+    /// as a dialog may stay, and then its time anew.
+    pub(super) fn delivery_pauses(&mut self, now: Stamp, is_stopped: bool) {
+        let last = self.phase_began.at.after(DIALOG_MS);
+        let ready = self.policy.config.delivery.ready_timeout.ms().max(1);
+        let Phase::Delivering(delivery) = &mut self.phase else { return };
+        if self.policy.rules < STOPPED_WAITS_SINCE || delivery.obstacle.is_some() {
+            return;
         }
+        let submission = &mut delivery.submission;
+        let wait = if submission.is_ready() { ready } else { PROOF_MS };
+        submission.until = Some(if is_stopped { last } else { last.min(now.after(wait)) });
     }
 
     /// Ends a delivery without proof; returns whether to type a draft.

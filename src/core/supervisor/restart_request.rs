@@ -117,13 +117,13 @@ impl Supervisor {
     }
 
     /// Claude runs again: a signal that came too early or too late for that is looked at once more. A hand-over
-    /// that has led to another conversation was what it asked for.
+    /// that has led to another conversation was what it asked for, and a person's Ctrl+C has cancelled it, too.
     pub(super) fn late_signal(&mut self, step: &mut EventStep<'_>) {
         if !matches!(self.phase, Phase::Running) {
             return;
         }
         let Some((conversation, seen)) = self.session.late_signal.take() else { return };
-        if conversation == self.conversation.id {
+        if conversation == self.conversation.id && !self.session.interrupted_after(seen.line) {
             self.signal(step, &seen);
         }
     }

@@ -113,7 +113,7 @@ fn copy_rest(from: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
 /// `most` bytes are left out.
 fn copy_without_acting_parts(
     from: &mut impl BufRead,
-    to: &mut impl Write,
+    to: &mut dyn Write,
     most: usize,
 ) -> io::Result<LeftOutOfLines> {
     let (mut line, mut left_out) = (Vec::new(), LeftOutOfLines::default());
@@ -148,14 +148,20 @@ pub fn transcript_without_acting_parts(
     dir: &Path,
 ) -> Result<(Option<NamedTempFile>, LeftOutOfLines), FsError> {
     let failed = |error| FsError::io("write a transcript in", dir)(error);
+    let mut copy = |to: &mut dyn Write| {
+        from.seek(SeekFrom::Start(0))?;
+        copy_without_acting_parts(&mut BufReader::with_capacity(1 << 17, from), to, LINE_BYTES)
+    };
+    // Mostly there is nothing of that, and nothing to write.
+    let left_out = copy(&mut io::sink()).map_err(failed)?;
+    if left_out.is_nothing() {
+        return Ok((None, left_out));
+    }
     let temp = atomic::temporary_in(dir)?;
-    from.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut to = BufWriter::with_capacity(1 << 17, temp.as_file());
-    let left_out =
-        copy_without_acting_parts(&mut BufReader::with_capacity(1 << 17, from), &mut to, LINE_BYTES);
-    let left_out = left_out.and_then(|left_out| to.flush().map(|()| left_out)).map_err(failed)?;
+    copy(&mut to).and_then(|_| to.flush()).map_err(failed)?;
     drop(to);
-    Ok(((!left_out.is_nothing()).then_some(temp), left_out))
+    Ok((Some(temp), left_out))
 }
 
 /// The same in the place of a transcript that was unpacked, whose time stays.

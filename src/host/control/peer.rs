@@ -8,14 +8,10 @@ use std::time::Duration;
 use super::Control;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::event::Asker;
-use crate::fs::session;
+use crate::fs::session::{self, HOST_NAMES};
 use crate::ipc::message::{Code, Failure, Request};
 use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
-
-/// The process names (`comm`) of a host that runs Claude, and of one that runs any other program. Older hosts
-/// have the first name, whatever they run.
-pub(crate) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 
 /// How long to look up the name of another session. A loaded machine may take its time; a hanging disk costs
 /// this once.

@@ -140,8 +140,15 @@ fn a_signal_that_came_while_claude_did_not_run_counts_once_it_does() {
     s.restart(Asker::Person);
     assert_eq!(s.phase(), "saving");
     assert_eq!(s.signal_file(bare(), 1), "restart.ignored");
+    let mut cancelled = Session { sup: s.sup.clone(), ..Session::new(claude()) };
+    cancelled.now = s.now;
     let words = s.feed(Event::SaveFailed { error: "no space".to_owned() });
     assert!(words.contains("consume signal, restart.requested"), "{words}");
+    // Ctrl+C wins.
+    cancelled.ctrl_c();
+    cancelled.feed(Event::SaveFailed { error: "no space".to_owned() });
+    assert_eq!(cancelled.phase(), "running");
+    assert!(!cancelled.all.iter().any(|action| matches!(action, Action::ConsumeSignal { .. })));
 }
 
 #[test]
