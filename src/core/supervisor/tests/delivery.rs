@@ -264,7 +264,7 @@ fn a_stopped_claude_is_not_typed_at() {
     s.session_start(StartSource::Startup, None);
     s.end(ProcessEnd::Stopped(Signal(20)));
     assert_eq!(s.screen(PromptBox::Empty), "");
-    // However long it is stopped, the delivery waits for it, and for a while after.
+    // The delivery waits for it, and for a while after.
     s.pass(300_000);
     assert_eq!(s.phase(), "delivering");
     assert_eq!(s.end(ProcessEnd::Continued), "paste frame=true");
