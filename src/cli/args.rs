@@ -362,6 +362,9 @@ pub(super) enum Verb {
         /// Print JSON: the answer, the tool calls, tokens and cost of the turn
         #[arg(long)]
         json: bool,
+        /// Do not replace secrets
+        #[arg(long)]
+        no_redact: bool,
     },
     /// Print Claude's last answer, whole
     Answer {
@@ -371,6 +374,9 @@ pub(super) enum Verb {
         /// Print JSON: the answer, the tool calls and tokens of its turn
         #[arg(long)]
         json: bool,
+        /// Do not replace secrets
+        #[arg(long)]
+        no_redact: bool,
     },
     /// Wait until a session is idle, busy or blocked, has ended, shows a text, or is quiet
     ///

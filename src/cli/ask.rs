@@ -49,8 +49,15 @@ pub(super) struct AskOptions {
     pub stdin: bool,
     /// How long to wait for the answer.
     pub timeout: DurationMs,
-    /// The answer as JSON.
+    pub output: AnswerOutput,
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AnswerOutput {
     pub as_json: bool,
+    /// With secrets as they are.
+    pub no_redact: bool,
 }
 
 /// Submits a prompt, waits for the end of the turn and prints the answer.
@@ -102,7 +109,8 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     };
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if options.as_json {
+    let answer = options.output.shown(answer);
+    if options.output.as_json {
         let mut object = object(Some(&name), session.conversation.as_ref().map(ToString::to_string), &answer);
         object["cost_usd"] = json!(cost);
         object["took_ms"] = json!(took);
@@ -203,7 +211,7 @@ fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &Sessi
 }
 
 /// Prints the last answer of a session or a transcript.
-pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn answer(which: Option<&str>, output: AnswerOutput) -> Result<u8, Failed> {
     let paths = paths()?;
     // The turn is over; its end may be known before the transcript has it.
     let mut is_idle = false;
@@ -244,7 +252,8 @@ pub(super) fn answer(which: Option<&str>, as_json: bool) -> Result<u8, Failed> {
         answer = read(&path)?;
         Ok((!lags(&answer)).then_some(()))
     })?;
-    if as_json {
+    let answer = output.shown(answer);
+    if output.as_json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
         return Ok(u8::from(!answer.has_text() || answer.is_broken_off() || over && !answer.finished));
@@ -295,6 +304,12 @@ fn nothing_asked(ended: &SessionName) -> Failed {
         .called(Code::Ended)
         .about(ended)
         .hint("`hopty conversations ls` lists conversations")
+}
+
+impl AnswerOutput {
+    fn shown(self, answer: LastAnswer) -> LastAnswer {
+        if self.no_redact { answer } else { answer.redacted() }
+    }
 }
 
 /// Of an answer for people, its text alone: nothing is cut, and nothing in it acts on a terminal.

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::control::paths;
-use super::conversations::size;
+use super::conversations::{left_out_json, left_out_words, size};
 use super::error::{Failed, note, say, say_wrapped, visible};
 use crate::core::plural::plural;
 use crate::fs::atomic;
@@ -260,7 +260,7 @@ fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
         "{}",
         json!({
             "dry_run": dry_run, "dated_now": report.dated_now, "interrupted": report.was_interrupted,
-            "files": files,
+            "files": files, "left_out": left_out_json(report.left_out),
         })
     ))?;
     Ok(())
@@ -320,6 +320,9 @@ fn tell_notes(report: &RestoreReport) {
              resumes a conversation without its session",
             plural(sessions, "file")
         ));
+    }
+    if let Some(parts) = left_out_words(report.left_out) {
+        note(format_args!("left out of transcripts: {parts}; --with-settings restores them as they were"));
     }
     if count(Put::HookScript) > 0 {
         note(format_args!(

@@ -27,7 +27,7 @@ use crate::core::plural::plural;
 use crate::fs::archive::ArchiveStore;
 use crate::fs::paths::Paths;
 use crate::fs::{free_space, registry, session};
-use crate::sys::program_search::programs_outside_of;
+use crate::sys::program_search::command_outside_of_projects;
 use crate::tty::raw;
 
 /// How long Claude gets to say its version where no file tells it.
@@ -345,13 +345,11 @@ fn tmux() -> Vec<Finding> {
         return Vec::new();
     }
     let asked = "#{extended-keys} #{focus-events} #{allow-passthrough} #{escape-time}";
-    let answer = Command::new("tmux")
-        .args(["display-message", "-p", asked])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
-    let text = answer
-        .ok()
+    let ask = |mut tmux: Command| {
+        tmux.args(["display-message", "-p", asked]).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()
+    };
+    let text = command_outside_of_projects("tmux")
+        .and_then(ask)
         .filter(|answer| answer.status.success())
         .map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
     let values: Vec<&str> = text.as_deref().unwrap_or_default().trim_end().split(' ').collect();
@@ -392,16 +390,15 @@ fn git() -> Finding {
 
 /// What `notify.desktop` runs, and the bus that it needs.
 fn desktop() -> Finding {
-    let (about, search) = ("desktop", std::env::var_os("PATH").unwrap_or_default());
-    let project = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    let Some(program) = programs_outside_of(&project, &search, "notify-send").next() else {
+    let about = "desktop";
+    let Some(program) = command_outside_of_projects("notify-send") else {
         let fix = "install it (package libnotify-bin on Debian and Ubuntu, libnotify elsewhere), or set \
                    `notify.terminal` or `notify.command`";
         return note(about, "notify-send is not installed, so `notify.desktop` shows nothing", fix);
     };
     let socket = std::env::var_os("XDG_RUNTIME_DIR").map(|dir| Path::new(&dir).join("bus"));
     if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some() || socket.is_some_and(|bus| bus.exists()) {
-        return good(about, program.display().to_string());
+        return good(about, Path::new(program.get_program()).display().to_string());
     }
     let fix = "`notify.terminal` and `notify.command` work without one, also over SSH";
     note(about, "there is no session bus here, so `notify.desktop` shows nothing", fix)

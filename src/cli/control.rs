@@ -328,10 +328,21 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
     Failed::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
 }
 
-/// Connects to a live session's socket. SIGUSR1 makes the host recreate a socket that vanished.
+/// Connects to a live session's socket, and to nobody else who listens at its path. SIGUSR1 makes the host
+/// recreate a socket that vanished or was replaced.
 pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std::io::Result<UnixStream> {
-    let path = paths.socket(name);
-    let first = match address::connect(&path, patience) {
+    let (path, dir) = (paths.socket(name), paths.session(name));
+    let reach = || {
+        let socket = address::connect(&path, patience)?;
+        match session::is_host(&dir, address::peer(&socket)?) {
+            true => Ok(socket),
+            false => Err(std::io::Error::new(
+                std::io::ErrorKind::ConnectionRefused,
+                "another process listens in its place",
+            )),
+        }
+    };
+    let first = match reach() {
         Err(e)
             if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused) =>
         {
@@ -340,11 +351,11 @@ pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std
         other => return other,
     };
     // The lock and the start time say that it is this session's host and nobody else.
-    let Some(pid) = session::host_of(&paths.session(name)) else { return Err(first) };
+    let Some(pid) = session::host_of(&dir) else { return Err(first) };
     let _ = kill(Pid::from_raw(pid), Signal::SIGUSR1);
     let until = Instant::now() + REBIND;
     loop {
-        match address::connect(&path, patience) {
+        match reach() {
             Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
             other => return other,
         }

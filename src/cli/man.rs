@@ -1,7 +1,7 @@
 //! `hopty man`: pages that are made from the tree of verbs in `args`, so that they cannot say anything else.
 
 use std::io::{IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use clap::CommandFactory;
 use clap_mangen::Man;
@@ -10,6 +10,7 @@ use super::args::{Cli, NOTES, verbs};
 use super::error::{Failed, stdout};
 use super::examples::EXAMPLES;
 use crate::core::nearest_word::{nearest_word, slips};
+use crate::sys::program_search::command_outside_of_projects;
 
 /// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
 pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
@@ -142,7 +143,7 @@ fn escaped(text: &str) -> String {
 
 /// The text that `man` makes of it for a pipe, if there is a `man`.
 fn formatted(page: Vec<u8>) -> Option<Vec<u8>> {
-    let mut man = Command::new("man")
+    let mut man = command_outside_of_projects("man")?
         .args(["-l", "-"])
         .env("MANWIDTH", "80")
         .stdin(Stdio::piped())
@@ -158,9 +159,9 @@ fn formatted(page: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 fn shown(page: &[u8]) -> bool {
-    let Ok(mut man) = Command::new("man").args(["-l", "-"]).stdin(Stdio::piped()).spawn() else {
-        return false;
-    };
+    let man = command_outside_of_projects("man");
+    let started = man.and_then(|mut man| man.args(["-l", "-"]).stdin(Stdio::piped()).spawn().ok());
+    let Some(mut man) = started else { return false };
     // One that ends without reading says so by its code.
     let _ = man.stdin.take().map(|mut pipe| pipe.write_all(page));
     man.wait().is_ok_and(|status| status.success())

@@ -217,10 +217,13 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Send { words, keys, stdin, submit, mark, json } => {
             send::send(&send::SendOptions { words, keys, stdin, submit, mark, as_json: json })
         }
-        Verb::Ask { words, stdin, timeout, json } => {
-            ask::ask(ask::AskOptions { words, stdin, timeout, as_json: json })
+        Verb::Ask { words, stdin, timeout, json, no_redact } => {
+            let output = ask::AnswerOutput { as_json: json, no_redact };
+            ask::ask(ask::AskOptions { words, stdin, timeout, output })
         }
-        Verb::Answer { which, json } => ask::answer(which.as_deref(), json),
+        Verb::Answer { which, json, no_redact } => {
+            ask::answer(which.as_deref(), ask::AnswerOutput { as_json: json, no_redact })
+        }
         Verb::Wait { words, timeout, since, settle, gone, json } => {
             wait::wait(&wait::WaitOptions { words: &words, timeout, since, settle, gone, as_json: json })
         }

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use nix::libc;
 
 use super::error::stdout;
+use crate::sys::program_search::path_outside_of_projects;
 use crate::sys::signals;
 
 /// Where long output goes.
@@ -16,14 +17,14 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// The pager of the person; standard output itself where that is no terminal, where `paged` is false, or
-    /// where no pager can be started.
+    /// The pager of the person, which is not looked up in a repository; standard output itself where that is no
+    /// terminal, where `paged` is false, or where no pager can be started.
     pub fn open(paged: bool) -> Pager {
         let is_terminal = io::stdout().is_terminal();
         let words = std::env::var("PAGER").unwrap_or_default();
         let words = if words.trim().is_empty() { "less -R" } else { words.as_str() };
         let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(words).stdin(Stdio::piped());
+        command.arg("-c").arg(words).env("PATH", path_outside_of_projects()).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
             // As git does: nothing is paged that fits on the screen, and what was shown stays.
             command.env("LESS", "FRX");

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 
 use clap::Args;
 
@@ -24,6 +24,7 @@ use crate::recording::svg::{AnimationRange, FILM_BYTES_MAX, animated_svg, theme_
 use crate::recording::timeline::{Timeline, TimelineLoader};
 use crate::recording::version_2::version_2;
 use crate::screen::PictureLines;
+use crate::sys::program_search::command_outside_of_projects;
 
 /// Bytes of a file that are read at a time.
 const PIECE: usize = 1 << 20;
@@ -333,11 +334,11 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
     // What agg does without a word cuts pauses to 5 s.
     let limit = idle_us.map_or(1e9, |limit| limit as f64 / 1e6);
     let idle = format!("--idle-time-limit {limit} ");
-    let mut agg = Command::new("agg");
-    agg.args(idle.split_whitespace()).arg(input.path()).arg(output).stdin(Stdio::null());
     let is_new = !output.exists();
-    let status = agg.status();
-    if status.as_ref().is_ok_and(ExitStatus::success) {
+    let status = command_outside_of_projects("agg").and_then(|mut agg| {
+        agg.args(idle.split_whitespace()).arg(input.path()).arg(output).stdin(Stdio::null()).status().ok()
+    });
+    if status.as_ref().is_some_and(ExitStatus::success) {
         return Ok(0);
     }
     if is_new {
@@ -350,11 +351,11 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
     let word = |path: &Path| shell_word(&path.to_string_lossy());
     let command = kept.map(|cast| format!("agg {idle}{} {}", word(&cast), word(output)));
     Err(match status {
-        Ok(status) => {
+        Some(status) => {
             let failed = Failed::new(1, format!("agg failed: {status}{is_for_it}"));
             command.into_iter().fold(failed, |failed, command| failed.hint(command))
         }
-        Err(_) => {
+        None => {
             let message = format!("hopty needs agg for a GIF, and PATH has none{is_for_it}");
             let install = "install agg (https://github.com/asciinema/agg)";
             let or = command.map_or(String::new(), |command| format!(", or: {command}"));

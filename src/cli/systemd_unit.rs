@@ -4,11 +4,12 @@
 use std::io::IsTerminal;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use super::control::paths;
 use super::error::{Failed, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
 use crate::fs::atomic;
+use crate::sys::program_search::command_outside_of_projects;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The unit's name.
@@ -151,7 +152,7 @@ pub(super) fn unsetup() -> Result<u8, Failed> {
 
 /// A running systemd reads its units again; without one there is nothing to tell.
 fn reload() {
-    let mut systemctl = Command::new("systemctl");
+    let Some(mut systemctl) = command_outside_of_projects("systemctl") else { return };
     systemctl.args(["--user", "daemon-reload"]).current_dir("/");
     let _ = systemctl.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }

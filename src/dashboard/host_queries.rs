@@ -249,6 +249,9 @@ fn ask<T: DeserializeOwned>(
 ) -> Result<T, String> {
     let until = Instant::now() + patience;
     let socket = address::connect(&paths.socket(name), patience).map_err(|e| silent(&e))?;
+    if !address::peer(&socket).is_ok_and(|pid| session::is_host(&paths.session(name), pid)) {
+        return Err("another process listens in its host's place".to_owned());
+    }
     ControlClient::new(socket, "control", Some(until)).ask(request).map_err(|no| match no {
         NoAnswer::Io(error) => silent(&error),
         NoAnswer::Protocol(_) => "its host was started by another version of hopty".to_owned(),

@@ -116,6 +116,14 @@ pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     Ok(socket)
 }
 
+/// The process that listens behind a connection.
+///
+/// # Errors
+/// When the kernel does not say.
+pub fn peer(socket: &UnixStream) -> io::Result<i32> {
+    Ok(socket::getsockopt(socket, sockopt::PeerCredentials)?.pid())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -131,7 +131,7 @@ pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
             if let Some(umask) = umask {
                 inherited::set_umask(umask);
             }
-            in_child(host, signals, &descriptors, close_errors)
+            in_child(host, signals, &descriptors, close_errors).map_err(not_of_exec)
         })
     };
     let child = command.spawn().map_err(|error| explain(error, program))?;
@@ -205,6 +205,14 @@ fn set_disposition(signal: i32, ignored: bool) {
 #[cfg(not(target_os = "linux"))]
 use signals::set_disposition;
 
+/// A sandbox may refuse what comes before exec. That is no permission that the program lacks.
+fn not_of_exec(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => io::Error::from_raw_os_error(libc::ENOSYS),
+        _ => error,
+    }
+}
+
 fn explain(error: io::Error, program: &ChildProgram) -> SpawnError {
     match error.kind() {
         io::ErrorKind::NotFound if !program.dir.is_dir() => SpawnError::NoDirectory(program.dir.clone()),
@@ -227,4 +235,30 @@ fn interpreter(program: &ChildProgram) -> String {
         .chars()
         .filter(|c| !c.is_control())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_before_exec_is_not_the_programs_fault() {
+        let program = ChildProgram {
+            path: "/bin/sh".into(),
+            name: "sh".into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            dir: ".".into(),
+            signals: SignalState::default(),
+            descriptors: Vec::new(),
+            errors: ErrorStream::Terminal,
+            umask: None,
+        };
+        for errno in [libc::EPERM, libc::EACCES] {
+            let error = || io::Error::from_raw_os_error(errno);
+            assert_eq!(explain(error(), &program).code(), 126);
+            let refused = explain(not_of_exec(error()), &program);
+            assert_eq!((refused.code(), refused.may_pass()), (125, false));
+        }
+    }
 }

@@ -621,6 +621,40 @@ fn nobody_takes_the_terminal_out_of_the_host_s_hands() {
     term.wait_exit();
 }
 
+/// Somebody sits on the session's path with a socket of their own.
+#[test]
+fn nobody_in_the_socket_s_place_gets_a_terminal_and_the_host_binds_its_own_again() {
+    use std::io::Read;
+    use std::os::unix::net::UnixListener;
+    let world = World::plain();
+    world.run_detached("one", &["sh", "-c", "echo be$((1))gun; exec cat"]);
+    let path = world.state_dir().join("run/one.sock");
+    let take_place = || {
+        std::fs::rename(&path, path.with_extension("moved")).unwrap();
+        let planted = UnixListener::bind(&path).unwrap();
+        planted.set_nonblocking(true).unwrap();
+        (planted, std::fs::symlink_metadata(&path).unwrap().ino())
+    };
+    let is_replaced =
+        |planted: u64| std::fs::symlink_metadata(&path).is_ok_and(|now| now.ino() != planted).then_some(());
+    let (planted, ino) = take_place();
+    let mut term = world.terminal(&["attach", "one"]);
+    term.wait_text("be1gun");
+    wait_for("the host's own socket", || is_replaced(ino));
+    while let Ok((mut came, _)) = planted.accept() {
+        came.set_nonblocking(false).unwrap();
+        let mut said = Vec::new();
+        came.read_to_end(&mut said).unwrap();
+        assert_eq!(said, b"", "no request, and no descriptor with it");
+    }
+    term.send("\x1cd");
+    assert_eq!(term.wait_exit(), 0);
+    // Also by itself, where nobody asks.
+    let (_planted, ino) = take_place();
+    wait_for("the host's own socket", || is_replaced(ino));
+    end_all(&world);
+}
+
 impl World {
     /// The host's process.
     fn session_pid(&self, name: &str) -> i64 {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::conversations_args::ImportOptions;
-use super::size;
+use super::{left_out_json, left_out_words, size};
 use super::transfer::{begin, existing_directory, failed, new_id, open_by, say_resume};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
@@ -131,6 +131,7 @@ fn tell(
                 "lines": report.map(|report| report.lines.lines),
                 "lines_changed": report.map(|report| report.lines.changed),
                 "redacted": packed.is_redacted,
+                "left_out": report.map(|_| left_out_json(packed.left_out)),
                 "times": if done.is_some_and(|(_, is_due)| is_due) { "now" } else { "original" },
             })
         ))?;
@@ -154,6 +155,9 @@ fn tell(
     ))?;
     if packed.is_redacted {
         say_wrapped(format_args!("Secrets in it were hidden when it was exported."))?;
+    }
+    if let Some(parts) = left_out_words(packed.left_out) {
+        say_wrapped(format_args!("Left out of its transcript: {parts}."))?;
     }
     if is_due {
         say_wrapped(format_args!(

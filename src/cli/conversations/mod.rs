@@ -17,8 +17,12 @@ mod transfer;
 
 use std::collections::HashSet;
 
+use serde_json::{Value, json};
+
 use super::error::{Failed, note, visible};
+use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::ids::ConversationId;
+use crate::core::plural::plural;
 use crate::fs::archive::{ArchiveStore, archive_sources};
 use crate::fs::conversations::search_transcripts::TranscriptSource;
 use crate::fs::conversations::{FindError, TranscriptFile, find, handoff_sources};
@@ -60,6 +64,27 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
         };
         Failed::new(code, error.to_string()).called(kind).about(word).hint(hint)
     })
+}
+
+/// What was left out of transcripts that may come from anybody, in words; `None` where nothing was.
+pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
+    let parts: Vec<String> = [
+        (left_out.modes > 0).then(|| "the permission mode (now default)".to_owned()),
+        (left_out.files > 0).then(|| "what /rewind would do to files outside of the project".to_owned()),
+        (left_out.unreadable > 0).then(|| {
+            let lines = usize::try_from(left_out.unreadable).unwrap_or(usize::MAX);
+            format!("{} that cannot be read and may have such parts", plural(lines, "line"))
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The same for programs.
+pub(super) fn left_out_json(left_out: LeftOutOfLines) -> Value {
+    json!({"modes": left_out.modes, "files": left_out.files, "lines": left_out.unreadable})
 }
 
 /// The transcripts of conversations that are not among Claude's own any more (`known`): those of the archive,

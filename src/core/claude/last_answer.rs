@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::pasted_prompt::SentPrompt;
 use super::transcript_line::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
+use crate::core::handoff::redact::redact;
 
 /// How many tool calls of a turn are listed.
 const TOOL_CAP: usize = 1000;
@@ -79,6 +80,18 @@ impl LastAnswer {
     #[must_use]
     pub fn is_of(&self, prompt: &SentPrompt) -> bool {
         std::iter::once(&self.prompt).chain(&self.taken).any(|begun| prompt.is(begun))
+    }
+
+    /// The same, with placeholders in place of secrets.
+    #[must_use]
+    pub fn redacted(mut self) -> Self {
+        for text in [&mut self.prompt, &mut self.text]
+            .into_iter()
+            .chain(self.tools.iter_mut().flat_map(|call| [&mut call.name, &mut call.about]))
+        {
+            *text = redact(text);
+        }
+        self
     }
 
     /// Whether an API error or the person ended the turn.
@@ -251,6 +264,19 @@ mod tests {
             (Some("rate_limit"), "You've hit your limit")
         );
         assert_eq!(answer.tokens, TurnTokens::default());
+    }
+
+    #[test]
+    fn an_answer_without_secrets_has_placeholders_in_every_text() {
+        let key = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
+        let lines = [
+            prompt(&format!("Use {key}")),
+            said("m1", "tool_use", &bash(&format!("push {key}"))),
+            said("m2", "end_turn", &text(&format!("Pushed with {key}"))),
+        ];
+        let answer = read(&lines).redacted();
+        let shown = json!(answer).to_string();
+        assert!(!shown.contains(&key) && shown.matches("[redacted: GitHub token]").count() == 3, "{shown}");
     }
 
     #[test]

@@ -362,6 +362,13 @@ impl TranscriptFacts {
         self.failure.as_ref()
     }
 
+    /// The same, unless a tool is open: Claude asks nobody anything while it waits for a tool, or for the
+    /// permission to use one, so that somebody else wrote the line.
+    #[must_use]
+    pub fn failure_of_request(&self) -> Option<&ApiFailure> {
+        self.failure().filter(|_| self.open.is_empty())
+    }
+
     /// How many there were in all, so that the same one twice is seen.
     #[must_use]
     pub fn failures(&self) -> u64 {
@@ -439,6 +446,16 @@ mod tests {
         assert!(!of(&[ASK, ANSWER, END, next]).turn_ended());
         let stopped = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
         assert!(of(&[ASK, stopped]).turn_ended());
+    }
+
+    #[test]
+    fn no_request_fails_while_a_tool_is_open() {
+        let limit = r#"{"type":"assistant","error":"rate_limit","isApiErrorMessage":true,"message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"You've hit your limit"}]}}"#;
+        let (planted, real) = (of(&[ASK, limit]), of(&[ASK, ANSWER, limit]));
+        assert!(planted.failure().is_some() && planted.failure_of_request().is_none());
+        assert_eq!(real.failure_of_request(), real.failure());
+        assert!(real.failure().is_some());
+        assert!(of(&[ASK, limit, ANSWER]).failure_of_request().is_some(), "the result may be written late");
     }
 
     #[test]

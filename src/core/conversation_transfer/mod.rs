@@ -4,17 +4,19 @@
 //! [`TransferRules::rewrite`] changes these fields and not one byte else: a line that is not understood, and
 //! everything that a person or Claude wrote, stays as it is. [`TransferRules::explains`] checks that from the
 //! two lines alone, in another way, before anything is put in place. [`redact_line`] hides secrets in a line
-//! that is to be shared.
+//! that is to be shared; [`without_acting_parts`] takes out of one what Claude would act on.
 //!
 //! `fs::conversation_transfer` does it to files.
 
 mod fields;
+mod foreign_line;
 mod json_parts;
 mod moved_line_check;
 mod path_map;
 mod redact;
 mod rules;
 
+pub use foreign_line::{ForeignLine, LeftOutOfLines, without_acting_parts};
 pub use path_map::PathMap;
 pub use redact::redact_line;
 pub use rules::{LineRewrite, TransferRules};

@@ -195,9 +195,13 @@ impl Supervisor {
         match end {
             ProcessEnd::Stopped(_) => {
                 self.run.stopped = true;
+                self.delivery_pauses(step.now, true);
                 step.act(Action::Suspend);
             }
-            ProcessEnd::Continued => self.run.stopped = false,
+            ProcessEnd::Continued => {
+                self.run.stopped = false;
+                self.delivery_pauses(step.now, false);
+            }
             ProcessEnd::Exited(_) | ProcessEnd::Signaled(_) => self.ended(step, end),
         }
     }

@@ -276,8 +276,9 @@ impl Supervisor {
                 self.status(step, *status, conversation.as_ref(), waiting_for.as_ref());
             }
             Event::Signal { file, fresh, sessions, dir_ok, dir } => {
+                let (line, file) = (step.line, file.clone());
                 let (fresh, sessions, dir_ok, dir) = (*fresh, *sessions, *dir_ok, *dir);
-                self.signal(step, &SignalSeen { file, fresh, sessions, dir_ok, dir });
+                self.signal(step, &SignalSeen { line, file, fresh, sessions, dir_ok, dir });
             }
             Event::Restart { id, by, now: at_once, handoff } => {
                 self.restart(step, *id, *by, *at_once, *handoff)
@@ -334,6 +335,7 @@ impl Supervisor {
     /// After every event: a condition that something waits for may hold now.
     fn look_again(&mut self, step: &mut EventStep<'_>) {
         if self.run.pid.is_some() {
+            self.late_signal(step);
             self.tick_ask(step);
             self.deliver(step);
             self.resume_when_due(step);

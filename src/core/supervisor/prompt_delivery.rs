@@ -11,7 +11,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan, StartKind};
-use super::policy::{BRIEF_CALL_SINCE, HEARS_SINCE};
+use super::policy::{BRIEF_CALL_SINCE, HEARS_SINCE, STOPPED_WAITS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
@@ -239,6 +239,20 @@ impl Supervisor {
         if let Some(draft) = self.break_off(step, &what, false) {
             self.release_keys(step, draft);
         }
+    }
+
+    /// Job control has stopped the program, which can do nothing until it is continued: for that, it has as long
+    /// as a dialog may stay, and then its time anew.
+    pub(super) fn delivery_pauses(&mut self, now: Stamp, is_stopped: bool) {
+        let last = self.phase_began.at.after(DIALOG_MS);
+        let ready = self.policy.config.delivery.ready_timeout.ms().max(1);
+        let Phase::Delivering(delivery) = &mut self.phase else { return };
+        if self.policy.rules < STOPPED_WAITS_SINCE || delivery.obstacle.is_some() {
+            return;
+        }
+        let submission = &mut delivery.submission;
+        let wait = if submission.is_ready() { ready } else { PROOF_MS };
+        submission.until = Some(if is_stopped { last } else { last.min(now.after(wait)) });
     }
 
     /// Ends a delivery without proof; returns whether to type a draft.

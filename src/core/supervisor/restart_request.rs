@@ -1,8 +1,11 @@
 //! Requests for a restart: who may make them, in which phases, and how they are cancelled.
 
+use serde::{Deserialize, Serialize};
+
 use super::action::{Action, DecisionKind, HookAnswer, Reply, RestartBy, SETTINGS_CHANGED};
 use super::event::Asker;
 use super::phase::{Phase, RestartRequest, RunPlan, StopFor};
+use super::policy::LATE_SIGNALS_SINCE;
 use super::state::SessionState;
 use super::step::EventStep;
 use super::{Agent, Supervisor};
@@ -13,8 +16,11 @@ use crate::core::time::Stamp;
 const HELD_SINCE: u32 = 5;
 
 /// A signal file, with what was found out about it.
-pub(super) struct SignalSeen<'a> {
-    pub file: &'a RestartSignal,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SignalSeen {
+    /// The event that brought it.
+    pub line: u64,
+    pub file: RestartSignal,
     pub fresh: bool,
     pub sessions: u32,
     pub dir_ok: bool,
@@ -22,9 +28,11 @@ pub(super) struct SignalSeen<'a> {
 }
 
 impl Supervisor {
-    pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalSeen<'_>) {
-        let SignalSeen { file, fresh, sessions, .. } = *seen;
+    pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalSeen) {
+        self.session.late_signal = None;
+        let SignalSeen { ref file, fresh, sessions, .. } = *seen;
         let restart = &self.policy.config.restart;
+        let mut is_late = false;
         let ignored = match file {
             RestartSignal::Malformed { reason } => Some(reason.clone()),
             _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
@@ -42,14 +50,26 @@ impl Supervisor {
                 Phase::Running | Phase::Waiting { .. } => {
                     self.budget.refusal(step.now, restart).filter(|_| self.policy.rules > 0)
                 }
-                Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
-                    Some("a hand-over is under way".to_owned())
+                phase => {
+                    is_late = self.policy.rules >= LATE_SIGNALS_SINCE;
+                    let is_handing_over = matches!(
+                        phase,
+                        Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. }
+                    );
+                    let why =
+                        if is_handing_over { "a hand-over is under way" } else { "the program is not running" };
+                    Some(why.to_owned())
                 }
-                _ => Some("the program is not running".to_owned()),
             },
         };
         if let Some(reason) = ignored {
-            let sentence = format!("Ignored a restart signal: {reason}.");
+            let mut sentence = format!("Ignored a restart signal: {reason}.");
+            if is_late {
+                sentence = format!(
+                    "Put a restart signal off: {reason}. It counts afterwards if the conversation is the same."
+                );
+                self.session.late_signal = Some((self.conversation.id.clone(), seen.clone()));
+            }
             step.decide(DecisionKind::RestartIgnored, sentence).by(RestartBy::Signal);
             return;
         }
@@ -92,8 +112,20 @@ impl Supervisor {
             dir,
             ..RestartRequest::new(step, &self.policy, RestartBy::Signal)
         };
-        self.wait(step, request, sentence);
+        self.wait_because(step, request, sentence, seen.line);
         self.try_safe_point(step);
+    }
+
+    /// Claude runs again: a signal that came too early or too late for that is looked at once more. A hand-over
+    /// that has led to another conversation was what it asked for, and a person's Ctrl+C has cancelled it, too.
+    pub(super) fn late_signal(&mut self, step: &mut EventStep<'_>) {
+        if !matches!(self.phase, Phase::Running) {
+            return;
+        }
+        let Some((conversation, seen)) = self.session.late_signal.take() else { return };
+        if conversation == self.conversation.id && !self.session.interrupted_after(seen.line) {
+            self.signal(step, &seen);
+        }
     }
 
     pub(super) fn restart(
@@ -144,6 +176,19 @@ impl Supervisor {
             ..RestartRequest::new(step, &self.policy, RestartBy::Command)
         };
         self.wait(step, request, sentence);
+    }
+
+    /// The answer to a descendant's `hopty restart` that would change nothing, so that it is no event: one that
+    /// waits already is all that it asks for, or it is refused. `None` where it would restart something.
+    #[must_use]
+    pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
+        if let Some(reason) = self.refuses_restart(now) {
+            return Some(Reply::Refused { reason });
+        }
+        let Phase::Waiting { request } = &self.phase else { return None };
+        let handoff = handoff && self.policy.agent == Agent::Claude;
+        let covers = request.explicit && request.now >= at_once && request.handoff >= handoff;
+        covers.then_some(Reply::Accepted)
     }
 
     /// `hopty back`: from the conversation that a hand-over began back to the one before it.

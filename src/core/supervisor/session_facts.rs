@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::DecisionKind;
+use super::restart_request::SignalSeen;
 use super::step::EventStep;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
@@ -27,6 +28,9 @@ pub(super) struct SessionFacts {
     pub(super) interrupt: Option<(Stamp, u64)>,
     /// The exit code of the last run.
     pub(super) last_code: u8,
+    /// A signal file that came while Claude did not run, and the conversation at that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) late_signal: Option<(Option<ConversationId>, SignalSeen)>,
 }
 
 impl SessionFacts {

@@ -14,8 +14,10 @@ const AGE: &[u8] = b"age-encryption.org/";
 const HEAD: u64 = 64 << 10;
 /// How the last line of the head begins, after the newline of the one before.
 const HEAD_END: &[u8] = b"\n---";
-/// The most work that a passphrase may cost, as a power of two: 1 GiB of memory and some seconds.
-const WORK_MOST: u8 = 20;
+/// The most work that a passphrase may cost, as a power of two: 256 MiB of memory and some seconds.
+const WORK_MOST: u8 = 18;
+/// The work that it costs here. Unoptimized builds, which only tests use, would take a minute for all of it.
+const WORK: u8 = if cfg!(debug_assertions) { 10 } else { WORK_MOST };
 
 /// For whom a backup is encrypted.
 pub enum BackupCipher {
@@ -60,7 +62,10 @@ impl BackupCipher {
         let encryptor = match self {
             BackupCipher::None => return Ok(Err(out)),
             BackupCipher::Passphrase(phrase) => {
-                age::Encryptor::with_user_passphrase(SecretString::from(phrase.clone()))
+                let mut recipient = age::scrypt::Recipient::new(SecretString::from(phrase.clone()));
+                recipient.set_work_factor(WORK);
+                age::Encryptor::with_recipients([&recipient as &dyn age::Recipient].into_iter())
+                    .map_err(|why| failed(why.to_string()))?
             }
             BackupCipher::Recipients(keys) => {
                 let keys = keys
@@ -93,7 +98,14 @@ impl BackupKey {
         let decryptor = age::Decryptor::new_buffered(input)
             .map_err(|why| failed(format!("it cannot be decrypted: {why}")))?;
         let wrong = |why: age::DecryptError| {
-            let why = why.to_string().replace('\n', " ");
+            if let age::DecryptError::ExcessiveWork { required, .. } = why {
+                return failed(format!(
+                    "trying a passphrase would cost more than hopty spends on it (scrypt work factor {required}, \
+                     at most {WORK_MOST})"
+                ));
+            }
+            // age puts invisible marks around what it fills in.
+            let why = why.to_string().replace('\n', " ").replace(['\u{2068}', '\u{2069}'], "");
             failed(format!("it cannot be decrypted with this key: {why}"))
         };
         match self {

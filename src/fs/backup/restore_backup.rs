@@ -10,8 +10,10 @@ use super::cipher::{BackupKey, is_encrypted};
 use super::{BackupFailure, root};
 use crate::core::archive::CleanupPeriod;
 use crate::core::backup::{BackupContent, is_transcript, place_of};
+use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::package::{PackageError, PackageFile, PackageKind, PackageLimits, PackageManifest};
 use crate::core::time::WallTime;
+use crate::fs::conversation_transfer::leave_out_acting_parts;
 use crate::fs::digest::length_and_sha256;
 use crate::fs::file_error::FsError;
 use crate::fs::lock::FileLock;
@@ -46,7 +48,8 @@ pub enum Put {
 pub struct RestorePlan {
     /// Whether files that differ are replaced.
     pub overwrite: bool,
-    /// Whether files that say what is run are restored.
+    /// Whether files that say what is run are restored, and transcripts with what Claude acts on when it
+    /// resumes them.
     pub with_settings: bool,
     /// When it is done.
     pub now: WallTime,
@@ -61,6 +64,8 @@ pub struct RestoreReport {
     pub files: Vec<(PathBuf, Put)>,
     /// How many transcripts are dated now, so that Claude does not delete them.
     pub dated_now: usize,
+    /// What was left out of transcripts, unless settings are restored.
+    pub left_out: LeftOutOfLines,
     /// Whether a restore before this one was interrupted. Each file is then the old one or the new one,
     /// whole.
     pub was_interrupted: bool,
@@ -113,7 +118,8 @@ fn places(manifest: &PackageManifest) -> Result<(), BackupFailure> {
     }
 }
 
-/// What a restore would do. Nothing is written.
+/// What a restore would do. Nothing is written. A transcript that a restore has put there without what Claude
+/// acts on counts as one that differs.
 ///
 /// # Errors
 /// As [`verify`].
@@ -183,10 +189,19 @@ fn put_one(
     plan: &RestorePlan,
     report: &mut RestoreReport,
 ) -> Result<(), BackupFailure> {
-    let (target, put) = decide(paths, file, plan)?;
+    let (target, mut put) = decide(paths, file, plan)?;
+    let staged = staged.join(file.name.as_str());
+    if put != Put::Same && !plan.with_settings && is_transcript(file.name.as_str()) {
+        let left_out = leave_out_acting_parts(&staged)?;
+        if put != Put::New && !left_out.is_nothing() && hash(&staged)? == hash(&target)? {
+            put = Put::Same;
+        } else if put != Put::Differs {
+            report.left_out += left_out;
+        }
+    }
     if matches!(put, Put::New | Put::Replaced) {
         let is_now = is_dated_now(file, plan);
-        place(&staged.join(file.name.as_str()), &target, file, put, is_now, plan.now)?;
+        place(&staged, &target, file, put, is_now, plan.now)?;
         report.dated_now += usize::from(is_now);
     }
     report.files.push((target, put));

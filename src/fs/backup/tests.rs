@@ -8,8 +8,10 @@ use serde_json::json;
 
 use super::*;
 use crate::core::archive::CleanupPeriod;
+use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::package::{PackageFile, PackageKind, PackageManifest, PackageName};
 use crate::core::time::WallTime;
+use crate::fs::conversation_transfer::transfer_tests::{ACTING, HARMLESS, LEFT_OUT};
 use crate::fs::{atomic, package, store_trace};
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
@@ -147,6 +149,29 @@ fn what_runs_programs_is_restored_only_when_that_is_asked_for() {
 }
 
 #[test]
+fn what_claude_acts_on_in_a_transcript_is_restored_only_when_that_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let from = home(&dir.path().join("from"));
+    let name = format!("projects/-p/{ID}.jsonl");
+    put(from.claude.join(&name), ACTING);
+    let backup = create(&from, &dir.path().join("backup"), &BackupCipher::None, NOW).unwrap().path;
+    let plain = RestorePlan { with_settings: false, ..PLAN };
+    let text = |paths: &Paths| fs::read_to_string(paths.claude.join(&name)).unwrap();
+    let to = paths(&dir.path().join("to"));
+    fs::create_dir(&to.home).unwrap();
+    let restored = restore(&to, &backup, &BackupKey::None, &plain).unwrap();
+    assert_eq!((text(&to).as_str(), restored.left_out), (HARMLESS, LEFT_OUT));
+    // Neither what was restored so nor the person's own transcript differs from the backup.
+    for there in [&to, &from] {
+        let again = restore(there, &backup, &BackupKey::None, &plain).unwrap();
+        assert_eq!((of(&again, Put::Differs), again.left_out), (0, LeftOutOfLines::default()));
+    }
+    assert_eq!(text(&from), ACTING);
+    let whole = restore(&to, &backup, &BackupKey::None, &RestorePlan { overwrite: true, ..PLAN }).unwrap();
+    assert_eq!((of(&whole, Put::Replaced), text(&to).as_str()), (1, ACTING));
+}
+
+#[test]
 fn no_backup_plants_a_session_a_memory_or_a_script_of_hooks() {
     let dir = tempfile::tempdir().unwrap();
     let to = paths(&dir.path().join("to"));
@@ -246,11 +271,14 @@ fn a_head_without_end_is_refused_at_once() {
     }
     // The work that a passphrase may cost.
     let salt = "A".repeat(22);
-    let file =
-        format!("age-encryption.org/v1\n-> scrypt {salt} 40\n{}\n--- {}\n", "A".repeat(43), "A".repeat(43));
-    fs::write(&bad, [file.as_bytes(), &[0; 100]].concat()).unwrap();
-    let failure = verify(&bad, &BackupKey::Passphrase("x".to_owned())).unwrap_err();
-    assert!(matches!(failure, BackupFailure::Key(_)), "{failure}");
+    for factor in [19, 40] {
+        let body = "A".repeat(43);
+        let file = format!("age-encryption.org/v1\n-> scrypt {salt} {factor}\n{body}\n--- {body}\n");
+        fs::write(&bad, [file.as_bytes(), &[0; 100]].concat()).unwrap();
+        let failure = verify(&bad, &BackupKey::Passphrase("x".to_owned())).unwrap_err();
+        let BackupFailure::Key(why) = failure else { panic!("{failure}") };
+        assert!(why.ends_with(&format!("(scrypt work factor {factor}, at most 18)")), "{why}");
+    }
 }
 
 #[test]

@@ -11,7 +11,9 @@ use serde::Deserialize;
 use super::TransferError;
 use super::file_place::FilePlace;
 use super::kill_point::kill_point;
+use super::transfer_lines::leave_out_acting_parts;
 use super::transfers::{RESERVE, Transfers};
+use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::ids::ConversationId;
 use crate::core::package::{PackageError, PackageKind, PackageLimits, PackageManifest};
 use crate::fs::conversations::FileRole;
@@ -31,6 +33,8 @@ pub struct PackedConversation {
     pub dir: Option<String>,
     /// Whether secrets were hidden.
     pub is_redacted: bool,
+    /// What was left out of its transcript when it was unpacked.
+    pub left_out: LeftOutOfLines,
     /// Claude's directory there.
     pub(super) claude: String,
     /// The directory of its own files there.
@@ -113,6 +117,7 @@ pub fn conversations_of(
             id: info.id,
             dir: info.dir,
             is_redacted: info.redacted,
+            left_out: LeftOutOfLines::default(),
             claude: info.claude.trim_end_matches('/').to_owned(),
             sidecar: info.sidecar.trim_end_matches('/').to_owned(),
             files: Vec::new(),
@@ -160,14 +165,15 @@ impl Drop for UnpackedPackage {
 }
 
 impl Transfers<'_> {
-    /// Reads a package to its end and unpacks it into a directory of hopty's own.
+    /// Reads a package to its end and unpacks it into a directory of hopty's own. Its transcripts lose what
+    /// Claude would act on when they are resumed.
     ///
     /// # Errors
     /// When the package is refused or cannot be unpacked; nothing of it is left then.
     pub fn unpack(&self, input: impl Read, limits: &PackageLimits) -> Result<UnpackedPackage, TransferError> {
         let reader = PackageReader::open(input, limits)?;
         let dir = self.dir.join(UNPACKED);
-        let package = UnpackedPackage {
+        let mut package = UnpackedPackage {
             conversations: conversations_of(reader.manifest(), &dir)?,
             transfers: self.dir.clone(),
         };
@@ -180,6 +186,11 @@ impl Transfers<'_> {
         kill_point();
         reader.unpack(&dir)?;
         kill_point();
+        for one in &mut package.conversations {
+            for (_, path) in one.files.iter().filter(|(place, _)| place.role == FileRole::Transcript) {
+                one.left_out += leave_out_acting_parts(path)?;
+            }
+        }
         Ok(package)
     }
 }

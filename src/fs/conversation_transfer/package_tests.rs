@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use serde_json::{Value, json};
 
-use super::transfer_tests::{Home, ID, NEW_ID};
+use super::transfer_tests::{ACTING, HARMLESS, Home, ID, LEFT_OUT, NEW_ID};
 use super::*;
 use crate::core::package::{PackageFile, PackageKind, PackageLimits, PackageManifest, PackageName};
 use crate::core::time::WallTime;
@@ -101,6 +101,20 @@ fn a_package_without_secrets_has_none_and_stays_a_conversation() {
     }
     let task: Value = serde_json::from_str(&to.files()[&format!("tasks/{ID}/1.json")]).unwrap();
     assert_eq!(task["subject"], "[redacted: GitHub token]");
+}
+
+#[test]
+fn what_claude_acts_on_does_not_come_out_of_a_package() {
+    let (from, to) = (Home::new(), empty());
+    from.file(&format!("projects/-old-web/{ID}.jsonl"), ACTING);
+    let (package, _) = exported(&from, false);
+    let (transfers, _) = Transfers::begin(&to.paths, &|_| None).unwrap();
+    let unpacked = transfers.unpack(package.as_slice(), &PackageLimits::default()).unwrap();
+    assert_eq!(unpacked.conversations[0].left_out, LEFT_OUT);
+    drop((unpacked, transfers));
+    let report = import(&to, &package, "/new", ID).unwrap();
+    assert_eq!(fs::read_to_string(&report.transcript).unwrap(), HARMLESS);
+    assert_eq!(fs::metadata(&report.transcript).unwrap().mtime(), 1_790_000_000);
 }
 
 /// A package with this list of conversations and these files.

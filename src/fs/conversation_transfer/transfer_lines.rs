@@ -1,8 +1,17 @@
 //! A transcript, copied line by line, with a bounded amount of memory.
 
-use std::io::{self, BufRead, Read, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
 
-use crate::core::conversation_transfer::{LINE_BYTES, LineRewrite, TransferRules};
+use tempfile::NamedTempFile;
+
+use crate::core::conversation_transfer::{
+    ForeignLine, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules, without_acting_parts,
+};
+use crate::fs::atomic;
+use crate::fs::file_error::FsError;
+use crate::sys::safe_file::{self, FileRule};
 
 /// How many lines a copy has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,20 +89,95 @@ pub(super) fn copy(
             LinePiece::Begin => {
                 too_long += 1;
                 to.write_all(&line)?;
-                // The rest, up to and with the newline.
-                loop {
-                    let bytes = from.fill_buf()?;
-                    let length = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-                    to.write_all(&bytes[..length])?;
-                    let is_end = length == 0 || bytes[length - 1] == b'\n';
-                    from.consume(length);
-                    if is_end {
-                        break;
-                    }
-                }
+                copy_rest(from, to)?;
             }
         }
     }
+}
+
+/// Copies the rest of a line, up to and with the newline.
+fn copy_rest(from: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
+    loop {
+        let bytes = from.fill_buf()?;
+        let length = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
+        to.write_all(&bytes[..length])?;
+        let is_end = length == 0 || bytes[length - 1] == b'\n';
+        from.consume(length);
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
+/// Copies all lines of a transcript without what Claude would act on when it is resumed. Longer lines than
+/// `most` bytes are left out.
+fn copy_without_acting_parts(
+    from: &mut impl BufRead,
+    to: &mut dyn Write,
+    most: usize,
+) -> io::Result<LeftOutOfLines> {
+    let (mut line, mut left_out) = (Vec::new(), LeftOutOfLines::default());
+    loop {
+        match next(from, &mut line, most)? {
+            LinePiece::End => return Ok(left_out),
+            LinePiece::Line { has_end } => {
+                match without_acting_parts(&line, &mut left_out) {
+                    ForeignLine::Same => to.write_all(&line)?,
+                    ForeignLine::Changed(new) => to.write_all(new.as_bytes())?,
+                    ForeignLine::Gone => continue,
+                }
+                if has_end {
+                    to.write_all(b"\n")?;
+                }
+            }
+            LinePiece::Begin => {
+                left_out.unreadable += 1;
+                copy_rest(from, &mut io::sink())?;
+            }
+        }
+    }
+}
+
+/// A temporary file in `dir` with the transcript `from` without what Claude would act on when it is resumed;
+/// `None` where there is nothing of that.
+///
+/// # Errors
+/// When one cannot be read or the other not be written.
+pub fn transcript_without_acting_parts(
+    mut from: &File,
+    dir: &Path,
+) -> Result<(Option<NamedTempFile>, LeftOutOfLines), FsError> {
+    let failed = |error| FsError::io("write a transcript in", dir)(error);
+    let mut copy = |to: &mut dyn Write| {
+        from.seek(SeekFrom::Start(0))?;
+        copy_without_acting_parts(&mut BufReader::with_capacity(1 << 17, from), to, LINE_BYTES)
+    };
+    // Mostly there is nothing of that, and nothing to write.
+    let left_out = copy(&mut io::sink()).map_err(failed)?;
+    if left_out.is_nothing() {
+        return Ok((None, left_out));
+    }
+    let temp = atomic::temporary_in(dir)?;
+    let mut to = BufWriter::with_capacity(1 << 17, temp.as_file());
+    copy(&mut to).and_then(|_| to.flush()).map_err(failed)?;
+    drop(to);
+    Ok((Some(temp), left_out))
+}
+
+/// The same in the place of a transcript that was unpacked, whose time stays.
+///
+/// # Errors
+/// When it cannot be read or written.
+pub fn leave_out_acting_parts(path: &Path) -> Result<LeftOutOfLines, FsError> {
+    let file = safe_file::open(path, FileRule::own(u64::MAX))?;
+    let file = file.ok_or_else(|| FsError::io("open", path)(io::ErrorKind::NotFound.into()))?;
+    let (temp, left_out) = transcript_without_acting_parts(&file, path.parent().unwrap_or(Path::new("/")))?;
+    if let Some(temp) = temp {
+        let dated = file.metadata().and_then(|meta| temp.as_file().set_modified(meta.modified()?));
+        dated.map_err(FsError::io("date", path))?;
+        temp.persist(path).map_err(|failed| FsError::io("rename to", path)(failed.error))?;
+    }
+    Ok(left_out)
 }
 
 /// Copies all lines by these rules.
@@ -214,6 +298,16 @@ mod tests {
             assert_eq!(to, new);
             assert_eq!(counts, LineCounts { lines: 6, changed: 1, foreign: 3 });
             assert!(is_moved(&mut pieces(old, size), &mut pieces(&to, size), &rules()).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_longer_than_is_looked_into_is_left_out() {
+        let from = b"{\"a\":1}\n{\"permissionMode\":\"dontAsk\"}\n\nend";
+        for size in [1, 5, 1000] {
+            let mut to = Vec::new();
+            let left_out = copy_without_acting_parts(&mut pieces(from, size), &mut to, 10).unwrap();
+            assert_eq!((to.as_slice(), left_out.unreadable), (&b"{\"a\":1}\n\nend"[..], 1));
         }
     }
 

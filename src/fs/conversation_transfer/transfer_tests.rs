@@ -9,6 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::transfer_record::TransferRecord;
 use super::*;
+use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::files::tests::paths;
 use crate::fs::conversations::{ConversationFiles, TranscriptFile};
@@ -16,6 +17,14 @@ use crate::fs::paths::Paths;
 
 pub(super) const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 pub(super) const NEW_ID: &str = "00000000-94b9-4841-b82f-a62cfb8efdc0";
+
+/// Lines that Claude acts on when it resumes the conversation, and those that are left of them.
+pub(in crate::fs) const ACTING: &str = "{\"type\":\"permission-mode\",\"permissionMode\":\"acceptEdits\"}\n\
+    {\"snapshot\":{\"trackedFileBackups\":{\"a.rs\":{},\"/home/u/.bashrc\":{}}}}\n\
+    {\"trackingPath\":\"/home/u/.bashrc\",\"backup\":{}}\n{\"type\":\"user\"}\n";
+pub(in crate::fs) const HARMLESS: &str = "{\"type\":\"permission-mode\",\"permissionMode\":\"default\"}\n\
+    {\"snapshot\":{\"trackedFileBackups\":{\"a.rs\":{}}}}\n{\"type\":\"user\"}\n";
+pub(in crate::fs) const LEFT_OUT: LeftOutOfLines = LeftOutOfLines { modes: 1, files: 2, unreadable: 0 };
 
 /// A home with one conversation of `/old/web`.
 pub(super) struct Home {

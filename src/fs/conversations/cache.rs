@@ -13,7 +13,8 @@ use super::transcripts::FileState;
 use crate::core::conversation::summary::{ConversationSummary, SummaryReader};
 use crate::fs::atomic;
 use crate::fs::paths::Paths;
-use crate::sys::safe_file::{self, FileRule};
+use crate::sys::private_dir;
+use crate::sys::safe_file::{self, FileLinks, FileRule};
 
 /// The version of the file: any change of what a summary is, or of how it is made, is another one.
 const VERSION: u32 = 5;
@@ -102,8 +103,30 @@ impl<T: Serialize + DeserializeOwned> FileCache<T> {
         let Some(dir) = self.file.parent() else { return };
         if let Ok(text) = serde_json::to_vec(&CacheFile { version: self.version, entries })
             && atomic::private_dir(dir).is_ok()
+            && private_dir::check(dir, FileLinks::Refuse, 0o022).is_ok()
         {
             let _ = atomic::swap(&self.file, &text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cache_is_written_through_a_linked_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let elsewhere = root.path().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, root.path().join("linked")).unwrap();
+        for (dir, is_written) in [("linked", false), ("own", true)] {
+            let file = root.path().join(dir).join("cache.json");
+            let mut cache = FileCache::<u32>::load(file.clone(), 1, CAP);
+            cache.put(root.path(), 7);
+            cache.save();
+            assert_eq!(file.exists(), is_written, "{dir}");
+        }
+        assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 }

@@ -32,6 +32,9 @@ pub const JOURNAL: &str = "journal.jsonl";
 pub const LOG: &str = "host.log";
 pub const RECORDINGS: &str = "recordings";
 
+/// The process names (`comm`) of a host that runs Claude, and of one that runs any other program. Older hosts
+/// have the first name, whatever they run.
+pub const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 /// How often to retry a lock without a living holder before its name counts as taken. A process that only
 /// checks whether a host lives holds it for a moment, on a busy machine for a longer one.
 const TRIES: u32 = 250;
@@ -446,6 +449,25 @@ pub fn host_of(dir: &Path) -> Option<i32> {
     if process::is_alive(pid, start) { i32::try_from(pid).ok().filter(|pid| *pid > 1) } else { None }
 }
 
+/// Whether a process that listens at its socket is the host of the session in this directory: according to its
+/// lock, else because no other host is above it, as one is above everything that its program started. One above
+/// this process does not count.
+#[must_use]
+pub fn is_host(dir: &Path, pid: i32) -> bool {
+    let hosts_above = |pid: i32| -> Vec<i32> {
+        let chain = process::lineage(pid).unwrap_or_default();
+        let above = chain.iter().skip(1).filter(|named| HOST_NAMES.0.to_str() == Ok(named.name.as_str()));
+        above.map(|named| named.stat.pid).collect()
+    };
+    match host_of(dir) {
+        Some(host) => host == pid,
+        None => {
+            let own = hosts_above(i32::try_from(std::process::id()).unwrap_or(0));
+            hosts_above(pid).iter().all(|host| own.contains(host))
+        }
+    }
+}
+
 /// The session whose host is the process `pid` that began at `start`, in clock ticks since boot.
 #[must_use]
 pub fn of_host(paths: &Paths, pid: i32, start: u64) -> Option<SessionName> {
@@ -504,9 +526,10 @@ pub enum Removal {
 /// Removes the directory and the socket of an ended session.
 ///
 /// # Errors
-/// When the system refuses it.
+/// When the system refuses it, or a link stands in the directory's place.
 pub fn remove(paths: &Paths, name: &SessionName) -> io::Result<Removal> {
     let dir = paths.session(name);
+    private_dir::check(&dir, FileLinks::Refuse, 0).map_err(io::Error::other)?;
     // Nobody can take the name while it is removed.
     let lock = lock_file(&dir)?;
     if lock.try_lock().is_err() {

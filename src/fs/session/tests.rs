@@ -38,6 +38,19 @@ fn a_name_is_taken_while_its_claim_lives() {
 }
 
 #[test]
+fn a_link_in_the_place_of_a_session_is_not_removed() {
+    let (home, paths) = world();
+    prepare(&paths).unwrap();
+    let name: SessionName = "linked".parse().unwrap();
+    let elsewhere = home.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, paths.session(&name)).unwrap();
+    assert!(remove(&paths, &name).is_err());
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0, "no lock either");
+    assert!(paths.session(&name).symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
 fn a_conversation_that_another_session_runs_is_known() {
     if !is_alone("fs::session::tests::a_conversation_that_another_session_runs_is_known") {
         return;

@@ -58,6 +58,8 @@ pub(in crate::host) struct Connection {
     pub peer: Peer,
     /// The peer's process.
     pub process: ProcessStart,
+    /// The run that was the last one when it connected.
+    pub run: u32,
     pub stage: ConnectionStage,
     /// Close it once everything is written, and at this time in any case.
     pub closing: Option<Stamp>,
@@ -70,7 +72,7 @@ pub(in crate::host) struct Connection {
 impl Connection {
     pub fn new(stream: FrameStream, peer: Peer, process: ProcessStart, opened: Stamp) -> Self {
         let stage = ConnectionStage::Greeting(opened);
-        Connection { stream, peer, process, stage, closing: None, more: false, held: false }
+        Connection { stream, peer, process, run: 0, stage, closing: None, more: false, held: false }
     }
 
     /// The peer has greeted: its requests follow.

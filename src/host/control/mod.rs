@@ -181,8 +181,9 @@ impl Control {
     }
 
     /// Takes a connection that was let in.
-    pub fn admit(&mut self, connection: Connection) -> u64 {
+    pub fn admit(&mut self, mut connection: Connection) -> u64 {
         let id = self.number();
+        connection.run = self.run;
         self.connections.insert(id, Box::new(connection));
         id
     }

@@ -8,14 +8,10 @@ use std::time::Duration;
 use super::Control;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::event::Asker;
-use crate::fs::session;
+use crate::fs::session::{self, HOST_NAMES};
 use crate::ipc::message::{Code, Failure, Request};
 use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
-
-/// The process names (`comm`) of a host that runs Claude, and of one that runs any other program. Older hosts
-/// have the first name, whatever they run.
-pub(in crate::host) const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 
 /// How long to look up the name of another session. A loaded machine may take its time; a hanging disk costs
 /// this once.
@@ -144,6 +140,14 @@ impl Control {
                     Code::Refused,
                     "a command inside the session cannot wait for its own end",
                     hint,
+                ));
+            }
+            // What an earlier run has asked for is done with it.
+            Request::Restart { .. } if inside && self.connection(id).is_some_and(|open| open.run != self.run) => {
+                return Some(Failure::new(
+                    Code::Refused,
+                    "the session has begun another run since this connection was made",
+                    "connect again, if this run is to be handed over, too",
                 ));
             }
             Request::Restart { .. } if !inside => ("restart it", "restart"),

@@ -298,6 +298,23 @@ fn the_end_of_a_restart_answers_each_once() {
 }
 
 #[test]
+fn what_an_earlier_run_left_behind_restarts_nothing() {
+    let mut place = place();
+    place.control.begin_run(1);
+    let [(inside, mut from_inside), (person, mut from_person)] =
+        [Peer::Inside, Peer::Person].map(|peer| place.greeted(peer));
+    let restart = b"{\"id\": 1, \"do\": \"restart\"}\n";
+    for (run, requests) in [(1, ["request"].as_slice()), (2, &[])] {
+        place.control.begin_run(run);
+        from_inside.write_all(restart).unwrap();
+        assert_eq!(names(&place.events(inside)), requests, "run {run}");
+    }
+    assert!(answer(&from_inside)["error"]["message"].as_str().unwrap().contains("another run"));
+    from_person.write_all(restart).unwrap();
+    assert_eq!(names(&place.events(person)), ["request"]);
+}
+
+#[test]
 fn who_connects_to_the_socket_is_let_in_up_to_a_limit() {
     let mut place = place();
     let socket = place.control.socket().to_owned();

@@ -58,13 +58,14 @@ impl RestoreOrder {
         let unsafe_now = session::prepare(&self.paths).is_err();
         let restored = self.run();
         let socket = self.paths.socket(&restored.name);
-        let leave = unsafe_now || address::connect(&socket, OWN_SOCKET).is_ok();
+        let is_own = |stream| address::peer(&stream).ok() == i32::try_from(std::process::id()).ok();
+        let leave = unsafe_now || address::connect(&socket, OWN_SOCKET).is_ok_and(is_own);
         (restored, if leave { None } else { address::bind(&socket).ok() })
     }
 }
 
 impl SessionIdentity {
-    /// Whether its directory, its socket or its journal was deleted or moved away.
+    /// Whether its directory, its socket or its journal was deleted, moved away or replaced.
     pub fn misses(&self, found: &OwnFiles, journal: Option<DeviceInode>) -> bool {
         !found.socket
             || found.lock.is_none()

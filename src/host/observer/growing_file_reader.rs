@@ -38,6 +38,8 @@ pub(in crate::host) struct FileReader {
     said: Option<SessionsFileEntry>,
     transcript: Option<(ConversationId, Option<Tail>)>,
     signals: SignalFiles,
+    /// The session's socket at the last look.
+    socket: Option<DeviceInode>,
 }
 
 /// Where the session is at the time of a scan.
@@ -94,6 +96,7 @@ pub(in crate::host) struct ScanResult {
 /// The session's own files on the disk: device and inode of each that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct OwnFiles {
+    /// It is there, and is the file that it was at the last look.
     pub socket: bool,
     pub lock: Option<DeviceInode>,
     pub journal: Option<DeviceInode>,
@@ -132,6 +135,7 @@ impl FileReader {
             said: None,
             transcript: None,
             signals: SignalFiles::new(watched),
+            socket: None,
         };
         if claude {
             reader.watch_dir(&paths.claude);
@@ -195,10 +199,18 @@ impl FileReader {
             self.watcher.add_itself(path);
         }
         found.own = Some(OwnFiles {
-            socket: std::fs::symlink_metadata(&here.socket).is_ok(),
+            socket: self.finds_socket(&here.socket),
             lock: file_id(&lock),
             journal: file_id(&here.session_dir.join(session::JOURNAL)),
         });
+    }
+
+    /// Whether the socket is there and was not replaced since the last look. The host sees to one that was,
+    /// and that it binds itself once more.
+    fn finds_socket(&mut self, path: &Path) -> bool {
+        let now = file_id(path);
+        let before = std::mem::replace(&mut self.socket, now);
+        now.is_some() && (before.is_none() || before == now)
     }
 
     /// Watches a directory, or its nearest existing parent until it exists.

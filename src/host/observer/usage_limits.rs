@@ -36,8 +36,8 @@ impl Observer {
 
     /// The limit in the transcript, and when it resets, in seconds since 1970.
     fn reached_limit(&self) -> Option<(LimitKind, u64)> {
-        let failure =
-            self.whole_transcript()?.facts.failure().filter(|failure| failure.error == "rate_limit")?;
+        let failure = self.whole_transcript()?.facts.failure_of_request();
+        let failure = failure.filter(|failure| failure.error == "rate_limit")?;
         let named = |word: &str| serde_json::from_value(Value::from(word)).unwrap_or(LimitKind::Other);
         if let Some(resets) = failure.resets_at {
             return Some((failure.limit.as_deref().map_or(LimitKind::Other, named), resets));

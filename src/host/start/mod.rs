@@ -18,7 +18,6 @@ use std::time::Duration;
 use nix::libc;
 use serde::{Deserialize, Serialize};
 
-use super::control::peer::HOST_NAMES;
 use super::{Host, StartedHost};
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::version_features::ClaudeFeatures;
@@ -28,6 +27,7 @@ use crate::core::inherited_state::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Modes, Size};
 use crate::fs::paths::Paths;
+use crate::fs::session::HOST_NAMES;
 use crate::ipc::message::Record;
 use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited, process, signals};

@@ -266,6 +266,12 @@ impl Host {
                 let by = self.control.asker(id);
                 if by == Asker::Person {
                     self.restart_asked(number);
+                } else if let Some(reply) =
+                    self.recorder.supervisor.restart_changes_nothing(self.clock.now(), now, !no_handoff)
+                {
+                    // Somebody who asks again and again fills no journal.
+                    self.reply(number, &reply);
+                    return Ok(());
                 }
                 self.events.push_back(Event::Restart { id: number, by, now, handoff: !no_handoff });
             }

@@ -1,12 +1,17 @@
 //! Actions in a word each, for comparing and counting them.
 
-use super::super::action::{Action, DecisionKind, RestartBy};
+use super::super::action::{Action, Decision, DecisionKind, RestartBy};
+use super::super::event::Event;
 use super::super::tests::word;
 
-/// The event was a restart signal that was left alone.
-pub(super) fn ignored(out: &[Action]) -> bool {
+/// The event was a restart signal that was left alone, and not only put off.
+pub(super) fn ignored(event: &Event, out: &[Action]) -> bool {
     let of = (DecisionKind::RestartIgnored, Some(RestartBy::Signal));
-    out.iter().any(|a| matches!(a, Action::Decide { decision } if (decision.kind, decision.by) == of))
+    let is_ignored = |decision: &Decision| {
+        (decision.kind, decision.by) == of && decision.sentence.starts_with("Ignored ")
+    };
+    matches!(event, Event::Signal { .. })
+        && out.iter().any(|a| matches!(a, Action::Decide { decision } if is_ignored(decision)))
 }
 
 /// The first word of an action: its kind.

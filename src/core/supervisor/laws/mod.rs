@@ -282,7 +282,7 @@ fn a_signal_that_is_left_alone_changes_nothing_that_comes_after() {
             &bits,
             |_, _| {},
             |world, event| {
-                let left_alone = ignored(&world.out);
+                let left_alone = ignored(event, &world.out);
                 *count.borrow_mut() += u32::from(left_alone);
                 let mut out = Vec::new();
                 if left_alone {

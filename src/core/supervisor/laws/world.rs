@@ -453,7 +453,7 @@ impl World {
             }
             _ => {}
         }
-        if ignored(out) {
+        if ignored(event, out) {
             assert_eq!(out.len(), 1, "a signal that is left alone leads to {out:?}");
         }
         match phase {

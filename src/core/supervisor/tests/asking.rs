@@ -116,6 +116,41 @@ fn a_signal_during_a_hand_over_is_left_alone() {
     assert!(s.sentences().contains("the program is not running"));
 }
 
+/// A crash is no hand-over: the same conversation runs again.
+#[test]
+fn a_signal_that_came_while_claude_did_not_run_counts_once_it_does() {
+    let bare = || RestartSignal::Directory { dir: "/home/u/proj".to_owned() };
+    let mut s = Session::cooling(claude());
+    assert_eq!(s.signal_file(bare(), 1), "restart.ignored");
+    assert!(s.sentences().contains("Put a restart signal off"), "{}", s.sentences());
+    s.tick();
+    let words = s.exec();
+    assert!(words.contains("consume signal, restart.requested"), "{words}");
+    // The hand-over that was under way was what it asked for.
+    let mut s = Session::stopping(claude());
+    assert_eq!(s.signal_file(bare(), 1), "restart.ignored");
+    s.end(TERM_CODE);
+    s.exec();
+    s.boot(StartSource::Startup);
+    s.prompt(PromptOf::Ours);
+    assert_eq!(s.phase(), "running");
+    assert!(!s.all.iter().any(|action| matches!(action, Action::ConsumeSignal { .. })));
+    // One that is broken off was not.
+    let mut s = Session::idle(claude());
+    s.restart(Asker::Person);
+    assert_eq!(s.phase(), "saving");
+    assert_eq!(s.signal_file(bare(), 1), "restart.ignored");
+    let mut cancelled = Session { sup: s.sup.clone(), ..Session::new(claude()) };
+    cancelled.now = s.now;
+    let words = s.feed(Event::SaveFailed { error: "no space".to_owned() });
+    assert!(words.contains("consume signal, restart.requested"), "{words}");
+    // Ctrl+C wins.
+    cancelled.ctrl_c();
+    cancelled.feed(Event::SaveFailed { error: "no space".to_owned() });
+    assert_eq!(cancelled.phase(), "running");
+    assert!(!cancelled.all.iter().any(|action| matches!(action, Action::ConsumeSignal { .. })));
+}
+
 #[test]
 fn a_signal_while_a_level_waits_joins_it() {
     let mut s = Session::busy(claude());
@@ -364,6 +399,25 @@ fn without_a_handoff_at_a_tool_boundary_the_turn_is_ended() {
     s.settings();
     assert_eq!(s.lines(), "stop turn 3");
     assert_eq!(s.status(AgentStatus::Idle), "collect, SIGTERM Child, stop.sent");
+}
+
+#[test]
+fn another_request_of_a_descendant_is_no_event_where_it_changes_nothing() {
+    let mut s = Session::busy(claude());
+    let asked = |s: &Session, at_once, handoff| s.sup.restart_changes_nothing(s.now, at_once, handoff);
+    assert_eq!(asked(&s, false, true), None);
+    s.feed(Event::Restart { id: 1, by: Asker::Descendant, now: false, handoff: true });
+    for (at_once, handoff, reply) in
+        [(false, true, Some(Reply::Accepted)), (false, false, Some(Reply::Accepted)), (true, true, None)]
+    {
+        let before = s.sup.clone();
+        assert_eq!(asked(&s, at_once, handoff), reply, "{at_once} {handoff}");
+        s.feed(Event::Restart { id: 2, by: Asker::Descendant, now: at_once, handoff });
+        assert_eq!(s.sup.phase() == before.phase(), reply.is_some(), "{at_once} {handoff}");
+    }
+    s.call(HookEvent::PostToolBatch);
+    assert_eq!(s.phase(), "saving");
+    assert!(matches!(asked(&s, true, true), Some(Reply::Refused { .. })));
 }
 
 #[test]

@@ -264,7 +264,23 @@ fn a_stopped_claude_is_not_typed_at() {
     s.session_start(StartSource::Startup, None);
     s.end(ProcessEnd::Stopped(Signal(20)));
     assert_eq!(s.screen(PromptBox::Empty), "");
+    // The delivery waits for it, and for a while after.
+    s.pass(300_000);
+    assert_eq!(s.phase(), "delivering");
     assert_eq!(s.end(ProcessEnd::Continued), "paste brief=true");
+    s.pass(29_000);
+    assert_eq!(s.phase(), "delivering");
+}
+
+#[test]
+fn a_claude_that_was_stopped_over_the_time_of_a_delivery_still_gets_it() {
+    let mut s = Session::delivering(claude());
+    s.end(ProcessEnd::Stopped(Signal(20)));
+    s.pass(300_000);
+    s.end(ProcessEnd::Continued);
+    s.pass(20_000);
+    s.session_start(StartSource::Startup, None);
+    assert_eq!(s.screen(PromptBox::Empty), "paste brief=true");
 }
 
 #[test]
