@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::conversations_args::RestoreOptions;
-use super::{left_out_json, left_out_words, size};
+use super::size;
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, say, say_wrapped, visible};
 use crate::cli::read_config;
@@ -34,7 +34,7 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
             json!({
                 "id": entry.conversation, "transcript": restored.transcript.to_string_lossy(),
                 "files": restored.written, "there": restored.there, "hook_scripts": restored.hook_scripts,
-                "directory": summary.dir, "left_out": left_out_json(restored.left_out),
+                "directory": summary.dir,
                 "times": if times == RestoreTimes::Original { "original" } else { "now" },
             })
         ))?;
@@ -52,9 +52,6 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
             "Not restored: {} of hooks (session-env), which hooks write again.",
             plural(restored.hook_scripts, "script")
         ))?;
-    }
-    if let Some(parts) = left_out_words(restored.left_out) {
-        say_wrapped(format_args!("Left out of its transcript: {parts}."))?;
     }
     if times == RestoreTimes::Now {
         say_wrapped(format_args!(

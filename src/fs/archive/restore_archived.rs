@@ -10,9 +10,7 @@ use super::ArchiveFailure;
 use super::store::ArchiveStore;
 use super::unpack::ArchivedConversation;
 use crate::core::archive::ArchivedFile;
-use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::fs::atomic;
-use crate::fs::conversation_transfer::transcript_without_acting_parts;
 use crate::fs::file_error::FsError;
 use crate::fs::restore_target::restore_target;
 use crate::fs::{free_space, store_trace};
@@ -38,13 +36,10 @@ pub struct RestoredConversation {
     pub there: usize,
     /// How many are never restored, because hooks wrote them for Claude's shell to read.
     pub hook_scripts: usize,
-    /// What was left out of the transcript.
-    pub left_out: LeftOutOfLines,
 }
 
 impl ArchiveStore {
-    /// Restores a conversation, the transcript last: byte for byte, but for what Claude would act on when it is
-    /// resumed, because a backup may have brought it. It stays in the archive. No file is
+    /// Restores a conversation, byte for byte, the transcript last. It stays in the archive. No file is
     /// replaced: one that is there with the same content is left, and one with another content refuses all of
     /// it before anything is written.
     ///
@@ -89,11 +84,10 @@ impl ArchiveStore {
         let there = others.len() - hook_scripts - missing.len();
         let written = missing.len() + 1;
         missing.push((transcript, self.place(transcript)?));
-        let mut left_out = LeftOutOfLines::default();
         for (file, at) in missing {
-            left_out += self.write(archived, file, &at, times)?;
+            self.write(archived, file, &at, times)?;
         }
-        Ok(RestoredConversation { transcript: target, written, there, hook_scripts, left_out })
+        Ok(RestoredConversation { transcript: target, written, there, hook_scripts })
     }
 
     /// Where a file belongs.
@@ -128,19 +122,13 @@ impl ArchiveStore {
         file: &ArchivedFile,
         at: &Path,
         times: RestoreTimes,
-    ) -> Result<LeftOutOfLines, ArchiveFailure> {
+    ) -> Result<(), ArchiveFailure> {
         let dir = at.parent().unwrap_or(&self.claude);
         make_dirs(&self.claude, dir)?;
         atomic::sweep(dir);
         let mut temp = atomic::temporary_in(dir)?;
         let out = temp.as_file_mut();
         archived.checked(file, |part| Ok(out.write_all(part).map_err(FsError::io("write", at))?))?;
-        let mut left_out = LeftOutOfLines::default();
-        if at == self.claude.join(&archived.manifest.files[0].name) {
-            let (without, parts) = transcript_without_acting_parts(temp.as_file(), dir)?;
-            (temp, left_out) = (without.unwrap_or(temp), parts);
-        }
-        let out = temp.as_file();
         let modified = match times {
             RestoreTimes::Original => UNIX_EPOCH.checked_add(Duration::from_nanos(file.modified_ns)),
             RestoreTimes::Now => None,
@@ -158,8 +146,7 @@ impl ArchiveStore {
             std::io::ErrorKind::AlreadyExists => ArchiveFailure::Exists(at.to_owned()),
             _ => FsError::io("rename to", at)(error).into(),
         })?;
-        atomic::sync_dir(dir)?;
-        Ok(left_out)
+        Ok(atomic::sync_dir(dir)?)
     }
 }
 

@@ -10,7 +10,6 @@ use serde_json::json;
 use super::*;
 use crate::core::archive::{ArchiveLimits, ArchiveManifest, ArchivedFile, Seal};
 use crate::core::time::WallTime;
-use crate::fs::conversation_transfer::transfer_tests::{ACTING, HARMLESS, LEFT_OUT};
 use crate::fs::conversations::{ConversationFiles, TranscriptFile};
 use crate::fs::paths::Paths;
 use crate::fs::store_trace;
@@ -137,18 +136,6 @@ fn item_079_a_conversation_comes_back_byte_for_byte_with_its_times() {
     assert_eq!(home.files(), before);
     assert!(home.archived().verify().is_ok(), "it stays in the archive");
     assert!(matches!(home.restore(), Err(ArchiveFailure::Exists(path)) if path == home.transcript()));
-}
-
-#[test]
-fn what_claude_acts_on_is_not_restored() {
-    let (_dir, home) = home();
-    home.file(&format!("projects/-home-u-web/{ID}.jsonl"), ACTING, 5);
-    let archived = home.put();
-    home.store().remove_source(&archived, &home.source()).unwrap();
-    assert_eq!(home.restore().unwrap().left_out, LEFT_OUT);
-    assert_eq!(fs::read_to_string(home.transcript()).unwrap(), HARMLESS);
-    let meta = fs::metadata(home.transcript()).unwrap();
-    assert_eq!((meta.mtime(), meta.mode() & 0o777), (1_790_000_005, 0o600));
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use tempfile::NamedTempFile;
 
 use crate::core::conversation_transfer::{
     ForeignLine, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules, without_acting_parts,
@@ -138,45 +137,29 @@ fn copy_without_acting_parts(
     }
 }
 
-/// A temporary file in `dir` with the transcript `from` without what Claude would act on when it is resumed;
-/// `None` where there is nothing of that.
-///
-/// # Errors
-/// When one cannot be read or the other not be written.
-pub fn transcript_without_acting_parts(
-    mut from: &File,
-    dir: &Path,
-) -> Result<(Option<NamedTempFile>, LeftOutOfLines), FsError> {
-    let failed = |error| FsError::io("write a transcript in", dir)(error);
-    let mut copy = |to: &mut dyn Write| {
-        from.seek(SeekFrom::Start(0))?;
-        copy_without_acting_parts(&mut BufReader::with_capacity(1 << 17, from), to, LINE_BYTES)
-    };
-    // Mostly there is nothing of that, and nothing to write.
-    let left_out = copy(&mut io::sink()).map_err(failed)?;
-    if left_out.is_nothing() {
-        return Ok((None, left_out));
-    }
-    let temp = atomic::temporary_in(dir)?;
-    let mut to = BufWriter::with_capacity(1 << 17, temp.as_file());
-    copy(&mut to).and_then(|_| to.flush()).map_err(failed)?;
-    drop(to);
-    Ok((Some(temp), left_out))
-}
-
-/// The same in the place of a transcript that was unpacked, whose time stays.
+/// Takes out of a transcript that was unpacked what Claude would act on when it is resumed. Its time stays.
 ///
 /// # Errors
 /// When it cannot be read or written.
 pub fn leave_out_acting_parts(path: &Path) -> Result<LeftOutOfLines, FsError> {
     let file = safe_file::open(path, FileRule::own(u64::MAX))?;
     let file = file.ok_or_else(|| FsError::io("open", path)(io::ErrorKind::NotFound.into()))?;
-    let (temp, left_out) = transcript_without_acting_parts(&file, path.parent().unwrap_or(Path::new("/")))?;
-    if let Some(temp) = temp {
-        let dated = file.metadata().and_then(|meta| temp.as_file().set_modified(meta.modified()?));
-        dated.map_err(FsError::io("date", path))?;
-        temp.persist(path).map_err(|failed| FsError::io("rename to", path)(failed.error))?;
+    let copy = |to: &mut dyn Write| {
+        (&file).seek(SeekFrom::Start(0))?;
+        copy_without_acting_parts(&mut BufReader::with_capacity(1 << 17, &file), to, LINE_BYTES)
+    };
+    // Mostly there is nothing of that, and nothing to write.
+    let left_out = copy(&mut io::sink()).map_err(FsError::io("read", path))?;
+    if left_out.is_nothing() {
+        return Ok(left_out);
     }
+    let temp = atomic::temporary_in(path.parent().unwrap_or(Path::new("/")))?;
+    let mut to = BufWriter::with_capacity(1 << 17, temp.as_file());
+    copy(&mut to).and_then(|_| to.flush()).map_err(FsError::io("rewrite", path))?;
+    drop(to);
+    let dated = file.metadata().and_then(|meta| temp.as_file().set_modified(meta.modified()?));
+    dated.map_err(FsError::io("date", path))?;
+    temp.persist(path).map_err(|failed| FsError::io("rename to", path)(failed.error))?;
     Ok(left_out)
 }
 
