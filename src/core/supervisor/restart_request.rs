@@ -56,8 +56,11 @@ impl Supervisor {
                         phase,
                         Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. }
                     );
-                    let why =
-                        if is_handing_over { "a hand-over is under way" } else { "the program is not running" };
+                    let why = if is_handing_over {
+                        "a hand-over is under way"
+                    } else {
+                        "the program is not running"
+                    };
                     Some(why.to_owned())
                 }
             },
