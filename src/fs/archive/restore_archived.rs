@@ -43,10 +43,10 @@ pub struct RestoredConversation {
 }
 
 impl ArchiveStore {
-    /// Restores a conversation, the transcript last: byte for byte, but for what Claude would act on when it is
-    /// resumed, because a backup may have brought it. It stays in the archive. No file is
-    /// replaced: one that is there with the same content is left, and one with another content refuses all of
-    /// it before anything is written.
+    /// Restores a conversation, the transcript last: byte for byte, but for what Claude would act on when it
+    /// is resumed, because a backup may have brought it. It stays in the archive. No file is replaced: one
+    /// that is there with the same content is left, and one with another content refuses all of it before
+    /// anything is written.
     ///
     /// # Errors
     /// When its transcript is there, a file differs, the archive is damaged, or the disk is full. The
