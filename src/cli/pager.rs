@@ -17,8 +17,8 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// The pager of the person, which is not looked up in a repository; standard output itself where that is no
-    /// terminal, where `paged` is false, or where no pager can be started.
+    /// The pager of the person, which is not looked up in a repository; standard output itself where that is
+    /// no terminal, where `paged` is false, or where no pager can be started.
     pub fn open(paged: bool) -> Pager {
         let is_terminal = io::stdout().is_terminal();
         let words = std::env::var("PAGER").unwrap_or_default();

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde_json::json;
 
 use super::conversations_args::ImportOptions;
-use super::{left_out_json, left_out_words, size};
 use super::transfer::{begin, existing_directory, failed, new_id, open_by, say_resume};
+use super::{left_out_json, left_out_words, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::read_config;

@@ -60,7 +60,9 @@ pub fn without_acting_parts(line: &[u8], left_out: &mut LeftOutOfLines) -> Forei
     // A name may stand there twice: the last one counts for Claude.
     for (name, value) in members.0 {
         match name.as_ref() {
-            "permissionMode" if !string(value).is_some_and(|mode| HARMLESS_MODES.contains(&mode.as_str())) => {
+            "permissionMode"
+                if !string(value).is_some_and(|mode| HARMLESS_MODES.contains(&mode.as_str())) =>
+            {
                 left_out.modes += 1;
                 edits.push((value, "\"default\"".into()));
             }
@@ -110,7 +112,9 @@ fn files_inside(tracked: &str, left_out: &mut LeftOutOfLines) -> Option<String> 
 /// Claude names a file in the project relative to it, and any other by its absolute path.
 fn is_inside(path: Option<&str>) -> bool {
     path.is_some_and(|path| {
-        !path.starts_with('~') && path.split('/').all(|part| !matches!(part, "" | "..")) && !path.contains('\0')
+        !path.starts_with('~')
+            && path.split('/').all(|part| !matches!(part, "" | ".."))
+            && !path.contains('\0')
     })
 }
 
@@ -132,16 +136,25 @@ mod tests {
                 r#"{"type":"permission-mode","permissionMode":"default","x":1.0}"#,
             ),
             (r#"{"\u0070ermissionMode" : "dont\u0041sk"}"#, r#"{"\u0070ermissionMode" : "default"}"#),
-            (r#"{"permissionMode":"plan","permissionMode":"new"}"#, r#"{"permissionMode":"plan","permissionMode":"default"}"#),
+            (
+                r#"{"permissionMode":"plan","permissionMode":"new"}"#,
+                r#"{"permissionMode":"plan","permissionMode":"default"}"#,
+            ),
         ] {
             assert_eq!(left(line), (ForeignLine::Changed(new.to_owned()), modes), "{line}");
         }
         let mut left_out = LeftOutOfLines::default();
         let bytes = without_acting_parts(b"{\"x\":\"\xff\",\"permissionMode\":\"dontAsk\"}", &mut left_out);
-        assert_eq!(bytes, ForeignLine::Changed("{\"x\":\"\u{fffd}\",\"permissionMode\":\"default\"}".to_owned()));
+        assert_eq!(
+            bytes,
+            ForeignLine::Changed("{\"x\":\"\u{fffd}\",\"permissionMode\":\"default\"}".to_owned())
+        );
         // Claude reads half of a character, and several values, where hopty does not.
         for line in [r#"{"\ud800":1,"permissionMode":"dontAsk"}"#, r#"{}{"permissionMode":"dontAsk"}"#] {
-            assert_eq!(left(line), (ForeignLine::Gone, LeftOutOfLines { unreadable: 1, ..Default::default() }));
+            assert_eq!(
+                left(line),
+                (ForeignLine::Gone, LeftOutOfLines { unreadable: 1, ..Default::default() })
+            );
         }
     }
 

@@ -241,8 +241,8 @@ impl Supervisor {
         }
     }
 
-    /// Job control has stopped the program, which can do nothing until it is continued: for that, it has as long
-    /// as a dialog may stay, and then its time anew.
+    /// Job control has stopped the program, which can do nothing until it is continued: for that, it has as
+    /// long as a dialog may stay, and then its time anew.
     pub(super) fn delivery_pauses(&mut self, now: Stamp, is_stopped: bool) {
         let last = self.phase_began.at.after(DIALOG_MS);
         let ready = self.policy.config.delivery.ready_timeout.ms().max(1);

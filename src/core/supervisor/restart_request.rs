@@ -56,8 +56,11 @@ impl Supervisor {
                         phase,
                         Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. }
                     );
-                    let why =
-                        if is_handing_over { "a hand-over is under way" } else { "the program is not running" };
+                    let why = if is_handing_over {
+                        "a hand-over is under way"
+                    } else {
+                        "the program is not running"
+                    };
                     Some(why.to_owned())
                 }
             },
@@ -66,7 +69,7 @@ impl Supervisor {
             let mut sentence = format!("Ignored a restart signal: {reason}.");
             if is_late {
                 sentence = format!(
-                    "Put a restart signal off: {reason}. It counts afterwards if the conversation is the same."
+                    "Put a restart signal off: {reason}. It counts afterwards in the same conversation."
                 );
                 self.session.late_signal = Some((self.conversation.id.clone(), seen.clone()));
             }
@@ -116,8 +119,9 @@ impl Supervisor {
         self.try_safe_point(step);
     }
 
-    /// Claude runs again: a signal that came too early or too late for that is looked at once more. A hand-over
-    /// that has led to another conversation was what it asked for, and a person's Ctrl+C has cancelled it, too.
+    /// Claude runs again: a signal that came too early or too late for that is looked at once more. A
+    /// hand-over that has led to another conversation was what it asked for, and a person's Ctrl+C has
+    /// cancelled it, too.
     pub(super) fn late_signal(&mut self, step: &mut EventStep<'_>) {
         if !matches!(self.phase, Phase::Running) {
             return;
@@ -178,8 +182,8 @@ impl Supervisor {
         self.wait(step, request, sentence);
     }
 
-    /// The answer to a descendant's `hopty restart` that would change nothing, so that it is no event: one that
-    /// waits already is all that it asks for, or it is refused. `None` where it would restart something.
+    /// The answer to a descendant's `hopty restart` that would change nothing, so that it is no event: one
+    /// that waits already is all that it asks for, or it is refused. `None` where it would restart something.
     #[must_use]
     pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
         if let Some(reason) = self.refuses_restart(now) {

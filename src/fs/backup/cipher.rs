@@ -100,8 +100,8 @@ impl BackupKey {
         let wrong = |why: age::DecryptError| {
             if let age::DecryptError::ExcessiveWork { required, .. } = why {
                 return failed(format!(
-                    "trying a passphrase would cost more than hopty spends on it (scrypt work factor {required}, \
-                     at most {WORK_MOST})"
+                    "trying a passphrase would cost more than hopty spends on it (scrypt work factor \
+                     {required}, at most {WORK_MOST})"
                 ));
             }
             // age puts invisible marks around what it fills in.

@@ -449,9 +449,9 @@ pub fn host_of(dir: &Path) -> Option<i32> {
     if process::is_alive(pid, start) { i32::try_from(pid).ok().filter(|pid| *pid > 1) } else { None }
 }
 
-/// Whether a process that listens at its socket is the host of the session in this directory: according to its
-/// lock, else because no other host is above it, as one is above everything that its program started. One above
-/// this process does not count.
+/// Whether a process that listens at its socket is the host of the session in this directory: according to
+/// its lock, else because no other host is above it, as one is above everything that its program started. One
+/// above this process does not count.
 #[must_use]
 pub fn is_host(dir: &Path, pid: i32) -> bool {
     let hosts_above = |pid: i32| -> Vec<i32> {

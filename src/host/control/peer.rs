@@ -143,7 +143,9 @@ impl Control {
                 ));
             }
             // What an earlier run has asked for is done with it.
-            Request::Restart { .. } if inside && self.connection(id).is_some_and(|open| open.run != self.run) => {
+            Request::Restart { .. }
+                if inside && self.connection(id).is_some_and(|open| open.run != self.run) =>
+            {
                 return Some(Failure::new(
                     Code::Refused,
                     "the session has begun another run since this connection was made",

@@ -7,9 +7,8 @@ use super::super::tests::word;
 /// The event was a restart signal that was left alone, and not only put off.
 pub(super) fn ignored(event: &Event, out: &[Action]) -> bool {
     let of = (DecisionKind::RestartIgnored, Some(RestartBy::Signal));
-    let is_ignored = |decision: &Decision| {
-        (decision.kind, decision.by) == of && decision.sentence.starts_with("Ignored ")
-    };
+    let is_ignored =
+        |decision: &Decision| (decision.kind, decision.by) == of && decision.sentence.starts_with("Ignored ");
     matches!(event, Event::Signal { .. })
         && out.iter().any(|a| matches!(a, Action::Decide { decision } if is_ignored(decision)))
 }
