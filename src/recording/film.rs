@@ -2,6 +2,7 @@
 //! drawn once.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::moment::Moment;
 use super::play_time::PlayTime;
@@ -29,7 +30,7 @@ pub struct FilmOptions<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Film {
     /// The rows as `draw` made them, each once. The first is the empty one.
-    pub rows: Vec<String>,
+    pub rows: Vec<Rc<str>>,
     /// The frames, at least one.
     pub frames: Vec<FilmFrame>,
     /// How long it plays, in µs.
@@ -59,8 +60,8 @@ impl Film {
         options: FilmOptions<'_>,
         mut draw: impl FnMut(&Screen, u16) -> String,
     ) -> Film {
-        let mut film = Film { rows: vec![String::new()], size: (1, 1), ..Film::default() };
-        let mut numbers = HashMap::from([(String::new(), 0)]);
+        let mut film = Film { rows: vec!["".into()], size: (1, 1), ..Film::default() };
+        let mut numbers = HashMap::from([("".into(), 0)]);
         let time = options.time;
         let start = time.playing(options.from_us);
         let interval = 1_000_000 / u64::from(options.fps.max(1));
@@ -99,17 +100,17 @@ impl Film {
         &mut self,
         moment: &Moment<'_>,
         (at_us, recorded_us): (u64, u64),
-        numbers: &mut HashMap<String, u32>,
+        numbers: &mut HashMap<Rc<str>, u32>,
         draw: &mut impl FnMut(&Screen, u16) -> String,
     ) {
         let screen = moment.screen();
         let (cols, count) = screen.size();
         let mut rows = Vec::with_capacity(usize::from(count));
         for row in 0..count {
-            let drawn = draw(screen, row);
+            let drawn = draw(screen, row).into();
             let next = self.rows.len() as u32;
             let number = *numbers.entry(drawn).or_insert_with_key(|drawn| {
-                self.rows.push(drawn.clone());
+                self.rows.push(Rc::clone(drawn));
                 next
             });
             rows.push(number);
@@ -168,7 +169,7 @@ mod tests {
 
     /// Times in ms, and the first row.
     fn seen(film: &Film) -> Vec<(u64, &str)> {
-        let row = |frame: &FilmFrame| film.rows[frame.rows[0] as usize].as_str();
+        let row = |frame: &FilmFrame| &*film.rows[frame.rows[0] as usize];
         film.frames.iter().map(|frame| (frame.at_us / 1000, row(frame))).collect()
     }
 

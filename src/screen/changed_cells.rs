@@ -1,17 +1,23 @@
-//! Which cells of the screen have changed since a mark.
+//! Which cells of the screen differ from what stood there at a mark.
 //!
-//! A wait for a text must not match one that was there before. So [`FrameChanges`] compares the screen with
-//! the last frame and keeps, for each cell, the frame in which it last changed. Cells move with their rows
-//! when these scroll. A program that clears its screen and draws the same again within one frame has changed
-//! nothing. Nor is anything new that comes back from under the alternate screen.
+//! A wait for a text must not match one that was there before, and its verdict must not depend on how output
+//! was cut into reads. So [`FrameChanges`] keeps what stood on the screen at the last marks. Cells move with
+//! their rows when these scroll. What is erased and drawn again in the same place is no news, and so is what
+//! comes back from under the alternate screen. See `docs/adr/0013-new-is-what-differs-from-the-mark.md`.
 //!
+//! Beside that it knows in which frame each cell last changed: for messages, and for waits until nothing does.
 //! The screen itself only moves row numbers when it scrolls, and only while it is followed.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::screen::Screen;
-use crate::screen::grid::{GridCell, GridRow, RowOrigins};
+use crate::screen::grid::{Grid, GridCell, GridRow, RowOrigins};
 use crate::screen::modes::TerminalMode;
+
+/// How many marks are known by what stood on the screen. Of an older one, what changed in a later frame is
+/// new.
+const MARKS_MAX: usize = 8;
 
 /// A row and a range of columns on the visible screen, 0-based.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +26,7 @@ pub struct ScreenPlace {
     pub cols: Range<u16>,
 }
 
-/// The last frame, and when each of its cells became what it is.
+/// The last frame, when each of its cells became what it is, and what stood there at the last marks.
 ///
 /// Call [`FrameChanges::frame`] whenever the screen is between two frames: the program has been read empty
 /// and holds no picture back ([`Screen::is_drawing`]).
@@ -34,17 +40,58 @@ pub struct FrameChanges {
     cells: Vec<CellMemory>,
     /// Those of the primary screen while the alternate one is shown.
     under: Option<Vec<CellMemory>>,
+    /// The oldest first.
+    marks: VecDeque<MarkedScreen>,
     cursor: (u16, u16),
 }
 
 /// A cell as it was in the last frame.
 #[derive(Clone, Copy, Debug)]
 struct CellMemory {
-    cell: GridCell,
-    /// Tells the same character with other combining marks apart.
-    marks: u32,
-    /// The frame in which it became this.
+    look: CellLook,
+    /// The frame in which it became this; 0: nobody but the terminal's echo has written it.
     since: u64,
+}
+
+impl CellMemory {
+    const BLANK: Self = Self { look: CellLook::BLANK, since: 0 };
+}
+
+/// A number for the text of a cell and its style.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CellLook(u64);
+
+impl CellLook {
+    /// Something that no cell is.
+    const UNKNOWN: Self = Self(0);
+    const BLANK: Self = Self::new(GridCell::BLANK, 0);
+
+    const fn new(cell: GridCell, marks: u32) -> Self {
+        let number = cell.fingerprint() ^ marks as u64;
+        Self(if number == 0 { 1 } else { number })
+    }
+
+    /// That of each cell of a row.
+    fn of_row(row: &GridRow, cols: usize) -> impl Iterator<Item = Self> {
+        (0..cols).map(|col| match row.stored().get(col) {
+            Some(cell) => Self::new(*cell, marks(row, col)),
+            None => Self::BLANK,
+        })
+    }
+}
+
+/// What stood on both screens at a mark. Where a row came in later, nothing is known.
+#[derive(Clone, Debug)]
+struct MarkedScreen {
+    frame: u64,
+    primary: Vec<CellLook>,
+    alternate: Vec<CellLook>,
+}
+
+impl MarkedScreen {
+    fn shown(&mut self, is_alternate: bool) -> &mut Vec<CellLook> {
+        if is_alternate { &mut self.alternate } else { &mut self.primary }
+    }
 }
 
 impl FrameChanges {
@@ -57,16 +104,34 @@ impl FrameChanges {
             alternate: false,
             cells: Vec::new(),
             under: None,
+            marks: VecDeque::new(),
             cursor: (0, 0),
         };
         changes.restart(screen, 0);
         changes
     }
 
-    /// The number of the last frame, which is the mark for [`FrameChanges::is_new`]: what changes later is
-    /// new.
+    /// The number of the last frame: what changes later is newer.
     #[must_use]
     pub fn now(&self) -> u64 {
+        self.frame
+    }
+
+    /// A mark: what differs later from the last frame is new. Returns the number of that frame, which stands
+    /// for the mark.
+    pub fn mark(&mut self, screen: &Screen) -> u64 {
+        let shown = self.cells.iter().map(|cell| cell.look).collect();
+        let (primary, alternate) = if self.alternate {
+            (looks(&screen.terminal.display.buffers.inactive.grid, self.cols, self.cells.len()), shown)
+        } else {
+            // What a program draws on another screen is new there.
+            (shown, vec![CellLook::UNKNOWN; self.cells.len()])
+        };
+        self.marks.retain(|mark| mark.frame != self.frame);
+        if self.marks.len() == MARKS_MAX {
+            self.marks.pop_front();
+        }
+        self.marks.push_back(MarkedScreen { frame: self.frame, primary, alternate });
         self.frame
     }
 
@@ -87,32 +152,77 @@ impl FrameChanges {
         self.compare(screen, false);
     }
 
-    /// Whether a cell has changed after the frame `mark`. Cells that do not exist have not.
+    /// What stands in this place of the last frame is what was typed, and new since no mark.
+    pub fn absorb_place(&mut self, place: &ScreenPlace) {
+        for at in self.indexes(place) {
+            self.cells[at].since = 0;
+            let look = self.cells[at].look;
+            self.marks.iter_mut().for_each(|mark| mark.shown(self.alternate)[at] = look);
+        }
+    }
+
+    /// A check has seen what stands in this place of the last frame: where it differs from the mark, the text
+    /// of the mark is new when it comes back.
+    pub fn see(&mut self, mark: u64, place: &ScreenPlace) {
+        let seen: Vec<usize> = self.indexes(place).filter(|at| self.is_new_at(mark, *at)).collect();
+        let is_alternate = self.alternate;
+        if let Some(mark) = self.marks.iter_mut().find(|known| known.frame == mark) {
+            seen.into_iter().for_each(|at| mark.shown(is_alternate)[at] = CellLook::UNKNOWN);
+        }
+    }
+
+    /// Whether a cell of the last frame differs from what stood there at the mark. Cells that do not exist do
+    /// not.
     #[must_use]
     pub fn is_new(&self, mark: u64, row: u16, col: u16) -> bool {
-        let (row, col) = (usize::from(row), usize::from(col));
-        col < self.cols && self.cells.get(row * self.cols + col).is_some_and(|cell| cell.since > mark)
+        self.indexes(&ScreenPlace { row, cols: col..col.saturating_add(1) })
+            .any(|at| self.is_new_at(mark, at))
+    }
+
+    fn is_new_at(&self, mark: u64, at: usize) -> bool {
+        let Some(CellMemory { look, since }) = self.cells.get(at).copied() else { return false };
+        match self.marks.iter().find(|known| known.frame == mark) {
+            Some(known) => {
+                let then = if self.alternate { &known.alternate } else { &known.primary };
+                // A row that came in was blank in no frame: whatever stands in it is new.
+                then[at] != look && (then[at] != CellLook::UNKNOWN || look != CellLook::BLANK)
+            }
+            None => since > mark,
+        }
+    }
+
+    /// The cells of a place, as far as they exist.
+    fn indexes(&self, place: &ScreenPlace) -> Range<usize> {
+        let row = (usize::from(place.row) * self.cols).min(self.cells.len());
+        let end = usize::from(place.cols.end).min(self.cols).min(self.cells.len() - row);
+        row + usize::from(place.cols.start).min(end)..row + end
     }
 
     /// The frame in which the youngest of these cells became what it is.
     #[must_use]
     pub fn since(&self, place: &ScreenPlace) -> u64 {
-        let row = usize::from(place.row) * self.cols;
-        let cols = usize::from(place.cols.start).min(self.cols)..usize::from(place.cols.end).min(self.cols);
-        let cells = self.cells.get(row + cols.start..row + cols.end).unwrap_or_default();
-        cells.iter().map(|cell| cell.since).max().unwrap_or(0)
+        self.cells[self.indexes(place)].iter().map(|cell| cell.since).max().unwrap_or(0)
     }
 
-    /// The places that have changed after the frame `mark`, from the top, each as long as it can be.
+    /// The places that differ from the mark, from the top, each as long as it can be.
     pub fn new_places(&self, mark: u64) -> Vec<ScreenPlace> {
+        self.places(|at| self.is_new_at(mark, at))
+    }
+
+    /// The places that changed after a frame.
+    pub fn places_after(&self, frame: u64) -> Vec<ScreenPlace> {
+        self.places(|at| self.cells[at].since > frame)
+    }
+
+    fn places(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<ScreenPlace> {
         let mut places = Vec::new();
         if self.cols == 0 {
             return places;
         }
-        for (row, cells) in self.cells.chunks(self.cols).enumerate() {
+        for row in 0..self.cells.len() / self.cols {
             let mut col = 0;
-            while col < cells.len() {
-                let run = cells[col..].iter().take_while(|cell| cell.since > mark).count();
+            while col < self.cols {
+                let run = (col..self.cols).take_while(|col| is_wanted(row * self.cols + col)).count();
                 if run > 0 {
                     places.push(ScreenPlace { row: row as u16, cols: col as u16..(col + run) as u16 });
                 }
@@ -129,23 +239,22 @@ impl FrameChanges {
         buffers.inactive.grid.drop_origins();
     }
 
-    /// All that is on the screen now became it in the frame `since`.
+    /// All that is on the screen now became it in the frame `since`, and is new since every mark.
     fn restart(&mut self, screen: &mut Screen, since: u64) {
-        let cols = usize::from(screen.size().0);
+        let (cols, rows) = screen.size();
+        let (cols, rows) = (usize::from(cols), usize::from(rows));
         let buffers = &mut screen.terminal.display.buffers;
         drop(buffers.active.grid.take_origins());
         drop(buffers.inactive.grid.take_origins());
-        let blank = CellMemory { cell: GridCell::BLANK, marks: 0, since: 0 };
-        self.cells = vec![blank; cols * buffers.active.grid.rows().len()];
+        let looks = looks(&buffers.active.grid, cols, cols * rows).into_iter();
+        // An empty cell is no news, whether the row stores it or not.
+        let since = |look| if look == CellLook::BLANK { 0 } else { since };
+        self.cells = looks.map(|look| CellMemory { look, since: since(look) }).collect();
         self.under = None;
         (self.cols, self.alternate) = (cols, buffers.alternate.is_some());
-        for (row, old) in buffers.active.grid.rows().iter().zip(self.cells.chunks_mut(cols)) {
-            for (col, cell) in row.stored().iter().enumerate().take(cols) {
-                // An empty cell is no news, whether the row stores it or not.
-                if *cell != GridCell::BLANK {
-                    old[col] = CellMemory { cell: *cell, marks: marks(row, col), since };
-                }
-            }
+        for mark in &mut self.marks {
+            mark.primary = vec![CellLook::UNKNOWN; cols * rows];
+            mark.alternate = vec![CellLook::UNKNOWN; cols * rows];
         }
         self.revision = screen.revision();
         self.cursor = (screen.cursor().row, screen.cursor().col);
@@ -166,31 +275,32 @@ impl FrameChanges {
         self.revision = screen.revision();
         let moved = std::mem::replace(&mut self.cursor, cursor) != cursor;
         let buffers = &mut screen.terminal.display.buffers;
-        let other_screen =
-            std::mem::replace(&mut self.alternate, buffers.alternate.is_some()) != self.alternate;
-        let origins = buffers.active.grid.take_origins();
-        drop(buffers.inactive.grid.take_origins());
-        if let Some(origins) = origins.filter(|_| !other_screen) {
-            self.move_rows(&origins);
-        }
-        if other_screen && self.alternate {
+        let is_alternate = buffers.alternate.is_some();
+        let (active, inactive) = (buffers.active.grid.take_origins(), buffers.inactive.grid.take_origins());
+        let (primary, alternate) = if is_alternate { (inactive, active) } else { (active, inactive) };
+        self.move_rows(primary.as_ref(), alternate.as_ref());
+        let was_alternate = std::mem::replace(&mut self.alternate, is_alternate);
+        if is_alternate && !was_alternate {
             self.under = Some(self.cells.clone());
-        } else if other_screen && let Some(under) = self.under.take() {
-            // What was there before is as old as it was.
+        } else if was_alternate
+            && !is_alternate
+            && let Some(under) = self.under.take()
+        {
             self.cells = under;
         }
         let next = self.frame + 1;
-        let mut changed = other_screen;
-        for (row, old) in buffers.active.grid.rows().iter().zip(self.cells.chunks_mut(self.cols)) {
-            let stored = row.stored();
-            for (col, old) in old.iter_mut().enumerate() {
-                let cell = stored.get(col).copied().unwrap_or(GridCell::BLANK);
-                let marks = marks(row, col);
-                if cell != old.cell || marks != old.marks {
-                    changed = true;
-                    let since = if count { next } else { old.since };
-                    *old = CellMemory { cell, marks, since };
-                }
+        let mut changed = is_alternate != was_alternate;
+        let grid = &buffers.active.grid;
+        let looks = grid.rows().iter().flat_map(|row| CellLook::of_row(row, self.cols));
+        for (at, (look, old)) in looks.zip(&mut self.cells).enumerate() {
+            if look == old.look {
+                continue;
+            }
+            (old.look, changed) = (look, true);
+            if count {
+                old.since = next;
+            } else {
+                self.marks.iter_mut().for_each(|mark| mark.shown(is_alternate)[at] = look);
             }
         }
         if changed && count {
@@ -199,22 +309,48 @@ impl FrameChanges {
         (changed || moved) && count
     }
 
-    /// Puts the memory of each row where the row is now. A row that came in was blank in no frame: whatever
-    /// stands in it is new.
-    fn move_rows(&mut self, origins: &RowOrigins) {
-        if origins.iter().enumerate().all(|(at, origin)| origin.map(usize::from) == Some(at)) {
-            return;
+    /// Puts the memory of each row where the row is now, on the screen that is still shown as far as is known
+    /// here, and below it.
+    fn move_rows(&mut self, primary: Option<&RowOrigins>, alternate: Option<&RowOrigins>) {
+        let cols = self.cols;
+        let (own, under) = if self.alternate { (alternate, primary) } else { (primary, None) };
+        move_cells(&mut self.cells, cols, own, CellMemory::BLANK);
+        if let Some(cells) = &mut self.under {
+            move_cells(cells, cols, under, CellMemory::BLANK);
         }
-        let blank = CellMemory { cell: GridCell::BLANK, marks: 0, since: 0 };
-        let mut moved = vec![blank; self.cells.len()];
-        for (new, origin) in moved.chunks_mut(self.cols).zip(origins) {
-            let from = origin.map(|origin| usize::from(origin) * self.cols);
-            if let Some(old) = from.and_then(|from| self.cells.get(from..from + self.cols)) {
-                new.copy_from_slice(old);
+        for mark in &mut self.marks {
+            for (cells, origins) in [(&mut mark.primary, primary), (&mut mark.alternate, alternate)] {
+                move_cells(cells, cols, origins, CellLook::UNKNOWN);
+                if origins.is_none() {
+                    // The alternate screen is made when it is first shown, and anew after a reset.
+                    cells.fill(CellLook::UNKNOWN);
+                }
             }
         }
-        self.cells = moved;
     }
+}
+
+/// Moves cells with their rows; those of a row that came in are `blank`.
+fn move_cells<T: Copy>(cells: &mut Vec<T>, cols: usize, origins: Option<&RowOrigins>, blank: T) {
+    let Some(origins) = origins else { return };
+    if origins.iter().enumerate().all(|(at, origin)| origin.map(usize::from) == Some(at)) {
+        return;
+    }
+    let mut moved = vec![blank; cells.len()];
+    for (new, origin) in moved.chunks_mut(cols).zip(origins) {
+        let from = origin.map(|origin| usize::from(origin) * cols);
+        if let Some(old) = from.and_then(|from| cells.get(from..from + cols)) {
+            new.copy_from_slice(old);
+        }
+    }
+    *cells = moved;
+}
+
+/// The looks of so many cells of a grid, which may have no rows yet.
+fn looks(grid: &Grid, cols: usize, cells: usize) -> Vec<CellLook> {
+    let mut looks: Vec<_> = grid.rows().iter().flat_map(|row| CellLook::of_row(row, cols)).collect();
+    looks.resize(cells, CellLook::BLANK);
+    looks
 }
 
 /// A number for the combining marks of a cell; 0 for none.
@@ -234,7 +370,13 @@ impl Screen {
     /// middle of a sequence.
     #[must_use]
     pub fn is_drawing(&self) -> bool {
-        self.is_on(TerminalMode::Synchronized) || self.input.is_inside()
+        self.is_on(TerminalMode::Synchronized) || self.is_inside_sequence()
+    }
+
+    /// Whether the program is in the middle of a sequence.
+    #[must_use]
+    pub fn is_inside_sequence(&self) -> bool {
+        self.input.is_inside()
     }
 }
 
@@ -242,12 +384,26 @@ impl Screen {
 mod tests {
     use super::*;
 
-    fn new_text(screen: &mut Screen, bytes: &str) -> Vec<String> {
-        let mut changes = FrameChanges::new(screen);
-        let mark = changes.now();
-        screen.feed(bytes.as_bytes());
-        changes.frame(screen);
-        text_of(screen, &changes, mark)
+    /// What of `bytes` is new on a screen that shows `before`.
+    fn new_text(before: &str, bytes: &str) -> Vec<String> {
+        new_text_on(&|| screen(before), bytes)
+    }
+
+    fn new_text_on(before: &dyn Fn() -> Screen, bytes: &str) -> Vec<String> {
+        // However it is cut.
+        let cut = |size: usize| {
+            let mut screen = before();
+            let mut changes = FrameChanges::new(&mut screen);
+            let mark = changes.mark(&screen);
+            for piece in bytes.as_bytes().chunks(size) {
+                screen.feed(piece);
+                changes.frame(&mut screen);
+            }
+            text_of(&screen, &changes, mark)
+        };
+        let found = cut(bytes.len());
+        assert_eq!(cut(1), found, "{bytes:?}");
+        found
     }
 
     fn text_of(screen: &Screen, changes: &FrameChanges, mark: u64) -> Vec<String> {
@@ -266,10 +422,10 @@ mod tests {
 
     #[test]
     fn only_cells_that_became_something_else_are_new() {
-        assert_eq!(new_text(&mut screen("abc\r\ndone"), "\x1b[Hxbz"), ["x", "z"]);
-        assert!(new_text(&mut screen("done"), "\x1b[Hdone").is_empty());
-        assert_eq!(new_text(&mut screen("done"), "\x1b[H\x1b[1mdo"), ["do"]);
-        assert_eq!(new_text(&mut screen("e\u{301}"), "\x1b[He\u{300}"), ["e\u{300}"]);
+        assert_eq!(new_text("abc\r\ndone", "\x1b[Hxbz"), ["x", "z"]);
+        assert!(new_text("done", "\x1b[Hdone").is_empty());
+        assert_eq!(new_text("done", "\x1b[H\x1b[1mdo"), ["do"]);
+        assert_eq!(new_text("e\u{301}", "\x1b[He\u{300}"), ["e\u{300}"]);
     }
 
     #[test]
@@ -280,92 +436,140 @@ mod tests {
             "\x1b[2K\x1b[1A\x1b[2K\ra\r\ndone",
             "\x1bca\r\ndone",
         ] {
-            assert!(new_text(&mut screen("a\r\ndone"), redraw).is_empty(), "{redraw:?}");
+            assert!(new_text("a\r\ndone", redraw).is_empty(), "{redraw:?}");
         }
     }
 
     #[test]
     fn rows_that_scroll_keep_their_age() {
-        assert_eq!(new_text(&mut screen("1\r\n2\r\n3\r\n4"), "\r\n5"), ["5"]);
-        assert_eq!(new_text(&mut screen("1\r\n2\r\n3\r\n4"), "\x1b[2;3r\x1b[3;1H\nx\x1b[r"), ["x"]);
-        assert_eq!(new_text(&mut screen("1\r\n2\r\n3\r\n4"), "\x1b[2;1H\x1b[Lx"), ["x"]);
-        assert_eq!(new_text(&mut screen("1\r\n2\r\n3\r\n4"), "\x1b[H\x1bMx"), ["x"]);
+        assert_eq!(new_text("1\r\n2\r\n3\r\n4", "\r\n5"), ["5"]);
+        assert_eq!(new_text("1\r\n2\r\n3\r\n4", "\x1b[2;3r\x1b[3;1H\nx\x1b[r"), ["x"]);
+        assert_eq!(new_text("1\r\n2\r\n3\r\n4", "\x1b[2;1H\x1b[Lx"), ["x"]);
+        assert_eq!(new_text("1\r\n2\r\n3\r\n4", "\x1b[H\x1bMx"), ["x"]);
     }
 
     #[test]
     fn a_line_like_all_the_others_is_new_when_it_comes_in() {
-        assert_eq!(new_text(&mut screen("ok\r\nok\r\nok\r\nok"), "\r\nok"), ["ok"]);
+        assert_eq!(new_text("ok\r\nok\r\nok\r\nok", "\r\nok"), ["ok"]);
         let flood = "ok\r\n".repeat(2000);
-        assert_eq!(new_text(&mut screen("ok\r\nok\r\nok\r\nok"), &flood), ["ok", "ok", "ok"]);
+        assert_eq!(new_text("ok\r\nok\r\nok\r\nok", &flood), ["ok", "ok", "ok"]);
     }
 
     #[test]
     fn a_flood_that_is_laid_out_ahead_is_new() {
-        let mut screen = Screen::with_history(10, 4, 5000);
-        screen.feed(b"ok\r\nok\r\nok\r\n");
-        assert_eq!(new_text(&mut screen, &"ok\r\n".repeat(1000)), ["ok", "ok", "ok"]);
+        let before = || {
+            let mut screen = Screen::with_history(10, 4, 5000);
+            screen.feed(b"ok\r\nok\r\nok\r\n");
+            screen
+        };
+        assert_eq!(new_text_on(&before, &"ok\r\n".repeat(1000)), ["ok", "ok", "ok"]);
     }
 
     #[test]
     fn what_comes_back_from_under_the_alternate_screen_is_as_old_as_it_was() {
-        let mut screen = screen("done");
+        let mut screen = screen("1\r\n2\r\n3\r\ndone");
         let mut changes = FrameChanges::new(&mut screen);
-        screen.feed(b"\x1b[?1049h\x1b[Hvim");
+        let mark = changes.mark(&screen);
+        screen.feed(b"\x1b[?1049h\x1b[4;1Hdone");
         assert!(changes.frame(&mut screen));
-        assert_eq!(text_of(&screen, &changes, 0), ["vim"]);
-        let mark = changes.now();
+        assert_eq!(text_of(&screen, &changes, mark), ["done"], "it is drawn on another screen");
+        let mark = changes.mark(&screen);
+        // It scrolls in the frame in which it comes back.
         screen.feed(b"\x1b[?1049l\r\n$");
         assert!(changes.frame(&mut screen));
         assert_eq!(text_of(&screen, &changes, mark), ["$"]);
-        let mark = changes.now();
+        let mark = changes.mark(&screen);
         screen.feed(b"\x1b[?1049h\x1b[Hless");
         assert!(changes.frame(&mut screen));
         screen.feed(b"\x1b[?1049l");
         assert!(changes.frame(&mut screen), "it is another picture");
         assert!(text_of(&screen, &changes, mark).is_empty());
+        assert_eq!(new_text("done\x1b[?1049h", "\x1b[?1049l\x1b[2Hx"), ["x"]);
     }
 
     #[test]
     fn after_a_resize_everything_is_new() {
         let mut screen = screen("done");
         let mut changes = FrameChanges::new(&mut screen);
+        let mark = changes.mark(&screen);
         screen.resize(9, 4);
         assert!(changes.frame(&mut screen));
-        assert_eq!(text_of(&screen, &changes, 0), ["done"]);
+        assert_eq!(text_of(&screen, &changes, mark), ["done"]);
     }
 
     #[test]
     fn an_echo_that_is_absorbed_is_old() {
         let mut screen = screen("$ ");
         let mut changes = FrameChanges::new(&mut screen);
+        let mark = changes.mark(&screen);
         screen.feed(b"ls");
         changes.absorb(&mut screen);
         screen.feed(b"\r\nfile");
         assert!(changes.frame(&mut screen));
-        assert_eq!(text_of(&screen, &changes, 0), ["file"]);
+        assert_eq!(text_of(&screen, &changes, mark), ["file"]);
         let place = ScreenPlace { row: 1, cols: 0..4 };
         assert_eq!(
-            (changes.since(&place), changes.is_new(0, 1, 0), changes.is_new(0, 0, 2)),
+            (changes.since(&place), changes.is_new(mark, 1, 0), changes.is_new(mark, 0, 2)),
             (1, true, false)
         );
+        changes.absorb_place(&place);
+        assert_eq!((changes.since(&place), text_of(&screen, &changes, mark).len()), (0, 0));
+        screen.feed(b"\x1b[2J");
+        changes.frame(&mut screen);
+        screen.feed(b"\x1b[Hls\r\nfile");
+        changes.frame(&mut screen);
+        assert_eq!(text_of(&screen, &changes, mark), ["ls"], "the other one in the place of the echo");
     }
 
     #[test]
-    fn a_mark_is_a_moment() {
+    fn what_was_erased_is_as_old_as_it_was_when_it_is_drawn_again_and_new_since_a_mark_between() {
+        let mut screen = screen("Saved");
+        let mut changes = FrameChanges::new(&mut screen);
+        let first = changes.mark(&screen);
+        screen.feed(b"\x1b[2J");
+        assert!(changes.frame(&mut screen));
+        let between = changes.mark(&screen);
+        screen.feed(b"\x1b[HSaved");
+        assert!(changes.frame(&mut screen));
+        assert!(text_of(&screen, &changes, first).is_empty());
+        assert_eq!(text_of(&screen, &changes, between), ["Saved"]);
+        assert_eq!(changes.places_after(between).len(), 1);
+    }
+
+    #[test]
+    fn what_a_check_has_seen_in_a_place_makes_the_text_from_before_new() {
+        let mut screen = screen("Ready");
+        let mut changes = FrameChanges::new(&mut screen);
+        let mark = changes.mark(&screen);
+        let mut show = |bytes: &str, changes: &mut FrameChanges| {
+            screen.feed(bytes.as_bytes());
+            changes.frame(&mut screen);
+            text_of(&screen, changes, mark)
+        };
+        assert_eq!(show("\x1b[HBusy \r\nx", &mut changes), ["Busy", "x"]);
+        changes.see(mark, &ScreenPlace { row: 0, cols: 0..4 });
+        assert_eq!(show("\x1b[HReady\r\n ", &mut changes), ["Read"]);
+    }
+
+    #[test]
+    fn of_an_old_mark_what_changed_in_a_later_frame_is_new() {
         let mut screen = screen("");
         let mut changes = FrameChanges::new(&mut screen);
         let mut feed = |bytes: &str, changes: &mut FrameChanges| {
             screen.feed(bytes.as_bytes());
             changes.frame(&mut screen);
-            changes.now()
+            changes.mark(&screen)
         };
         let first = feed("a", &mut changes);
         feed("\r\nb", &mut changes);
-        // There and back again over two frames is a change.
         feed("\x1b[Hx", &mut changes);
         feed("\x1b[Ha", &mut changes);
-        assert!(changes.is_new(first, 0, 0) && changes.is_new(first, 1, 0));
+        assert!(!changes.is_new(first, 0, 0) && changes.is_new(first, 1, 0));
         assert!(!changes.is_new(changes.now(), 0, 0) && !changes.is_new(0, 9, 99));
+        for n in 0..MARKS_MAX {
+            feed(&format!("\x1b[3H{n}"), &mut changes);
+        }
+        assert!(changes.is_new(first, 0, 0), "it is forgotten what stood there");
     }
 
     #[test]

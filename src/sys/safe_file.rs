@@ -138,6 +138,9 @@ impl SafeFileError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
+            SafeFileError::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                format!("create the directory {}", path.parent().unwrap_or(path).display())
+            }
             SafeFileError::Io { path, .. } => format!("check the permissions of {}", path.display()),
             SafeFileError::Foreign(path) => {
                 format!("change its owner to yourself (chown), or move {} out of the way", path.display())

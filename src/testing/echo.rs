@@ -1,8 +1,6 @@
 //! The terminal's own echo of what was typed. It says nothing about the program, which may be busy or dead,
 //! so it is no news.
 
-use std::collections::VecDeque;
-
 use memchr::memmem;
 use nix::libc;
 
@@ -14,9 +12,6 @@ const SEARCHED_MAX: usize = 4096;
 /// then, and a shorter one may be in its own output.
 const SEARCHED_MIN: usize = 4;
 
-/// The most lines typed ahead that are looked for.
-const AHEAD_MAX: usize = 100;
-
 /// The echo of what was typed that has not come yet.
 #[derive(Clone, Debug, Default)]
 pub struct EchoFilter {
@@ -24,11 +19,6 @@ pub struct EchoFilter {
     /// Its first byte has not come, and so much other output has.
     searched: usize,
     began: bool,
-    /// Lines that were typed and echoed while a program may not have read them. A shell that was busy shows
-    /// them once more behind its prompt.
-    ahead: VecDeque<Vec<u8>>,
-    /// The prompt is being drawn, and nothing of `ahead` was behind it so far.
-    is_at_prompt: bool,
 }
 
 impl EchoFilter {
@@ -38,71 +28,6 @@ impl EchoFilter {
             (self.searched, self.began) = (0, false);
         }
         self.pending.extend(echo_of(bytes, modes));
-        let wanted = u64::from(libc::ECHO | libc::ICANON);
-        if modes.lflag & wanted == wanted {
-            self.type_ahead(bytes);
-        }
-    }
-
-    fn type_ahead(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            match byte {
-                b'\r' | b'\n' => self.ahead.push_back(Vec::new()),
-                // It edits the line, or drops what was typed.
-                byte if byte.is_ascii_control() => self.ahead.clear(),
-                byte => {
-                    if self.ahead.is_empty() {
-                        self.ahead.push_back(Vec::new());
-                    }
-                    if let Some(line) = self.ahead.back_mut() {
-                        line.push(*byte);
-                    }
-                }
-            }
-        }
-        while self.ahead.len() > AHEAD_MAX {
-            self.ahead.pop_front();
-        }
-    }
-
-    /// Whether a prompt may show what was typed before it came.
-    #[must_use]
-    pub fn has_typed_ahead(&self) -> bool {
-        self.ahead.iter().any(|line| !line.is_empty())
-    }
-
-    /// A shell draws its prompt next.
-    pub fn begin_prompt(&mut self) {
-        self.is_at_prompt = self.has_typed_ahead();
-    }
-
-    /// Where a line that was typed ahead is in these bytes, which draw the prompt.
-    fn take_redrawn(&mut self, bytes: &[u8]) -> (usize, usize) {
-        let row = &bytes[..memchr::memchr(b'\n', bytes).unwrap_or(bytes.len())];
-        for number in 0..self.ahead.len() {
-            let line = &self.ahead[number];
-            let whole = memmem::find(row, line).filter(|_| !line.is_empty());
-            // Its begin may stand at the end, cut by a read.
-            let cut = || (1..line.len()).rev().find(|length| row.ends_with(&line[..*length]));
-            let found = match whole {
-                Some(at) => Some((at, at + line.len())),
-                None if row.len() == bytes.len() => cut().map(|length| (row.len() - length, row.len())),
-                None => None,
-            };
-            if let Some((from, to)) = found {
-                self.pending = line[to - from..].to_vec();
-                self.began = true;
-                self.is_at_prompt = false;
-                self.ahead.drain(..=number);
-                return (from, to);
-            }
-        }
-        if row.len() < bytes.len() {
-            // A program has read it.
-            self.is_at_prompt = false;
-            self.ahead.clear();
-        }
-        (0, 0)
     }
 
     /// Whether an echo has yet to come.
@@ -118,9 +43,6 @@ impl EchoFilter {
 
     /// Where the echo is in the next bytes of the output: from, to. Empty where it is not.
     pub fn take(&mut self, bytes: &[u8]) -> (usize, usize) {
-        if self.is_at_prompt && !bytes.is_empty() {
-            return self.take_redrawn(bytes);
-        }
         if self.pending.is_empty() || bytes.is_empty() {
             return (0, 0);
         }

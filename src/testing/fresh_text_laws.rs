@@ -1,8 +1,8 @@
 //! What must hold for every program: nothing old is taken for an answer, and nothing new is missed.
 //!
-//! A made-up program draws words in random ways. The oracle knows what it meant to draw, keeps every frame by
-//! words, and says which are new; it shares nothing with the screen model. `HOPTY_HISTORIES=10000` sets how
-//! many histories are tried. `HOPTY_SETTLE=1000` tries so often whether a screen counts as settled while
+//! A made-up program draws words in random ways. The oracle knows what it meant to draw, keeps what stood there
+//! at each mark by words, and says which are new; it shares nothing with the screen model, and knows nothing of
+//! frames, which end at random moments. `HOPTY_HISTORIES=10000` sets how many histories are tried. `HOPTY_SETTLE=1000` tries so often whether a screen counts as settled while
 //! eight busy loops take the CPUs, `HOPTY_LATENCY=1000` measures how soon a wait returns.
 
 use std::process::{Child, Command};
@@ -43,14 +43,15 @@ const WIDTH: usize = 10;
 /// A word and whether it is bold.
 type Word = Option<(&'static str, bool)>;
 
+/// How many marks are taken in one history.
+const MARKS: usize = 8;
+
 /// Where a word may stand.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     now: Word,
-    /// In the last frame.
-    before: Word,
-    /// The frame in which it became what it is.
-    since: u64,
+    /// What it was at each mark; `None` where its row came in later.
+    then: [Option<Word>; MARKS],
 }
 
 type Row = [Slot; SLOTS];
@@ -58,21 +59,27 @@ type Row = [Slot; SLOTS];
 /// What the program means to show.
 struct Oracle {
     rows: Vec<Row>,
-    frame: u64,
-    /// The primary screen while the alternate one is shown.
-    under: Option<Vec<Row>>,
+    marks: usize,
+    is_alternate: bool,
+    /// The other screen: the primary one while the alternate one is shown.
+    other: Vec<Row>,
 }
 
 impl Oracle {
     fn new() -> Self {
-        Oracle { rows: vec![Row::default(); 8], frame: 0, under: None }
+        let blank = vec![Row::default(); 8];
+        Oracle { rows: blank.clone(), marks: 0, is_alternate: false, other: blank }
     }
 
-    fn end_frame(&mut self) {
-        self.frame += 1;
-        for slot in self.rows.iter_mut().flatten().filter(|slot| slot.now != slot.before) {
-            (slot.before, slot.since) = (slot.now, self.frame);
+    /// Takes a mark and returns its number.
+    fn take_mark(&mut self) -> usize {
+        let number = self.marks;
+        self.marks += 1;
+        self.rows.iter_mut().flatten().for_each(|slot| slot.then[number] = Some(slot.now));
+        if self.is_alternate {
+            self.other.iter_mut().flatten().for_each(|slot| slot.then[number] = Some(slot.now));
         }
+        number
     }
 
     fn clear(&mut self, from: usize) {
@@ -92,8 +99,9 @@ impl Oracle {
         bytes
     }
 
-    fn new_words(&self, word: &str, mark: u64) -> usize {
-        let is_new = |slot: &&Slot| slot.now.is_some_and(|(now, _)| now == word) && slot.since > mark;
+    fn new_words(&self, word: &str, mark: usize) -> usize {
+        let is_new =
+            |slot: &&Slot| slot.now.is_some_and(|(now, _)| now == word) && slot.then[mark] != Some(slot.now);
         self.rows.iter().flatten().filter(is_new).count()
     }
 
@@ -119,8 +127,11 @@ impl Oracle {
             // The same again: after a clear, over what stands there, after a reset.
             7 => format!("\x1b[H\x1b[2J{}", self.drawing()),
             8 => self.drawing(),
-            9 if self.under.is_none() => format!("\x1bc{}", self.drawing()),
-            9 | 10 => {
+            9 => {
+                self.reset();
+                format!("\x1bc{}", self.drawing())
+            }
+            10 => {
                 self.rows.remove(0);
                 self.rows.push(Row::default());
                 format!("\x1b[{height};1H\r\n")
@@ -143,6 +154,17 @@ impl Oracle {
             14 => self.scroll_region(dice),
             _ => self.shift_row(row, dice),
         }
+    }
+
+    /// The same is drawn on the primary screen. The alternate one is forgotten.
+    fn reset(&mut self) {
+        if std::mem::take(&mut self.is_alternate) {
+            std::mem::swap(&mut self.rows, &mut self.other);
+            for (slot, drawn) in self.rows.iter_mut().flatten().zip(self.other.iter().flatten()) {
+                slot.now = drawn.now;
+            }
+        }
+        self.other = vec![Row::default(); self.rows.len()];
     }
 
     fn scroll_region(&mut self, dice: &mut Dice) -> String {
@@ -182,13 +204,12 @@ impl Oracle {
     }
 
     fn switch_screens(&mut self) -> &'static str {
-        if let Some(under) = self.under.take() {
-            // What comes back is as old as it was.
-            self.rows = under;
+        std::mem::swap(&mut self.rows, &mut self.other);
+        self.is_alternate = !self.is_alternate;
+        if !self.is_alternate {
             return "\x1b[?1049l";
         }
-        self.under = Some(self.rows.clone());
-        self.rows.iter_mut().flatten().for_each(|slot| slot.now = None);
+        self.clear(0);
         "\x1b[?1049h"
     }
 }
@@ -198,49 +219,54 @@ fn put(row: usize, slot: usize, (word, bold): (&str, bool)) -> String {
     format!("\x1b[{};{}H{pen}{word}\x1b[m", row + 1, slot * WIDTH + 1)
 }
 
-/// Feeds bytes in pieces of any size.
+/// Feeds bytes in pieces of any size. Some are taken for frames.
 fn feed(watch: &mut FreshTextWatch, bytes: &str, dice: &mut Dice) {
     let mut rest = bytes.as_bytes();
+    let most = if dice.roll(2) == 0 { 400 } else { 20 };
     while !rest.is_empty() {
-        let (piece, behind) = rest.split_at((1 + dice.roll(400)).min(rest.len()));
+        let (piece, behind) = rest.split_at((1 + dice.roll(most)).min(rest.len()));
         watch.feed(piece);
+        if dice.roll(3) == 0 {
+            watch.end_frame();
+        }
         rest = behind;
     }
 }
 
-/// One frame of the program.
-fn draw_frame(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
+/// What the program does next.
+fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
     match dice.roll(20) {
-        0 => {
-            let bytes = oracle.switch_screens();
-            feed(watch, bytes, dice);
+        0 | 1 => {
+            let bytes = oracle.switch_screens().to_owned() + &oracle.step(dice);
+            feed(watch, &bytes, dice);
         }
-        1 if oracle.under.is_none() => {
+        2 if !oracle.is_alternate => {
             let bytes = oracle.flood(dice);
             feed(watch, &bytes, dice);
         }
-        2 if oracle.under.is_none() => {
+        3 if !oracle.is_alternate => {
             // A program draws all of it anew then, and all of it is new.
             let height = 5 + (oracle.rows.len() - 4 + dice.roll(5)) % 6;
             watch.resize((SLOTS * WIDTH) as u16, height as u16);
+            watch.end_frame();
             oracle.rows.resize(height, Row::default());
+            oracle.other = vec![Row::default(); height];
+            oracle.rows.iter_mut().flatten().for_each(|slot| slot.then = [None; MARKS]);
             let bytes = format!("\x1b[H\x1b[2J{}", oracle.drawing());
             feed(watch, &bytes, dice);
-            for slot in oracle.rows.iter_mut().flatten() {
-                let since = if slot.now.is_some() { oracle.frame + 1 } else { 0 };
-                (slot.before, slot.since) = (slot.now, since);
-            }
         }
-        3 | 4 => {
+        4 | 5 => {
             // What is typed is echoed where the cursor is, in the middle of other output.
             let (row, slot) = (dice.roll(oracle.rows.len()), dice.roll(SLOTS));
             let bytes = oracle.step(dice) + &format!("\x1b[{};{}H", row + 1, slot * WIDTH + 1);
             feed(watch, &bytes, dice);
-            oracle.end_frame();
             let word = WORDS[dice.roll(WORDS.len())];
             watch.expect_echo(word.as_bytes(), &cooked());
             let echoed = &mut oracle.rows[row][slot];
-            (echoed.now, echoed.before) = (Some((word, false)), Some((word, false)));
+            // Over the same word it changes nothing.
+            if std::mem::replace(&mut echoed.now, Some((word, false))) != echoed.now {
+                echoed.then[..oracle.marks].fill(Some(echoed.now));
+            }
             let bytes = word.to_owned() + &oracle.step(dice);
             feed(watch, &bytes, dice);
         }
@@ -252,33 +278,32 @@ fn draw_frame(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) 
         }
     }
     watch.end_frame();
-    oracle.end_frame();
 }
 
 #[test]
-fn nothing_old_is_taken_for_new_and_nothing_new_is_missed() {
+fn nothing_old_is_taken_for_new_and_nothing_new_is_missed_however_output_is_cut() {
     let histories = from_environment("HOPTY_HISTORIES").unwrap_or(500);
     let (mut looks, mut answers) = (0, 0);
     for seed in 0..histories {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut watch = FreshTextWatch::new(((SLOTS * WIDTH) as u16, 8), 50);
         let mut oracle = Oracle::new();
-        let mut marks: Vec<(TestMark, u64)> = vec![(watch.take_mark(1), 0)];
-        for frame in 0..20 {
-            draw_frame(&mut watch, &mut oracle, &mut dice);
-            let (mark, then) = &marks[dice.roll(marks.len())];
+        let mut marks: Vec<(TestMark, usize)> = vec![(watch.take_mark(1), oracle.take_mark())];
+        for step in 0..20 {
+            draw(&mut watch, &mut oracle, &mut dice);
+            let (mark, number) = &marks[dice.roll(marks.len())];
             for word in WORDS {
-                let (found, meant) = (watch.find(&text(word), mark), oracle.new_words(word, *then));
+                let (found, meant) = (watch.find(&text(word), mark), oracle.new_words(word, *number));
                 assert_eq!(
                     found.new.len(),
                     meant,
-                    "{word} in frame {frame} of history {seed}: {:#?}",
+                    "{word} in step {step} of history {seed}: {:#?}",
                     watch.screen().lines()
                 );
                 (looks, answers) = (looks + 1, answers + usize::from(meant > 0));
             }
-            if dice.roll(3) == 0 {
-                marks.push((watch.take_mark(frame), oracle.frame));
+            if dice.roll(3) == 0 && marks.len() < MARKS {
+                marks.push((watch.take_mark(step), oracle.take_mark()));
             }
         }
     }

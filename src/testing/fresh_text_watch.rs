@@ -1,22 +1,24 @@
-//! The screen of a program under test with what has become new on it since which mark. Pure: it is fed with
-//! bytes and told when a frame ends.
+//! The screen of a program under test with what is new on it since which mark. Pure: it is fed with bytes and
+//! told when a frame ends.
 //!
-//! A **mark** is taken before an input. What changed after it is new, and only what is new answers an input.
-//! A **frame** ends where the program has been read empty and holds no picture back; nothing is looked at in
-//! the middle of one.
+//! A **mark** is taken before an input. What differs from what stood there then is new, and only what is new
+//! answers an input. What passed checks have seen meanwhile counts, too: text that they saw replaced or gone is
+//! new when it comes back. A **frame** ends where the program has been read empty and holds no picture back;
+//! nothing is looked at in the middle of one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use memchr::memmem;
+use memchr::{memchr2, memmem};
 
 use super::echo::EchoFilter;
-use super::look::{FoundPlace, Look, LookSubject, NearestRow};
+use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea};
+use super::typed_ahead::{PromptLine, TypedAhead};
 use crate::core::terminal::Modes;
-use crate::screen::{FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark};
+use crate::screen::{Attr, Color, FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark, Style};
 
-/// The begin of what a shell announces its prompt with (OSC 133).
-const PROMPT_MARK: &[u8] = b"\x1b]133;A";
+/// The begin of what a shell announces its prompt and the output of a command with (OSC 133).
+const SHELL_MARK: &[u8] = b"\x1b]133;";
 /// The most marks that are remembered for messages.
 const MARKS_MAX: usize = 10_000;
 
@@ -26,6 +28,7 @@ pub struct TestMark {
     frame: u64,
     /// The line of the tape, from 1.
     line: u32,
+    title: String,
     titles: u64,
     clipboards: u64,
     bells: u64,
@@ -78,11 +81,17 @@ pub enum TextAge {
 pub struct FreshTextWatch {
     screen: Screen,
     changes: FrameChanges,
+    /// The frame that the last call of [`FreshTextWatch::end_frame`] ended.
+    ended: u64,
     echo: EchoFilter,
+    ahead: TypedAhead,
     /// Bytes of the program that are no echo.
     output: u64,
     title: String,
+    /// How often a check has seen another title than that of the mark.
     titles: u64,
+    /// What checks have found to be nowhere since the last mark, and where they have looked.
+    absent: Vec<(String, ScreenArea)>,
     clipboard: Option<String>,
     clipboards: u64,
     shell: Option<ShellMark>,
@@ -120,10 +129,13 @@ impl FreshTextWatch {
         FreshTextWatch {
             screen,
             changes,
+            ended: 0,
             echo: EchoFilter::default(),
+            ahead: TypedAhead::default(),
             output: 0,
             title: String::new(),
             titles: 0,
+            absent: Vec::new(),
             clipboard: None,
             clipboards: 0,
             shell: None,
@@ -197,12 +209,26 @@ impl FreshTextWatch {
 
     /// Takes output of the program. It may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
         // What a shell draws behind its prompt may be what was typed ahead.
-        let mark = self.echo.has_typed_ahead().then(|| memmem::find(bytes, PROMPT_MARK)).flatten();
-        let end = mark.and_then(|at| Some(at + 1 + memchr::memchr2(0x07, b'\\', &bytes[at..])?));
-        let (first, rest) = bytes.split_at(end.unwrap_or(0));
-        self.feed_part(first);
+        while !rest.is_empty() && self.ahead.is_any() {
+            let from =
+                if self.screen.is_inside_sequence() { Some(0) } else { memmem::find(rest, SHELL_MARK) };
+            let Some(from) = from else { break };
+            let end = memchr2(0x07, b'\\', &rest[from + 1..]).map_or(rest.len(), |at| from + at + 2);
+            let (first, behind) = rest.split_at(end.min(rest.len()));
+            self.feed_part(first);
+            self.absorb_typed_ahead();
+            rest = behind;
+        }
         self.feed_part(rest);
+    }
+
+    /// What was typed ahead and stands behind the prompt now is no news.
+    fn absorb_typed_ahead(&mut self) {
+        let Some(found) = self.ahead.find_at_prompt(&self.screen) else { return };
+        self.changes.frame(&mut self.screen);
+        found.iter().for_each(|place| self.changes.absorb_place(place));
     }
 
     fn feed_part(&mut self, bytes: &[u8]) {
@@ -237,12 +263,14 @@ impl FreshTextWatch {
                 }
                 ScreenReport::Shell(mark) => {
                     self.shell = Some(mark);
-                    if mark == ShellMark::Prompt {
-                        self.echo.begin_prompt();
-                    }
-                    if let ShellMark::Done(status) = mark {
-                        self.commands += 1;
-                        self.status = status;
+                    match mark {
+                        ShellMark::Prompt => self.ahead.begin_prompt(PromptLine::at_cursor(&self.screen)),
+                        ShellMark::Output => self.ahead.begin_command(),
+                        ShellMark::Done(status) => {
+                            self.commands += 1;
+                            self.status = status;
+                        }
+                        ShellMark::Input => {}
                     }
                 }
             }
@@ -264,14 +292,16 @@ impl FreshTextWatch {
     /// A frame is whole: what differs from the last one is new.
     pub fn end_frame(&mut self) -> FrameEnd {
         (self.is_inside_frame, self.has_news) = (false, false);
-        let before = self.changes.now();
+        let before = self.ended;
+        self.absorb_typed_ahead();
         let mut is_visible = self.changes.frame(&mut self.screen);
+        self.ended = self.changes.now();
         if self.screen.title() != self.title {
             self.title = self.screen.title().to_owned();
-            self.titles += 1;
             is_visible = true;
         }
-        let places = if self.changes.now() > before { self.changes.new_places(before) } else { Vec::new() };
+        let places = if self.ended > before { self.changes.places_after(before) } else { Vec::new() };
+        is_visible |= !places.is_empty();
         self.draw_view();
         FrameEnd { places, is_visible }
     }
@@ -279,7 +309,8 @@ impl FreshTextWatch {
     /// A moment for the line `line` of a tape: ends the frame, so that all that is there now is old.
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.end_frame();
-        let frame = self.changes.now();
+        let frame = self.changes.mark(&self.screen);
+        self.absent.clear();
         if self.marks.len() == MARKS_MAX {
             self.marks.remove(0);
         }
@@ -287,6 +318,7 @@ impl FreshTextWatch {
         TestMark {
             frame,
             line,
+            title: self.title.clone(),
             titles: self.titles,
             clipboards: self.clipboards,
             bells: self.screen.bells(),
@@ -300,6 +332,7 @@ impl FreshTextWatch {
     /// `bytes` are about to be typed into the terminal, which has these modes.
     pub fn expect_echo(&mut self, bytes: &[u8], modes: &Modes) {
         self.echo.expect(bytes, modes);
+        self.ahead.take(bytes);
     }
 
     /// Whether the terminal's own echo of what was typed has yet to come.
@@ -332,20 +365,55 @@ impl FreshTextWatch {
     #[must_use]
     pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
         let all = self.subject().find(look);
-        let new = all.iter().filter(|place| self.is_new(place, since)).cloned().collect();
+        let was_absent = self.was_absent(look, since);
+        let is_new = |place: &&FoundPlace| was_absent || self.is_new(place, since);
+        let new = all.iter().filter(is_new).cloned().collect();
         LookFindings { all, new }
     }
 
-    /// Whether one of the cells of a place, or what else it is, became what it is after the mark.
+    /// Whether a check after the mark, which is the last one, has found this text to be nowhere there.
+    fn was_absent(&self, look: &Look, since: &TestMark) -> bool {
+        let pattern = look.pattern.to_string();
+        self.marks.last() == Some(&(since.frame, since.line))
+            && self.absent.iter().any(|(absent, area)| {
+                let covers = *area == look.area || *area == ScreenArea::All && look.area.is_on_screen();
+                *absent == pattern && covers
+            })
+    }
+
+    /// A check has found nothing for `look`: what it finds later is new.
+    pub fn see_nothing(&mut self, look: &Look) {
+        self.absent.push((look.pattern.to_string(), look.area));
+    }
+
+    /// A check has found these: where they differ from what stood there at the mark, that is new when it comes
+    /// back.
+    pub fn see(&mut self, places: &[FoundPlace], since: &TestMark) {
+        for place in places {
+            match place {
+                FoundPlace::Cells(places) => {
+                    for place in places {
+                        if let Ok(place) = self.on_screen(place) {
+                            self.changes.see(since.frame, &place);
+                        }
+                    }
+                }
+                FoundPlace::Title if self.title != since.title => self.titles += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether one of the cells of a place, or what else it is, differs from what was there at the mark.
     #[must_use]
     pub fn is_new(&self, place: &FoundPlace, since: &TestMark) -> bool {
         match place {
             FoundPlace::Cells(places) => places.iter().any(|place| match self.on_screen(place) {
-                Ok(place) => self.changes.since(&place) > since.frame,
+                Ok(place) => place.cols.clone().any(|col| self.changes.is_new(since.frame, place.row, col)),
                 Err(line) => self.is_new_line(line, since),
             }),
             FoundPlace::HistoryLine(number) => self.is_new_line(*number, since),
-            FoundPlace::Title => self.titles > since.titles,
+            FoundPlace::Title => self.title != since.title || self.titles > since.titles,
             FoundPlace::Clipboard => self.clipboards > since.clipboards,
         }
     }
@@ -380,6 +448,17 @@ impl FreshTextWatch {
         }
     }
 
+    /// Whether a person can see nothing of what was found: SGR 8, or a colour like that of its ground.
+    #[must_use]
+    pub fn is_unseen(&self, place: &FoundPlace) -> bool {
+        let FoundPlace::Cells(places) = place else { return false };
+        let runs = || places.iter().flat_map(|place| self.view().row_part(place.row, place.cols.clone()));
+        let is_unseen =
+            |style: Style| style.has(Attr::Hidden) || style.fg == style.bg && style.fg != Color::Default;
+        let mut inked = runs().filter(|run| !run.text.trim().is_empty()).peekable();
+        inked.peek().is_some() && inked.all(|run| is_unseen(run.style))
+    }
+
     /// The row that is most like what was looked for, with its age.
     #[must_use]
     pub fn nearest(&self, look: &Look) -> Option<(NearestRow, Option<TextAge>)> {
@@ -389,13 +468,13 @@ impl FreshTextWatch {
         Some((nearest, age))
     }
 
-    /// The cells of the visible screen that changed after the mark.
+    /// The cells of the visible screen that differ from the mark.
     #[must_use]
     pub fn new_places(&self, since: &TestMark) -> Vec<ScreenPlace> {
         self.changes.new_places(since.frame)
     }
 
-    /// The rows of the viewport on which something changed after the mark.
+    /// The rows of the viewport on which something differs from the mark.
     #[must_use]
     pub fn new_rows(&self, since: &TestMark) -> Vec<u16> {
         let lines = self.scrolled_lines();
@@ -410,7 +489,7 @@ impl FreshTextWatch {
         rows
     }
 
-    /// Whether a cell changed after the mark.
+    /// Whether a cell differs from the mark.
     #[must_use]
     pub fn is_new_cell(&self, since: &TestMark, row: u16, col: u16) -> bool {
         self.changes.is_new(since.frame, row, col)
@@ -544,6 +623,63 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_was_typed_before_the_shell_left_its_line_editor_is_typed_ahead_too() {
+        let raw = Modes { lflag: 0, ..cooked() };
+        for cut in [1, 3, 1000] {
+            let mut watch = watch("\x1b]133;A\x07> ");
+            watch.expect_echo(b"sleep 1\r", &raw);
+            let mark = watch.take_mark(1);
+            // Nothing tells yet that the shell has read the line before.
+            watch.expect_echo(b"true READY\r", &raw);
+            watch.expect_echo(b"true STEADY\r", &raw);
+            let prompts = "sleep 1\r\n\x1b]133;C\x07\x1b]133;D;0\x07\x1b]133;A\x07> true READY\r\n\
+                           \x1b]133;C\x07\x1b]133;D;0\x07\x1b]133;A\x07> true STEADY\r\n\x1b]133;C\x07";
+            for part in prompts.as_bytes().chunks(cut) {
+                watch.feed(part);
+                if cut == 3 {
+                    watch.end_frame();
+                }
+            }
+            watch.end_frame();
+            let found = watch.find(&text("READY"), &mark);
+            assert_eq!((found.all.len(), found.new.len()), (1, 0), "{cut}");
+            assert!(watch.find(&text("STEADY"), &mark).new.is_empty(), "{cut}");
+            frame(&mut watch, "STEADY\r\n\x1b]133;D;0\x07\x1b]133;A\x07> ");
+            assert_eq!(watch.find(&text("STEADY"), &mark).new.len(), 1, "{cut}");
+            // What is typed at the prompt is nothing of the kind.
+            watch.expect_echo(b"echo READY\r", &raw);
+            frame(&mut watch, "echo READY\r\n\x1b]133;C\x07READY\r\n\x1b]133;D;0\x07\x1b]133;A\x07READY> ");
+            assert_eq!(watch.find(&text("READY"), &mark).new.len(), 3, "{cut}");
+        }
+    }
+
+    #[test]
+    fn what_a_check_has_seen_between_makes_the_same_text_new_again() {
+        let mut watch = watch("\x1b]0;ready\x07Ready");
+        let mark = watch.take_mark(1);
+        let new = |watch: &FreshTextWatch, what: &Look| watch.find(what, &mark).new.len();
+        frame(&mut watch, "\x1b]0;busy\x07\x1b[HBusy ");
+        frame(&mut watch, "\x1b]0;ready\x07\x1b[HReady");
+        let title = text("ready").within(ScreenArea::Title);
+        assert_eq!((new(&watch, &text("Ready")), new(&watch, &title)), (0, 0), "nobody has seen it change");
+        frame(&mut watch, "\x1b]0;busy\x07\x1b[HBusy ");
+        for look in [text("Busy"), text("busy").within(ScreenArea::Title)] {
+            let found = watch.find(&look, &mark);
+            watch.see(&found.new, &mark);
+        }
+        frame(&mut watch, "\x1b]0;ready\x07\x1b[HReady");
+        assert_eq!((new(&watch, &text("Ready")), new(&watch, &title)), (1, 1));
+
+        let mark = watch.take_mark(2);
+        frame(&mut watch, "\x1b[2J");
+        watch.see_nothing(&text("Ready"));
+        frame(&mut watch, "\x1b[HReady");
+        let new = |what: &Look, mark: &TestMark| watch.find(what, mark).new.len();
+        assert_eq!((new(&text("Ready"), &mark), new(&text("Read"), &mark)), (1, 0));
+        assert_eq!(new(&text("Ready").within(ScreenArea::Row(0)), &mark), 1);
+    }
+
+    #[test]
     fn a_line_that_a_program_has_read_is_not_waited_for_at_the_prompt() {
         let mut watch = watch("\x1b]133;A\x07> cat\r\n\x1b]133;C\x07");
         let mark = watch.take_mark(1);
@@ -607,6 +743,17 @@ mod tests {
         assert!(watch.stands_at_cursor("--oneline --all", &mark), "over the edge");
         frame(&mut watch, "\x1b[H漢 ");
         assert!(watch.stands_at_cursor("漢 ", &mark));
+    }
+
+    #[test]
+    fn text_that_nobody_can_see_is_told() {
+        let unseen = |bytes: &str| {
+            let watch = watch(bytes);
+            let found = watch.subject().find(&text("a b"));
+            found.iter().all(|place| watch.is_unseen(place))
+        };
+        assert!(unseen("\x1b[8ma b") && unseen("\x1b[31;41ma\x1b[m \x1b[8mb"));
+        assert!(!unseen("a b") && !unseen("\x1b[8ma\x1b[m b") && !unseen("\x1b[37;40ma b"));
     }
 
     #[test]

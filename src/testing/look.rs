@@ -126,6 +126,14 @@ pub enum ScreenArea {
     Clipboard,
 }
 
+impl ScreenArea {
+    /// Whether it is a part of the visible screen, or all of it.
+    #[must_use]
+    pub fn is_on_screen(&self) -> bool {
+        !matches!(self, ScreenArea::History | ScreenArea::Title | ScreenArea::Clipboard)
+    }
+}
+
 impl fmt::Display for ScreenArea {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -368,10 +376,12 @@ impl LookSubject<'_> {
             ScreenArea::Title | ScreenArea::Clipboard => return None,
             area => area,
         };
+        // Of a short text, any row has half of the characters.
+        let least = if wanted.chars().count() < 6 { 0.6 } else { 0.4 };
         let best = self
             .rows(area)
             .map(|(number, row)| (likeness(row.text(), &wanted), number, row))
-            .filter(|(likeness, ..)| *likeness >= 0.4)
+            .filter(|(likeness, ..)| *likeness >= least)
             .max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)))?;
         let (_, row, text) = best;
         let cols = text.cols(0..text.text().len());
@@ -614,6 +624,7 @@ mod tests {
         assert_eq!(nearest(regex("^fuor$")), Some((1, "four is".to_owned())));
         assert_eq!(nearest(text("thre3")), Some((2, "three".to_owned())));
         assert_eq!(nearest(text("12345")), None);
+        assert_eq!(nearest(text("-owe")), None, "half of it is there");
     }
 
     #[test]

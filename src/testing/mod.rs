@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`echo`] | the terminal's own echo, which is no news |
+//! | `typed_ahead` | what a busy shell shows again behind its next prompt, which is no news |
 //! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
 //! | [`look`] | text, patterns and where they are looked for |
 //! | [`runner`] | many tapes at the same time |
@@ -21,7 +22,7 @@
 //! | [`snapshot`] | screens as text files beside the tapes |
 //! | [`library`] | tests in Rust: [`Terminal`] |
 //! | [`processes`] | the processes of a program: what they do, what is left |
-//! | [`fresh_text_watch`] | a program's screen, and what has become new on it since a mark |
+//! | [`fresh_text_watch`] | a program's screen, and what is new on it since a mark |
 //! | [`test_terminal`] | a program in a pseudo-terminal of its own |
 //! | [`program_wait`] | waiting for text, quiet, a prompt, the end |
 
@@ -50,6 +51,7 @@ pub mod tape_player;
 pub mod tape_watch;
 pub mod test_pause;
 pub mod test_terminal;
+mod typed_ahead;
 
 pub use library::{
     TapesFailed, Terminal, TerminalBuilder, TestFailure, TestResult, check_tape_list, play_listed_tape,

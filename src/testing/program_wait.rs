@@ -26,6 +26,9 @@ const PROCESS_LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::
 const TYPED_QUIET: Duration = Duration::from_millis(50);
 /// How long a screen must be still until what is on it is counted: what comes one by one comes more quickly.
 const COUNT_QUIET: Duration = Duration::from_millis(300);
+/// How long a program may take to write the first of its answer, from the input on: until then a screen that
+/// does not change says nothing, also when the program sleeps.
+const ANSWER_WAIT: Duration = Duration::from_millis(500);
 /// CPU time below which a process that a shell has started may not have left the shell's group yet.
 const JUST_STARTED: Duration = Duration::from_millis(5);
 
@@ -143,6 +146,8 @@ pub struct WaitFound {
     pub stale: Option<TextAge>,
 }
 
+/// How a failure says that text is not new.
+pub(super) const SAME_PLACE: &str = "the same text in the same place is no answer, drawn again or not";
 /// How a failure says that rows did not settle.
 pub(super) const KEPT_CHANGING: &str = "kept changing";
 
@@ -265,12 +270,14 @@ impl TestTerminal {
             // To be nowhere is a state and no event.
             if right && (!found.new.is_empty() || what.times == Some(0)) {
                 let Some(times) = what.times else {
+                    self.see(&found.new, since);
                     return Ok(WaitFound { places: found.new, stale: None });
                 };
                 let left = waiting.clock.deadline().saturating_duration_since(Instant::now());
                 self.settle_count(left, |terminal| terminal.watch().find(what, since).all.len() == times)?;
                 let found = self.watch().find(what, since);
                 if found.all.len() == times {
+                    self.see(&found.new, since);
                     return Ok(WaitFound { places: found.new, stale: None });
                 }
             }
@@ -300,6 +307,7 @@ impl TestTerminal {
             if is_there {
                 let is_stale = is_first && found.new.is_empty();
                 let stale = found.all.first().filter(|_| is_stale).map(|place| self.age_before(place, since));
+                self.see(&found.all, since);
                 return Ok(WaitFound { places: found.all, stale });
             }
             is_first = false;
@@ -312,6 +320,7 @@ impl TestTerminal {
 
     /// Waits until `what` is nowhere any more; if it is nowhere already, until the program has answered what
     /// it was given at the mark. It must stay away for the time `quiet`. Returns whether it was there at all.
+    /// Afterwards it is new when it comes back.
     ///
     /// # Errors
     /// As [`TestTerminal::expect`].
@@ -335,6 +344,7 @@ impl TestTerminal {
             let Some(place) = found.first() else {
                 let since = *gone_since.get_or_insert_with(Instant::now);
                 if since.elapsed() >= quiet {
+                    self.see_nothing(what);
                     return Ok(was_there);
                 }
                 match waiting.step(self, Some(since + quiet)) {
@@ -343,6 +353,7 @@ impl TestTerminal {
                         return Err(Box::new(waiting.failure(self, WaitEnd::Stopped, &goal, String::new())));
                     }
                     WaitStep::Failed(_) if self.watch().subject().find(what).is_empty() => {
+                        self.see_nothing(what);
                         return Ok(was_there);
                     }
                     _ => continue,
@@ -357,23 +368,28 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until the screen has settled, and looks whether `what` is nowhere then.
+    /// Waits until the screen has settled after what was given at the mark, and looks whether `what` is nowhere
+    /// then. Afterwards it is new when it comes.
     ///
     /// # Errors
     /// When it is there, or the screen does not settle. A program that has ended has settled.
     pub fn expect_not(
         &mut self,
         what: &Look,
+        since: &TestMark,
         rules: &SettleRules,
         limit: Duration,
     ) -> Result<(), Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
-        self.settle(rules, limit).or_else(|failure| match failure.end {
+        self.settle_answer(since, rules, limit).or_else(|failure| match failure.end {
             WaitEnd::Ended(_) => Ok(()),
             _ => Err(failure),
         })?;
         let found = self.watch().subject().find(what);
-        let Some(place) = found.first() else { return Ok(()) };
+        let Some(place) = found.first() else {
+            self.see_nothing(what);
+            return Ok(());
+        };
         let state = format!("{} is {}", what.pattern, self.with_age(place));
         Err(Box::new(waiting.failure(self, WaitEnd::Present, "it to be gone", state)))
     }
@@ -661,10 +677,50 @@ impl TestTerminal {
     }
 
     /// Waits until the program has answered what it was given at the mark: something on the screen is new, or
-    /// the screen has settled. No longer than the limit, after which there will be no answer.
+    /// the screen has settled, but not at once. No longer than the limit, after which there will be no answer.
     pub(super) fn answered(&mut self, since: &TestMark, limit: Duration) {
         let is_new = |terminal: &TestTerminal| !terminal.watch().new_rows(since).is_empty();
-        let _ = self.settle_unless(&SettleRules::default(), limit, is_new);
+        let _ = self.settle_answer_unless(since, &SettleRules::default(), limit, &is_new);
+    }
+
+    /// Waits until the screen has settled after what was given at the mark: a program that has written nothing
+    /// since has half a second to begin.
+    ///
+    /// # Errors
+    /// As [`TestTerminal::settle`].
+    pub fn settle_answer(
+        &mut self,
+        since: &TestMark,
+        rules: &SettleRules,
+        limit: Duration,
+    ) -> Result<(), Box<WaitFailure>> {
+        self.settle_answer_unless(since, rules, limit, &|_| false)
+    }
+
+    fn settle_answer_unless(
+        &mut self,
+        since: &TestMark,
+        rules: &SettleRules,
+        limit: Duration,
+        is_enough: &dyn Fn(&TestTerminal) -> bool,
+    ) -> Result<(), Box<WaitFailure>> {
+        let end = Instant::now() + limit;
+        self.settle_unless(rules, limit, is_enough)?;
+        let until = end.min(self.marked() + ANSWER_WAIT);
+        let is_answered =
+            |terminal: &TestTerminal| is_enough(terminal) || terminal.watch().has_output_since(since);
+        if is_answered(self) {
+            return Ok(());
+        }
+        let mut waiting = Waiting::start(self, limit);
+        while !is_answered(self) {
+            match waiting.step(self, Some(until)) {
+                WaitStep::Frame(_) => {}
+                WaitStep::Moment => return Ok(()),
+                WaitStep::Failed(_) => break,
+            }
+        }
+        self.settle_unless(rules, end.saturating_duration_since(Instant::now()), is_enough)
     }
 
     /// Serves the terminal for a time.
@@ -716,10 +772,9 @@ impl TestTerminal {
             let pattern = &what.pattern;
             let state = match self.age_before(place, since) {
                 TextAge::Echo => format!("{pattern} is {place} only as the echo of what was typed"),
-                TextAge::Before(line) | TextAge::After(line) => format!(
-                    "{pattern} is {place} since before line {line}; Wait looks at what is there, Expect \
-                     at what is new"
-                ),
+                TextAge::Before(line) | TextAge::After(line) => {
+                    format!("{pattern} is {place} as it was before line {line}: {SAME_PLACE}")
+                }
             };
             let row = match place {
                 FoundPlace::Cells(places) => places.first().cloned(),

@@ -19,6 +19,7 @@ use nix::libc;
 use thiserror::Error;
 
 use super::fresh_text_watch::{FrameEnd, FreshTextWatch, TestMark};
+use super::look::{FoundPlace, Look};
 use super::processes::{LeftProcess, ProcessLook, TestProcesses};
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::terminal::{Modes, Size};
@@ -196,6 +197,8 @@ pub struct TestTerminal {
     processes: TestProcesses,
     input: OutBuf,
     started: Instant,
+    /// When the last mark was taken.
+    marked: Instant,
     /// When output came last.
     last_output: Instant,
     tap: Option<TerminalTap>,
@@ -267,6 +270,7 @@ impl TestTerminal {
             processes: TestProcesses::new(pid, program.own_dir.clone()),
             input: OutBuf::default(),
             started: now,
+            marked: now,
             last_output: now,
             tap: None,
             cut: None,
@@ -392,6 +396,7 @@ impl TestTerminal {
     /// The mark of the program's start, for the line `line` of the tape: all that it writes is new. Call it
     /// before anything else.
     pub fn start_mark(&mut self, line: u32) -> TestMark {
+        self.marked = Instant::now();
         self.watch.take_mark(line)
     }
 
@@ -399,7 +404,13 @@ impl TestTerminal {
     /// first byte of the input. Reads what the program has written, up to the end of a frame.
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.pump_now();
+        self.marked = Instant::now();
         self.watch.take_mark(line)
+    }
+
+    /// When the last mark was taken.
+    pub(super) fn marked(&self) -> Instant {
+        self.marked
     }
 
     /// Types bytes: as many as the terminal takes now, the rest when the program reads. The terminal's own
@@ -642,6 +653,16 @@ impl TestTerminal {
     /// Marks the terminal's echo of what was typed as missing, where it did not come.
     pub(super) fn give_up_echo(&mut self) {
         self.watch.give_up_echo();
+    }
+
+    /// A check has found these, so that what stood there at the mark is new when it comes back.
+    pub(super) fn see(&mut self, places: &[FoundPlace], since: &TestMark) {
+        self.watch.see(places, since);
+    }
+
+    /// A check has found nothing for `look`, so that what it finds later is new.
+    pub(super) fn see_nothing(&mut self, look: &Look) {
+        self.watch.see_nothing(look);
     }
 
     /// Ends the test: the program, if it still runs, as closing its terminal would and with SIGTERM, and then

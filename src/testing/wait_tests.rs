@@ -100,8 +100,8 @@ fn what_should_go_and_what_should_not_come() {
     let mark = terminal.start_mark(1);
     terminal.expect(&text("busy"), &mark, LONG).unwrap();
     assert!(terminal.gone(&text("busy"), &mark, QUIET, LONG).unwrap());
-    terminal.expect_not(&text("busy"), &SettleRules::default(), LONG).unwrap();
-    let failure = terminal.expect_not(&text("idle"), &SettleRules::default(), LONG).unwrap_err();
+    terminal.expect_not(&text("busy"), &mark, &SettleRules::default(), LONG).unwrap();
+    let failure = terminal.expect_not(&text("idle"), &mark, &SettleRules::default(), LONG).unwrap_err();
     assert_eq!(failure.message, "\"idle\" is on row 1 (new since line 1)");
     let failure = terminal.gone(&text("idle"), &mark, QUIET, Duration::from_millis(50)).unwrap_err();
     assert_eq!(failure.message, "\"idle\" is still on row 1 (new since line 1)");

@@ -40,6 +40,7 @@ pub(super) fn read(line: &str) -> Result<EventLine, NoEvent> {
     let code = code.as_str().and_then(|code| code.chars().next()).ok_or(NoEvent::Form)?;
     let data = match data {
         serde_json::Value::String(text) => text.clone(),
+        _ if matches!(code, 'o' | 'i') => return Err(NoEvent::Form),
         other => other.to_string(),
     };
     Ok(EventLine { time_us, code, data: data.into_bytes() })
@@ -240,6 +241,7 @@ mod tests {
             (r#"[1, "o", "a"] x"#, Err(NoEvent::Form)),
             (r#"[1, "o", "\u00zz"]"#, Err(NoEvent::Form)),
             (r#"[1, "", "a"]"#, Err(NoEvent::Form)),
+            (r#"[1, "o", true]"#, Err(NoEvent::Form)),
             ("[1, \"o\", \"a\0b\"]", Err(NoEvent::Form)),
             (r#"{"version": 3}"#, Err(NoEvent::Form)),
             ("", Err(NoEvent::Form)),

@@ -39,8 +39,8 @@ pub enum CastFault {
     /// A version that hopty does not know.
     #[error("asciicast version {0} is unknown; hopty reads 1, 2 and 3")]
     Version(u64),
-    /// The header does not say how large the terminal was.
-    #[error("the header has no size of the terminal")]
+    /// The header does not say how large the terminal was, or an absurd size.
+    #[error("the header has no size of the terminal, which is 1 to 65535 columns and rows")]
     NoSize,
     /// It ends in the middle of a line.
     #[error("the recording ends in the middle of this line")]

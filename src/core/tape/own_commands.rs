@@ -638,7 +638,9 @@ fn settle(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 
 fn exit(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let limit = args.limit()?;
-    let word = args.need_word("an exit status or the name of a signal")?;
+    let word = args
+        .need_word("an exit status or the name of a signal")
+        .map_err(|error| error.hint("for example Exit 0, Exit TERM"))?;
     let end = if word.as_str().starts_with(|c: char| c.is_ascii_digit()) {
         ProgramEnd::Code(number(&word, "an exit status", 0, 255)? as i32)
     } else {
@@ -700,7 +702,10 @@ fn mode(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
             .error(format!("`{}` is not a mode", shown(word.as_str())))
             .hint("for example ?1049, ?25, 4"));
     };
-    let on = need_choice(args, "state of a mode", &[("on", true), ("off", false)])?;
+    let word = args
+        .need_word("`on` or `off`")
+        .map_err(|error| error.hint("for example Mode ?1049 on, Mode 4 off; a private mode has a `?`"))?;
+    let on = choice(&word, "state of a mode", &[("on", true), ("off", false)])?;
     Ok(TapeCommand::Mode { limit, private, number, on })
 }
 

@@ -131,6 +131,10 @@ fn attribute(word: &ArgWord) -> ArgResult<StyleRule> {
     };
     match ATTRIBUTES.iter().find(|(known, _)| *known == name) {
         Some((_, attribute)) => Ok(StyleRule::Attribute(*attribute, on)),
+        None if StyleColor::parse(name).is_some() => {
+            let error = unknown_option(word, "Style", &STYLE_OPTIONS);
+            Err(error.hint(format!("a colour of the text is `fg={name}`, of the ground `bg={name}`")))
+        }
         None => Err(unknown_option(word, "Style", &STYLE_OPTIONS)),
     }
 }

@@ -65,6 +65,9 @@ impl<'a> TapeParser<'a, '_, '_> {
     /// What was meant by the words that people write from habit: a key by another name, a limit without `@`.
     fn hint_for_slip(&self, token: Token<'_>) -> Option<String> {
         match token.kind {
+            TokenKind::Bare if self.lexer.source[..token.start].ends_with(|c: char| c.is_ascii_digit()) => {
+                Some("times are written 500ms, 2s, 1m or 1m30s".to_owned())
+            }
             TokenKind::Bare if token.text.len() > 1 => {
                 let chord: KeyChord = token.text.parse().ok()?;
                 Some(format!("did you mean `{chord}`?"))
@@ -195,11 +198,8 @@ impl<'a> TapeParser<'a, '_, '_> {
 
     pub(super) fn require(&mut self) -> Option<TapeCommand> {
         if !self.text_follows() {
-            self.error_with_hint(
-                self.peek,
-                "`Require` needs the name of a program",
-                "for example Require git",
-            );
+            let at = if self.is_on_line_of(self.cur) { self.peek } else { self.cur };
+            self.error_with_hint(at, "`Require` needs the name of a program", "for example Require git");
             self.skip_value();
             return None;
         }
@@ -371,7 +371,10 @@ impl<'a> TapeParser<'a, '_, '_> {
             Ok(bytes) => bytes,
             Err(why) => {
                 let message = format!("{} cannot be read: {}", shown(&path), shown(&why));
-                let hint = "it is looked for in the working directory, then beside this tape";
+                let hint = match self.is_strict() {
+                    true => "VHS looks for it in the working directory alone",
+                    false => "it is looked for in the working directory, then beside this tape",
+                };
                 self.error_with_hint(token, message, hint);
                 return;
             }

@@ -63,6 +63,13 @@ impl<'a> TapeParser<'a, '_, '_> {
         self.next();
         let value = self.peek;
         let literal = value.literal();
+        if value.kind == TokenKind::Illegal && !value.text.is_ascii() {
+            // VHS takes its first byte for the value, and stumbles over the others.
+            let message = format!("`{}` begins no value", shown(value.text));
+            self.error_with_hint(value, message, "a text stands in quotes such as \"…\" or '…'");
+            self.skip_value();
+            return None;
+        }
         match name.text {
             "WaitTimeout" => {
                 let raw = self.time()?;

@@ -1,7 +1,7 @@
 //! What is new on the screen since a mark, for `hopty wait --since`.
 //!
 //! Nothing is followed until the first mark is asked for. From then on each frame is compared with the one
-//! before, which costs some microseconds. A frame ends where the program has been quiet for a moment and
+//! before, which costs some microseconds; the last marks keep what stood on the screen. A frame ends where the program has been quiet for a moment and
 //! holds no picture back; in output without a pause, every [`FRAME_MS`].
 
 use crate::core::time::Stamp;
@@ -57,13 +57,9 @@ impl ScreenMarks {
     /// All that is on the screen is old from now on. Returns the number of the frame.
     pub fn take(&mut self, screen: &mut Screen, now: Stamp) -> u64 {
         (self.is_open, self.ended) = (false, now);
-        match &mut self.changes {
-            Some(changes) => {
-                changes.frame(screen);
-                changes.now()
-            }
-            none => none.insert(FrameChanges::new(screen)).now(),
-        }
+        let changes = self.changes.get_or_insert_with(|| FrameChanges::new(screen));
+        changes.frame(screen);
+        changes.mark(screen)
     }
 
     /// The frame ends, unless the program is in the middle of a picture.

@@ -72,7 +72,7 @@ pub enum TraceOutcome {
 /// When the recording cannot be read.
 pub fn page(trace: &TracePage) -> Result<String, NoCast> {
     let timeline = Timeline::load(&trace.cast)?;
-    let data = data(trace, &timeline).to_string().replace('<', "\\u003c");
+    let data = data(trace, &timeline).replace('<', "\\u003c");
     let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'",
@@ -108,8 +108,8 @@ fn markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// All that the script draws.
-fn data(trace: &TracePage, timeline: &Timeline) -> Value {
+/// All that the script draws, as JSON.
+fn data(trace: &TracePage, timeline: &Timeline) -> String {
     let theme = theme_of(timeline);
     let time = PlayTime::new(timeline, None);
     let options =
@@ -130,11 +130,8 @@ fn data(trace: &TracePage, timeline: &Timeline) -> Value {
         };
         json!({"at": ms(step.at_us), "line": step.line, "source": step.source, "outcome": outcome})
     });
-    let parsed = |row: &String| match row.as_str() {
-        "" => json!([]),
-        row => serde_json::from_str(row).unwrap_or_default(),
-    };
-    json!({
+    let row_list: Vec<&str> = film.rows.iter().map(|row| if row.is_empty() { "[]" } else { row }).collect();
+    let rest = json!({
         "title": trace.title,
         "size": [film.size.0, film.size.1],
         "fg": hex(theme.fg),
@@ -142,14 +139,15 @@ fn data(trace: &TracePage, timeline: &Timeline) -> Value {
         "duration": ms(film.duration_us),
         "cut": film.is_cut,
         "damage": timeline.damage(),
-        "rows": film.rows.iter().map(parsed).collect::<Vec<_>>(),
         "styles": rows.styles,
         "frames": frames(&film),
         "marks": marks.collect::<Vec<_>>(),
         "steps": steps.collect::<Vec<_>>(),
         "failure": trace.failure,
         "comparison": trace.comparison,
-    })
+    });
+    // A tree of all rows would be many times as large as their text.
+    format!("{{\"rows\":[{}],{}", row_list.join(","), rest.to_string().trim_start_matches('{'))
 }
 
 /// Each frame as its time in ms, its columns, its cursor (column, row, shape) and its rows: all of them, or

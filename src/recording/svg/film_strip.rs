@@ -109,7 +109,7 @@ fn use_row(film: &Film, row: u32, top: usize, definitions: &mut Definitions, out
     let next = definitions.rows.len();
     let number = *definitions.rows.entry(row).or_insert(next);
     if number == next {
-        let drawn = film.rows.get(row as usize).map_or("", String::as_str);
+        let drawn = film.rows.get(row as usize).map_or("", |row| &**row);
         let _ = writeln!(definitions.text, "<g id=\"r{number}\">{drawn}</g>");
     }
     write_use('r', number, top, out);

@@ -68,10 +68,13 @@ impl DisplayState {
     }
 
     /// RIS: all as new, but for the pointers, which terminals keep; the history is emptied, as in xterm. The
-    /// rows are used again: two bytes must not cost an allocation of the whole screen.
+    /// rows are used again: two bytes must not cost an allocation of the whole screen. Those of the primary
+    /// screen, whose moves somebody may follow.
     pub fn reset(&mut self) {
         let (cols, rows) = (self.position.cols, self.position.rows);
-        let mut grid = std::mem::take(&mut self.buffers.active.grid);
+        let is_alternate = self.buffers.alternate.is_some();
+        let primary = if is_alternate { &mut self.buffers.inactive } else { &mut self.buffers.active };
+        let mut grid = std::mem::take(&mut primary.grid);
         grid.erase_rows(0, rows, PackedStyle::default());
         let old = std::mem::replace(self, Self::with_grid(cols, rows, grid));
         self.buffers.active.pointer = old.buffers.buffer(false).pointer;

@@ -106,6 +106,13 @@ impl GridCell {
         self.first & MARKED != 0
     }
 
+    /// A number for its text and style: that of another cell is to be expected to be another.
+    pub const fn fingerprint(self) -> u64 {
+        let number = (self.first ^ self.second.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .wrapping_mul(0xff51_afd7_ed55_8ccd);
+        number ^ (number >> 32)
+    }
+
     /// From now on marks combine with its character.
     pub fn mark(&mut self) {
         self.first |= MARKED;

@@ -292,7 +292,7 @@ impl Terminal {
 
     fn compare(&mut self, name: &str, parts: SnapshotParts, at: &Location<'_>) -> TestResult<&mut Self> {
         let words = format!("snapshot {name:?}");
-        let settled = self.terminal.settle(&SettleRules::default(), self.limit);
+        let settled = self.terminal.settle_answer(&self.mark, &SettleRules::default(), self.limit);
         if let Err(failure) = settled
             && !matches!(failure.end, WaitEnd::Ended(_))
         {

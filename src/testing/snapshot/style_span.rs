@@ -28,7 +28,7 @@ pub struct SnapshotStyle {
     pub to: u16,
     /// The style in words, without blanks in a word: `bold`, `fg=red`.
     pub words: Vec<String>,
-    /// The text, for who reads it. It is not compared: the rows are.
+    /// The text without blanks at its end, for who reads it. It is not compared: the rows are.
     pub text: String,
 }
 
@@ -42,7 +42,13 @@ impl SnapshotStyle {
             words.extend(run.link.as_ref().map(|link| format!("link={}", link.uri().replace(' ', "%20"))));
             if !words.is_empty() && width > 0 {
                 let (from, to) = (clamped(col), clamped(col + width - 1));
-                spans.push(SnapshotStyle { row, from, to, words, text: visible(&run.text) });
+                spans.push(SnapshotStyle {
+                    row,
+                    from,
+                    to,
+                    words,
+                    text: visible(run.text.trim_end_matches(' ')),
+                });
             }
             col += width;
         }
@@ -166,7 +172,7 @@ mod tests {
             [
                 "3:7-10 bold fg=red \"E漢\\\"\"",
                 "3:12 underline=curly bg=100 underline-color=200 \"x\"",
-                "3:13 fg=bright-blue bg=#010203 \" \"",
+                "3:13 fg=bright-blue bg=#010203 \"\"",
                 "3:14 fg=bright-blue bg=#010203 link=http://a/ \"l\"",
             ]
         );

@@ -268,11 +268,15 @@ impl TapePlayer<'_> {
                 let (named, terminal) = self.terminal()?;
                 terminal.scroll_to_end();
                 let found = terminal.wait_for(&look, &named.mark, limit)?;
+                let count = found.places.len();
                 let first = found.places.iter().find_map(|place| match place {
                     FoundPlace::Cells(places) => places.first().cloned(),
                     _ => None,
                 });
                 let first = first.ok_or_else(|| StepFailure::command(format!("{pattern} has no cells")))?;
+                if count > 1 {
+                    self.warn(format!("{pattern} is on the screen {count} times; the first one was taken"));
+                }
                 Ok((first.row, first.cols.start + (first.cols.end - first.cols.start) / 2))
             }
         }

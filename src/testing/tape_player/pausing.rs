@@ -26,7 +26,9 @@ impl TapePlayer<'_> {
             return;
         }
         let what = format!("failed: {}", message.lines().next().unwrap_or_default());
-        if let Err(failure) = self.pause(&what) {
+        if let Err(failure) = self.pause(&what)
+            && !failure.is_stop
+        {
             self.warn(failure.message);
         }
     }

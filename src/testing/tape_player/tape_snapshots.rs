@@ -52,8 +52,8 @@ impl TapePlayer<'_> {
             ..SettleRules::default()
         };
         let limit = self.check_limit(None);
-        let (_, terminal) = self.terminal()?;
-        match terminal.settle(&rules, limit) {
+        let (named, terminal) = self.terminal()?;
+        match terminal.settle_answer(&named.mark, &rules, limit) {
             // A program that has ended has settled.
             Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => return Err(failure.into()),
             _ => {}

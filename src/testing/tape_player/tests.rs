@@ -303,7 +303,7 @@ Expect+Row 1 "x"
 fn what_was_scrolled_back_to_is_old_where_it_was_there_before_the_input() {
     let rest = "Type 'x'\nEnter\nExpect 'got x'\nScrollUp 99\nExpect 'line 2.'\n";
     let failure = failure(play_now(commands(&format!("{TWENTY_LINES}{rest}"))));
-    assert!(failure.message.contains("since before"), "{}", failure.message);
+    assert!(failure.message.contains("as it was before line"), "{}", failure.message);
 }
 
 #[test]
@@ -606,4 +606,59 @@ fn a_pattern_with_a_blank_at_the_end_of_a_row_gets_a_hint() {
     let source = "Set ExpectTimeout 50ms\nStart sh -c 'printf \"> \"; read a'\nExpect+Line /^> $/\n";
     let hint = failure(play_now(commands(source))).hint;
     assert_eq!(hint.as_deref(), Some("rows have no blanks at their end: `/^>$/`"));
+}
+
+#[test]
+fn the_same_text_in_the_same_place_is_no_answer_however_long_it_was_away() {
+    for pause in ["0", "0.001", "0.1"] {
+        let erase = "printf \"\\033[2J\\033[H\"";
+        let program =
+            format!("Start sh -c 'printf Saved; read a; {erase}; sleep {pause}; printf Saved; read b'\n");
+        let head = format!("Set ExpectTimeout 300ms\n{program}Expect 'Saved'\nEnter\n");
+        let failure = failure(play_now(commands(&format!("{head}Expect 'Saved'\n"))));
+        assert!(failure.message.contains("as it was before line 4"), "{pause}: {}", failure.message);
+        assert!(failure.hint.unwrap_or_default().contains("`Gone \"Saved\"`"));
+    }
+    let steps = [
+        "printf Saved; read a",
+        r#"printf "\033[HSaving"; sleep 0.1; printf "\033[HSaved "; read b"#,
+        r#"printf "\033[2J"; sleep 0.2; printf "\033[HSaved"; read c"#,
+    ];
+    let program = format!("Start sh -c '{}'\n", steps.join("; "));
+    let checks = "Expect 'Saved'\nEnter\nExpect 'Saving'\nExpect 'Saved'\nEnter\nGone 'Saved'\nExpect 'Saved'\n";
+    let end = play_now(commands(&(program + checks)));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_line_that_was_typed_ahead_of_a_busy_shell_is_no_answer() {
+    let source = "Set ExpectTimeout 1s\nType 'sleep 0.3'\nEnter\nType 'true READY'\nEnter\nExpect 'READY'\n";
+    let failure = failure(play_now(commands(source)));
+    assert!(failure.message.ends_with("only as the echo of what was typed"), "{}", failure.message);
+    let source = "Type 'sleep 0.3'\nEnter\nType 'echo READY'\nEnter\nExpect /^READY$/\n";
+    let end = play_now(commands(source));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn what_a_person_would_not_see_or_mean_is_a_warning() {
+    let source = "Start sh -c 'printf \"\\033[?1000h\\033[8mtoken\\033[m OK OK\"; read a'\nExpect 'token'\nClick 'OK'\n";
+    let played = play_whole(source);
+    assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
+    let told: Vec<&str> = played.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert!(told.iter().any(|message| message.starts_with("nobody can see \"token\"")), "{told:?}");
+    assert!(told.contains(&"\"OK\" is on the screen 2 times; the first one was taken"), "{told:?}");
+}
+
+#[test]
+fn a_program_that_sleeps_before_it_answers_has_not_settled() {
+    let program = "Start sh -c 'printf old; read a; sleep 0.2; printf \"panic\\033[?2004h\"; read b'\n";
+    for check in ["Expect+Not 'panic'", "Mode ?2004 off"] {
+        let source = format!("Set ExpectTimeout 1s\n{program}Expect 'old'\nEnter\n{check}\n");
+        let failure = failure(play_now(commands(&source)));
+        assert_eq!(failure.place.line, 5, "{check}: {failure:?}");
+    }
+    let source = format!("{program}Expect 'old'\nEnter\nExpect+Not 'quiet'\n");
+    let end = play_now(commands(&source));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
 }

@@ -8,10 +8,10 @@ use crate::core::tape::{
     WaitRule, WaitScope,
 };
 use crate::testing::fresh_text_watch::TextAge;
-use crate::testing::look::{CellRegion, Look, ScreenArea, frame_around};
+use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea, frame_around};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
-use crate::testing::program_wait::{KEPT_CHANGING, SettleRules, WaitFailure};
+use crate::testing::program_wait::{KEPT_CHANGING, SAME_PLACE, SettleRules, WaitFailure};
 
 impl TapePlayer<'_> {
     /// `Wait` of VHS: until it stands there, whenever it came.
@@ -47,8 +47,9 @@ impl TapePlayer<'_> {
             }
         };
         self.expected.extend(pattern.cloned());
-        let Some(age) = found.stale else { return Ok(()) };
         let shown = pattern.unwrap_or(&usual);
+        self.warn_of_unseen(&found.places, shown)?;
+        let Some(age) = found.stale else { return Ok(()) };
         let message = match age {
             TextAge::Echo => format!("{shown} is only the echo of what was typed; `Expect` waits for more"),
             TextAge::Before(line) | TextAge::After(line) => {
@@ -123,10 +124,22 @@ impl TapePlayer<'_> {
         let look = self.look(expect)?;
         let limit = self.check_limit(expect.limit);
         let (named, terminal) = self.terminal()?;
-        terminal
+        let found = terminal
             .expect(&look, &named.mark, limit)
             .map_err(|failure| noted(failure, &look, &expect.pattern))?;
         self.expected.push(expect.pattern.clone());
+        self.warn_of_unseen(&found.places, &expect.pattern)
+    }
+
+    /// Warns of text that is on the screen and that no person can see.
+    fn warn_of_unseen(&mut self, found: &[FoundPlace], pattern: &TapePattern) -> StepResult {
+        let watch = self.terminal()?.1.watch();
+        if !found.is_empty() && found.iter().all(|place| watch.is_unseen(place)) {
+            self.warn(format!(
+                "nobody can see {pattern}: it is hidden (SGR 8) or has the colour of its ground; \
+                 `Style {pattern}` checks how it looks"
+            ));
+        }
         Ok(())
     }
 
@@ -140,8 +153,8 @@ impl TapePlayer<'_> {
         };
         let quiet = duration(self.settings.settle);
         let rules = SettleRules { quiet, only, ..SettleRules::default() };
-        let (_, terminal) = self.terminal()?;
-        let done = terminal.expect_not(&look, &rules, limit);
+        let (named, terminal) = self.terminal()?;
+        let done = terminal.expect_not(&look, &named.mark, &rules, limit);
         done.map_err(|failure| {
             let mut failure = noted(failure, &look, &expect.pattern);
             if failure.message.contains(KEPT_CHANGING) {
@@ -260,6 +273,12 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     failure.row_notes.iter_mut().for_each(|(_, note)| note.clone_from(&expected));
     if matches!(pattern, TapePattern::Text(text) if looks_like_a_regex(text.as_str())) {
         failure.hint = Some("a text in quotes is taken literally; /…/ is a regular expression".to_owned());
+    }
+    if failure.message.contains(SAME_PLACE) {
+        failure.hint = Some(format!(
+            "expect what changes beside it, or what the program shows in between; behind a `Gone {pattern}` \
+             it is new"
+        ));
     }
     if let TapePattern::Regex(regex) = pattern
         && let Some(before) = regex.source().strip_suffix(" $").filter(|before| !before.ends_with('\\'))

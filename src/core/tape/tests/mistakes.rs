@@ -28,6 +28,15 @@ fn the_nearest_word_is_named() {
         ("Expect+Lin 'a'", "1:8: `Expect` has no `+Lin` (did you mean `+Line`?)"),
         ("Key ctrl-entre", "1:5: there is no key `entre` (did you mean `Enter`?)"),
         ("Signal TREM", "1:8: there is no signal `TREM` (did you mean `TERM`?)"),
+        (
+            "Style 'a' red",
+            "1:11: `Style` has no option `red` (a colour of the text is `fg=red`, of the ground `bg=red`)",
+        ),
+        ("Sleep 1min", "1:8: there is no command `min` (times are written 500ms, 2s, 1m or 1m30s)"),
+        (
+            "Set MarginFill “#674EFF”",
+            "1:16: `“` begins no value (a text stands in quotes such as \"…\" or '…')",
+        ),
         ("Style 'a' bolt", "1:11: `Style` has no option `bolt` (did you mean `bold`?)"),
         ("Style 'a' fg=rot", "1:11: there is no colour `rot` (default, red, bright-red, 208 or #ff8700)"),
         ("Expect+State sleepy", "1:14: `sleepy` is not a state (busy, idle, blocked)"),
@@ -67,7 +76,7 @@ fn what_is_missing_is_named() {
         ),
         ("Type $\"${}\"", "1:8: `` is not a variable name (write `\\$` for a dollar sign in `$\"…\"`)"),
         ("Expect /\\p{Greeks}/", "1:9: there is no class `\\p{Greeks}`"),
-        ("Exit", "1:1: `Exit` needs an exit status or the name of a signal"),
+        ("Exit", "1:1: `Exit` needs an exit status or the name of a signal (for example Exit 0, Exit TERM)"),
         ("Exit 256", "1:6: an exit status is a number from 0 to 255, not `256`"),
         ("Resize 0x40", "1:8: `0x40` is not a size (columns and rows up to 1000: 120x40)"),
         (
@@ -80,7 +89,11 @@ fn what_is_missing_is_named() {
              example Model text \"done\")",
         ),
         ("Model tool Edit {x}", "1:17: not JSON: key must be a string at line 1 column 2"),
-        ("Mode ?1049", "1:1: `Mode` needs state of a mode"),
+        (
+            "Mode 1049",
+            "1:1: `Mode` needs `on` or `off` (for example Mode ?1049 on, Mode 4 off; a private mode has a `?`)",
+        ),
+        ("Require\nType 'a'", "1:1: `Require` needs the name of a program (for example Require git)"),
         ("Show\nSet Deadline 5", "2:5: `Set Deadline` comes too late (settings come before all commands)"),
     ] {
         assert_eq!(error(source), message, "{source}");
