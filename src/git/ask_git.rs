@@ -15,7 +15,7 @@ use super::private_git_dir::WorkTreeGit;
 use super::repository::Repository;
 use super::sandbox;
 use crate::core::config::Handoff;
-use crate::core::handoff::capture::{Capture, GitState};
+use crate::core::handoff::capture::GitState;
 
 /// What git is asked for the state of a work tree.
 const STATUS_ARGS: [&str; 6] =
@@ -188,16 +188,15 @@ pub fn of_work(dir: &Path, moved: Option<&str>, limits: GitLimits) -> Option<Git
     of_work_until(dir, moved, limits, Instant::now() + limits.time)
 }
 
-/// The same for what was captured of a conversation in `dir`. Where the newest file that Claude wrote is in
-/// another work tree, that one is told too: in full where nothing is uncommitted in the conversation's own,
-/// else in a note.
+/// The same where Claude wrote `files`, the newest first. Where the newest is in another work tree, that one
+/// is told too: in full where nothing is uncommitted in the conversation's own, else in a note.
 #[must_use]
-pub fn of_capture(capture: &Capture, dir: &Path, limits: GitLimits) -> Option<GitState> {
+pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: GitLimits) -> Option<GitState> {
     let until = Instant::now() + limits.time;
-    let moved = capture.situation.moved_to.as_deref();
     let here = of_work_until(dir, moved, limits, until);
-    let place = here.as_ref().and_then(|state| state.dir.clone()).map_or_else(|| dir.to_owned(), PathBuf::from);
-    let other = written_tree(&capture.files, &place);
+    let place =
+        here.as_ref().and_then(|state| state.dir.clone()).map_or_else(|| dir.to_owned(), PathBuf::from);
+    let other = written_tree(files, &place);
     let there = other.and_then(|top| Some((read_until(&top, dir, limits, until).ok()??, top)));
     match (here, there) {
         (here, None) => here,
@@ -217,7 +216,8 @@ pub fn of_capture(capture: &Capture, dir: &Path, limits: GitLimits) -> Option<Gi
 fn written_tree(files: &[String], place: &Path) -> Option<PathBuf> {
     let top = |dir: &Path| Repository::find(dir).ok().flatten().map(|repository| repository.top);
     // What Claude keeps for itself is no work.
-    let is_work = |file: &&Path| file.is_absolute() && !file.components().any(|part| part.as_os_str() == ".claude");
+    let is_work =
+        |file: &&Path| file.is_absolute() && !file.components().any(|part| part.as_os_str() == ".claude");
     let mut files = files.iter().map(Path::new).filter(is_work).take(TREES_LOOKED_AT);
     let tree = files.find_map(|file| match file.starts_with(place) {
         true => Some(None),
@@ -235,12 +235,7 @@ fn summary(top: &Path, state: &GitState) -> String {
     format!("{}: branch {branch} at {head}, {changed} changed, {new} new", top.display())
 }
 
-fn of_work_until(
-    dir: &Path,
-    moved: Option<&str>,
-    limits: GitLimits,
-    until: Instant,
-) -> Option<GitState> {
+fn of_work_until(dir: &Path, moved: Option<&str>, limits: GitLimits, until: Instant) -> Option<GitState> {
     let mut notes = Vec::new();
     let mut at = |place: &Path| {
         let state = read_until(place, dir, limits, until);

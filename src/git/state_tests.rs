@@ -133,8 +133,6 @@ fn a_conversation_that_moved_is_told_of_where_it_works() {
 
 #[test]
 fn the_work_tree_of_the_newest_written_file_is_told_too() {
-    use crate::core::claude::transcript_facts::TranscriptFacts;
-    use crate::core::handoff::document::tests::capture;
     let dir = repository();
     let other = tempfile::tempdir().unwrap();
     let side = other.path().canonicalize().unwrap().join("w");
@@ -142,9 +140,8 @@ fn the_work_tree_of_the_newest_written_file_is_told_too() {
     fs::write(side.join("c"), "brick\n").unwrap();
     let plain = tempfile::tempdir().unwrap();
     let of = |files: &[&Path]| {
-        let mut capture = Capture::new(capture("").origin, &TranscriptFacts::new());
-        capture.files = files.iter().map(|file| file.display().to_string()).collect();
-        of_capture(&capture, dir.path(), LONG).unwrap()
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        of_written(dir.path(), None, &files, LONG).unwrap()
     };
     // A file in no work tree, or Claude's own, decides nothing.
     let [loose, plans] = [plain.path().join("x"), side.join(".claude/plan.md")];

@@ -11,7 +11,7 @@ use crate::core::handoff::safe_text::cut_words;
 
 /// How many answers are kept.
 pub const ANSWER_CAP: usize = 100;
-/// An answer that is no wider says that something was done, not what was found out, in columns.
+/// An answer that is no wider and has no number in it says that something was done, in columns.
 const NARROWEST: usize = 20;
 /// How much is kept of the beginning and of the end of an answer, in bytes each.
 const ENDS: usize = 800;
@@ -42,7 +42,7 @@ impl EarlierAnswer {
     pub fn new(text: &str, prompt: Option<&TranscriptPrompt>) -> Option<Self> {
         let text = without_opening(text.trim());
         let prompt = prompt.map(|prompt| own_words(&prompt.text)).unwrap_or_default();
-        (text.width() > NARROWEST).then(|| Self {
+        says_much(text).then(|| Self {
             prompt: cut_words(prompt.trim(), PROMPT_CAP).to_owned(),
             text: ends(text, ENDS, ENDS),
             reply: None,
@@ -57,6 +57,13 @@ impl EarlierAnswer {
         self.reply = is_short.then(|| prompt.to_owned());
         self.awaits_reply = false;
     }
+}
+
+/// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open."
+#[must_use]
+pub fn says_much(text: &str) -> bool {
+    let has_number = text.contains(|c: char| c.is_ascii_digit());
+    !text.starts_with('{') && (text.width() > NARROWEST || has_number)
 }
 
 /// Keeps an answer, once.
@@ -108,16 +115,21 @@ mod tests {
             said("m3", "end_turn", "Done."),
             prompt(&long),
             said("m4", "end_turn", found),
+            prompt("do a PR"),
+            said("m6", "end_turn", "PR #88 is open."),
             prompt("and pcs-03?"),
             said("m5", "end_turn", "That one ends on 4 May, a Tuesday."),
             prompt(&long),
         ]);
-        let told: Vec<_> =
-            answers.iter().map(|one| (one.prompt.as_str(), one.text.as_str(), one.reply.as_deref())).collect();
+        let told: Vec<_> = answers
+            .iter()
+            .map(|one| (one.prompt.as_str(), one.text.as_str(), one.reply.as_deref()))
+            .collect();
         assert_eq!(
             told,
             [
                 ("when do our certificates end", found, Some("no, that is the old one")),
+                ("do a PR", "PR #88 is open.", Some("and pcs-03?")),
                 ("and pcs-03?", "That one ends on 4 May, a Tuesday.", None),
             ],
             "nothing of the middle of a turn, no `Done.`, nothing twice, and no long prompt as a reply"
@@ -133,7 +145,11 @@ mod tests {
             prompt("look at the cache"),
             said("m2", "end_turn", "Continuing from handoff HO-20261120-142950-c74cc080."),
             prompt("well?"),
-            said("m3", "end_turn", "Continuing from handoff HO-20261120-142950-c74cc080. The cache never shrinks."),
+            said(
+                "m3",
+                "end_turn",
+                "Continuing from handoff HO-20261120-142950-c74cc080. The cache never shrinks.",
+            ),
             prompt("ok"),
         ]);
         let told: Vec<&str> = answers.iter().map(|one| one.text.as_str()).collect();
@@ -143,7 +159,8 @@ mod tests {
     #[test]
     fn an_answer_to_a_prompt_that_was_taken_back_goes_with_it() {
         let at = |text: &str, uuid: &str, parent: &str| {
-            json!({"type": "user", "uuid": uuid, "parentUuid": parent, "message": {"content": text}})
+            json!({"type": "user", "uuid": uuid, "parentUuid": parent,
+                "message": {"content": text}})
         };
         let answers = of(&[
             at("why is it slow", "u1", "p0"),

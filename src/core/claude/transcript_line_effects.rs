@@ -6,8 +6,8 @@
 use super::agent_reports::AgentReport;
 use super::bounded_memory::FileChange;
 use super::decision_sentences;
-use super::pasted_prompt::PromptPlace;
 use super::earlier_answers;
+use super::pasted_prompt::PromptPlace;
 use super::prompts::{ALLOWED_CALL, PromptKind, REFUSED_CALL, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tasks::{Task, task_key};
 use super::tool_outcomes::ToolOutcome;
@@ -266,9 +266,7 @@ impl TranscriptFacts {
     fn refused(&mut self, call: Option<&ToolUse>, result: &ToolResult, detail: Option<&ResultDetail>) {
         let quoted = || result.text.split_once("the user said:\n").map(|(_, why)| why);
         let Some(why) = detail.and_then(|detail| detail.said.as_deref()).or_else(quoted) else { return };
-        let asked = call
-            .map(|call| format!("{REFUSED_CALL}{})", call_words(call)))
-            .unwrap_or_default();
+        let asked = call.map(|call| format!("{REFUSED_CALL}{})", call_words(call))).unwrap_or_default();
         self.said_to_a_call(&without_clarify_frame(why), PromptKind::Refusal, &asked);
     }
 

@@ -533,7 +533,8 @@ impl Capture {
             reply: one.reply.clone(),
             ..EarlierAnswer::default()
         });
-        let answers = self.answers.iter().rev().map(|one| EarlierAnswer { awaits_reply: false, ..one.clone() });
+        let answers =
+            self.answers.iter().rev().map(|one| EarlierAnswer { awaits_reply: false, ..one.clone() });
         let all = last.into_iter().chain(answers).chain(stated).chain(self.answers_before.iter().cloned());
         let mut kept: Vec<EarlierAnswer> = Vec::new();
         for one in all.filter(|one| one.text.width() > SHORT_ANSWER) {

@@ -1,9 +1,7 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::brief_files::{
-    ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
-};
+use super::brief_files::{ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE};
 use super::section_lengths::BriefPart;
 use super::truncation::Passage;
 use crate::core::claude::agent_reports::AgentReport;
@@ -11,20 +9,18 @@ use crate::core::claude::checks::CheckOutcome;
 use unicode_width::UnicodeWidthStr;
 
 use crate::core::claude::decision_sentences::StatedDecision;
-use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP};
+use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
-use crate::core::handoff::capture::{
-    Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER,
-};
+use crate::core::handoff::capture::{Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER};
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
-use crate::core::handoff::safe_text::{cut_chars, safe, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, cut_words, safe, safe_line};
 
 /// The longest line, in characters.
 const LINE: usize = 400;
@@ -40,10 +36,16 @@ const ENDED: usize = 4;
 const CHECKS: usize = 6;
 /// So many of Claude's earlier texts are told though they are short.
 const SAID: usize = 4;
-/// A text that is no wider says nothing that helps, in columns: "Done.", "I begin."
-const NARROW_ANSWER: usize = 20;
 /// How much is told of an earlier answer, in characters.
 const ANSWER_CHARS: usize = 260;
+/// How much is told of what the person said to an answer, in characters.
+const REPLIED: usize = 80;
+/// No two answers have so much of their beginnings in common by chance, in characters.
+const BEGINNING: usize = 200;
+/// So many of the newest prompts stand above in any case.
+const ABOVE: usize = 6;
+/// How much names a prompt that stands above, in characters.
+const NAMED: usize = 24;
 /// What marks that something is left out of it, in characters.
 const MARK_CHARS: usize = 8;
 /// How much is told of the prompt that it answers, in characters.
@@ -372,7 +374,8 @@ fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
     let call = format!("{REFUSED_CALL}{} {}", done.step.tool, done.step.about);
     let begin: String = call.trim_end().chars().take(REFUSED_CALL.len() + 60).collect();
     let is_about = |said: &TranscriptPrompt| {
-        said.kind == PromptKind::Refusal && said.asked.as_deref().is_some_and(|asked| asked.starts_with(&begin))
+        said.kind == PromptKind::Refusal
+            && said.asked.as_deref().is_some_and(|asked| asked.starts_with(&begin))
     };
     done.step.outcome == ToolOutcome::Refused && of.prompts.iter().any(is_about)
 }
@@ -420,21 +423,12 @@ fn is_told_elsewhere(done: &FinishedStep) -> bool {
         || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
-/// What Claude said before its last words, newest first: since the newest answer that ended a turn, then such
-/// answers, with the prompt and what the person said to it.
+/// What Claude said before its last words, newest first: answers that ended a turn, with the prompt and what
+/// the person said to it, and some of what it said in the middle of the last turns.
 fn said_before(of: &Capture, words: &Words) -> Vec<String> {
     let answers = of.answers.iter().rev().chain(&of.answers_before);
     let answers: Vec<(String, &EarlierAnswer)> =
         answers.map(|answer| (safe_line(&answer.text), answer)).collect();
-    let is_answer = |text: &str| {
-        answers.iter().any(|(known, _)| known.starts_with(&*begin_of(text)) || text.starts_with(known.as_str()))
-    };
-    let said = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
-    let since = said
-        .map(|said| safe_line(&said.text))
-        .take_while(|text| !is_answer(text))
-        .filter(|text| text.width() > NARROW_ANSWER && !text.starts_with('{'))
-        .take(SAID);
     let last = safe_line(&words.last_answer);
     let is_told = |text: &str| {
         last.contains(text)
@@ -443,35 +437,52 @@ fn said_before(of: &Capture, words: &Words) -> Vec<String> {
                 sentence == text || one.reply.is_some() && text.contains(&sentence)
             })
     };
-    let mut lines: Vec<String> =
-        since.filter(|text| !is_told(text)).map(|text| shorten(&text, ANSWER_CHARS)).collect();
-    let newest = SAID.saturating_sub(lines.len());
+    // The newest prompts stand above, whole: here their beginnings say which ones they are.
+    let above: Vec<String> =
+        words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect();
+    let named = |prompt: &str, cap: usize| {
+        let line = one_line(prompt);
+        let begin: String = line.chars().take(NAMED).collect();
+        cut_chars(&line, if above.iter().any(|known| known.starts_with(&begin)) { NAMED } else { cap })
+    };
     // The prompt of the answer above is what the person said to this one.
     let mut said_next = "";
-    for (at, (text, answer)) in answers.iter().enumerate() {
-        if (at < newest || text.width() > SHORT_ANSWER) && !is_told(text) {
-            let reply = answer.reply.as_deref().filter(|reply| *reply != said_next);
-            lines.push(earlier_answer(text, &answer.prompt, reply));
-            said_next = &answer.prompt;
+    let mut line_of = |at: usize| {
+        let (text, answer) = &answers[at];
+        if at >= SAID && text.width() <= SHORT_ANSWER || is_told(text) {
+            return None;
+        }
+        let prompt = match named(&answer.prompt, ANSWERED) {
+            prompt if prompt.is_empty() => prompt,
+            prompt => format!("to \"{prompt}\": "),
+        };
+        let reply = answer.reply.as_deref().filter(|reply| *reply != said_next);
+        let reply = reply.map(|reply| then_said(&named(reply, REPLIED))).unwrap_or_default();
+        said_next = &answer.prompt;
+        let room = LINE.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
+        Some(format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS))))
+    };
+    let (mut lines, mut midway, mut from) = (Vec::new(), Vec::new(), 0);
+    let said = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
+    for text in said.map(|said| safe_line(&said.text)) {
+        // Of a long one the answer has its beginning and its end.
+        let begin: String = text.chars().take(BEGINNING).collect();
+        let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
+        if let Some(at) = answers[from..].iter().position(is_same) {
+            lines.extend((from..=from + at).filter_map(&mut line_of));
+            from += at + 1;
+        } else if midway.len() < SAID && says_much(&text) && !is_told(&text) && !midway.contains(&text) {
+            lines.push(shorten(&text, ANSWER_CHARS));
+            midway.push(text);
         }
     }
+    lines.extend((from..answers.len()).filter_map(&mut line_of));
     lines
 }
 
-/// The beginning of a text, as long as no two answers have it in common by chance.
-fn begin_of(text: &str) -> String {
-    text.chars().take(200).collect()
-}
-
-/// One line of an answer: `to "PROMPT": ANSWER`, and what the person said to it.
-fn earlier_answer(text: &str, prompt: &str, reply: Option<&str>) -> String {
-    let prompt = match safe_line(prompt) {
-        prompt if prompt.is_empty() => prompt,
-        prompt => format!("to \"{}\": ", cut_chars(&prompt, ANSWERED)),
-    };
-    let reply = reply.map(then_said).unwrap_or_default();
-    let room = LINE.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
-    format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS)))
+/// The beginning of a prompt on one line.
+fn one_line(prompt: &str) -> String {
+    safe_line(cut_words(prompt, 4 * REPLY_CAP))
 }
 
 /// What the person said to something that Claude said.

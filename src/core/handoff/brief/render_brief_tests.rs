@@ -802,7 +802,8 @@ fn what_claude_found_out_goes_on_over_hand_overs() {
     }
     let state = HandoffState::of(&last);
     assert_eq!(serde_json::from_str::<HandoffState>(&state.render()).unwrap(), state);
-    last.answers = (0..200).map(|n| answered("", &format!("{n}: {}", "a long finding ".repeat(90)), None)).collect();
+    last.answers =
+        (0..200).map(|n| answered("", &format!("{n}: {}", "a long finding ".repeat(90)), None)).collect();
     let rows = HandoffState::of(&last).answers;
     assert_eq!(rows.len(), 50);
     assert!(rows.iter().all(|row| row.answer.chars().count() < 520) && rows[0].answer.starts_with("199: "));
@@ -816,9 +817,20 @@ fn an_answer_stands_with_what_the_person_said_to_it_once() {
         answered("no", "Then it is the disk, which is full since Tuesday at noon.", Some("yes, mend it")),
     ];
     let text = of(&capture, Budget::default());
-    let lines = "- to \"no\": Then it is the disk, which is full since Tuesday at noon. Then the person said: \"yes, \
-                 mend it\"\n- to \"why is it slow\": The pool is empty: somebody never gives a connection back.\n";
+    let lines = "- to \"no\": Then it is the disk, which is full since Tuesday at noon. Then the person \
+                 said: \"yes, mend it\"\n- to \"why is it slow\": The pool is empty: somebody never gives a \
+                 connection back.\n";
     assert!(text.contains(lines), "{text}");
+    // Where the prompts stand above, their beginnings name them.
+    let task = "why does the pool run dry every night, while nobody works in the port";
+    capture.prompts = vec![prompt(task), prompt("no: the pool of the mailer, not that one")];
+    capture.answers[1].prompt = task.into();
+    capture.answers[1].reply = Some(capture.prompts[1].text.clone());
+    let text = of(&capture, Budget::default());
+    let line = "- to \"why does the pool run dr...\": Then it is the disk, which is full since Tuesday at \
+                noon. Then the person said: \"no: the pool of the mail...\"\n";
+    assert!(text.contains(line), "{text}");
+    capture.answers[1].prompt = "no".into();
     // What Claude said since, in the middle of a turn, comes first.
     let said = |text: &str| crate::core::claude::transcript_facts::Exchange {
         speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
@@ -843,7 +855,8 @@ fn words_that_claude_repeats_are_not_taken_for_unanswered() {
 #[test]
 fn a_question_in_the_middle_of_a_turn_is_told_as_unanswered_and_not_waited_for() {
     let mut capture = capture("prepare the release");
-    capture.last_answer = "Two things are open:\n\n1. Is Nordhav told?\n2. Do we freeze main?\n\nI go on.".into();
+    capture.last_answer =
+        "Two things are open:\n\n1. Is Nordhav told?\n2. Do we freeze main?\n\nI go on.".into();
     let text = of(&capture, Budget::default());
     assert!(text.contains("\nThe person has said nothing since.\n"), "{text}");
     assert!(text.contains("- go on with the request") && !text.contains("Ask it again"), "{text}");
@@ -856,7 +869,8 @@ fn words_to_a_tool_call_name_the_call_and_a_refusal_is_told_once() {
     use crate::core::claude::tool_steps::ToolStep;
     use crate::core::handoff::capture::FinishedStep;
     let mut capture = capture("clean up");
-    let to = |kind, asked: &str, text: &str| TranscriptPrompt { kind, asked: Some(asked.into()), ..prompt(text) };
+    let to =
+        |kind, asked: &str, text: &str| TranscriptPrompt { kind, asked: Some(asked.into()), ..prompt(text) };
     let refused = "(a tool call that the person refused: ";
     capture.prompts = vec![
         to(PromptKind::Refusal, &format!("{refused}ExitPlanMode)"), "not Monday"),

@@ -96,12 +96,7 @@ fn before(all: &[PersonPrompt], group: &[usize], today: String) -> BriefPart {
     let (quotes, order) = quotes(&rest, all);
     let title = "Requests from earlier conversations (standing rules still apply)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
-    BriefPart {
-        title,
-        floor: 400,
-        ideal: 1000,
-        passage: Passage::Quotes { above, quotes, order, today },
-    }
+    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, today } }
 }
 
 fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) -> BriefPart {

@@ -159,27 +159,25 @@ const CODES: [&str; 20] = [
     "验证码",
 ];
 /// What names a payment card.
-const CARDS: [&str; 10] = [
-    "card", "visa", "mastercard", "amex", "karte", "kreditkarte", "tarjeta", "cartão", "carte", "карта",
-];
+const CARDS: [&str; 10] =
+    ["card", "visa", "mastercard", "amex", "karte", "kreditkarte", "tarjeta", "cartão", "carte", "карта"];
 /// What names the digits on its back.
 const CARD_CHECKS: [&str; 3] = ["cvc", "cvv", "cvv2"];
 /// How far the number of a card stands behind such a word at most, in bytes.
 const NEAR_CARD: usize = 30;
 /// Words of sentences about a passphrase: one of them, and it is no passphrase.
 const IN_SENTENCES: &str = "the and for not all any are was were has had have its our your their his her this \
-                            that these those with without from into onto over under inside outside only \
-                            also too now then than still yet just never always often again once twice \
-                            one two three four five six seven eight ten more most less least long longer \
-                            short shorter strong weak wrong empty plain clear text same other another old \
-                            new secret safe hidden known visible random word words character characters \
-                            letter letters digit digits case sensitive read write set get kept sent put \
-                            lost gone there here where when why how who which what will would can could \
-                            may might must should does did been being very quite enough required optional \
-                            default stored because since until before after while each every both either \
-                            neither part file disk vault keyring keychain login user part everywhere \
-                            nowhere anywhere everybody nobody everyone somebody someone good bad fine okay \
-                            mandatory invalid valid unknown equal identical different broken";
+     that these those with without from into onto over under inside outside only also too \
+     now then than still yet just never always often again once twice one two three four \
+     five six seven eight ten more most less least long longer short shorter strong weak \
+     wrong empty plain clear text same other another old new secret safe hidden known \
+     visible random word words character characters letter letters digit digits case \
+     sensitive read write set get kept sent put lost gone there here where when why how \
+     who which what will would can could may might must should does did been being very \
+     quite enough required optional default stored because since until before after while \
+     each every both either neither part file disk vault keyring keychain login user \
+     everywhere nowhere anywhere everybody nobody everyone somebody someone good bad fine \
+     okay mandatory invalid valid unknown equal identical different broken";
 
 /// The longest text between a word and what links it to its value, in bytes.
 const GAP: usize = 60;
@@ -440,8 +438,8 @@ fn pair(word: &str) -> Option<&str> {
     (is_name && is_password).then_some(value)
 }
 
-/// The digits in `my pin is 4471` and `the pin of the safe is 4471-88`. A pin of a chip is not told in this way:
-/// `pin 8`, `pin: 4711 must blink`; and a version has a year or a point.
+/// The digits in `my pin is 4471` and `the pin of the safe is 4471-88`. A pin of a chip is not told in this
+/// way: `pin 8`, `pin: 4711 must blink`; and a version has a year or a point.
 fn number(rest: &str) -> Option<&str> {
     let rest = behind_verb(rest)?;
     let value = digits(rest, '-');
@@ -485,8 +483,8 @@ fn is_all(rest: &str, value: &str) -> bool {
     }
 }
 
-/// The words of a passphrase: `the passphrase for the key is correct horse battery`. All words of the sentence
-/// are words that say something by themselves, which those of other sentences are not.
+/// The words of a passphrase: `the passphrase for the key is correct horse battery`. All words of the
+/// sentence are words that say something by themselves, which those of other sentences are not.
 fn phrase(rest: &str) -> Option<&str> {
     let rest = behind_verb(rest)?;
     let first = rest.chars().next()?;
