@@ -14,7 +14,7 @@ pub const ANSWER_CAP: usize = 100;
 /// An answer that is no wider and has no number in it says that something was done, in columns.
 const NARROWEST: usize = 20;
 /// How much is kept of the beginning and of the end of an answer, in bytes each.
-const ENDS: usize = 800;
+const ENDS: usize = 500;
 /// How much is kept of the prompt that it answers, in bytes.
 const PROMPT_CAP: usize = 400;
 /// The longest prompt that is kept as what the person said to it, in bytes.
@@ -151,9 +151,20 @@ mod tests {
                 "Continuing from handoff HO-20261120-142950-c74cc080. The cache never shrinks.",
             ),
             prompt("ok"),
+            said("m4", "end_turn", "Two agents look at the cache now."),
+            prompt("<task-notification>\n<task-id>a</task-id>\n</task-notification>"),
+            said("m5", "end_turn", "The first one has found nothing at all."),
+            prompt("ok"),
         ]);
-        let told: Vec<&str> = answers.iter().map(|one| one.text.as_str()).collect();
-        assert_eq!(told, ["The cache never shrinks."]);
+        let told: Vec<_> = answers.iter().map(|one| (one.prompt.as_str(), one.text.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                ("well?", "The cache never shrinks."),
+                ("ok", "Two agents look at the cache now."),
+                ("", "The first one has found nothing at all."),
+            ]
+        );
     }
 
     #[test]

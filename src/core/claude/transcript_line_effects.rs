@@ -238,7 +238,8 @@ impl TranscriptFacts {
     fn keep_answer(&mut self) {
         let [last, before] = &self.answers;
         let answer = if Note::read(&last.text).is_some() { before } else { last };
-        let prompt = self.prompts.newest();
+        // A turn that a notification began answers no prompt.
+        let prompt = self.prompts.newest().filter(|_| self.prompted);
         let is_broken_off = prompt.is_some_and(|prompt| prompt.interrupted) || self.failure.is_some();
         if self.turn_over && !answer.replied && !is_broken_off {
             earlier_answers::keep(&answer.text, prompt, &mut self.earlier);

@@ -166,8 +166,8 @@ const CARD_CHECKS: [&str; 3] = ["cvc", "cvv", "cvv2"];
 /// How far the number of a card stands behind such a word at most, in bytes.
 const NEAR_CARD: usize = 30;
 /// Words of sentences about a passphrase: one of them, and it is no passphrase.
-const IN_SENTENCES: &str = "the and for not all any are was were has had have its our your their his her this \
-     that these those with without from into onto over under inside outside only also too \
+const IN_SENTENCES: &str = "the and for not all any are was were has had have its our your their his her \
+     this that these those with without from into onto over under inside outside only also too \
      now then than still yet just never always often again once twice one two three four \
      five six seven eight ten more most less least long longer short shorter strong weak \
      wrong empty plain clear text same other another old new secret safe hidden known \
