@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -39,6 +39,8 @@ const DIFF: [&str; 6] = [
 const ATTRIBUTES_CAP: usize = 200;
 /// How many changed paths are kept.
 const PATHS_CAP: usize = 2000;
+/// Of how many written files, the newest, the work tree is looked for.
+const TREES_LOOKED_AT: usize = 8;
 
 /// How much is asked of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +185,57 @@ fn read_until(
 /// of `dir` where nothing can be told of the other. Where git was not run, the notes say why.
 #[must_use]
 pub fn of_work(dir: &Path, moved: Option<&str>, limits: GitLimits) -> Option<GitState> {
+    of_work_until(dir, moved, limits, Instant::now() + limits.time)
+}
+
+/// The same where Claude wrote `files`, the newest first. Where the newest is in another work tree, that one
+/// is told too: in full where nothing is uncommitted in the conversation's own, else in a note.
+#[must_use]
+pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: GitLimits) -> Option<GitState> {
     let until = Instant::now() + limits.time;
+    let here = of_work_until(dir, moved, limits, until);
+    let place =
+        here.as_ref().and_then(|state| state.dir.clone()).map_or_else(|| dir.to_owned(), PathBuf::from);
+    let other = written_tree(files, &place);
+    let there = other.and_then(|top| Some((read_until(&top, dir, limits, until).ok()??, top)));
+    match (here, there) {
+        (here, None) => here,
+        (Some(here), Some((there, top))) if here.unknown || !here.changed.is_empty() => {
+            let told = format!("{}; not in changes.patch", summary(&top, &there));
+            Some(GitState { notes: here.notes.into_iter().chain([told]).collect(), ..here })
+        }
+        (here, Some((there, top))) => {
+            let own = here.map(|here| summary(&place, &here));
+            let notes = own.into_iter().chain(there.notes).collect();
+            Some(GitState { dir: Some(top.display().to_string()), notes, ..there })
+        }
+    }
+}
+
+/// The work tree of the newest of these files that is in any, where it is another than that of `place`.
+fn written_tree(files: &[String], place: &Path) -> Option<PathBuf> {
+    let top = |dir: &Path| Repository::find(dir).ok().flatten().map(|repository| repository.top);
+    // What Claude keeps for itself is no work.
+    let is_work =
+        |file: &&Path| file.is_absolute() && !file.components().any(|part| part.as_os_str() == ".claude");
+    let mut files = files.iter().map(Path::new).filter(is_work).take(TREES_LOOKED_AT);
+    let tree = files.find_map(|file| match file.starts_with(place) {
+        true => Some(None),
+        false => top(file.parent()?).map(Some),
+    })??;
+    (top(place).as_ref() != Some(&tree)).then_some(tree)
+}
+
+/// The state of a work tree in one line.
+fn summary(top: &Path, state: &GitState) -> String {
+    let head = state.head.as_deref().map_or("no commit", |head| head.get(..12).unwrap_or(head));
+    let new = state.changed.iter().filter(|(code, _)| code == "??").count();
+    let branch = state.branch.as_deref().unwrap_or("(detached)");
+    let changed = state.changed.len() - new;
+    format!("{}: branch {branch} at {head}, {changed} changed, {new} new", top.display())
+}
+
+fn of_work_until(dir: &Path, moved: Option<&str>, limits: GitLimits, until: Instant) -> Option<GitState> {
     let mut notes = Vec::new();
     let mut at = |place: &Path| {
         let state = read_until(place, dir, limits, until);

@@ -132,6 +132,34 @@ fn a_conversation_that_moved_is_told_of_where_it_works() {
 }
 
 #[test]
+fn the_work_tree_of_the_newest_written_file_is_told_too() {
+    let dir = repository();
+    let other = tempfile::tempdir().unwrap();
+    let side = other.path().canonicalize().unwrap().join("w");
+    setup(dir.path(), &["worktree", "add", "-q", "-b", "side", side.to_str().unwrap()]);
+    fs::write(side.join("c"), "brick\n").unwrap();
+    let plain = tempfile::tempdir().unwrap();
+    let of = |files: &[&Path]| {
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        of_written(dir.path(), None, &files, LONG).unwrap()
+    };
+    // A file in no work tree, or Claude's own, decides nothing.
+    let [loose, plans] = [plain.path().join("x"), side.join(".claude/plan.md")];
+    let there = of(&[&loose, &plans, &side.join("c"), &dir.path().join("d")]);
+    assert_eq!((there.dir.as_deref(), there.branch.as_deref()), (side.to_str(), Some("side")));
+    assert!(String::from_utf8(there.patch).unwrap().contains("+brick"));
+    assert!(there.notes[0].contains(": branch main at ") && there.notes[0].ends_with(", 0 changed, 0 new"));
+    let here = of(&[&dir.path().join("d"), &side.join("c")]);
+    assert_eq!((here.dir, here.branch.as_deref(), here.notes.len()), (None, Some("main"), 0));
+    fs::write(dir.path().join("d"), "two\n").unwrap();
+    let both = of(&[&side.join("c")]);
+    assert_eq!((both.dir, both.branch.as_deref()), (None, Some("main")), "its changes are in no commit");
+    let told = format!("{}: branch side at ", side.display());
+    assert!(both.notes[0].starts_with(&told), "{:?}", both.notes);
+    assert!(both.notes[0].ends_with(", 1 changed, 0 new; not in changes.patch"), "{:?}", both.notes);
+}
+
+#[test]
 fn there_is_nothing_to_say_outside_of_a_repository() {
     let dir = tempfile::tempdir().unwrap();
     assert!(read(dir.path(), LONG).unwrap().is_none());

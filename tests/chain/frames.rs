@@ -115,10 +115,10 @@ pub fn a_long_goal_many_tasks_and_files_fit_the_frame(kind: Kind) {
     let asked: Vec<&str> = frame.lines().filter_map(|line| line.strip_prefix("> ")).collect();
     assert!(asked[0].starts_with(&goal[..1500]), "the request up to its budget");
     let words = frame.split_whitespace().map(|word| word.trim_matches(['`', ',', ':', ';', '(', ')']));
-    let whole =
-        words.map(|word| word.trim_end_matches('.')).find(|word| word.ends_with("/prompts.md")).unwrap();
+    let record = words.clone().find(|word| word.starts_with('/') && word.ends_with(&*id)).unwrap();
+    assert!(words.clone().any(|word| word == "prompts.md"), "{frame}");
     assert!(
-        std::fs::read_to_string(whole).unwrap().contains(goal.trim_end()),
+        std::fs::read_to_string(format!("{record}/prompts.md")).unwrap().contains(goal.trim_end()),
         "what is cut says where it is whole"
     );
     let record = world.claude_dir().join("handoff/records").join(&id);

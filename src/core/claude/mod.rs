@@ -13,6 +13,7 @@ pub mod checks;
 pub mod command_files;
 mod damaged_line;
 pub mod decision_sentences;
+pub mod earlier_answers;
 pub mod environment;
 pub mod files_read;
 pub mod hooks;

@@ -42,6 +42,11 @@ pub enum PromptKind {
     Memory,
 }
 
+/// How it is noted what words to a tool call are about; the call and `)` follow.
+pub(crate) const REFUSED_CALL: &str = "(a tool call that the person refused: ";
+/// The same where the call was allowed.
+pub(crate) const ALLOWED_CALL: &str = "(a tool call that the person allowed: ";
+
 /// One prompt of the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranscriptPrompt {
@@ -138,6 +143,12 @@ impl Prompts {
             self.dropped += 1;
             self.shortened = self.shortened.saturating_sub(1);
         }
+    }
+
+    /// The newest.
+    #[must_use]
+    pub fn newest(&self) -> Option<&TranscriptPrompt> {
+        self.kept.back()
     }
 
     /// The prompts, oldest first.

@@ -22,6 +22,9 @@ pub(super) struct TurnStart {
     prompts: u64,
     decisions: u64,
     stated: u64,
+    earlier: u64,
+    /// Nothing had been said yet to the newest of the earlier answers.
+    awaits_reply: bool,
     recent: u64,
     said: u64,
     tasks: Tasks,
@@ -39,6 +42,10 @@ impl TranscriptFacts {
             self.prompts.truncate_to(turn.prompts);
             self.decisions.truncate_to(turn.decisions);
             self.stated.truncate_to(turn.stated);
+            self.earlier.truncate_to(turn.earlier);
+            if let Some(newest) = self.earlier.newest().filter(|_| turn.awaits_reply) {
+                (newest.reply, newest.awaits_reply) = (None, true);
+            }
             self.recent.truncate_to(turn.recent);
             self.said = turn.said;
             self.tasks = turn.tasks;
@@ -50,6 +57,8 @@ impl TranscriptFacts {
             prompts: self.prompts.total(),
             decisions: self.decisions.total(),
             stated: self.stated.total(),
+            earlier: self.earlier.total(),
+            awaits_reply: self.earlier.newest().is_some_and(|newest| newest.awaits_reply),
             recent: self.recent.total(),
             said: self.said,
             tasks: self.tasks.clone(),

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use super::agent_reports::{AgentReport, REPORT_CAP};
 use super::bounded_memory::{LastItems, Recent, TouchedFiles};
 use super::decision_sentences::{StatedDecision, StatedDecisions};
+use super::earlier_answers::{EarlierAnswer, EarlierAnswers};
 use super::files_read::FilesRead;
 use super::pasted_prompt::{PromptPlace, SentPrompt};
 use super::prompts::Prompts;
@@ -132,6 +133,8 @@ pub struct TranscriptFacts {
     /// The newest prompt has no answer yet.
     pub(super) unanswered: bool,
     pub(super) stated: StatedDecisions,
+    /// What Claude answered at the end of earlier turns.
+    pub(super) earlier: EarlierAnswers,
     pub(super) reads: FilesRead,
     pub(super) recent: LastItems<Exchange, RECENT_CAP>,
     pub(super) files: TouchedFiles,
@@ -229,6 +232,11 @@ impl TranscriptFacts {
     /// Decisions that Claude stated with a reason, oldest first.
     pub fn stated(&self) -> impl DoubleEndedIterator<Item = &StatedDecision> {
         self.stated.iter()
+    }
+
+    /// What Claude answered at the end of the turns before the last one, oldest first.
+    pub fn earlier_answers(&self) -> impl DoubleEndedIterator<Item = &EarlierAnswer> {
+        self.earlier.iter()
     }
 
     /// The files that Claude read.

@@ -6,8 +6,9 @@
 use super::agent_reports::AgentReport;
 use super::bounded_memory::FileChange;
 use super::decision_sentences;
+use super::earlier_answers;
 use super::pasted_prompt::PromptPlace;
-use super::prompts::{PromptKind, TranscriptPrompt, is_foreign, mark_pastes};
+use super::prompts::{ALLOWED_CALL, PromptKind, REFUSED_CALL, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tasks::{Task, task_key};
 use super::tool_outcomes::ToolOutcome;
 use super::tool_steps::{ToolStep, about, error_line, last_line};
@@ -20,6 +21,7 @@ use super::transcript_line::{
     UserKind,
 };
 use crate::core::handoff::continuation_prompt::{handoff_of, unwrap_pasted};
+use crate::core::handoff::note::Note;
 use crate::core::handoff::safe_text::cut_words;
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 
@@ -174,7 +176,7 @@ impl TranscriptFacts {
                     self.result(result, detail);
                 }
                 if let (Some(said), Some(call)) = (said, call) {
-                    let asked = format!("(a tool call that the person allowed: {call})");
+                    let asked = format!("{ALLOWED_CALL}{call})");
                     self.said_to_a_call(said, PromptKind::Approval, &asked);
                 }
                 self.prompts.date(line.timestamp.as_deref());
@@ -227,8 +229,21 @@ impl TranscriptFacts {
 
     /// A tool that has no answer when the next turn begins will never have one: its run was killed.
     fn begin_turn(&mut self) {
+        self.keep_answer();
         self.open.clear();
         self.turn_over = false;
+    }
+
+    /// The turn is over: what Claude said at its end is kept with the prompt that it answers.
+    fn keep_answer(&mut self) {
+        let [last, before] = &self.answers;
+        let answer = if Note::read(&last.text).is_some() { before } else { last };
+        // A turn that a notification began answers no prompt.
+        let prompt = self.prompts.newest().filter(|_| self.prompted);
+        let is_broken_off = prompt.is_some_and(|prompt| prompt.interrupted) || self.failure.is_some();
+        if self.turn_over && !answer.replied && !is_broken_off {
+            earlier_answers::keep(&answer.text, prompt, &mut self.earlier);
+        }
     }
 
     fn prompt(&mut self, prompt: &str, said: TranscriptPrompt, answered: bool) {
@@ -242,6 +257,7 @@ impl TranscriptFacts {
         }
         self.say(TranscriptSpeaker::Person, text.trim());
         decision_sentences::replied(&text, &self.answers[0].text, &mut self.stated);
+        earlier_answers::replied(&text, &mut self.earlier);
         self.prompts.put(TranscriptPrompt { text: mark_pastes(prompt), ..said }, &self.answers[0].text);
         self.answers[0].replied = true;
         self.unanswered = !answered;
@@ -251,9 +267,7 @@ impl TranscriptFacts {
     fn refused(&mut self, call: Option<&ToolUse>, result: &ToolResult, detail: Option<&ResultDetail>) {
         let quoted = || result.text.split_once("the user said:\n").map(|(_, why)| why);
         let Some(why) = detail.and_then(|detail| detail.said.as_deref()).or_else(quoted) else { return };
-        let asked = call
-            .map(|call| format!("(a tool call that the person refused: {})", call_words(call)))
-            .unwrap_or_default();
+        let asked = call.map(|call| format!("{REFUSED_CALL}{})", call_words(call))).unwrap_or_default();
         self.said_to_a_call(&without_clarify_frame(why), PromptKind::Refusal, &asked);
     }
 

@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::checkpoint::Phases;
 use super::current_request::{begins_request, current, names_work};
 use super::manifest_entry::HandoffKind;
@@ -14,6 +16,7 @@ use super::operation::{Operation, operation};
 use super::safe_text::{cut_chars, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::decision_sentences::StatedDecision;
+use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
@@ -29,6 +32,10 @@ use crate::core::time::WallTime;
 
 /// How many finished things are told.
 const DONE_CAP: usize = 50;
+/// How many answers of Claude's are passed on to the next handoff.
+const ANSWERS_CAP: usize = 50;
+/// What is no wider is passed on by nobody: "It is behind `legacy_list`.", in columns.
+pub(super) const SHORT_ANSWER: usize = 40;
 /// Files of earlier conversations that are told.
 const FILES_CAP: usize = 20;
 
@@ -183,6 +190,8 @@ pub struct EarlierHandoff<'a> {
     pub files: [&'a [String]; 2],
     /// What was to be done.
     pub tasks: &'a [Task],
+    /// What Claude had answered, newest first.
+    pub answers: &'a [EarlierAnswer],
     /// Questions and answers, newest first.
     pub decisions: &'a [AnsweredQuestion],
     /// The plan that was in hand then.
@@ -219,6 +228,10 @@ pub struct Capture {
     pub last_answer: String,
     /// The person has said something since.
     pub replied: bool,
+    /// What Claude answered at the end of the turns before, oldest first.
+    pub answers: Vec<EarlierAnswer>,
+    /// The same of the conversations before this one, newest first; see [`Capture::inherit`].
+    pub answers_before: Vec<EarlierAnswer>,
     /// Decisions that Claude stated with a reason, oldest first.
     pub stated: Vec<StatedDecision>,
     /// Files that Claude read, the last read first.
@@ -357,6 +370,8 @@ impl Capture {
             prompts_before: Vec::new(),
             last_answer: last_answer(facts).text.clone(),
             replied: last_answer(facts).replied,
+            answers: facts.earlier_answers().cloned().collect(),
+            answers_before: Vec::new(),
             stated: facts.stated().cloned().collect(),
             files_read: facts.files_read().newest_first().cloned().collect(),
             note: None,
@@ -427,6 +442,12 @@ impl Capture {
             }
         }
         self.inherit_tasks(before.tasks);
+        self.answers_before = before.answers.iter().take(ANSWERS_CAP).cloned().collect();
+        if let Some(newest) = self.answers_before.first_mut().filter(|newest| newest.awaits_reply)
+            && let Some(first) = self.prompts.first()
+        {
+            newest.take_reply(&first.text);
+        }
         // It is in hand until other work is set.
         if self.plan.is_none() && !self.prompts.iter().any(begins_request) {
             self.plan =
@@ -500,6 +521,28 @@ impl Capture {
             .take(self.lists.gotchas)
             .map(|(error, count)| format!("{count} times: {}: {}", error.tool, error.line))
             .collect()
+    }
+
+    /// What Claude answered and stated, newest first, each once: as much as the next handoff is told.
+    #[must_use]
+    pub fn kept_answers(&self) -> Vec<EarlierAnswer> {
+        let last = EarlierAnswer::new(&self.last_answer, self.prompts.last());
+        let last = last.filter(|_| self.situation.turn_ended && !self.replied);
+        let stated = self.stated.iter().rev().map(|one| EarlierAnswer {
+            text: one.text.clone(),
+            reply: one.reply.clone(),
+            ..EarlierAnswer::default()
+        });
+        let answers =
+            self.answers.iter().rev().map(|one| EarlierAnswer { awaits_reply: false, ..one.clone() });
+        let all = last.into_iter().chain(answers).chain(stated).chain(self.answers_before.iter().cloned());
+        let mut kept: Vec<EarlierAnswer> = Vec::new();
+        for one in all.filter(|one| one.text.width() > SHORT_ANSWER) {
+            if kept.len() < ANSWERS_CAP && !kept.iter().any(|known| known.text.contains(&one.text)) {
+                kept.push(one);
+            }
+        }
+        kept
     }
 
     /// What the person decided, newest first: as many as the next handoff is told.

@@ -77,6 +77,16 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     ours.then_some(id)
 }
 
+/// An answer of Claude's without the sentence that it begins with after a hand-over.
+#[must_use]
+pub fn without_opening(answer: &str) -> &str {
+    let opening = answer.strip_prefix("Continuing from handoff ").and_then(|rest| rest.split_once('.'));
+    match opening {
+        Some((id, rest)) if id.parse::<HandoffId>().is_ok() => rest.trim_start(),
+        _ => answer,
+    }
+}
+
 /// The prompt with the text of its pastes in place of them. Text outside of the tags stays where it is.
 #[must_use]
 pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {

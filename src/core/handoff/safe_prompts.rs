@@ -8,8 +8,10 @@ use unicode_width::UnicodeWidthStr;
 use super::capture::Capture;
 use super::current_request::{is_standing, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
-use super::safe_text::{cut_bytes, cut_words, safe};
-use crate::core::claude::prompts::{ASKED_CAP, PromptKind, TranscriptPrompt, end_of};
+use super::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
+use crate::core::claude::prompts::{
+    ALLOWED_CALL, ASKED_CAP, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
+};
 use crate::core::time::WallTime;
 
 /// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.
@@ -24,6 +26,8 @@ const REQUEST_BYTES: usize = 256 << 10;
 const WIDEST: usize = 4096;
 /// So many times as wide as another one a prompt that prohibits or demands something may be.
 const STANDING_WORTH: usize = 4;
+/// How much is shown of a tool call that a prompt is about, in characters.
+const CALL_CHARS: usize = 120;
 /// How many are the newest ones.
 const NEWEST: usize = 12;
 
@@ -94,7 +98,7 @@ impl Words {
                 None => "in a conversation before".to_owned(),
             };
             if let Some(at) = &said.prompt.at {
-                title.push_str(&format!(", {}", super::safe_text::safe_line(at)));
+                title.push_str(&format!(", {}", safe_line(at)));
             }
             for label in labels(said) {
                 title.push_str(&format!(", {label}"));
@@ -181,6 +185,26 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
     order
 }
 
+/// The tool call that a prompt is about: it was said when the person refused or allowed the call.
+#[must_use]
+pub fn call_of(said: &PersonPrompt) -> Option<&str> {
+    let asked = said.prompt.asked.as_deref()?;
+    [REFUSED_CALL, ALLOWED_CALL].iter().find_map(|begin| asked.strip_prefix(begin)?.strip_suffix(')'))
+}
+
+/// The same in words: a command without the tool that runs it, on one line.
+fn call_words(said: &PersonPrompt) -> String {
+    match call_of(said) {
+        None => "a tool call".to_owned(),
+        Some("ExitPlanMode") => "your plan".to_owned(),
+        Some("AskUserQuestion") => "your question".to_owned(),
+        Some(call) => {
+            let call = safe_line(call.strip_prefix("Bash ").unwrap_or(call)).replace('`', "'");
+            format!("`{}`", cut_chars(&call, CALL_CHARS))
+        }
+    }
+}
+
 /// What is to be known of a prompt beside its text.
 #[must_use]
 pub fn labels(said: &PersonPrompt) -> Vec<String> {
@@ -188,8 +212,8 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
     match said.prompt.kind {
         PromptKind::Typed => {}
         PromptKind::Steering => labels.push("typed while you worked".to_owned()),
-        PromptKind::Refusal => labels.push("said when refusing a tool call".to_owned()),
-        PromptKind::Approval => labels.push("said when allowing a tool call".to_owned()),
+        PromptKind::Refusal => labels.push(format!("said when they refused {}", call_words(said))),
+        PromptKind::Approval => labels.push(format!("said when they allowed {}", call_words(said))),
         PromptKind::Answer => labels.push("written as an answer".to_owned()),
         PromptKind::Memory => labels.push("for your memory: it holds for all work".to_owned()),
     }

@@ -211,6 +211,12 @@ fn state(of: &Capture) -> String {
         text.push_str("\nIn Claude's own words:\n\n");
         text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
     }
+    let before = of.answers.iter().rev().chain(&of.answers_before);
+    let before: Vec<String> = before.map(|answer| cut_line(&answer.text)).collect();
+    if !before.is_empty() {
+        text.push_str("\nWhat Claude had answered before, newest first:\n\n");
+        text.push_str(&list(&before));
+    }
     if let Some(draft) = situation
         .draft
         .as_deref()

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::capture::{Capture, EarlierHandoff, GitState};
 use super::checkpoint::HandoffCheckpoint;
 use super::recent_activity;
-use super::safe_prompts::{PromptRow, Words};
+use super::safe_prompts::{PromptRow, Words, shorten};
 use super::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use super::sections::next_steps;
+use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
@@ -49,6 +50,42 @@ impl DecisionRow {
     #[must_use]
     pub fn of(decision: &AnsweredQuestion) -> Self {
         Self { question: line(&decision.question), answer: line(&decision.answer) }
+    }
+}
+
+/// What Claude said at the end of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerRow {
+    /// The beginning of the prompt that it answers; empty where that is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// The answer on one line, at most 500 characters: its beginning and its end.
+    pub answer: String,
+    /// What the person said next, where that is one short line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
+    /// The person had said nothing since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_reply: bool,
+}
+
+impl AnswerRow {
+    fn of(answer: &EarlierAnswer) -> Self {
+        Self {
+            prompt: cut_chars(&safe_line(&answer.prompt), 160),
+            answer: shorten(&safe_line(&answer.text), 500),
+            reply: answer.reply.as_deref().map(line),
+            awaits_reply: answer.awaits_reply,
+        }
+    }
+
+    fn answer(&self) -> EarlierAnswer {
+        EarlierAnswer {
+            prompt: line(&self.prompt),
+            text: cut_bytes(&self.answer, TEXT_CAP).to_owned(),
+            reply: self.reply.as_deref().map(line),
+            awaits_reply: self.awaits_reply,
+        }
     }
 }
 
@@ -165,6 +202,9 @@ pub struct HandoffState {
     /// 20.
     #[serde(default)]
     pub files_before: Vec<String>,
+    /// What Claude answered and stated, newest first, the conversations before included, at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<AnswerRow>,
     /// Decisions before those of `context`, newest first, for the handoff after this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub older_decisions: Vec<DecisionRow>,
@@ -238,7 +278,9 @@ impl HandoffState {
                 status: TaskStatus::from_word(&todo.status),
             })
             .collect();
+        let answers: Vec<EarlierAnswer> = self.answers.iter().map(AnswerRow::answer).collect();
         next.inherit(&EarlierHandoff {
+            answers: &answers,
             goal: self.goal.as_deref(),
             prompts: &prompts,
             done: &self.done,
@@ -323,6 +365,7 @@ impl HandoffState {
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
             files_before: capture.files_before.iter().map(|path| line(path)).collect(),
+            answers: capture.kept_answers().iter().map(AnswerRow::of).collect(),
             older_decisions: (capture.kept_decisions().skip(capture.told_decisions().count()))
                 .map(DecisionRow::of)
                 .collect(),

@@ -290,6 +290,7 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: GitLimits)
     // A person may have gone back to an older conversation of the chain.
     let begun_from = Store::at(&paths.claude).begun_from(&capture.origin.conversation);
     capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
-    capture.git = crate::git::ask_git::of_work(dir, capture.situation.moved_to.as_deref(), limits);
+    let moved = capture.situation.moved_to.as_deref();
+    capture.git = crate::git::ask_git::of_written(dir, moved, &capture.files, limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
 }

@@ -6,6 +6,13 @@ use crate::core::ids::HandoffId;
 
 /// The longest path, in UTF-16 units; of a longer one the end is shown.
 const PATH_CAP: usize = 300;
+/// The names of files of a record. The section names their directory, once.
+pub(super) const PROMPTS_FILE: &str = "prompts.md";
+pub(super) const ANSWER_FILE: &str = "answer.md";
+pub(super) const PLAN_FILE: &str = "plan.md";
+pub(super) const OPEN_PLAN_FILE: &str = "open-plan.md";
+pub(super) const REPORTS_FILE: &str = "reports.md";
+pub(super) const DOCUMENT_FILE: &str = "handoff.md";
 
 /// The files of a handoff, absolute paths. Empty ones are not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,76 +57,49 @@ impl BriefFiles {
         }
     }
 
-    /// The file of all prompts.
-    pub(super) fn prompts(&self) -> String {
-        short_path(&format!("{}/prompts.md", self.record))
-    }
-
-    /// The file of the last answer.
-    pub(super) fn answer(&self) -> String {
-        short_path(&format!("{}/answer.md", self.record))
-    }
-
-    /// The file of the approved plan.
-    pub(super) fn plan(&self) -> String {
-        short_path(&format!("{}/plan.md", self.record))
-    }
-
-    /// The file of the plan that waits for approval.
-    pub(super) fn open_plan(&self) -> String {
-        short_path(&format!("{}/open-plan.md", self.record))
-    }
-
-    /// The file of what sub-agents reported.
-    pub(super) fn reports(&self) -> String {
-        short_path(&format!("{}/reports.md", self.record))
-    }
-
-    /// The document of the record.
-    pub(super) fn document(&self) -> String {
-        short_path(&format!("{}/handoff.md", self.record))
-    }
-
-    /// A path as it is shown: relative to the project where it is below it.
+    /// A path as it is shown: relative to the project where it is below it, or in a directory beside it.
     pub(super) fn show(&self, path: &str) -> String {
-        let below = path
-            .strip_prefix(&self.project)
-            .and_then(|rest| rest.strip_prefix('/'))
-            .filter(|rest| !rest.is_empty());
-        short_path(below.unwrap_or(path))
+        let below = |dir: &str| {
+            path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty())
+        };
+        let parent = self.project.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let beside = |rest: &&str| rest.contains('/') && !rest.starts_with('.');
+        match below(&self.project) {
+            Some(rest) => short_path(rest),
+            None => match below(parent).filter(beside).filter(|_| !parent.is_empty()) {
+                Some(rest) => short_path(&format!("../{rest}")),
+                None => short_path(path),
+            },
+        }
     }
 
     /// The lines of the section.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        let mut say = |what: &str, path: &str| text.push_str(&format!("- {what}: {path}\n"));
         if !self.transcript.is_empty() {
-            say("everything said and done, one JSON object a line (grep it)", &short_path(&self.transcript));
+            text.push_str(&format!(
+                "- everything said and done, one JSON object a line (grep it): {}\n",
+                short_path(&self.transcript)
+            ));
         }
-        say("every prompt of the person, whole", &self.prompts());
-        if self.answered {
-            say("your last words, whole", &self.answer());
-        }
-        if self.planned {
-            say("the plan that the person approved, whole", &self.plan());
-        }
-        if self.plan_waits {
-            say("the plan that waits for approval, whole", &self.open_plan());
-        }
-        if self.reported {
-            say("what sub-agents reported", &self.reports());
-        }
-        if self.patch {
-            say(
-                "uncommitted changes, new files included",
-                &short_path(&format!("{}/changes.patch", self.record)),
-            );
-        }
-        let copy =
-            if self.copied { " (with transcript.jsonl.gz, should the transcript be gone)" } else { "" };
-        say(&format!("to-dos, files, decisions and errors in full{copy}"), &self.document());
+        let files = [
+            (true, PROMPTS_FILE, "every prompt of the person, whole"),
+            (self.answered, ANSWER_FILE, "your last words"),
+            (self.planned, PLAN_FILE, "the plan that the person approved"),
+            (self.plan_waits, OPEN_PLAN_FILE, "the plan that waits for approval"),
+            (self.reported, REPORTS_FILE, "what sub-agents reported"),
+            (self.patch, "changes.patch", "uncommitted changes, new files included"),
+            (true, DOCUMENT_FILE, "to-dos, files, answers, decisions and errors in full"),
+            (self.copied, "transcript.jsonl.gz", "a copy of the transcript"),
+        ];
+        let named: Vec<String> = files
+            .iter()
+            .filter(|(is_there, ..)| *is_there)
+            .map(|(_, name, what)| format!("{name} ({what})"))
+            .collect();
+        text.push_str(&format!("- in {}: {}\n", short_path(&self.record), named.join(", ")));
         if let Some(before) = &self.before {
-            say("the same of the conversation before", &short_path(before));
+            text.push_str(&format!("- the same of the conversation before: {}\n", short_path(before)));
         }
         text
     }

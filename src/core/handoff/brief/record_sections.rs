@@ -1,23 +1,26 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::brief_files::{BriefFiles, short_path};
+use super::brief_files::{ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE};
 use super::section_lengths::BriefPart;
 use super::truncation::Passage;
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
+use unicode_width::UnicodeWidthStr;
+
 use crate::core::claude::decision_sentences::StatedDecision;
+use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
 use crate::core::claude::files_read::FileRead;
-use crate::core::claude::prompts::PromptKind;
+use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
-use crate::core::handoff::capture::{Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand};
+use crate::core::handoff::capture::{Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER};
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
-use crate::core::handoff::safe_text::{cut_chars, safe, safe_line};
+use crate::core::handoff::safe_text::{cut_chars, cut_words, safe, safe_line};
 
 /// The longest line, in characters.
 const LINE: usize = 400;
@@ -31,8 +34,22 @@ const STEPS: usize = 6;
 const ENDED: usize = 4;
 /// How many checks are told.
 const CHECKS: usize = 6;
-/// How many of Claude's earlier answers are told.
+/// So many of Claude's earlier texts are told though they are short.
 const SAID: usize = 4;
+/// How much is told of an earlier answer, in characters.
+const ANSWER_CHARS: usize = 260;
+/// How much is told of what the person said to an answer, in characters.
+const REPLIED: usize = 80;
+/// No two answers have so much of their beginnings in common by chance, in characters.
+const BEGINNING: usize = 200;
+/// So many of the newest prompts stand above in any case.
+const ABOVE: usize = 6;
+/// How much names a prompt that stands above, in characters.
+const NAMED: usize = 24;
+/// What marks that something is left out of it, in characters.
+const MARK_CHARS: usize = 8;
+/// How much is told of the prompt that it answers, in characters.
+const ANSWERED: usize = 60;
 /// How many errors are told.
 const ERRORS: usize = 6;
 /// How many files outside of the work tree are told.
@@ -58,27 +75,30 @@ const FILES_IN_ALL: usize = 60;
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
     let lines = |title, floor, ideal, lines: Vec<String>| {
         let lines = lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), LINE))).collect();
-        BriefPart { title, floor, ideal, passage: Passage::Lines { lines, more_in: places.document() } }
+        BriefPart { title, floor, ideal, passage: Passage::Lines { lines, more_in: DOCUMENT_FILE } }
     };
     vec![
-        last_words(of, words, places),
+        last_words(of, words),
         lines("Next", 500, 1300, next(of, words, places)),
         open_plan(of, places),
-        plan(of, places),
-        own_words(of, places),
-        report(of, places),
+        plan(of),
+        own_words(of),
+        report(of),
         lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
         lines("Record (data)", 500, 1400, record(of, places)),
-        lines("What you said before, newest first", 0, 900, said_before(of, words)),
+        lines("What you said before, newest first", 400, 900, said_before(of, words)),
     ]
 }
 
-fn last_words(of: &Capture, words: &Words, places: &BriefFiles) -> BriefPart {
+fn last_words(of: &Capture, words: &Words) -> BriefPart {
     let mut below = String::new();
     if asks(&words.last_answer) {
         below.push_str(match (of.replied, is_awaited(of, words)) {
             (true, _) if of.unanswered => "The person has answered: see \"Request\".\n",
             (false, true) => "The person has not answered yet.\n",
+            (false, false) if !of.situation.turn_ended && of.situation.queued.is_empty() => {
+                "The person has said nothing since.\n"
+            }
             _ => "",
         });
     }
@@ -91,14 +111,14 @@ fn last_words(of: &Capture, words: &Words, places: &BriefFiles) -> BriefPart {
             above: String::new(),
             text: words.last_answer.clone(),
             head: HEAD,
-            whole_in: places.answer(),
+            whole_in: ANSWER_FILE,
             below,
         },
     }
 }
 
 /// The plan that the person approved. Once they have set other work, it has what room is left.
-fn plan(of: &Capture, places: &BriefFiles) -> BriefPart {
+fn plan(of: &Capture) -> BriefPart {
     let none = PlanInHand::default();
     let plan = of.plan.as_ref().unwrap_or(&none);
     let (floor, ideal) = if plan.is_current { (2200, 3000) } else { (0, 300) };
@@ -109,7 +129,7 @@ fn plan(of: &Capture, places: &BriefFiles) -> BriefPart {
         },
         text: safe(&plan.text).trim().to_owned(),
         head: usize::MAX,
-        whole_in: places.plan(),
+        whole_in: PLAN_FILE,
         below: String::new(),
     };
     BriefPart { title: "Your plan, which the person approved", floor, ideal, passage }
@@ -127,21 +147,21 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
         above,
         text: safe(&plan.text).trim().to_owned(),
         head: usize::MAX,
-        whole_in: places.open_plan(),
+        whole_in: OPEN_PLAN_FILE,
         below: String::new(),
     };
     BriefPart { title: "Your plan, not approved yet", floor: 2200, ideal: 3000, passage }
 }
 
 /// What a sub-agent reported last.
-fn report(of: &Capture, places: &BriefFiles) -> BriefPart {
+fn report(of: &Capture) -> BriefPart {
     let none = AgentReport::default();
     let report = of.reports.last().unwrap_or(&none);
     let passage = Passage::Text {
         above: format!("{}:\n", cut_chars(&origin(report), LINE)),
         text: safe(&report.text).trim().to_owned(),
         head: HEAD,
-        whole_in: places.reports(),
+        whole_in: REPORTS_FILE,
         below: String::new(),
     };
     BriefPart { title: "What a sub-agent reported last (data)", floor: 400, ideal: 1000, passage }
@@ -154,7 +174,7 @@ fn is_awaited(of: &Capture, words: &Words) -> bool {
 
 /// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
 /// the next conversation.
-fn own_words(of: &Capture, places: &BriefFiles) -> BriefPart {
+fn own_words(of: &Capture) -> BriefPart {
     // A note in the form that was asked for stands in the sections that it is about.
     let summary = of.summary.as_deref().filter(|_| of.note.is_none());
     let texts: Vec<String> = [summary, of.own_file.as_deref()]
@@ -166,7 +186,7 @@ fn own_words(of: &Capture, places: &BriefFiles) -> BriefPart {
         above: String::new(),
         text: texts.join("\n\n"),
         head: HEAD,
-        whole_in: places.document(),
+        whole_in: DOCUMENT_FILE,
         below: String::new(),
     };
     BriefPart { title: "In your own words", floor: 600, ideal: 2000, passage }
@@ -330,11 +350,7 @@ fn written_name(of: &Capture, places: &BriefFiles, path: &String) -> String {
 fn stated(one: &StatedDecision) -> String {
     match &one.reply {
         // The reply is never what a long sentence costs.
-        Some(reply) => format!(
-            "you said: {} Then the person said: \"{}\"",
-            shorten(&safe_line(&one.text), 200),
-            cut_chars(&safe_line(reply), 160)
-        ),
+        Some(reply) => format!("you said: {}{}", shorten(&safe_line(&one.text), 200), then_said(reply)),
         None => format!("you said: {}", one.text),
     }
 }
@@ -342,7 +358,7 @@ fn stated(one: &StatedDecision) -> String {
 /// The last tool calls that no other line tells, newest first, each with how often it ended so.
 fn last_steps(of: &Capture) -> Vec<(String, usize)> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    for done in of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)) {
+    for done in of.steps.iter().rev().filter(|done| !is_told_elsewhere(done) && !is_refusal_told(of, done)) {
         let line = super::super::recent_activity::line(done);
         if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
             *times += 1;
@@ -351,6 +367,17 @@ fn last_steps(of: &Capture) -> Vec<(String, usize)> {
         }
     }
     told
+}
+
+/// Whether the person said why they refused the call: then it stands with their words.
+fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
+    let call = format!("{REFUSED_CALL}{} {}", done.step.tool, done.step.about);
+    let begin: String = call.trim_end().chars().take(REFUSED_CALL.len() + 60).collect();
+    let is_about = |said: &TranscriptPrompt| {
+        said.kind == PromptKind::Refusal
+            && said.asked.as_deref().is_some_and(|asked| asked.starts_with(&begin))
+    };
+    done.step.outcome == ToolOutcome::Refused && of.prompts.iter().any(is_about)
 }
 
 /// What the person chose, newest first. What they wrote instead is one of their prompts.
@@ -396,23 +423,71 @@ fn is_told_elsewhere(done: &FinishedStep) -> bool {
         || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
-/// The ends of Claude's answers before the last one.
+/// What Claude said before its last words, newest first: answers that ended a turn, with the prompt and what
+/// the person said to it, and some of what it said in the middle of the last turns.
 fn said_before(of: &Capture, words: &Words) -> Vec<String> {
-    let answers = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
-    let texts =
-        answers.map(|said| safe_line(&said.text)).filter(|text| !text.is_empty() && !text.starts_with('{'));
+    let answers = of.answers.iter().rev().chain(&of.answers_before);
+    let answers: Vec<(String, &EarlierAnswer)> =
+        answers.map(|answer| (safe_line(&answer.text), answer)).collect();
     let last = safe_line(&words.last_answer);
-    let is_stated = |text: &str| {
-        of.stated.iter().rev().take(STATED).any(|one| {
-            let sentence = safe_line(&one.text);
-            sentence == text || one.reply.is_some() && text.contains(&sentence)
-        })
+    let is_told = |text: &str| {
+        last.contains(text)
+            || of.stated.iter().rev().take(STATED).any(|one| {
+                let sentence = safe_line(&one.text);
+                sentence == text || one.reply.is_some() && text.contains(&sentence)
+            })
     };
-    texts
-        .filter(|text| !last.contains(text.as_str()) && !is_stated(text))
-        .take(SAID)
-        .map(|text| shorten(&text, 260))
-        .collect()
+    // The newest prompts stand above, whole: here their beginnings say which ones they are.
+    let above: Vec<String> =
+        words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect();
+    let named = |prompt: &str, cap: usize| {
+        let line = one_line(prompt);
+        let begin: String = line.chars().take(NAMED).collect();
+        cut_chars(&line, if above.iter().any(|known| known.starts_with(&begin)) { NAMED } else { cap })
+    };
+    // The prompt of the answer above is what the person said to this one.
+    let mut said_next = "";
+    let mut line_of = |at: usize| {
+        let (text, answer) = &answers[at];
+        if at >= SAID && text.width() <= SHORT_ANSWER || is_told(text) {
+            return None;
+        }
+        let prompt = match named(&answer.prompt, ANSWERED) {
+            prompt if prompt.is_empty() => prompt,
+            prompt => format!("to \"{prompt}\": "),
+        };
+        let reply = answer.reply.as_deref().filter(|reply| *reply != said_next);
+        let reply = reply.map(|reply| then_said(&named(reply, REPLIED))).unwrap_or_default();
+        said_next = &answer.prompt;
+        let room = LINE.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
+        Some(format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS))))
+    };
+    let (mut lines, mut midway, mut from) = (Vec::new(), Vec::new(), 0);
+    let said = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
+    for text in said.map(|said| safe_line(&said.text)) {
+        // Of a long one the answer has its beginning and its end.
+        let begin: String = text.chars().take(BEGINNING).collect();
+        let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
+        if let Some(at) = answers[from..].iter().position(is_same) {
+            lines.extend((from..=from + at).filter_map(&mut line_of));
+            from += at + 1;
+        } else if midway.len() < SAID && says_much(&text) && !is_told(&text) && !midway.contains(&text) {
+            lines.push(shorten(&text, ANSWER_CHARS));
+            midway.push(text);
+        }
+    }
+    lines.extend((from..answers.len()).filter_map(&mut line_of));
+    lines
+}
+
+/// The beginning of a prompt on one line.
+fn one_line(prompt: &str) -> String {
+    safe_line(cut_words(prompt, 4 * REPLY_CAP))
+}
+
+/// What the person said to something that Claude said.
+fn then_said(reply: &str) -> String {
+    format!(" Then the person said: \"{}\"", cut_chars(&safe_line(reply), REPLY_CAP))
 }
 
 fn tasks(all: &[Task], what: &str) -> Vec<String> {
@@ -539,7 +614,7 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
                 lines.push(listed("git status", &shown, git.changed.len()));
             }
             lines.extend(git.notes.iter().map(|note| format!("git: {note}")));
-            lines.extend(outside(of, git));
+            lines.extend(outside(of, git, places));
         }
     }
     lines.extend(errors(of));
@@ -547,13 +622,13 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
 }
 
 /// Files that were written where git was not asked: in another work tree, its state is not this one's.
-fn outside(of: &Capture, git: &GitState) -> Option<String> {
+fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> {
     let asked = git.dir.as_deref().unwrap_or(&of.origin.working_dir);
     let is_outside = |path: &&String| {
         let is_below = path.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
         path.starts_with('/') && !is_below && !path.starts_with("/tmp/") && !path.contains("/.claude/")
     };
-    let files: Vec<String> = of.files.iter().filter(is_outside).map(|path| short_path(path)).collect();
+    let files: Vec<String> = of.files.iter().filter(is_outside).map(|path| places.show(path)).collect();
     (!files.is_empty()).then(|| {
         let what = format!("written outside of {asked}, so git above may not show it");
         listed(&what, &files[..files.len().min(OUTSIDE)], files.len())

@@ -4,9 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::core::claude::agent_reports::AgentReport;
+use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::tool_outcomes::ToolOutcome;
 use crate::core::claude::transcript_facts::{AnsweredQuestion, ToolError};
 use crate::core::handoff::capture::{GitState, PlanInHand};
 use crate::core::handoff::document::Fence;
@@ -79,7 +81,7 @@ fn is_sound(text: &str, budget: usize) {
     let known = [
         "Request",
         "Earlier requests",
-        "Requests before this conversation (what holds for all work still holds)",
+        "Requests from earlier conversations (standing rules still apply)",
         "Your last words",
         "Next",
         "Your plan, not approved yet",
@@ -127,7 +129,7 @@ fn item_013_a_small_brief_stands_inline_and_whole_and_says_each_thing_once() {
         "files written, newest first: ui/export.py\n",
         "files read, newest first: ui/button.py:30-60\n",
         "/home/u/t.jsonl\n",
-        "/HO-20261120-142950-c74cc080/prompts.md\n",
+        "/HO-20261120-142950-c74cc080: prompts.md (every prompt of the person, whole), answer.md (",
     ] {
         place(part);
     }
@@ -165,10 +167,10 @@ fn what_is_cut_is_named_and_constraints_outlive_it() {
     );
     assert!(text.contains("> request number 0:\n"), "the first");
     assert!(
-        text.contains("more, in /home/u/.claude/handoff/records/HO-20261120-142950-c74cc080/prompts.md")
-            || text.contains("more are in")
+        text.contains("more, in prompts.md\n") && text.matches(RECORDS).count() == 1,
+        "the directory is named once\n{text}"
     );
-    for part in ["to do: 488 more", "and 1980 more", "[...] said", "(shortened; whole in /home/u/.claude/"] {
+    for part in ["to do: 488 more", "and 1980 more", "[...] said", "(shortened; whole in answer.md)"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
 }
@@ -363,9 +365,8 @@ fn the_approved_plan_is_whole_while_it_is_in_hand() {
     let shown = of(&capture, Budget::default());
     is_sound(&shown, 9500);
     assert!(shown.contains("1. step 1: tenant 11 first\n"), "its beginning\n{shown}");
-    let path = "/home/u/.claude/handoff/records/HO-20261120-142950-c74cc080/plan.md";
-    assert!(shown.contains(&format!("(shortened; whole in {path})")), "{shown}");
-    assert!(shown.contains(&format!("- the plan that the person approved, whole: {path}\n")));
+    let path = "plan.md (the plan that the person approved)";
+    assert!(shown.contains("(shortened; whole in plan.md)") && shown.contains(path), "{shown}");
     capture.plan.as_mut().unwrap().is_current = false;
     let shown = of(&capture, Budget::default());
     is_sound(&shown, 9500);
@@ -461,7 +462,7 @@ fn a_plan_that_waits_is_told_whole_with_its_file() {
         "- The person has not approved your plan below",
         "\n## Your plan, not approved yet\nYour own file of it: /p/kafka.md\n",
         "15. move topic 15\n",
-        "/HO-20261120-142950-c74cc080/open-plan.md\n",
+        " open-plan.md (the plan that waits for approval), ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -498,7 +499,7 @@ fn files_in_another_work_tree_are_told_beside_the_state_of_this_one() {
     capture.files =
         vec!["/home/u/hot/a.c".into(), "/home/u/proj/b.c".into(), "/home/u/.claude/plans/p.md".into()];
     let text = of(&capture, Budget::default());
-    let line = "- written outside of /home/u/proj, so git above may not show it: /home/u/hot/a.c\n";
+    let line = "- written outside of /home/u/proj, so git above may not show it: ../hot/a.c\n";
     assert!(text.contains(line), "{text}");
     capture.files.remove(0);
     assert!(!of(&capture, Budget::default()).contains("written outside"));
@@ -528,7 +529,7 @@ fn what_sub_agents_reported_is_data_with_the_file_of_the_whole() {
         "Root cause: a connection per row.\n",
         "The vacuum is NOT the cause.",
         "- Agent \"History\" completed, output in /run/a.output (data): Since commit 9f3c1ab7.\n",
-        "/HO-20261120-142950-c74cc080/reports.md\n",
+        " reports.md (what sub-agents reported), ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -744,4 +745,168 @@ fn a_long_trace_leaves_the_task_whole() {
             assert!(text.contains(&format!("> {n}. part {n} ")), "{n}\n{text}");
         }
     }
+}
+
+fn answered(prompt: &str, text: &str, reply: Option<&str>) -> EarlierAnswer {
+    let (prompt, text, reply) = (prompt.to_owned(), text.to_owned(), reply.map(str::to_owned));
+    EarlierAnswer { prompt, text, reply, awaits_reply: false }
+}
+
+#[test]
+fn what_claude_found_out_is_told_with_the_prompt_that_it_answers() {
+    let mut capture = capture("look around");
+    let found = |n: usize| format!("Value {n} of limits.yaml is read twice, and the second one wins.");
+    capture.answers = (0..30).map(|n| answered(&format!("which value {n} wins"), &found(n), None)).collect();
+    capture.answers.insert(0, answered("", "The other handler is dropped.", None));
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for n in 0..30 {
+        assert!(text.contains(&format!("- to \"which value {n} wins\": {}\n", found(n))), "{n}\n{text}");
+    }
+    assert!(text.find("value 29 wins") < text.find("value 28 wins"), "newest first");
+    assert!(!text.contains("handler is dropped"), "it says little, and is old");
+    // What has no room stands in the document.
+    let mut full = full();
+    full.answers = capture.answers;
+    let text = of(&full, Budget::default());
+    is_sound(&text, 9500);
+    assert!(text.contains("which value 29 wins") && !text.contains("which value 0 wins"), "{text}");
+    assert!(Document::of(&full).render().contains(&found(0)));
+}
+
+#[test]
+fn what_claude_found_out_goes_on_over_hand_overs() {
+    use crate::core::handoff::state_json::HandoffState;
+    let mut first = capture("why does it hang on Mondays?");
+    let found = "I found it: the lock is held by the vacuum, 41 s, every Monday at two.";
+    first.answers = vec![answered("why does it hang", found, Some("no, that is the old log"))];
+    first.stated = vec!["I use csv.reader rather than pandas, because it streams.".into()];
+    first.last_answer = "The second cause: the index of v_export is missing since 0412.".into();
+    first.situation.turn_ended = true;
+    let mut last = capture("it is there, look again");
+    HandoffState::of(&first).pass_on(&mut last);
+    for _ in 0..4 {
+        let mut next = capture("and now the next page");
+        next.answers = vec![answered("", "Done, and pushed.", None)];
+        HandoffState::of(&last).pass_on(&mut next);
+        last = next;
+    }
+    let text = of(&last, Budget::default());
+    is_sound(&text, 9500);
+    for part in [
+        &format!("- to \"why does it hang\": {found} Then the person said: \"no, that is the old log\"\n"),
+        "- I use csv.reader rather than pandas, because it streams.\n",
+        "is missing since 0412. Then the person said: \"it is there, look again\"\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let state = HandoffState::of(&last);
+    assert_eq!(serde_json::from_str::<HandoffState>(&state.render()).unwrap(), state);
+    last.answers =
+        (0..200).map(|n| answered("", &format!("{n}: {}", "a long finding ".repeat(90)), None)).collect();
+    let rows = HandoffState::of(&last).answers;
+    assert_eq!(rows.len(), 50);
+    assert!(rows.iter().all(|row| row.answer.chars().count() < 520) && rows[0].answer.starts_with("199: "));
+}
+
+#[test]
+fn an_answer_stands_with_what_the_person_said_to_it_once() {
+    let mut capture = capture("look around");
+    capture.answers = vec![
+        answered("why is it slow", "The pool is empty: somebody never gives a connection back.", Some("no")),
+        answered("no", "Then it is the disk, which is full since Tuesday at noon.", Some("yes, mend it")),
+    ];
+    let text = of(&capture, Budget::default());
+    let lines = "- to \"no\": Then it is the disk, which is full since Tuesday at noon. Then the person \
+                 said: \"yes, mend it\"\n- to \"why is it slow\": The pool is empty: somebody never gives a \
+                 connection back.\n";
+    assert!(text.contains(lines), "{text}");
+    // Where the prompts stand above, their beginnings name them.
+    let task = "why does the pool run dry every night, while nobody works in the port";
+    capture.prompts = vec![prompt(task), prompt("no: the pool of the mailer, not that one")];
+    capture.answers[1].prompt = task.into();
+    capture.answers[1].reply = Some(capture.prompts[1].text.clone());
+    let text = of(&capture, Budget::default());
+    let line = "- to \"why does the pool run dr...\": Then it is the disk, which is full since Tuesday at \
+                noon. Then the person said: \"no: the pool of the mail...\"\n";
+    assert!(text.contains(line), "{text}");
+    capture.answers[1].prompt = "no".into();
+    // What Claude said since, in the middle of a turn, comes first.
+    let said = |text: &str| crate::core::claude::transcript_facts::Exchange {
+        speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
+        text: text.into(),
+    };
+    capture.recent = vec![said(&capture.answers[1].text.clone()), said("I look at the mounts of the host.")];
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("newest first\n- I look at the mounts of the host.\n- to \"no\""), "{text}");
+    assert_eq!(text.matches("full since Tuesday").count(), 1, "{text}");
+}
+
+#[test]
+fn words_that_claude_repeats_are_not_taken_for_unanswered() {
+    let mut capture = capture("convert the berths");
+    capture.prompts.push(TranscriptPrompt { asked: Some("Done.".into()), ..prompt("go on") });
+    capture.last_answer = "Done.".into();
+    assert!(!of(&capture, Budget::default()).contains("after your last words"));
+    capture.replied = true;
+    assert!(of(&capture, Budget::default()).contains("(after your last words)\n> go on\n"));
+}
+
+#[test]
+fn a_question_in_the_middle_of_a_turn_is_told_as_unanswered_and_not_waited_for() {
+    let mut capture = capture("prepare the release");
+    capture.last_answer =
+        "Two things are open:\n\n1. Is Nordhav told?\n2. Do we freeze main?\n\nI go on.".into();
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("\nThe person has said nothing since.\n"), "{text}");
+    assert!(text.contains("- go on with the request") && !text.contains("Ask it again"), "{text}");
+    capture.replied = true;
+    assert!(!of(&capture, Budget::default()).contains("has said nothing since"));
+}
+
+#[test]
+fn words_to_a_tool_call_name_the_call_and_a_refusal_is_told_once() {
+    use crate::core::claude::tool_steps::ToolStep;
+    use crate::core::handoff::capture::FinishedStep;
+    let mut capture = capture("clean up");
+    let to =
+        |kind, asked: &str, text: &str| TranscriptPrompt { kind, asked: Some(asked.into()), ..prompt(text) };
+    let refused = "(a tool call that the person refused: ";
+    capture.prompts = vec![
+        to(PromptKind::Refusal, &format!("{refused}ExitPlanMode)"), "not Monday"),
+        to(PromptKind::Refusal, &format!("{refused}Bash sed -i s/a/b/ x)"), "not with sed"),
+        to(PromptKind::Approval, "(a tool call that the person allowed: Bash aws s3 cp a b)", "once"),
+    ];
+    let step = |tool: &str, about: &str| FinishedStep {
+        before: 0,
+        step: ToolStep {
+            tool: tool.into(),
+            about: about.into(),
+            outcome: ToolOutcome::Refused,
+            line: String::new(),
+            launched: false,
+            after: 0,
+        },
+    };
+    capture.steps =
+        vec![step("ExitPlanMode", ""), step("Bash", "sed -i s/a/b/ x"), step("Bash", "rm -r build")];
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [
+        "(said when they refused your plan)\n> not Monday\n",
+        "(said when they refused `sed -i s/a/b/ x`)\n> not with sed\n",
+        "(said when they allowed `aws s3 cp a b`)\n> once\n",
+        "- last steps: Bash: rm -r build -> refused by the person\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("refused").count(), 3, "{text}");
+}
+
+#[test]
+fn files_beside_the_project_are_shown_from_there() {
+    let mut capture = capture("mend it in the other tree");
+    capture.files = vec!["/home/u/hot/a.c".into(), "/home/u/.claude/plans/p.md".into(), "/srv/x/b.c".into()];
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("newest first: ../hot/a.c, /home/u/.claude/plans/p.md, /srv/x/b.c\n"), "{text}");
 }

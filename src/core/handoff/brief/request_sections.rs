@@ -1,14 +1,13 @@
 //! What the person wants: the current request and what was said about it since, then everything before,
 //! newest first.
 
-use super::brief_files::BriefFiles;
 use super::section_lengths::BriefPart;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::current_request::{asks, is_option};
 use crate::core::handoff::pasted_text::has_paste;
-use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, day, labels};
+use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
 use crate::core::handoff::safe_text::{cut_chars, safe_line};
 
 /// This part of the room for the request is for what was said since it was set, however long it is.
@@ -21,7 +20,7 @@ const ASKED: [usize; 2] = [240, 80];
 const OPTIONS: usize = 8;
 
 /// The sections of the person's words.
-pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, request: usize) -> Vec<BriefPart> {
+pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<BriefPart> {
     let all = &words.prompts;
     let start = words.request_start();
     // The newest words, back to the request that they are about; where there is no room for all of them, the
@@ -55,17 +54,16 @@ pub(super) fn parts(capture: &Capture, words: &Words, places: &BriefFiles, reque
         }
     };
     let above = format!("{above}{}", of_pastes(&quotes));
-    let all_in = places.prompts();
     let today = capture.origin.created_at.day();
     vec![
         BriefPart {
             title: "Request",
             floor: 1500,
             ideal: request.max(300),
-            passage: Passage::Quotes { above, quotes, order, all_in: all_in.clone(), today: today.clone() },
+            passage: Passage::Quotes { above, quotes, order, today: today.clone() },
         },
-        earlier(all, &group, words, [all_in.clone(), today.clone()]),
-        before(all, &group, [all_in, today]),
+        earlier(all, &group, words, today.clone()),
+        before(all, &group, today),
     ]
 }
 
@@ -92,21 +90,16 @@ fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
 }
 
 /// What was said in the conversations before.
-fn before(all: &[PersonPrompt], group: &[usize], [all_in, today]: [String; 2]) -> BriefPart {
+fn before(all: &[PersonPrompt], group: &[usize], today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
     let (quotes, order) = quotes(&rest, all);
-    let title = "Requests before this conversation (what holds for all work still holds)";
+    let title = "Requests from earlier conversations (standing rules still apply)";
     let above = format!("Newest first.\n{}", of_pastes(&quotes));
-    BriefPart {
-        title,
-        floor: 400,
-        ideal: 1000,
-        passage: Passage::Quotes { above, quotes, order, all_in, today },
-    }
+    BriefPart { title, floor: 400, ideal: 1000, passage: Passage::Quotes { above, quotes, order, today } }
 }
 
-fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, [all_in, today]: [String; 2]) -> BriefPart {
+fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_some()).collect();
     let (quotes, order) = quotes(&rest, all);
@@ -115,14 +108,14 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, [all_in, today]
         dropped => format!("; {dropped} more are only in the transcript"),
     };
     let above = format!(
-        "Newest first{more}. What holds for all work still holds; the rest is background and may be done.\n{}",
+        "Newest first{more}. Standing rules still apply; the rest is background and may be done.\n{}",
         of_pastes(&quotes)
     );
     BriefPart {
         title: "Earlier requests",
         floor: 1200,
         ideal: 3500,
-        passage: Passage::Quotes { above, quotes, order, all_in, today },
+        passage: Passage::Quotes { above, quotes, order, today },
     }
 }
 
@@ -137,7 +130,8 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     }
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
-    match is_last && newest {
+    // What Claude says again and again ("Done.") may have been answered before.
+    match is_last && newest && capture.replied {
         true => label.push("after your last words".to_owned()),
         false => label.extend(about(said)),
     }
@@ -148,11 +142,11 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     Quote { label: label.join(", "), text, day: day(said), ..Quote::default() }
 }
 
-/// What a prompt may answer: the question, or the call that was refused or allowed.
+/// What a prompt may answer: a question of Claude's.
 fn about(said: &PersonPrompt) -> Option<String> {
     let is_answer = said.prompt.kind == PromptKind::Answer;
     let asked = said.prompt.asked.as_deref();
-    let asked = asked.filter(|asked| is_answer || asks(asked) || asked.starts_with('('))?;
+    let asked = asked.filter(|asked| is_answer || asks(asked)).filter(|_| call_of(said).is_none())?;
     Some(format!("after your words \"{}\"", question(asked)))
 }
 

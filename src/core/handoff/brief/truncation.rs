@@ -7,6 +7,7 @@ use super::super::document::Fence;
 use super::super::pasted_text::{own_words, with_short_pastes};
 use super::super::repeated_lines::{folded, form};
 use super::super::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
+use super::brief_files::PROMPTS_FILE;
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;
@@ -59,8 +60,6 @@ pub(super) enum Passage {
         quotes: Vec<Quote>,
         /// Which come first when there is no room for all.
         order: Vec<usize>,
-        /// The file that has all of them.
-        all_in: String,
         /// The day of the brief: another one is told.
         today: String,
     },
@@ -73,7 +72,7 @@ pub(super) enum Passage {
         /// How much of its beginning is kept at most, in UTF-16 units; the rest of the room is its end's.
         head: usize,
         /// The file that has it whole.
-        whole_in: String,
+        whole_in: &'static str,
         /// What stands below it.
         below: String,
     },
@@ -82,7 +81,7 @@ pub(super) enum Passage {
         /// The lines, safe, without a newline.
         lines: Vec<String>,
         /// The file that has more.
-        more_in: String,
+        more_in: &'static str,
     },
     /// Markdown with fences.
     Markdown {
@@ -129,8 +128,8 @@ impl Passage {
             return whole;
         }
         match self {
-            Passage::Quotes { above, quotes, order, all_in, today } => {
-                fit_quotes([above, all_in, today], quotes, order, room)
+            Passage::Quotes { above, quotes, order, today } => {
+                fit_quotes([above, today], quotes, order, room)
             }
             Passage::Text { above, text, head, whole_in, below } => {
                 fit_text([above, text, whole_in, below], *head, room)
@@ -320,8 +319,8 @@ fn day_line(day: &str) -> String {
     format!("On {day}:\n")
 }
 
-fn fit_quotes([above, all_in, today]: [&str; 3], quotes: &[Quote], order: &[usize], room: usize) -> String {
-    let more = |count: usize| format!("and {count} more, in {all_in}\n");
+fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room: usize) -> String {
+    let more = |count: usize| format!("and {count} more, in {PROMPTS_FILE}\n");
     let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
         return String::new();
     };
@@ -422,10 +421,7 @@ fn ends(text: &str, head: usize, room: usize) -> String {
 }
 
 fn fit_lines(lines: &[String], more_in: &str, room: usize) -> String {
-    let more = |count: usize| match more_in {
-        "" => format!("- and {count} more\n"),
-        path => format!("- and {count} more, in {path}\n"),
-    };
+    let more = |count: usize| format!("- and {count} more, in {more_in}\n");
     let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
     let (mut out, mut missing) = (String::new(), 0);
     for line in lines {

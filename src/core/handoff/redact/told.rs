@@ -135,6 +135,50 @@ const WHOSE: [&str; 22] = [
     "do", "da", "van", "voor", "för", "till",
 ];
 
+/// What names a code that proves who somebody is, once.
+const CODES: [&str; 20] = [
+    "2fa",
+    "2fa code",
+    "2fa-code",
+    "mfa code",
+    "otp",
+    "otp code",
+    "totp",
+    "totp code",
+    "sms code",
+    "sms-code",
+    "one-time code",
+    "one-time password",
+    "verification code",
+    "security code",
+    "einmalcode",
+    "bestätigungscode",
+    "code de vérification",
+    "código de verificación",
+    "код подтверждения",
+    "验证码",
+];
+/// What names a payment card.
+const CARDS: [&str; 10] =
+    ["card", "visa", "mastercard", "amex", "karte", "kreditkarte", "tarjeta", "cartão", "carte", "карта"];
+/// What names the digits on its back.
+const CARD_CHECKS: [&str; 3] = ["cvc", "cvv", "cvv2"];
+/// How far the number of a card stands behind such a word at most, in bytes.
+const NEAR_CARD: usize = 30;
+/// Words of sentences about a passphrase: one of them, and it is no passphrase.
+const IN_SENTENCES: &str = "the and for not all any are was were has had have its our your their his her \
+     this that these those with without from into onto over under inside outside only also too \
+     now then than still yet just never always often again once twice one two three four \
+     five six seven eight ten more most less least long longer short shorter strong weak \
+     wrong empty plain clear text same other another old new secret safe hidden known \
+     visible random word words character characters letter letters digit digits case \
+     sensitive read write set get kept sent put lost gone there here where when why how \
+     who which what will would can could may might must should does did been being very \
+     quite enough required optional default stored because since until before after while \
+     each every both either neither part file disk vault keyring keychain login user \
+     everywhere nowhere anywhere everybody nobody everyone somebody someone good bad fine \
+     okay mandatory invalid valid unknown equal identical different broken";
+
 /// The longest text between a word and what links it to its value, in bytes.
 const GAP: usize = 60;
 /// How far a line is looked at on each side of such a word, in bytes.
@@ -168,6 +212,20 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
     for at in ends_of(&small, "pin") {
         push(text, number(behind(at)), Class::Password, spans);
+    }
+    for at in ends_of(&small, "passphrase") {
+        push(text, phrase(behind(at)), Class::Password, spans);
+    }
+    for at in CODES.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
+        push(text, one_time_code(behind(at)), Class::Password, spans);
+    }
+    for at in CARDS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
+        // The numbers of test cards are public, and of use.
+        let is_test = end_of(&small[..at], NEAR_CARD).contains("test");
+        push(text, card(behind(at)).filter(|_| !is_test), Class::Token, spans);
+    }
+    for at in CARD_CHECKS.iter().flat_map(|word| ends_of(&small, word)) {
+        push(text, card_check(behind(at)), Class::Token, spans);
     }
     for at in PROOFS.iter().flat_map(|word| ends_of(&small, word)) {
         let before = end_of(&text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
@@ -380,13 +438,104 @@ fn pair(word: &str) -> Option<&str> {
     (is_name && is_password).then_some(value)
 }
 
-/// The digits in `my pin is 4471`. A pin of a chip is not told in this way: `pin 8`, `pin: 4711 must blink`.
+/// The digits in `my pin is 4471` and `the pin of the safe is 4471-88`. A pin of a chip is not told in this
+/// way: `pin 8`, `pin: 4711 must blink`; and a version has a year or a point.
 fn number(rest: &str) -> Option<&str> {
-    let rest =
-        [" is ", " ist ", " est ", " es ", " è ", " é "].iter().find_map(|link| rest.strip_prefix(link))?;
-    let value = &rest[..rest.bytes().take_while(u8::is_ascii_digit).count()];
-    let goes_on = rest[value.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '-');
-    ((4..=8).contains(&value.len()) && !goes_on).then_some(value)
+    let rest = behind_verb(rest)?;
+    let value = digits(rest, '-');
+    let count = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_date = value.contains('-') && (value.starts_with("19") || value.starts_with("20"));
+    ((4..=8).contains(&count) && value.matches('-').count() <= 1 && !is_date && is_all(rest, value))
+        .then_some(value)
+}
+
+/// What follows a verb, where at most the words that say whose it is stand before it.
+fn behind_verb(rest: &str) -> Option<&str> {
+    let ahead = cut_bytes(rest, GAP);
+    let (at, len) = VERBS.iter().filter_map(|verb| Some((ahead.find(verb)?, verb.len()))).min()?;
+    let gap = ahead[..at].trim();
+    let first = gap.split_whitespace().next().unwrap_or_default();
+    let says_whose = gap.is_empty() || matches!(first, "of" | "for") || WHOSE.contains(&first);
+    let is_plain = gap.chars().all(|c| c.is_alphabetic() || c == ' ') && gap.split(' ').count() <= 4;
+    (says_whose && is_plain).then(|| &rest[at + len..])
+}
+
+/// The digits at the beginning of a text, with at most one of these between two of them.
+fn digits(text: &str, between: char) -> &str {
+    let mut end = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '0'..='9' => end = at + 1,
+            c if c == between && end == at => {}
+            _ => break,
+        }
+    }
+    &text[..end]
+}
+
+/// Whether a number ends with `value`: it is no part of a word, a longer number or a version.
+fn is_all(rest: &str, value: &str) -> bool {
+    let mut behind = rest[value.len()..].chars();
+    match behind.next() {
+        Some('.' | ',') => !behind.next().is_some_and(|c| c.is_ascii_digit()),
+        Some(c) => !(c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':')),
+        None => true,
+    }
+}
+
+/// The words of a passphrase: `the passphrase for the key is correct horse battery`. All words of the
+/// sentence are words that say something by themselves, which those of other sentences are not.
+fn phrase(rest: &str) -> Option<&str> {
+    let rest = behind_verb(rest)?;
+    let first = rest.chars().next()?;
+    let value = match ['"', '\'', '`'].contains(&first) {
+        true => rest[1..].split_once(first)?.0,
+        false => rest.split(['.', ',', ';', '\n']).next()?.trim_end(),
+    };
+    let is_of_its_own = |word: &str| {
+        (3..=10).contains(&word.len())
+            && word.bytes().all(|b| b.is_ascii_lowercase())
+            && !["ed", "ing", "ly"].iter().any(|end| word.ends_with(end))
+            && !IN_SENTENCES.split_whitespace().any(|known| known == word)
+    };
+    let words = value.split_whitespace();
+    ((3..=12).contains(&words.clone().count()) && words.clone().all(is_of_its_own)).then_some(value)
+}
+
+/// The digits in `the 2fa code is 481 223`. Those that everybody takes for an example are none.
+fn one_time_code(rest: &str) -> Option<&str> {
+    let rest = LINKS.iter().find_map(|link| rest.strip_prefix(link))?.trim_start();
+    let between = if digits(rest, ' ').contains(' ') { ' ' } else { '-' };
+    let value = digits(rest, between);
+    let parts: Vec<&str> = value.split(between).collect();
+    let is_even = parts.len() <= 2 && parts.iter().all(|part| part.len() == parts[0].len());
+    let figures: String = parts.concat();
+    let is_example = "0123456789".contains(&figures) || super::values::distinct(&figures) < 3;
+    ((6..=8).contains(&figures.len()) && is_even && !is_example && is_all(rest, value)).then_some(value)
+}
+
+/// The number of a payment card on the same line.
+fn card(rest: &str) -> Option<&str> {
+    let at = cut_bytes(rest, NEAR_CARD).find(|c: char| c.is_ascii_digit())?;
+    let (before, rest) = rest.split_at(at);
+    let between = if digits(rest, ' ').contains(' ') { ' ' } else { '-' };
+    let value = digits(rest, between);
+    let figures: Vec<u8> = value.bytes().filter(u8::is_ascii_digit).map(|b| b - b'0').collect();
+    // The check digit of Luhn.
+    let sum: u32 = (0..)
+        .zip(figures.iter().rev())
+        .map(|(at, digit)| u32::from(*digit) * (1 + at % 2))
+        .map(|twice| twice / 10 + twice % 10)
+        .sum();
+    let is_card = (13..=19).contains(&figures.len()) && (2..=6).contains(&figures[0]) && sum % 10 == 0;
+    (is_card && !before.to_lowercase().contains("test") && is_all(rest, value)).then_some(value)
+}
+
+/// The three or four digits behind `cvc`.
+fn card_check(rest: &str) -> Option<&str> {
+    let rest = LINKS.iter().find_map(|link| rest.strip_prefix(link)).unwrap_or(rest).trim_start();
+    let value = digits(rest, '-');
+    ((3..=4).contains(&value.len()) && is_all(rest, value)).then_some(value)
 }
 
 #[cfg(test)]
@@ -425,6 +574,17 @@ mod tests {
             ("use admin:Kranich_77 for basic auth", "Kranich_77"),
             ("my pin is 4471", "4471"),
             ("die PIN ist 447190.", "447190"),
+            ("the pin of the safe is 4471-88", "4471-88"),
+            ("la pin del cajero es 4471", "4471"),
+            ("the passphrase for the key is correct horse battery", "horse"),
+            ("the passphrase of the key is blue whale sings low, do not print it", "whale"),
+            ("my passphrase is \"tulip anchor velvet moss\"", "velvet"),
+            ("the 2fa code is 481 223", "481 223"),
+            ("verification code: 904417", "904417"),
+            ("验证码是 481223", "481223"),
+            ("card 4111 1111 1111 1111 cvc 737", "4111 1111"),
+            ("card 4111 1111 1111 1111 cvc 737", "737"),
+            ("the visa of the office: 4539-1488-0343-6467", "0343"),
             ("my password is\nTr1ck-Kite7", "Tr1ck-Kite7"),
             ("password:\nTr1ck-Kite8\nand go on", "Tr1ck-Kite8"),
             ("Passwort:\nTr1ck-Kite21", "Tr1ck-Kite21"),
@@ -465,6 +625,27 @@ mod tests {
             "password hashing is PBKDF2",
             "the password storage is Argon2id-v1.3",
             "das Passwort vom Ticket OPS-1234",
+            "the pin 13 of the board is high",
+            "the pin of the board is 4711.5 mV",
+            "the pin for libtide is 2024-11",
+            "the pin of the LED is 13",
+            "the passphrase is too short for this key",
+            "the passphrase is stored in plain text",
+            "the passphrase is four random words",
+            "the passphrase is case sensitive everywhere",
+            "the passphrase of the backup is part of the vault",
+            "the passphrase is asked twice",
+            "the verification code is 6 digits long",
+            "in the tests the otp is 123456",
+            "otp 26.2.5 is installed",
+            "the 2fa code is in auth/totp.rs",
+            "the security code: 2026-11-26 audit",
+            "the test card is 4242 4242 4242 4242",
+            "card 4111 1111 1111 1112 has a wrong digit",
+            "card 12 of 4000 is moved",
+            "the card has 1280 x 7200 pixels",
+            "cvc5 1.2.0 is a solver",
+            "the code is 404 again",
         ] {
             assert_eq!(redact(kept), kept);
         }

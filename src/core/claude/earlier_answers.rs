@@ -1,0 +1,187 @@
+//! What Claude answered at the end of earlier turns: what it found out stands there.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::bounded_memory::LastItems;
+use super::lenient_json::ends;
+use super::prompts::TranscriptPrompt;
+use crate::core::handoff::continuation_prompt::without_opening;
+use crate::core::handoff::pasted_text::own_words;
+use crate::core::handoff::safe_text::cut_words;
+
+/// How many answers are kept.
+pub const ANSWER_CAP: usize = 100;
+/// An answer that is no wider and has no number in it says that something was done, in columns.
+const NARROWEST: usize = 20;
+/// How much is kept of the beginning and of the end of an answer, in bytes each.
+const ENDS: usize = 500;
+/// How much is kept of the prompt that it answers, in bytes.
+const PROMPT_CAP: usize = 400;
+/// The longest prompt that is kept as what the person said to it, in bytes.
+pub const REPLY_CAP: usize = 160;
+
+/// What Claude said at the end of a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EarlierAnswer {
+    /// The beginning of the prompt that it answers, in the person's own words; empty where it is not known.
+    pub prompt: String,
+    /// Its beginning and its end.
+    pub text: String,
+    /// What the person said next, where that is one short line: it may refute the answer.
+    pub reply: Option<String>,
+    /// The person has said nothing since.
+    pub awaits_reply: bool,
+}
+
+/// The answers, oldest first.
+pub type EarlierAnswers = LastItems<EarlierAnswer, ANSWER_CAP>;
+
+impl EarlierAnswer {
+    /// An answer and the prompt that it is about; `None` where it says too little.
+    #[must_use]
+    pub fn new(text: &str, prompt: Option<&TranscriptPrompt>) -> Option<Self> {
+        let text = without_opening(text.trim());
+        let prompt = prompt.map(|prompt| own_words(&prompt.text)).unwrap_or_default();
+        says_much(text).then(|| Self {
+            prompt: cut_words(prompt.trim(), PROMPT_CAP).to_owned(),
+            text: ends(text, ENDS, ENDS),
+            reply: None,
+            awaits_reply: true,
+        })
+    }
+
+    /// Takes what the person said next.
+    pub fn take_reply(&mut self, prompt: &str) {
+        let prompt = prompt.trim();
+        let is_short = !prompt.is_empty() && prompt.len() <= REPLY_CAP && !prompt.contains('\n');
+        self.reply = is_short.then(|| prompt.to_owned());
+        self.awaits_reply = false;
+    }
+}
+
+/// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open."
+#[must_use]
+pub fn says_much(text: &str) -> bool {
+    let has_number = text.contains(|c: char| c.is_ascii_digit());
+    !text.starts_with('{') && (text.width() > NARROWEST || has_number)
+}
+
+/// Keeps an answer, once.
+pub(super) fn keep(text: &str, prompt: Option<&TranscriptPrompt>, answers: &mut EarlierAnswers) {
+    let Some(answer) = EarlierAnswer::new(text, prompt) else { return };
+    if !answers.iter().any(|known| known.text == answer.text) {
+        answers.put(answer);
+    }
+}
+
+/// The person said something.
+pub(super) fn replied(prompt: &str, answers: &mut EarlierAnswers) {
+    if let Some(newest) = answers.newest().filter(|newest| newest.awaits_reply) {
+        newest.take_reply(prompt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::transcript_facts::TranscriptFacts;
+    use super::*;
+
+    fn prompt(text: &str) -> Value {
+        json!({"type": "user", "message": {"content": text}})
+    }
+
+    fn said(id: &str, stop: &str, text: &str) -> Value {
+        json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": stop,
+            "content": [{"type": "text", "text": text}]}})
+    }
+
+    fn of(lines: &[Value]) -> Vec<EarlierAnswer> {
+        let mut facts = TranscriptFacts::new();
+        lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
+        facts.earlier_answers().cloned().collect()
+    }
+
+    #[test]
+    fn each_answer_that_ended_a_turn_is_kept_with_its_prompt_and_what_was_said_to_it() {
+        let found = "The certificate of pcs-02 ends on 9 December.";
+        let long = "word ".repeat(60);
+        let answers = of(&[
+            prompt("when do our certificates end\n<pasted_content id=\"1\">\nx\n</pasted_content id=\"1\">"),
+            said("m1", "tool_use", "I look at all of the hosts, one after the other."),
+            said("m2", "end_turn", found),
+            prompt("no, that is the old one"),
+            said("m3", "end_turn", "Done."),
+            prompt(&long),
+            said("m4", "end_turn", found),
+            prompt("do a PR"),
+            said("m6", "end_turn", "PR #88 is open."),
+            prompt("and pcs-03?"),
+            said("m5", "end_turn", "That one ends on 4 May, a Tuesday."),
+            prompt(&long),
+        ]);
+        let told: Vec<_> = answers
+            .iter()
+            .map(|one| (one.prompt.as_str(), one.text.as_str(), one.reply.as_deref()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("when do our certificates end", found, Some("no, that is the old one")),
+                ("do a PR", "PR #88 is open.", Some("and pcs-03?")),
+                ("and pcs-03?", "That one ends on 4 May, a Tuesday.", None),
+            ],
+            "nothing of the middle of a turn, no `Done.`, nothing twice, and no long prompt as a reply"
+        );
+    }
+
+    #[test]
+    fn what_was_broken_off_is_no_answer_and_the_opening_after_a_hand_over_is_none() {
+        let answers = of(&[
+            prompt("find the leak"),
+            said("m1", "tool_use", "It could be the pool, I look at it first."),
+            prompt("[Request interrupted by user]"),
+            prompt("look at the cache"),
+            said("m2", "end_turn", "Continuing from handoff HO-20261120-142950-c74cc080."),
+            prompt("well?"),
+            said(
+                "m3",
+                "end_turn",
+                "Continuing from handoff HO-20261120-142950-c74cc080. The cache never shrinks.",
+            ),
+            prompt("ok"),
+            said("m4", "end_turn", "Two agents look at the cache now."),
+            prompt("<task-notification>\n<task-id>a</task-id>\n</task-notification>"),
+            said("m5", "end_turn", "The first one has found nothing at all."),
+            prompt("ok"),
+        ]);
+        let told: Vec<_> = answers.iter().map(|one| (one.prompt.as_str(), one.text.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                ("well?", "The cache never shrinks."),
+                ("ok", "Two agents look at the cache now."),
+                ("", "The first one has found nothing at all."),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_answer_to_a_prompt_that_was_taken_back_goes_with_it() {
+        let at = |text: &str, uuid: &str, parent: &str| {
+            json!({"type": "user", "uuid": uuid, "parentUuid": parent,
+                "message": {"content": text}})
+        };
+        let answers = of(&[
+            at("why is it slow", "u1", "p0"),
+            said("m1", "end_turn", "The fonts are embedded once per page."),
+            at("then drop them", "u2", "p1"),
+            said("m2", "end_turn", "Dropped, all of the pages are plain now."),
+            at("good", "u3", "p2"),
+            at("no: embed them once", "u4", "p1"),
+        ]);
+        let told: Vec<_> = answers.iter().map(|one| (one.text.as_str(), one.reply.as_deref())).collect();
+        assert_eq!(told, [("The fonts are embedded once per page.", Some("no: embed them once"))]);
+    }
+}
