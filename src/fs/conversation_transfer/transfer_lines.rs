@@ -1,9 +1,7 @@
 //! A transcript, copied line by line, with a bounded amount of memory.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-
 
 use crate::core::conversation_transfer::{
     ForeignLine, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules, without_acting_parts,
