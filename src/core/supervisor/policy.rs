@@ -11,13 +11,15 @@ use crate::core::config::{Config, Levels};
 /// and a hand-over that is broken off names the old conversation. Since 3, the dialog of a usage limit is
 /// left to a person who is present. Since 4, a prompt that was sent begins a turn even if no hook reports it.
 /// Since 5, a conversation in which nothing was said is restarted without a handoff, a hand-over that changed
-/// settings stop is called held, and the dialog of a usage limit gets another key while it stands. Since 6, the
-/// state has the API error that ended a turn, and a fresh run gets the first prompt that no run has taken. Since 7,
-/// a brief that no hook could take is given with the prompt, and one that was lost after the prompt is told; a
-/// turn that no hook has told of is not ended as an idle Claude, an answer that nobody read counts as not given, a
-/// prompt that comes while hopty stops Claude right away is held, a first prompt that Claude has answered is given
-/// to no other run, the prompt of `hopty --handoff` begins the work on the handoff, and hopty types nothing by
-/// itself while hooks or the sessions file say that Claude asks for a permission.
+/// settings stop is called held, and the dialog of a usage limit gets another key while it stands. Since 6,
+/// the state has the API error that ended a turn, and a fresh run gets the first prompt that no run has
+/// taken. Since 7, a brief that no hook could take is given with the prompt, and one that was lost after the
+/// prompt is told; a turn that no hook has told of is not ended as an idle Claude, an answer that nobody read
+/// counts as not given, a prompt that comes while hopty stops Claude right away is held, a first prompt that
+/// Claude has answered is given to no other run, a handoff takes along a first prompt that no run has taken,
+/// a draft does not postpone a hand-over that a person asked for, the prompt of `hopty --handoff` begins the
+/// work on the handoff, and hopty types nothing by itself while hooks or the sessions file say that Claude
+/// asks for a permission.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;
@@ -30,6 +32,11 @@ pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
 /// The first version of the rules that types nothing by itself while a permission or a question may stand,
 /// whatever the screen shows.
 pub(super) const ASKED_SINCE: u32 = 7;
+
+/// The first version of the rules under which a Claude that has a prompt to begin is not idle.
+pub(super) const AWAITS_PROMPT_SINCE: u32 = 7;
+/// The first version of the rules under which a draft does not postpone what a person asked for.
+pub(super) const DRAFTS_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
