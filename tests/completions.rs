@@ -61,7 +61,6 @@ const CASES: &[(&str, &[&str])] = &[
     ("rm ", &["gone"]),
     ("restore ", &["gone"]),
     ("ls --format ", &["tmux"]),
-    ("ls --label ", &[]),
     ("man se", &["send", "setup"]),
     ("attach --rea", &["--read-only"]),
     ("compl", &["completions"]),
