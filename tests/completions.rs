@@ -57,6 +57,11 @@ const CASES: &[(&str, &[&str])] = &[
     ("send ", &["one", "two-b", "two-c"]),
     ("send one ", &[]),
     ("context o", &["one"]),
+    ("answer ", &["gone", "one", "two-b", "two-c"]),
+    ("rm ", &["gone"]),
+    ("restore ", &["gone"]),
+    ("ls --format ", &["tmux"]),
+    ("man se", &["send", "setup"]),
     ("attach --rea", &["--read-only"]),
     ("compl", &["completions"]),
 ];

@@ -145,6 +145,21 @@ fn a_recording_from_the_middle_of_a_session_shows_the_live_screen() {
 }
 
 #[test]
+fn the_recordings_that_go_with_a_session_are_told() {
+    let world = World::plain();
+    world.ask(&["run", "--name", "r", "--detached", "--", "cat"]);
+    world.ask(&["record", "r"]);
+    world.ask(&["record", "r", "--stop"]);
+    world.ask(&["stop", "r", "--kill"]);
+    assert_eq!(world.ask(&["prune", "--dry-run"]), "would remove r with 1 recording\n");
+    assert_eq!(world.ask(&["rm", "r"]), "removed r with 1 recording\n");
+    world.ask(&["run", "--name", "r", "--detached", "--", "true"]);
+    world.ask(&["wait", "r", "exit"]);
+    assert_eq!(world.ask(&["rm", "r"]), "");
+    world.assert_nothing_left();
+}
+
+#[test]
 fn a_program_is_recorded_from_its_first_byte_to_its_exit_code() {
     let world = World::plain();
     let program = r"printf 'a\377b'; exit 3";

@@ -51,6 +51,15 @@ fn a_session_whose_host_was_killed_is_offered_in_every_list() {
         let hint = "hint: the host of lost was killed: `hopty restore lost` resumes it";
         assert_eq!(said.matches(hint).count(), 1, "{args:?}: {said}");
     }
+    // Every verb names this way back: it keeps name, options and labels.
+    let way = "`hopty restore lost` resumes it";
+    assert!(world.ask(&["why", "lost"]).contains(way));
+    for args in [&["attach", "lost"][..], &["send", "lost", "hello"], &["stop", "lost"]] {
+        let said = String::from_utf8(world.hopty(args).stderr).unwrap();
+        assert!(said.contains(way) && !said.contains("--resume"), "{args:?}: {said}");
+    }
+    let status = world.ask(&["status", "lost"]);
+    assert!(status.contains("ended, last seen ") && status.contains("hopty restore lost\n"), "{status}");
     world.ask(&["restore", "lost"]);
     assert!(!String::from_utf8(world.hopty(&["ls"]).stderr).unwrap().contains("was killed"));
     world.ask(&["stop", "--all", "--yes"]);

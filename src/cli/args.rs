@@ -209,11 +209,14 @@ pub(super) enum Verb {
         #[arg(long, value_name = "LABEL", conflicts_with = "names")]
         label: Option<String>,
         /// Include ended sessions
-        #[arg(long)]
+        #[arg(long, short)]
         all: bool,
         /// Print only the names, one per line, without asking the hosts
         #[arg(long, conflicts_with = "json")]
         names: bool,
+        /// Of the names, only those of ended sessions: for shells that complete them
+        #[arg(long, hide = true, requires = "names", conflicts_with = "all")]
+        ended: bool,
     },
     /// Attach this terminal to a session
     ///
@@ -633,7 +636,7 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Remove ended sessions with their journals; conversations and handoffs stay
+    /// Remove ended sessions with their journals and recordings; conversations and handoffs stay
     ///
     /// For Claude's own background sessions, use `hopty -- rm ID`.
     Rm {
@@ -644,7 +647,7 @@ pub(super) enum Verb {
         #[arg(long)]
         json: bool,
     },
-    /// Remove all ended sessions; what `hopty restore` would resume stays
+    /// Remove all ended sessions with their recordings; what `hopty restore` would resume stays
     Prune {
         /// Only those that ended at least this long ago, such as 24h
         #[arg(long, default_value = "0s", value_name = "TIME")]

@@ -16,7 +16,9 @@ use super::wait_conditions;
 const LIVE: [&str; 11] =
     ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen", "record", "mark"];
 /// Those that still tell of one that has ended.
-const TELLING: [&str; 9] = ["ls", "rename", "label", "status", "events", "log", "why", "restore", "rm"];
+const TELLING: [&str; 7] = ["ls", "rename", "label", "status", "events", "log", "why"];
+/// Those that take only one that has ended.
+const ENDED: [&str; 2] = ["restore", "rm"];
 /// Those that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
@@ -71,17 +73,35 @@ fn tree() -> Command {
             })
         })
     };
-    let tree = Cli::command().mut_subcommand("man", |man| {
-        man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(verbs())))
-    });
-    LIVE.iter().chain(&TELLING).chain(&OR_FILE).fold(tree, named)
+    let tree = Cli::command()
+        .mut_subcommand("man", |man| {
+            man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(told_verbs())))
+        })
+        // Neither value is a file.
+        .mut_subcommand("ls", |ls| {
+            ls.mut_arg("format", |arg| arg.value_parser(PossibleValuesParser::new(["tmux"])))
+                .mut_arg("label", |arg| arg.value_hint(ValueHint::Other))
+        });
+    LIVE.iter().chain(&TELLING).chain(&ENDED).chain(&OR_FILE).fold(tree, named)
+}
+
+/// The verbs that a person types: Claude alone calls `hook`.
+fn told_verbs() -> impl Iterator<Item = &'static str> {
+    verbs().filter(|verb| *verb != "hook")
 }
 
 /// A piece of a script with the lists above in it: `{live|}` is one with bars between its words, `{live }`
 /// with blanks.
 fn filled(piece: &str) -> String {
-    let lists: [(&str, &[&str]); 4] =
-        [("live", &LIVE), ("telling", &TELLING), ("or_file", &OR_FILE), ("with_value", &WITH_VALUE)];
+    let verbs: Vec<&str> = told_verbs().collect();
+    let lists: [(&str, &[&str]); 6] = [
+        ("live", &LIVE),
+        ("telling", &TELLING),
+        ("ended", &ENDED),
+        ("or_file", &OR_FILE),
+        ("with_value", &WITH_VALUE),
+        ("verbs", &verbs),
+    ];
     let piece = piece.replace("{conditions}", &wait_conditions::WORDS.join(" "));
     lists.into_iter().fold(piece, |text, (name, words)| {
         text.replace(&format!("{{{name}|}}"), &words.join("|"))
@@ -96,7 +116,8 @@ const BASH: &str = r#"_hopty_sessions() {
     case $verb in
         {live|}) ;;
         {telling|}) all=--all ;;
-        {or_file|}) more=files ;;
+        {ended|}) all=--ended ;;
+        {or_file|}) all=--all more=files ;;
         *) return 0 ;;
     esac
     for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
@@ -125,7 +146,8 @@ const BASH: &str = r#"_hopty_sessions() {
 const ZSH: &str = r#"_hopty_sessions() {
     local verb=${${curcontext##*-command-}%%:*} expl ret=1
     local -a all names
-    [[ $verb == ({telling|}) ]] && all=(--all)
+    [[ $verb == ({telling|}|{or_file|}) ]] && all=(--all)
+    [[ $verb == ({ended|}) ]] && all=(--ended)
     if [[ $verb != (send|ask|wait|mark|rename|label) ]] || (( CURRENT == 1 )); then
         names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
         _wanted sessions expl session compadd -a names && ret=0
@@ -161,9 +183,11 @@ function __fish_hopty_words
     not contains -- "$last" {with_value }; and test $words -eq $argv[1]
 end
 
-complete -c hopty -n "__fish_hopty_using_subcommand {live } {telling }" -f
-complete -c hopty -n "__fish_hopty_using_subcommand {live } {or_file }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions)"
-complete -c hopty -n "__fish_hopty_using_subcommand {telling }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --all)"
+complete -c hopty -n "__fish_hopty_using_subcommand {live } {telling } {ended } man" -f
+complete -c hopty -n "__fish_hopty_using_subcommand {live }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions)"
+complete -c hopty -n "__fish_hopty_using_subcommand {telling } {or_file }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --all)"
+complete -c hopty -n "__fish_hopty_using_subcommand {ended }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --ended)"
+complete -c hopty -n "__fish_hopty_using_subcommand man; and __fish_hopty_words 0" -a "{verbs }"
 complete -c hopty -n "__fish_hopty_using_subcommand wait" -a "{conditions}"
 "#;
 
@@ -178,7 +202,7 @@ mod tests {
             let takes = verb
                 .get_positionals()
                 .any(|arg| arg.get_help().is_some_and(|help| help.to_string().contains("session")));
-            let known = [&LIVE[..], &TELLING, &OR_FILE].concat().contains(&verb.get_name());
+            let known = [&LIVE[..], &TELLING, &ENDED, &OR_FILE].concat().contains(&verb.get_name());
             assert_eq!(takes, known, "{}", verb.get_name());
         }
     }
@@ -197,5 +221,8 @@ mod tests {
         let (_, man) = bash.rsplit_once("        hopty__subcmd__man)").unwrap();
         let man = man.lines().nth(1).unwrap_or_default();
         assert!(man.contains(" attach ") && man.contains(" wait "), "`hopty man` completes verbs: {man}");
+        assert!(!man.contains(" hook "), "which nobody types: {man}");
+        assert!(bash.contains("restore|rm) all=--ended"), "they refuse one that runs");
+        assert!(bash.contains(r#"compgen -W "tmux""#), "a format is no file");
     }
 }

@@ -11,6 +11,7 @@ use strsim::osa_distance;
 
 use super::error::{Failed, visible};
 use crate::core::ids::SessionName;
+use crate::core::nearest_word::slips;
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::fs::session;
@@ -25,9 +26,6 @@ pub(super) const CONNECT: Duration = Duration::from_secs(5);
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// How long it gets to make its socket again.
 const REBIND: Duration = Duration::from_millis(500);
-
-/// Edits between a name that no session has and the one that may be meant.
-const SLIP: usize = 2;
 
 /// How the one session that a verb is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +59,8 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             Ok(name)
         } else if paths.session(&name).is_dir() {
             let last = super::status::ended(paths, &name);
-            let on = last.as_ref().and_then(session::resumable);
-            let on =
-                on.map(|id| format!("; `hopty --resume {id}` resumes its conversation")).unwrap_or_default();
+            let on = last.as_ref().and_then(|last| super::restore::way_back(&name, last));
+            let on = on.map(|way| format!("; {way}")).unwrap_or_default();
             let left = paths.last_screen(&name).exists();
             let left =
                 if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
@@ -154,12 +151,20 @@ pub(super) fn none_runs(ended: bool) -> String {
     format!("run `hopty` to start one here{more}")
 }
 
-/// A name that a person gave.
+/// A name that a person gave, of a session that should be there.
 ///
 /// # Errors
-/// Exit code 2 when it is none.
+/// Exit code 2 when it is none. The hint has the session that was started with this text as its name.
 pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
-    text.parse().map_err(|_| bad_name(text))
+    text.parse().map_err(|_| {
+        let is_there = |name: &SessionName| paths().is_ok_and(|paths| paths.session(name).is_dir());
+        match SessionName::for_title(text).filter(is_there) {
+            Some(name) => {
+                bad_name(text).hint(format!("did you mean {name}? `hopty ls --all` lists sessions"))
+            }
+            None => bad_name(text),
+        }
+    })
 }
 
 /// A text that is no name of a session.
@@ -189,14 +194,15 @@ pub(super) fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     if claudes {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
+    let slip = slips(name.as_str());
     let near = session::list(paths).into_iter().map(|(known, alive)| {
         // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended
         // one.
         let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
         let edits = osa_distance(known.as_str(), name.as_str());
-        (if begins { edits.min(SLIP) } else { edits }, !alive, known)
+        (if begins { edits.min(slip) } else { edits }, !alive, known)
     });
-    match near.min().filter(|(edits, ..)| *edits <= SLIP) {
+    match near.min().filter(|(edits, ..)| *edits <= slip) {
         Some((.., near)) => failed.hint(format!("did you mean {near}? `hopty ls --all` lists sessions")),
         None => failed.hint("`hopty ls --all` lists sessions"),
     }

@@ -1,8 +1,10 @@
 //! Error messages: what failed, its name, the cause, and a hint.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
+use std::os::fd::AsFd;
 
+use nix::libc;
 use serde_json::json;
 
 use super::prose::{fit, fit_message};
@@ -11,6 +13,8 @@ use crate::core::io_words::io_words;
 use crate::core::visible;
 use crate::ipc::message::{Code, Failure};
 use crate::sys::inherited;
+use crate::sys::poll::{Interest, PollSet};
+use crate::sys::signals::Signals;
 
 /// A failure on its way to standard error.
 #[derive(Debug)]
@@ -149,10 +153,33 @@ pub(super) fn no_terminal(command: &str) -> Failed {
 /// # Errors
 /// When standard error or standard input cannot be used.
 pub(super) fn ask_person(question: &str) -> io::Result<Option<String>> {
-    write!(io::stderr(), "{} ", fit_message(question))?;
+    let question = format!("{} ", fit_message(question));
+    write!(io::stderr(), "{question}")?;
+    await_answer(&question)?;
     let mut answer = String::new();
     let is_answered = io::stdin().read_line(&mut answer)? > 0;
     Ok(is_answered.then(|| answer.trim().to_owned()))
+}
+
+/// Waits for an answer. Who comes back from the shell (Ctrl+Z, `fg`) is asked again: its lines are below the
+/// question.
+fn await_answer(question: &str) -> io::Result<()> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return Ok(());
+    }
+    let mut continued = Signals::catch(&[libc::SIGCONT])?;
+    loop {
+        let mut set = PollSet::default();
+        set.add(true, stdin.as_fd(), Interest::Read);
+        set.add(false, continued.as_fd(), Interest::Read);
+        if set.wait(None)?.iter().any(|(is_answer, _)| *is_answer) {
+            return Ok(());
+        }
+        if !continued.take().is_empty() {
+            write!(io::stderr(), "{question}")?;
+        }
+    }
 }
 
 /// How often a person is asked the same.

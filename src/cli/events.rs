@@ -227,7 +227,13 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {
-        say(format_args!("{}", fit(&visible(&sentence), 0)))?;
+        // What the program said last was seen by nobody.
+        let failed = session.exit.as_ref().is_some_and(|exit| exit.code.is_some_and(|code| code != 0));
+        let shown = match failed && paths.last_screen(&name).exists() {
+            true => format!(" `hopty screen {name}` shows its last screen."),
+            false => String::new(),
+        };
+        say(format_args!("{}{shown}", fit(&visible(&sentence), 0)))?;
     }
     Ok(0)
 }

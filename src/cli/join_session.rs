@@ -87,11 +87,10 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
 /// on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let last = crate::fs::session::status(&paths.session(name)).ok().flatten().unwrap_or_default();
-    match crate::fs::session::resumable(&last) {
-        Some(id) => format!(
-            "nothing is lost: `hopty --resume {id}` resumes it; if the terminal looks odd, run `stty sane; \
-             reset`"
-        ),
+    match super::restore::way_back(name, &last) {
+        Some(way) => {
+            format!("nothing is lost: {way}; if the terminal looks odd, run `stty sane; reset`")
+        }
         None => "if the terminal looks odd, run `stty sane; reset`".to_owned(),
     }
 }

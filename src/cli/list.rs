@@ -434,9 +434,9 @@ pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
 }
 
 /// The names alone, from the directory of sessions: for scripts, and for shells while one types.
-pub(super) fn names(all: bool) -> Result<u8, Failed> {
+pub(super) fn names(with_ended: bool, with_live: bool) -> Result<u8, Failed> {
     for (name, alive) in crate::fs::session::list(&paths()?) {
-        if alive || all {
+        if if alive { with_live } else { with_ended } {
             say(format_args!("{name}"))?;
         }
     }
@@ -469,7 +469,7 @@ const REST: &[(&str, ColumnText)] = &[
 const FIELDS: [(&str, ColumnText); 23] = [
     ("name", |session| visible(&session.name)),
     ("labels", labels),
-    ("state", |session| visible(&session.state.to_string())),
+    ("state", |session| visible(&session.state_word())),
     ("reason", |session| visible(session.waiting_for.as_deref().unwrap_or_default())),
     ("subject", |session| visible(session.waiting_subject.as_deref().unwrap_or_default())),
     ("for", since),
@@ -634,6 +634,14 @@ mod tests {
         assert_eq!(table(Some(30)), ["NAME            STATE", "a-rather-long…  blocked (perm…"]);
         assert!(table(None)[1].starts_with(name), "a pipe gets it whole");
         assert_eq!(Template::read("{name}").unwrap().line(&long), name);
+    }
+
+    #[test]
+    fn a_template_calls_a_state_as_the_table_does() {
+        let mut plain = session("p", SessionState::Unknown, None, None);
+        plain.agent = crate::core::supervisor::Agent::Plain.into();
+        assert_eq!(Template::read("{name} {state}").unwrap().line(&plain), "p running");
+        assert_eq!(state(&plain), "running");
     }
 
     #[test]

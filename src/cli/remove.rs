@@ -7,6 +7,7 @@ use super::error::{Failed, note, say};
 use super::restore::resumable;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
+use crate::core::plural::plural;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Removal};
 
@@ -26,9 +27,21 @@ pub(super) fn remove(names: &[String]) -> Result<u8, Failed> {
         }
     }
     for name in &names {
+        let recordings = recordings(&paths, name);
         remove_one(&paths, name)?;
+        if !recordings.is_empty() {
+            say(format_args!("removed {name}{recordings}"))?;
+        }
     }
     Ok(0)
+}
+
+/// The recordings that go with a session, in words.
+fn recordings(paths: &Paths, name: &SessionName) -> String {
+    match session::recordings(paths, name) {
+        0 => String::new(),
+        n => format!(" with {}", plural(n, "recording")),
+    }
 }
 
 fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
@@ -55,11 +68,12 @@ pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
             kept += 1;
             continue;
         }
+        let recordings = recordings(&paths, &name);
         if dry_run {
-            say(format_args!("would remove {name}"))?;
+            say(format_args!("would remove {name}{recordings}"))?;
         } else {
             remove_one(&paths, &name)?;
-            say(format_args!("removed {name}"))?;
+            say(format_args!("removed {name}{recordings}"))?;
         }
         removed += 1;
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, any, live, named, paths};
+use super::control::{HostControl, Rule, any, bad_name, live, paths};
 use super::error::{Failed, say, visible};
 use super::status::status_of;
-use crate::core::ids::{BadId, LABEL_HINT, Label, change_labels};
+use crate::core::ids::{BadId, LABEL_HINT, Label, SessionName, change_labels};
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, SessionError, is_alive};
 use crate::ipc::answers::{LabelAnswer, RenameAnswer};
@@ -22,7 +22,7 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
         [given, new] => (any(&paths, Some(given))?, new),
         _ => return Err(Failed::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
     };
-    let new = named(new)?;
+    let new: SessionName = new.parse().map_err(|_| bad_name(new))?;
     if is_alive(&paths.session(&name)) {
         let request = Request::Rename { name: new.to_string() };
         HostControl::connect(&paths, &name, Some(ANSWER))?.ask::<RenameAnswer>(&request)?;

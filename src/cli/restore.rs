@@ -196,6 +196,15 @@ pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
     session::is_of_another_boot(status) && status.agent.is(Agent::Claude) && died
 }
 
+/// How a person goes on with a session that has ended, if Claude can. A killed one keeps its name, its
+/// options and its labels.
+pub(super) fn way_back(name: &SessionName, last: &SessionStatus) -> Option<String> {
+    if session::waits_for_restore(last) {
+        return Some(format!("`hopty restore {name}` resumes it"));
+    }
+    session::resumable(last).map(|id| format!("`hopty --resume {id}` resumes its conversation"))
+}
+
 /// A hint for each session whose host was killed since the machine was started.
 pub(super) fn killed(paths: &Paths) -> Vec<String> {
     let found = ended_ones(paths, |last| session::waits_for_restore(last) && !died_with_machine(last));

@@ -6,15 +6,17 @@ use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use super::args::RunOptions;
-use super::control::{named, paths};
+use super::control::{bad_name, paths};
 use super::conversations::before_cleanup;
 use super::error::{Failed, YesNo, ask_person, ask_yes_no, note, say, visible};
 use super::kept_options::KeptOptions;
+use super::poll_until::becomes_true;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
-use super::{attach_session, conversation_in_use, join_session, notice, read_config, version};
+use super::{attach_session, conversation_in_use, join_session, notice, read_config, screen, version};
 use crate::claude::find_claude::{self, FileId, FindClaudeError, Search, find, next_depth};
 use crate::claude::settings_files as hooks;
 use crate::client::start::{Forked, Greeting};
@@ -29,9 +31,15 @@ use crate::core::terminal::{Ahead, Size};
 use crate::fs::paths::Paths;
 use crate::fs::session::{is_alive, is_damaged, prepare_with_room};
 use crate::host::start::{BeginWith, Launch, StartReport};
-use crate::ipc::message::Record;
+use crate::ipc::message::{Code, Record};
 use crate::sys::inherited;
 use crate::tty::raw;
+
+/// How long a detached Claude may take to refuse an option, how often that is looked at, and how many of its
+/// last lines are told.
+const REFUSAL: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(10);
+const SAID_LINES: usize = 3;
 
 /// A start in the making: what the host is told, which the steps fill in, and the program's arguments.
 struct Start {
@@ -426,7 +434,7 @@ pub(super) fn program(
     ignored.iter().for_each(|line| start.tell(line.to_string()));
     // Also where it will not be needed, so that a script that works without a terminal works in one.
     if let Some(name) = &options.name {
-        (start.launch.name, start.launch.numbered) = (named(name)?, false);
+        (start.launch.name, start.launch.numbered) = (name.parse().map_err(|_| bad_name(name))?, false);
     }
     let launch = &mut start.launch;
     change_labels(&mut launch.labels, &options.labels, &[]).map_err(|error| bad_label(&error))?;
@@ -505,6 +513,24 @@ impl Drop for ArchiveAtEnd {
     }
 }
 
+/// Of a detached Claude nobody sees that it refuses an option. Only for one that hopty does not know is its
+/// end waited for.
+fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), Failed> {
+    let args = words(args).unwrap_or_default();
+    let is_known = |piece: &ArgPiece| !matches!(piece, ArgPiece::Unknown { .. });
+    let ends = || !is_alive(&paths.session(name));
+    if Grammar::new().parse(&args).iter().all(is_known) || !becomes_true(Instant::now() + REFUSAL, LOOK, ends)
+    {
+        return Ok(());
+    }
+    let said = screen::last_lines(paths, name, SAID_LINES).join(" ");
+    let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+    Err(Failed::new(1, format!("the session ended at once{said}"))
+        .called(Code::Ended)
+        .about(name)
+        .hint(format!("`hopty screen {name}` shows its last screen, `hopty why {name}` says how it ended")))
+}
+
 fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
     let launch = &mut start.launch;
     if let Some(titled) = launch.title.as_deref().and_then(SessionName::for_title).filter(|_| launch.numbered)
@@ -561,10 +587,13 @@ fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
         }
         StartReport::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
     };
-    let Start { paths, launch, .. } = start;
+    let Start { paths, launch, args } = start;
     let archives = launch.agent == Agent::Claude && launch.unplaced.is_none();
     let archive = archives.then(|| ArchiveAtEnd { paths: paths.clone(), config: launch.config.archive });
     if launch.detached {
+        if launch.agent == Agent::Claude {
+            refused(&paths, &name, &args)?;
+        }
         // Whoever does not read the name has the session all the same.
         let _ = say(format_args!("{name}"));
         return Ok(0);

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use super::args::PictureForm;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, stdout};
+use super::error::{Failed, stdout, visible};
 use crate::core::ids::SessionName;
 use crate::core::visible::escaped;
 use crate::fs::paths::Paths;
@@ -45,6 +45,19 @@ fn last(paths: &Paths, name: &str) -> Option<(SessionName, ScreenAnswer)> {
     let name = name.parse().ok()?;
     let last = session::last_screen(paths, &name)?;
     Some((name, serde_json::from_value(last).ok()?))
+}
+
+/// The last lines with text of an ended session's screen, at most so many of them.
+pub(super) fn last_lines(paths: &Paths, name: &SessionName, most: usize) -> Vec<String> {
+    let Some((_, last)) = last(paths, name.as_str()).filter(|(_, last)| last.cols > 0 && last.rows > 0)
+    else {
+        return Vec::new();
+    };
+    let mut screen = Screen::new(last.cols, last.rows);
+    screen.feed(last.dump.as_bytes());
+    let lines: Vec<String> = screen.lines().iter().map(|line| visible(line.trim())).collect();
+    let lines: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(most)..].to_vec()
 }
 
 /// The picture of what a host answers.

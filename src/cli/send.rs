@@ -60,6 +60,9 @@ pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<Strin
             return Err(Failed::new(2, "give a session and a text").hint(usage(verb)));
         }
     };
+    if text.is_some_and(str::is_empty) {
+        return Err(Failed::new(2, "the text is empty").hint(usage(verb)));
+    }
     let request = Send { submit: options.submit, mark: options.mark, ..what(options, text)? };
     Ok((given.map(str::to_owned), request))
 }

@@ -58,7 +58,12 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
         Some(StateSource::None) | None => "",
     };
     let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
-    line("state", &format!("{state}{on} since {since}{from}"))?;
+    // Nobody knows when a killed host ended, but only when it wrote down a state for the last time.
+    let begins = match session.is(SessionState::Ended) && session.ended_at.is_none() {
+        true => ", last seen",
+        false => " since",
+    };
+    line("state", &format!("{state}{on}{begins} {since}{from}"))?;
     if let (Some(on), Some(subject)) = (&session.waiting_for, &session.waiting_subject) {
         // A dialog that hopty has no rule for has no name either.
         let label = if on == "unknown" { "dialog".to_owned() } else { visible(on).replace('_', " ") };
@@ -80,8 +85,12 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     work(&session.work, &line)?;
     if let Some(conversation) = &session.conversation {
         line("conversation", conversation.as_str())?;
-        if let Some(id) = crate::fs::session::resumable(session).filter(|_| session.is(SessionState::Ended)) {
-            line("to resume", &format!("hopty --resume {id}"))?;
+        let command = || match crate::fs::session::waits_for_restore(session) {
+            true => Some(format!("hopty restore {}", visible(&session.name))),
+            false => crate::fs::session::resumable(session).map(|id| format!("hopty --resume {id}")),
+        };
+        if let Some(command) = session.is(SessionState::Ended).then(command).flatten() {
+            line("to resume", &command)?;
         }
         line("context", &super::context::line(&session.context))?;
         line(
@@ -210,7 +219,7 @@ pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionS
 /// The last state of a session whose host is gone.
 pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let mut last = last_written(paths, name)?;
-    last.state = SessionState::Ended.into();
+    (last.state, last.state_from) = (SessionState::Ended.into(), StateSource::None.into());
     (last.waiting_for, last.waiting_subject) = (None, None);
     last.clients.clear();
     // When a host died without a word is not known; one of an older version said it by its last state alone.
@@ -222,8 +231,8 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
             ..ExitStatus::default()
         });
         "closed".clone_into(&mut last.phase);
-        let on = crate::fs::session::resumable(&last)
-            .map(|id| format!("; nothing is lost: `hopty --resume {id}` resumes it"))
+        let on = super::restore::way_back(name, &last)
+            .map(|way| format!("; nothing is lost: {way}"))
             .unwrap_or_default();
         last.why = format!("The host was killed, and the program with it{on}.");
     }

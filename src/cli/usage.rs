@@ -6,6 +6,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::Failed;
+use crate::core::nearest_word::{nearest_word, slips};
 
 /// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
 pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
@@ -32,21 +33,26 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     let cause = cause.strip_prefix("error: ").unwrap_or(&cause);
     let cause =
         cause.replace("subcommand", "verb").replace("invalid digit found in string", "not a whole number");
-    let nearest = parts.find_map(|part| {
+    let verb = error.get(ContextKind::InvalidSubcommand);
+    // Of verbs clap finds similar what no slip of the finger makes.
+    let nearest = parts.filter(|_| verb.is_none()).find_map(|part| {
         let tips = part.strip_prefix("tip: a similar ")?;
         Some(format!("a similar {}", tips.split(" tip: ").next()?))
     });
-    let known = error.get(ContextKind::InvalidSubcommand).map(|_| match asked {
-        "help" => "`hopty help` lists all verbs".to_owned(),
-        _ => format!("one of {}", offered(asked).join(", ")),
+    let known = verb.map(|verb| {
+        let (verb, offered) = (verb.to_string(), offered(asked));
+        match nearest_word(&verb, offered.iter().map(String::as_str), slips(&verb)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if asked == "help" => "`hopty help` lists all verbs".to_owned(),
+            None => format!("one of {}", offered.join(", ")),
+        }
     });
     let option = error.get(ContextKind::InvalidArg);
     let elsewhere = match error.kind() {
         ErrorKind::ArgumentConflict => Some(format!("leave one of them out; {help}")),
         _ => option.and_then(|option| takers(&option.to_string(), asked)),
     };
-    Failed::new(2, cause)
-        .hint(nearest.map(|tip| tip.replace("subcommand", "verb")).or(known).or(elsewhere).unwrap_or(help))
+    Failed::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
 }
 
 /// Which other verbs take an option, in a sentence; `None` when none does.

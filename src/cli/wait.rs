@@ -152,10 +152,9 @@ fn timed_out(
     moves: bool,
 ) -> Failed {
     let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
-    let state = if session.state.known() == Some(SessionState::Unknown) {
-        "the state of the session is not known".to_owned()
-    } else {
-        format!("the session is {}", session.state)
+    let state = match session.state_word().as_str() {
+        "unknown" => "the state of the session is not known".to_owned(),
+        word => format!("the session is {word}"),
     };
     let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what))).unwrap_or_default();
     let moves = if moves { " and has not settled" } else { "" };
@@ -292,6 +291,10 @@ impl SessionView {
             Wanted::Text(_) if self.rows.revision.is_none() => return false,
             Wanted::Text(pattern) if condition.negated => self.rows.has_anywhere(pattern),
             Wanted::Text(pattern) => self.rows.has(pattern),
+            // It may begin with a prompt.
+            Wanted::State(WaitFor::Busy) if condition.negated && self.state == SessionState::Starting => {
+                return false;
+            }
             Wanted::State(wanted) => self.is(*wanted),
         };
         holds != condition.negated

@@ -61,7 +61,11 @@ pub(super) enum Wanted {
 /// The session, and the conditions behind it.
 pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), Failed> {
     let is_condition = |word: &str| {
-        word == NOT || word.starts_with("quiet=") || word.starts_with("text=") || condition_of(word).is_ok()
+        word == NOT
+            || word.starts_with("not ")
+            || word.starts_with("quiet=")
+            || word.starts_with("text=")
+            || condition_of(word).is_ok()
     };
     let (given, rest) = match words {
         [name, rest @ ..] if !rest.is_empty() && !is_condition(name) => (Some(name.as_str()), rest),
@@ -80,6 +84,14 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
             negated = true;
             continue;
         }
+        // Quoted as one word, as a page prints it.
+        let word = match word.strip_prefix("not ").map(str::trim_start) {
+            Some(condition) => {
+                negated = true;
+                condition
+            }
+            None => word,
+        };
         let wanted = match word.strip_prefix("quiet=") {
             Some(span) => {
                 let span: DurationMs = span.parse().map_err(|_| {
@@ -94,7 +106,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
                 (state, None) => Wanted::State(state),
             },
         };
-        let text = if negated { format!("not {word}") } else { word.clone() };
+        let text = if negated { format!("not {word}") } else { word.to_owned() };
         conditions.push(Condition { text, negated, wanted });
         negated = false;
     }
@@ -222,6 +234,13 @@ mod tests {
             assert_eq!(given, name, "{line}");
             assert_eq!(conditions.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), texts, "{line}");
         }
+        let quoted = ["proj".to_owned(), "not busy".to_owned()];
+        let (given, conditions) = read(&quoted).unwrap();
+        assert_eq!(
+            (given, conditions[0].text.as_str(), conditions[0].negated),
+            (Some("proj"), "not busy", true)
+        );
+        assert_eq!(read(&quoted[1..]).unwrap().0, None);
         for line in ["proj not", "quiet=soon", "proj idle bussy", "proj other idle"] {
             assert!(read(&words(line)).is_err(), "{line}");
         }

@@ -19,7 +19,8 @@ pub struct Explanation {
     sentence: String,
     /// What requested the last hand-over, once it was requested.
     by: Option<RestartBy>,
-    /// Context usage at the safe point, and who wanted the hand-over: `at 90 %, as requested`.
+    /// Context usage at the safe point, and who wanted the hand-over: ` at 90 %, as requested`. Empty where
+    /// neither is known.
     occasion: Option<String>,
     /// Why the next run gets no handoff, until the one before it has ended.
     skipped: Option<String>,
@@ -55,7 +56,7 @@ impl Explanation {
                 "The session died, and `hopty restore` resumed its conversation.".to_owned()
             }
             (DecisionKind::HandoffConsumed, Some(occasion), _) => {
-                format!("Handed over {occasion}; the fresh conversation has answered.")
+                format!("Handed over{occasion}; the fresh conversation has answered.")
             }
             (DecisionKind::HandoffConsumed, None, Some(handoff)) => {
                 format!("The conversation continued from handoff {handoff} and has answered.")
@@ -131,9 +132,9 @@ impl Explanation {
             (None, _) => self.sentence.clone(),
             (Some(step), None) => format!("Continuing from a handoff: {}.", step.words()),
             (Some(step), Some(occasion)) if step.is_done() => {
-                format!("Handed over {occasion}; {}.", step.words())
+                format!("Handed over{occasion}; {}.", step.words())
             }
-            (Some(step), Some(occasion)) => format!("Handing over {occasion}: {}.", step.words()),
+            (Some(step), Some(occasion)) => format!("Handing over{occasion}: {}.", step.words()),
         }
     }
 }
@@ -150,16 +151,18 @@ fn blocked(status: &SessionStatus, lasts: i64, moment: impl Fn(WallTime) -> Stri
 }
 
 fn occasion(fill: Fill, by: Option<RestartBy>) -> String {
-    let usage = match fill.window {
-        0 => format!("at {} KiB of transcript", fill.bytes / 1024),
-        _ => format!("at {} %", fill.percent()),
+    let usage = match (fill.window, fill.bytes) {
+        (0, 0) => None,
+        (0, bytes) => Some(format!("at {} KiB of transcript", bytes.div_ceil(1024))),
+        _ => Some(format!("at {} %", fill.percent())),
     };
     let who = match by {
-        Some(RestartBy::Command) => ", as requested",
-        Some(RestartBy::Signal) => ", as a signal file requested",
-        Some(RestartBy::Level) | None => "",
+        Some(RestartBy::Command) => Some("as requested".to_owned()),
+        Some(RestartBy::Signal) => Some("as a signal file requested".to_owned()),
+        Some(RestartBy::Level) | None => None,
     };
-    format!("{usage}{who}")
+    let words: Vec<String> = usage.into_iter().chain(who).collect();
+    if words.is_empty() { String::new() } else { format!(" {}", words.join(", ")) }
 }
 
 #[cfg(test)]
@@ -236,6 +239,9 @@ mod tests {
             signal,
             format!("Handed over at 2 KiB of transcript, as a signal file requested{answered}")
         );
+        let unknown = Fill { tokens: 0, window: 0, bytes: 0 };
+        assert_eq!(told(Some(RestartBy::Command), unknown), format!("Handed over as requested{answered}"));
+        assert_eq!(told(Some(RestartBy::Level), unknown), format!("Handed over{answered}"));
         assert_eq!(
             after(&[(K::HandoffConsumed, None)], HALF).words(None),
             "The conversation continued from handoff HO-20261120-142950-c74cc080 and has answered."

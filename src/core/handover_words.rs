@@ -15,6 +15,9 @@ pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
         Some(HandoverWhen::Tools) => format!("after the current tool calls ({why})"),
         Some(HandoverWhen::Turn) => format!("at the end of this turn ({why})"),
         Some(HandoverWhen::NextTurn) => format!("at the end of your next turn ({why})"),
+        Some(HandoverWhen::Draft) => {
+            format!("once you send or clear the draft in the prompt box{} ({why})", or_at("at the latest in"))
+        }
         Some(HandoverWhen::Prompt) => match &at {
             Some(at) => format!("with your next prompt, or in {at} without a key press ({why})"),
             None => {
@@ -71,6 +74,11 @@ mod tests {
             ),
             ("turn", soon(), "at the end of this turn (context 84 %, level handoff 80 %)"),
             ("next_turn", Value::Null, "at the end of your next turn (context 84 %, level handoff 80 %)"),
+            (
+                "draft",
+                json!("2026-11-24T10:00:58.000Z"),
+                "once you send or clear the draft in the prompt box, at the latest in 58 s (context 84 %, level handoff 80 %)",
+            ),
             ("snoozed", soon(), "not yet, at the earliest in 4 min (context 84 %, level handoff 80 %)"),
             ("asked", Value::Null, "hopty asks you first (context 84 %, level handoff 80 %)"),
             ("off", Value::Null, "off: context 84 %, level handoff 80 %"),

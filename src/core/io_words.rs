@@ -18,6 +18,8 @@ pub fn io_words(error: impl Display) -> String {
             from = digits;
         }
     }
+    // The words of an error that the system did not give.
+    let mut text = text.replace("entity not found", "No such file or directory");
     // tempfile names the file that it could not make; the message names the one that was wanted.
     if let Some(at) = text.find(" at path \"").filter(|_| text.contains("/.hopty-") && text.ends_with('"')) {
         text.truncate(at);
@@ -37,6 +39,7 @@ mod tests {
     #[test]
     fn a_number_of_an_error_is_left_out_and_nothing_else() {
         assert_eq!(io_words(Error::from_raw_os_error(2)), "No such file or directory");
+        assert_eq!(io_words(Error::from(std::io::ErrorKind::NotFound)), "No such file or directory");
         let two = "a: No such file (os error 2), and b: Permission denied (os error 13)";
         assert_eq!(io_words(two), "a: No such file, and b: Permission denied");
         for same in ["x (os error )", "x (os error 2", "x (os error two)", "it said (os error "] {

@@ -19,10 +19,10 @@ pub fn nearest_word<'a>(
         .map(|(_, name)| name)
 }
 
-/// How many edits a slip of the finger makes. Two make any word of three letters.
+/// How many edits a slip of the finger makes. Two make any word of three letters, and half of one of four.
 #[must_use]
 pub fn slips(word: &str) -> usize {
-    if word.chars().count() < 4 { 1 } else { 2 }
+    if word.chars().count() < 5 { 1 } else { 2 }
 }
 
 #[cfg(test)]
@@ -32,6 +32,7 @@ mod tests {
     #[test]
     fn letters_that_changed_places_are_one_edit() {
         let near = |word| nearest_word(word, ["status", "stop", "ls"], slips(word));
+        assert_eq!([near("edit"), near("stip"), near("a1")], [None, Some("stop"), None]);
         assert_eq!(
             [near("statsu"), near("STOPP"), near("sl"), near("stxxus"), near("lx"), near("x"), near("")],
             [Some("status"), Some("stop"), Some("ls"), Some("status"), Some("ls"), None, None]

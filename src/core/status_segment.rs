@@ -65,6 +65,7 @@ impl Segment<'_> {
             HandoverWhen::Tools => "hands over after these tools".to_owned(),
             HandoverWhen::Turn => "hands over after this turn".to_owned(),
             HandoverWhen::NextTurn => "hands over after your next turn".to_owned(),
+            HandoverWhen::Draft => "hands over after your draft".to_owned(),
             HandoverWhen::Prompt if self.next?.at.is_none() => {
                 "hands over with your next prompt or sooner".to_owned()
             }
@@ -105,9 +106,11 @@ impl Segment<'_> {
     fn level_word(&self) -> Option<String> {
         Some(match self.next?.when {
             HandoverWhen::Now => "handing over".to_owned(),
-            HandoverWhen::Tools | HandoverWhen::Turn | HandoverWhen::NextTurn | HandoverWhen::Prompt => {
-                "hands over".to_owned()
-            }
+            HandoverWhen::Tools
+            | HandoverWhen::Turn
+            | HandoverWhen::NextTurn
+            | HandoverWhen::Draft
+            | HandoverWhen::Prompt => "hands over".to_owned(),
             HandoverWhen::Asked if self.prefix.byte().is_some() => {
                 format!("hand over? {} r or s{}", self.prefix, self.time_left())
             }

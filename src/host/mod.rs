@@ -50,7 +50,7 @@ use nix::libc;
 
 pub use jobs::drift_check;
 
-use crate::core::claude::{args, version_features::HookSet};
+use crate::core::claude::{args, carry_over, version_features::HookSet};
 use crate::core::compat::SessionCompat;
 use crate::core::explanation::Explanation;
 use crate::core::ids::Channel;
@@ -288,7 +288,8 @@ impl Host {
         let own = &self.session.own;
         // Nothing is said yet, and no hook has to come first to tell.
         let fresh = agent == Agent::Claude && !own.picks_conversation && own.prompt.is_none();
-        self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff, fresh });
+        let prompt = own.prompt.as_deref().filter(|_| agent == Agent::Claude).and_then(carry_over::way);
+        self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff, fresh, prompt });
         self.events.extend(self.session.launch.offers.limited.clone().map(|what| Event::Limited { what }));
         Ok(notices)
     }

@@ -43,6 +43,10 @@ impl Host {
             }
             Action::ReturnPrompt { submit } => self.keyboard.return_prompt(submit),
             Action::TakeQueued => self.keyboard.carried.take_first_queued(self.recorder.supervisor.run()),
+            Action::TakeArgument => {
+                let prompt = self.session.own.prompt.as_deref().unwrap_or_default();
+                self.keyboard.carried.take_argument(prompt, self.recorder.supervisor.run());
+            }
             Action::DropPrompt => self.keyboard.carried.drop_taken(),
             Action::AnswerHook { id, with } => self.answer_hook(id, &with),
             Action::AwaitLines { id, want, until } => self.await_lines(id, want, until),

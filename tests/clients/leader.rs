@@ -169,6 +169,28 @@ fn who_only_looks_types_nothing_and_leads_nobody() {
     end(&world);
 }
 
+/// An editor has what nobody saved.
+#[test]
+fn the_key_to_restart_asks_first_where_another_program_runs() {
+    let world = world();
+    let first = run(&world, TELLS);
+    first.wait_text("at 40 120");
+    first.send("\x1cr");
+    first.wait_text("What it has not saved is lost.");
+    first.send("x");
+    first.wait_text("at 40 120");
+    first.send("one\r");
+    first.wait_text("got one");
+    first.send("\x1c?");
+    first.wait_text("restart the program");
+    first.send("r");
+    first.wait_text("What it has not saved is lost.");
+    assert_eq!(world.status()["restarts"], 0);
+    first.send("r");
+    support::wait_for("the restart", || (world.status()["restarts"] == 1).then_some(()));
+    end(&world);
+}
+
 #[test]
 fn the_smallest_of_all_sizes_where_that_is_configured() {
     let mut world = world();

@@ -298,6 +298,15 @@ fn all_clients_are_detached_and_all_sessions_end_after_a_question() {
     term.send("n\r");
     assert_eq!(term.wait_exit(), 1);
     assert_eq!(list(&world).len(), 2);
+    // Who has been in the shell meanwhile reads the question again.
+    let mut term = world.terminal(&["stop", "--all"]);
+    term.wait_text("End one, two? [y/N]");
+    support::kill(i32::try_from(term.child.id()).unwrap(), nix::libc::SIGCONT);
+    support::wait_for("the question again", || {
+        (String::from_utf8_lossy(&term.bytes()).matches("End one, two? [y/N]").count() == 2).then_some(())
+    });
+    term.send("n\r");
+    assert_eq!(term.wait_exit(), 1);
     let said = world.hopty(&["stop", "--all"]);
     assert_fails(&said, 4, "no terminal to ask");
     assert!(text(&said.stderr).contains("hint: `hopty stop --all --yes` does not ask"));

@@ -323,6 +323,52 @@ fn a_first_prompt_that_was_not_submitted_goes_to_the_fresh_conversation() {
     }
 }
 
+/// Every script begins so. Claude's files say idle before Claude comes to the prompt of its arguments.
+#[test]
+fn a_session_with_a_first_prompt_is_idle_once_it_has_answered() {
+    for kind in [Kind::StandIn, Kind::Real] {
+        let script = Script::each(|_, _| ScriptedReply::text("It is done.").after_ms(300).filling(1000));
+        let Some(world) = World::new(kind, script) else { continue };
+        for condition in [&["idle"][..], &["not", "busy"]] {
+            let args: Vec<&str> = world.args.iter().map(String::as_str).collect();
+            world.ask(&[&["--detached"][..], &args, &["Take the first step."]].concat());
+            world.ask(&[&["wait", "proj"][..], condition, &["--timeout", "60s"]].concat());
+            assert_eq!(world.ask(&["answer", "proj"]), "It is done.\n", "{}", world.story());
+            end_all(&world);
+        }
+    }
+}
+
+/// The conversation that is resumed has something to hand over, and Claude has not come to the prompt yet.
+#[test]
+fn a_prompt_for_a_resumed_conversation_that_was_not_submitted_goes_along_with_the_handoff() {
+    let script = Script::each(|request, _| match request.contains("Take the second step.") {
+        true => ScriptedReply::text("The second one is done.").filling(1000),
+        false => ScriptedReply::text("The first one is done.").filling(1000),
+    });
+    let world = World::new(Kind::StandIn, script).unwrap();
+    let term = world.start(&["Take the first step."]);
+    term.wait_text("The first one is done.");
+    world.wait_state("idle");
+    let id = world.status()["conversation"].as_str().unwrap().to_owned();
+    world.leave(term);
+    let file = world.claude_dir().join("settings.json");
+    let mut settings: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let command = "mkdir first 2>/dev/null && sleep 60; true";
+    settings["hooks"] = json!({"SessionStart": [{"hooks": [{"type": "command", "command": command}]}]});
+    std::fs::write(&file, settings.to_string()).unwrap();
+    let term = world.start(&["--resume", &id, "Take the second step."]);
+    wait_for("the hook of the start", || world.journal().contains("\"source\":\"resume\"").then_some(()));
+    world.ask(&["restart", "proj", "--now", "--wait"]);
+    term.wait_text("The second one is done.");
+    world.wait_state("idle");
+    assert_eq!(world.status()["run"], 2, "{}", world.story());
+    let requests = world.api.main_requests();
+    let with_it = requests.iter().filter(|request| request.contains("Take the second step."));
+    assert_eq!(with_it.count(), 1, "{}", world.story());
+    world.leave(term);
+}
+
 /// The hook of the prompt is yet to come when the key is pressed.
 #[test]
 fn a_hand_over_by_key_right_behind_the_first_prompt_waits_for_it() {

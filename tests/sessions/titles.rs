@@ -27,6 +27,24 @@ fn given(world: &World, name: &str) -> Vec<String> {
     own.name.into_iter().collect()
 }
 
+/// Nobody sees the screen of a detached Claude.
+#[test]
+fn a_detached_claude_that_refuses_an_option_is_told_of() {
+    let world = world();
+    let output = world.hopty(&["--detached", "--nmae", "foo"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+    let said = text(&output.stderr);
+    assert!(said.contains("the session ended at once: error: unknown option '--nmae'"), "{said}");
+    assert!(said.contains("`hopty screen proj` shows its last screen"), "{said}");
+    let why = world.ask(&["why", "proj"]);
+    assert!(why.ends_with(" `hopty screen proj` shows its last screen.\n"), "{why}");
+    // The name that was given leads to the one that the session has.
+    world.ask(&["--detached", "--name", "Fix It"]);
+    let said = text(&world.hopty(&["stop", "Fix It"]).stderr);
+    assert!(said.contains("did you mean fix-it?"), "{said}");
+    end_all(&world);
+}
+
 #[test]
 fn claude_s_name_names_the_session_whatever_it_is() {
     let world = world();

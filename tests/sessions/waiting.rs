@@ -63,11 +63,7 @@ fn what_cannot_be_waited_for_is_said_at_once() {
         (&["wait", "one", "idle"], 2, "it is not an agent"),
         (&["wait", "one", "blocked"], 2, "it is not an agent"),
         (&["wait", "nosuch", "exit"], 3, "there is no such session"),
-        (
-            &["wait", "one", "exit", "--timeout", "10ms"],
-            1,
-            "timed out after 10ms, the state of the session is not known",
-        ),
+        (&["wait", "one", "exit", "--timeout", "10ms"], 1, "timed out after 10ms, the session is running"),
         (&["wait", "one", "text=x", "--timeout", "10ms"], 1, "timed out after 10ms"),
     ] {
         assert_fails(&world.hopty(args), exit, words);

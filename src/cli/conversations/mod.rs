@@ -21,12 +21,13 @@ use serde_json::{Value, json};
 
 use super::error::{Failed, note, visible};
 use crate::core::conversation_transfer::LeftOutOfLines;
-use crate::core::ids::ConversationId;
+use crate::core::ids::{ConversationId, SessionName};
 use crate::core::plural::plural;
 use crate::fs::archive::{ArchiveStore, archive_sources};
 use crate::fs::conversations::search_transcripts::TranscriptSource;
 use crate::fs::conversations::{FindError, TranscriptFile, find, handoff_sources};
 use crate::fs::paths::Paths;
+use crate::fs::session;
 use crate::ipc::message::Code;
 pub(super) use archive::before_cleanup;
 use conversations_args::ConversationsVerb;
@@ -47,9 +48,14 @@ pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
     }
 }
 
-/// The conversation that `word` names: by id, the begin of an id, title or path.
+/// The conversation that `word` names: by id, the begin of an id, title or path, or that of the session of
+/// this name. Of several with one title it is the one that a session of this name runs.
 pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed> {
-    find(paths, word).map_err(|error| {
+    let found = find(paths, word).or_else(|error| {
+        let of_session = conversation_of_session(paths, word).and_then(|id| find(paths, id.as_str()).ok());
+        of_session.filter(|_| !matches!(error, FindError::NoTranscript(_))).ok_or(error)
+    });
+    found.map_err(|error| {
         let (code, kind) = match error {
             FindError::None | FindError::NoTranscript(_) => (1, Code::NotFound),
             FindError::Several(_) => (2, Code::BadRequest),
@@ -85,6 +91,12 @@ pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
 /// The same for programs.
 pub(super) fn left_out_json(left_out: LeftOutOfLines) -> Value {
     json!({"modes": left_out.modes, "files": left_out.files, "lines": left_out.unreadable})
+}
+
+/// The conversation that the session of this name runs, or ran last.
+fn conversation_of_session(paths: &Paths, word: &str) -> Option<ConversationId> {
+    let name: SessionName = word.parse().ok()?;
+    session::status(&paths.session(&name)).ok().flatten()?.conversation
 }
 
 /// The transcripts of conversations that are not among Claude's own any more (`known`): those of the archive,

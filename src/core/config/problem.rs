@@ -54,12 +54,12 @@ pub enum ProblemKind {
     #[error("the file cannot be read: {0}")]
     Unreadable(String),
     /// No such key.
-    #[error("unknown key {key}; the nearest known key is {nearest}")]
+    #[error("unknown key {key}; {}", nearest_words(.nearest.as_deref()))]
     UnknownKey {
         /// The key, quoted.
         key: String,
-        /// The known key that is spelled most like it.
-        nearest: String,
+        /// The known key that is spelled most like it, where one is.
+        nearest: Option<String>,
     },
     /// A key that only the user may set stands in a project's file.
     #[error("a project's file may not set {0}; set it in your own config.toml")]
@@ -204,8 +204,17 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// The known key that is spelled most like `path` (`section.name`, or less).
-pub(super) fn nearest(path: &str) -> String {
+/// Which known key an unknown one may be.
+fn nearest_words(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(key) => format!("the nearest known key is {key}"),
+        None => "`hopty config` lists all keys".to_owned(),
+    }
+}
+
+/// The known key that is spelled most like `path` (`section.name`, or less), if more than half of the name,
+/// of the section or of both is right.
+pub(super) fn nearest(path: &str) -> Option<String> {
     let wanted: String = path.chars().take(80).collect();
     let name = wanted.rsplit('.').next().unwrap_or(&wanted).to_owned();
     let score = |key: &ConfigKey| {
@@ -214,7 +223,11 @@ pub(super) fn nearest(path: &str) -> String {
         own.min(levenshtein(&key.path(), &wanted) * 2)
     };
     let best = KEYS.iter().min_by_key(|key| (score(key), levenshtein(&key.path(), &wanted)));
-    best.map(ConfigKey::path).unwrap_or_default()
+    let is_near = |known: &str, given: &str| 2 * levenshtein(known, given) < given.chars().count();
+    let is_like = |key: &&ConfigKey| {
+        is_near(key.name, &name) || is_near(key.section, &wanted) || is_near(&key.path(), &wanted)
+    };
+    best.filter(is_like).map(ConfigKey::path)
 }
 
 #[cfg(test)]
@@ -231,8 +244,9 @@ mod tests {
             ("context.windows", "context.window"),
             ("hooks.inyect", "hooks.inject"),
         ] {
-            assert_eq!(nearest(given), near, "{given}");
+            assert_eq!(nearest(given).as_deref(), Some(near), "{given}");
         }
+        assert_eq!((nearest("k1"), nearest("colour.of.the.pier")), (None, None));
     }
 
     #[test]

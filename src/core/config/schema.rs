@@ -286,7 +286,7 @@ section! {
         turn_wait: DurationMs = DurationMs::from_secs(120),
         /// How long to wait for sub-agents and background shells, and for what is not to be cut in two.
         work_wait: DurationMs = DurationMs::from_secs(120),
-        /// How long a draft in the prompt box postpones the stop.
+        /// How long a draft in the prompt box postpones a hand-over that you did not ask for.
         draft_wait: DurationMs = DurationMs::from_secs(60),
         /// How long after their last key somebody counts as being there: a hand-over at the end of a turn
         /// waits for their next prompt. `0s` never waits.

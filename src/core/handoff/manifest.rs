@@ -106,13 +106,18 @@ impl Manifest {
     }
 
     /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel,
-    /// project and session is active at a time. Of those that were made outside of a session, directories
-    /// tell which belong together, because all that have no channel of their own share one.
+    /// project and session is active at a time. A session that has only taken the name of an earlier one
+    /// leaves that one's handoff alone: the person was told that it waits. Of those that were made outside of
+    /// a session, directories tell which belong together, because all that have no channel of their own share
+    /// one.
     pub fn add(&mut self, entry: IndexEntry) {
         for old in self.current.iter_mut().chain(&mut self.also_active) {
             let same = old.hopty_session == entry.hopty_session && old.project() == entry.project();
-            let here = entry.hopty_session.is_some() || old.working_dir == entry.working_dir;
-            if old.status == HandoffProgress::Active && same && here {
+            let belongs = match entry.hopty_session {
+                Some(_) => entry.follows(old),
+                None => old.working_dir == entry.working_dir,
+            };
+            if old.status == HandoffProgress::Active && same && belongs {
                 old.status = HandoffProgress::Cleared;
                 old.claim = None;
             }

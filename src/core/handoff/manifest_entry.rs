@@ -158,6 +158,15 @@ impl IndexEntry {
         self.project.as_deref().unwrap_or(&self.working_dir)
     }
 
+    /// Whether it was made later by the same host, or of a conversation that `old` was made of or for.
+    pub(super) fn follows(&self, old: &IndexEntry) -> bool {
+        let of_conversation = |id: &ConversationId| *id == self.session_id;
+        old.created_by_pid == self.created_by_pid
+            || of_conversation(&old.session_id)
+            || old.claim.as_ref().is_some_and(|claim| of_conversation(&claim.session_id))
+            || self.predecessor.as_ref() == Some(&old.id)
+    }
+
     /// Whether it waits to be loaded at `now`. One that says it was made later than that does not: how old it
     /// is, nobody knows.
     #[must_use]

@@ -129,6 +129,33 @@ fn time_that_was_waited_is_added_once_and_only_to_what_waits() {
     assert_eq!(manifest.postpone_expiry(at(100_000), at(200_000)), []);
 }
 
+/// hopty told the person that it waits.
+#[test]
+fn another_session_of_the_same_name_leaves_a_handoff_that_waits() {
+    let made = |second, pid, conversation| IndexEntry {
+        created_by_pid: pid,
+        session_id: claim(conversation, WallTime(0)).session_id,
+        ..entry(second, Some("a"))
+    };
+    let active = |manifest: &Manifest| {
+        let active = manifest.entries().filter(|entry| entry.status == HandoffProgress::Active);
+        active.map(|entry| entry.created_at.0 / 1000 - 1_795_000_000).collect::<Vec<_>>()
+    };
+    let mut manifest = Manifest::new(Channel::global());
+    manifest.add(made(0, 1, 1));
+    manifest.add(made(1, 2, 2));
+    assert_eq!(active(&manifest), [1, 0]);
+    manifest.add(made(2, 2, 3));
+    assert_eq!(active(&manifest), [2, 0], "the same host");
+    manifest.add(made(3, 3, 1));
+    assert_eq!(active(&manifest), [3, 2], "the same conversation");
+    manifest.current.as_mut().unwrap().claim = Some(claim(4, WallTime(0)));
+    manifest.add(made(4, 4, 4));
+    assert_eq!(active(&manifest), [4, 2], "the conversation that it was for");
+    manifest.add(IndexEntry { predecessor: Some(made(2, 2, 3).id), ..made(5, 5, 5) });
+    assert_eq!(active(&manifest), [5, 4], "a conversation that was continued from it");
+}
+
 /// Two projects without channels of their own, and scripts that save in both.
 #[test]
 fn outside_of_sessions_each_directory_keeps_its_own() {

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use super::encode::{KeyEvent, KeyboardModes, key_bytes};
+use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::tape::KeyChord;
 use crate::core::visible::is_hidden;
 
@@ -24,13 +25,17 @@ pub enum CursorKeys {
 pub struct NoKey {
     /// The name, as far as it can be shown.
     pub name: String,
-    /// The key whose name is spelled most like it.
-    pub nearest: String,
+    /// The key whose name it may be a slip of.
+    pub nearest: Option<String>,
 }
 
 impl fmt::Display for NoKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown key `{}`; the nearest is `{}`", self.name, self.nearest)
+        write!(f, "unknown key `{}`", self.name)?;
+        match &self.nearest {
+            Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+            None => f.write_str("; keys have names such as `enter`, `up`, `f1` and `ctrl-c`"),
+        }
     }
 }
 
@@ -102,11 +107,10 @@ fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
 }
 
 /// The known name that is spelled most like `lower`.
-fn nearest(lower: &str) -> String {
-    let wanted: String = lower.chars().take(40).collect();
-    let letters = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter)));
-    let known = NAMES.iter().map(|name| (*name).to_owned()).chain(letters);
-    known.min_by_key(|name| strsim::levenshtein(name, &wanted)).unwrap_or_default()
+fn nearest(lower: &str) -> Option<String> {
+    let letters: Vec<String> = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter))).collect();
+    let known = NAMES.into_iter().chain(letters.iter().map(String::as_str));
+    nearest_word(lower, known, slips(lower)).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -151,7 +155,10 @@ mod tests {
             ("bakspace", "backspace"),
             ("f13", "f1"),
         ] {
-            assert_eq!(near(name), key, "{name}");
+            assert_eq!(near(name).as_deref(), Some(key), "{name}");
+        }
+        for name in ["foo", "", "return-key"] {
+            assert_eq!(near(name), None, "{name:?}");
         }
         for name in ["", "\x1b", "alt-", "alt-alt-a", "ctrl-ä", "ctrl-", &"x".repeat(10_000)] {
             assert!(bytes(name, CursorKeys::Normal).is_err(), "{name:?}");

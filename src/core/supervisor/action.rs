@@ -206,6 +206,8 @@ pub enum Action {
     },
     /// The first prompt in Claude's queue begins the fresh conversation.
     TakeQueued,
+    /// The first prompt of the person's arguments, which no run has taken, begins the fresh conversation.
+    TakeArgument,
     /// The old conversation has taken the prompt that was kept for the fresh one.
     DropPrompt,
     /// Follow this conversation and its transcript from now on.

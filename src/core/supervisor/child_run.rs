@@ -57,6 +57,8 @@ impl Supervisor {
             self.conversation.id.clone_from(&plan.conversation);
         }
         let prompt = plan.carries == Some(CarryMethod::Argument) && plan.handoff.is_some();
+        let own = plan.first_prompt || plan.start == StartKind::First;
+        self.run.queue.argument = prompt || own && self.session.argument.is_some();
         let (run, start, conversation) = (self.session.runs, plan.start, plan.conversation.clone());
         let (dir, first_prompt) = (self.session.dir.clone(), plan.first_prompt);
         step.act(Action::Spawn { run, start, conversation, dir, prompt, first_prompt });
@@ -232,6 +234,7 @@ impl Supervisor {
     /// Ctrl+C: the person wins.
     pub(super) fn interrupted(&mut self, step: &mut EventStep<'_>) {
         self.session.interrupt = Some((step.now, step.line));
+        self.run.queue.argument = false;
         self.submit_interrupted(step);
         match &mut self.phase {
             // At an idle prompt it clears the box and cancels nothing.

@@ -171,6 +171,10 @@ pub enum Event {
         /// The person's arguments have no prompt and go on with no conversation.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fresh: bool,
+        /// How a fresh conversation can be given the first prompt of the person's arguments; `None` if there
+        /// is none, or it cannot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<CarryMethod>,
     },
     /// exec succeeded.
     Started {

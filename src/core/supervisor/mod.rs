@@ -226,7 +226,8 @@ impl Supervisor {
 
     fn take(&mut self, step: &mut EventStep<'_>, event: &Event) {
         match event {
-            Event::Start { conversation, next, handoff, fresh } => {
+            Event::Start { conversation, next, handoff, fresh, prompt } => {
+                self.session.argument = *prompt;
                 if *fresh {
                     self.conversation.begin_empty(&self.policy);
                 }
@@ -377,6 +378,7 @@ impl Supervisor {
         }
         due.extend(self.run.hooks.deadline(&self.phase));
         due.extend(self.run.idle_settles());
+        due.extend(self.run.prompt_due());
         if let Some(sending) = &self.sending {
             sending.deadlines(self.phase_began.at, self.run.typed, &mut due);
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::context_level_watch::threshold_words;
 use super::handover_question::HandoverQuestion;
 use super::phase::{Phase, RestartRequest, StopFor};
+use super::screen_facts::PromptBox;
 use super::state::SessionState;
 use super::{Agent, Supervisor, Turn};
 use crate::core::config::RestartMode;
@@ -23,6 +24,8 @@ pub enum HandoverWhen {
     Turn,
     /// At the end of the turn that the next prompt begins.
     NextTurn,
+    /// Once the draft in the prompt box has gone, or at `at`.
+    Draft,
     /// With the person's next prompt, or at `at` without one.
     Prompt,
     /// After a person has agreed.
@@ -90,7 +93,10 @@ impl Supervisor {
             Turn::Busy if request.now || now >= request.turn_until => (HandoverWhen::Tools, None),
             Turn::Busy if self.waits_for_prompt(now, request) => (HandoverWhen::Prompt, None),
             Turn::Busy => (HandoverWhen::Turn, Some(request.turn_until)),
-            _ => (HandoverWhen::Now, request.draft_until),
+            _ => match request.draft_until.filter(|_| self.run.screen.facts.prompt == PromptBox::Draft) {
+                Some(at) if now < at => (HandoverWhen::Draft, Some(at)),
+                _ => (HandoverWhen::Now, None),
+            },
         };
         NextHandover { when, why, at }
     }

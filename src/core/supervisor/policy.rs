@@ -16,9 +16,10 @@ use crate::core::config::{Config, Levels};
 /// taken. Since 7, a brief that no hook could take is given with the prompt, and one that was lost after the
 /// prompt is told; a turn that no hook has told of is not ended as an idle Claude, an answer that nobody read
 /// counts as not given, a prompt that comes while hopty stops Claude right away is held, a first prompt that
-/// Claude has answered is given to no other run, the prompt of `hopty --handoff` begins the work on the
-/// handoff, hopty types nothing by itself while hooks or the sessions file say that Claude asks for a
-/// permission, a signal file that comes while Claude does not run is obeyed once it does, and a delivery
+/// Claude has answered is given to no other run, a handoff takes along a first prompt that no run has taken,
+/// a draft does not postpone a hand-over that a person asked for, the prompt of `hopty --handoff` begins the
+/// work on the handoff, hopty types nothing by itself while hooks or the sessions file say that Claude asks
+/// for a permission, a signal file that comes while Claude does not run is obeyed once it does, and a delivery
 /// waits for a program that is stopped.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
@@ -36,6 +37,11 @@ pub(super) const ASKED_SINCE: u32 = 7;
 pub(super) const STOPPED_WAITS_SINCE: u32 = 7;
 /// The first version of the rules that remembers a signal file which came while Claude did not run.
 pub(super) const LATE_SIGNALS_SINCE: u32 = 7;
+
+/// The first version of the rules under which a Claude that has a prompt to begin is not idle.
+pub(super) const AWAITS_PROMPT_SINCE: u32 = 7;
+/// The first version of the rules under which a draft does not postpone what a person asked for.
+pub(super) const DRAFTS_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

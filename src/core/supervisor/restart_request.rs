@@ -249,7 +249,7 @@ impl Supervisor {
 
     /// Whether nothing is cut off when Claude is ended now. A person asks, so the screen is evidence enough.
     fn may_be_left(&self, now: Stamp, request: &RestartRequest) -> bool {
-        self.state().state == SessionState::Idle
+        self.state_by_sources().state == SessionState::Idle
             && !self.sends_half_typed(now)
             && !self.run.work_waits(now, request)
     }

@@ -6,7 +6,7 @@ use super::Turn;
 use super::event::{AgentStatus, HookEvent, HookFacts};
 use super::hook_decision::{HeldHook, LINES_MARGIN_MS, LINES_MS, UnreadAnswer};
 use super::phase::{Phase, RestartRequest};
-use super::policy::{BRIEF_CALL_SINCE, Policy, WHOLE_TURNS_SINCE};
+use super::policy::{BRIEF_CALL_SINCE, DRAFTS_SINCE, Policy, WHOLE_TURNS_SINCE};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{KnownState, SessionState, StateSource};
 use crate::core::claude::carry_over::CarryMethod;
@@ -27,6 +27,9 @@ const IDLE_STALE_MS: u64 = 5000;
 /// How long after a key a person counts as writing, in ms: the screen may not show it yet, or the key was
 /// Enter.
 const TYPING_MS: u64 = 1000;
+/// How long a prompt that Claude was started with may take to begin its turn once Claude reports idle, in ms:
+/// a person's own SessionStart hooks come first.
+const ARGUMENT_MS: u64 = 60_000;
 /// How long a signal that a client passed on can explain an end, in ms.
 const PASSED_MS: u64 = 10_000;
 /// After the box is drawn, how long a SessionStart hook may still take before the prompt is typed as for a
@@ -123,6 +126,9 @@ pub(super) struct PromptQueue {
     pub(super) prompts: u32,
     /// How the first can be passed to another conversation.
     pub(super) first: Option<CarryMethod>,
+    /// Claude was started with a prompt, and nothing shows yet that it has taken it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) argument: bool,
 }
 
 /// How far a handoff has got in this run.
@@ -162,6 +168,7 @@ impl DeliveryState {
 impl RunState {
     pub(super) fn set_turn(&mut self, now: Stamp, turn: Turn) {
         (self.turn.state, self.turn.since) = (turn, now);
+        self.queue.argument &= turn != Turn::Busy;
         self.turn.error = None;
         self.hooks.asking = None;
     }
@@ -229,6 +236,25 @@ impl RunState {
         }
     }
 
+    /// Until when an idle Claude counts as at work, because it has a prompt that begins a turn by itself: the
+    /// one that it was started with, or one in its queue. A prompt that Claude never takes does not count for
+    /// ever.
+    pub(super) fn prompt_due(&self) -> Option<Stamp> {
+        let patience = match &self.queue {
+            PromptQueue { argument: true, .. } => ARGUMENT_MS,
+            PromptQueue { prompts: 1.., .. } => IDLE_STALE_MS,
+            _ => return None,
+        };
+        let idle_since = self.started.max(self.file.since).max(self.turn.since);
+        self.pid.map(|_| idle_since.after(patience))
+    }
+
+    /// What Claude does with such a prompt, while [`Self::state`] has it idle, or does not know.
+    pub(super) fn state_before_prompt(&self, ticked: Stamp) -> Option<SessionState> {
+        self.prompt_due().filter(|until| ticked < *until)?;
+        Some(if self.queue.argument { SessionState::Starting } else { SessionState::Busy })
+    }
+
     fn state_by_looks(&self, ticked: Stamp) -> KnownState {
         let known = |state, from| KnownState { state, from, waiting_for: None };
         let busy = |busy| if busy { SessionState::Busy } else { SessionState::Idle };
@@ -255,6 +281,7 @@ impl RunState {
             self.file.since = now;
         }
         self.file.status = Some(status);
+        self.queue.argument &= status != AgentStatus::Busy;
     }
 
     /// Whether a hook that names `named` may be believed now, in a session that follows `current`. Any program
@@ -286,6 +313,16 @@ impl RunState {
 
     pub(super) fn person_writes(&self, now: Stamp) -> bool {
         self.screen.facts.prompt == PromptBox::Draft || self.typed.is_some_and(|at| now < at.after(TYPING_MS))
+    }
+
+    /// Whether what a person writes postpones this hand-over. One that a person asked for does not wait for
+    /// the draft, which goes along, but for a key of a moment ago: it may have been Enter.
+    pub(super) fn writing_postpones(&self, now: Stamp, request: &RestartRequest, rules: u32) -> bool {
+        let goes_along = request.person && rules >= DRAFTS_SINCE;
+        match self.typed.is_some_and(|at| now < at.after(TYPING_MS)) {
+            true => !request.forced,
+            false => !request.forced && !goes_along && self.screen.facts.prompt == PromptBox::Draft,
+        }
     }
 
     /// Whether Claude waits for a prompt, according to all sources. `waits_since`: how long the request has

@@ -66,7 +66,7 @@ impl Supervisor {
             if held.stop {
                 // Running background work and a person's draft are worth waiting for, but not while a hook is
                 // held.
-                if work_waits || (!request.forced && self.run.person_writes(step.now)) {
+                if work_waits || self.run.writing_postpones(step.now, &request, self.policy.rules) {
                     self.let_go(step);
                 } else if self.waits_for_prompt(step.now, &request) && !self.run.next_is_queued() {
                     self.wait_for_prompt(step);
@@ -117,10 +117,11 @@ impl Supervisor {
 
     /// The box holds a draft, and there is time to wait; the time starts with the first draft.
     fn draft_waits(&mut self, now: Stamp) -> bool {
-        let writes = self.run.person_writes(now);
         let until = now.after(self.policy.config.restart.draft_wait.ms());
         match &mut self.phase {
-            Phase::Waiting { request } if writes => now < *request.draft_until.get_or_insert(until),
+            Phase::Waiting { request } if self.run.writing_postpones(now, request, self.policy.rules) => {
+                now < *request.draft_until.get_or_insert(until)
+            }
             _ => false,
         }
     }

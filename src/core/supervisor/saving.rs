@@ -245,9 +245,16 @@ impl Supervisor {
             }
             _ => None,
         };
-        if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
+        // No run has taken the first prompt, and the handoff knows nothing of it.
+        let argument = self.session.argument.filter(|_| {
+            handoff.is_some() && carries.is_none() && self.run.queue.argument && !self.session.prompted
+        });
+        if argument.is_some() {
+            step.act(Action::TakeArgument);
+        } else if carries.is_some() && !matches!(point, SafePoint::Prompt { .. }) {
             step.act(Action::TakeQueued);
         }
+        let carries = carries.or(argument);
         let why = if refusal.is_some() {
             StopFor::Limit
         } else {

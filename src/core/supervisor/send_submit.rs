@@ -165,7 +165,7 @@ impl Supervisor {
                 && !screen.unread,
             hook_may_come: run.hook_wait_deadline(&self.policy).is_some_and(|at| now < at),
             turn_runs: run.turn.state == Turn::Busy,
-            is_busy: self.state().state == SessionState::Busy,
+            is_busy: self.state_by_sources().state == SessionState::Busy,
         }
     }
 
@@ -308,7 +308,8 @@ impl Supervisor {
     /// the whole turn may lie between two looks at the sessions file. Who waits for the end of the turn waits
     /// for a change, so the turn must be seen to run, even if it is over by now.
     fn misses_turn(&self) -> bool {
-        !self.run.hooks.seen || self.policy.rules >= MISSED_SINCE && self.state().state == SessionState::Idle
+        !self.run.hooks.seen
+            || self.policy.rules >= MISSED_SINCE && self.state_by_sources().state == SessionState::Idle
     }
 
     fn settle_submit(&mut self, step: &mut EventStep<'_>, result: SendResult) {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::action::DecisionKind;
 use super::restart_request::SignalSeen;
 use super::step::EventStep;
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
@@ -24,6 +25,9 @@ pub(super) struct SessionFacts {
     pub(super) completed: bool,
     /// A prompt was submitted, in whatever conversation: the one of the person's arguments came first.
     pub(super) prompted: bool,
+    /// How a fresh conversation can be given the first prompt of the person's arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) argument: Option<CarryMethod>,
     /// The person's last Ctrl+C, and its journal line.
     pub(super) interrupt: Option<(Stamp, u64)>,
     /// The exit code of the last run.

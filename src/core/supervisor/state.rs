@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::handover_step::HandoverStep;
 use super::limit_and_error_wait::{LimitWait, UsageLimitWait};
 use super::phase::Phase;
+use super::policy::AWAITS_PROMPT_SINCE;
 use super::{Agent, Policy, Supervisor, Turn};
 use crate::core::claude::permission::PermissionMode;
 use crate::core::config::Levels;
@@ -246,8 +247,23 @@ impl Supervisor {
     ///
     /// If two sources differ, the newer one counts, because each misses something: an interrupt calls no
     /// hook, and the sessions file lags behind hooks.
+    ///
+    /// A Claude that has a prompt, and has not begun its turn yet, is not idle: whoever waits for its answer
+    /// waits for the end of that turn.
     #[must_use]
     pub fn state(&self) -> KnownState {
+        let state = self.state_by_sources();
+        match state.state {
+            SessionState::Idle | SessionState::Unknown if self.policy.rules >= AWAITS_PROMPT_SINCE => {
+                let before = self.run.state_before_prompt(self.ticked);
+                before.map_or(state, |state| KnownState { state, from: StateSource::None, waiting_for: None })
+            }
+            _ => state,
+        }
+    }
+
+    /// The same without the prompts that Claude was given and has not begun.
+    pub(super) fn state_by_sources(&self) -> KnownState {
         let known = |state, from| KnownState { state, from, waiting_for: None };
         let blocked = |from, what: &str| KnownState {
             state: SessionState::Blocked,

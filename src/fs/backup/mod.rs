@@ -67,7 +67,7 @@ impl BackupFailure {
             BackupFailure::Package(PackageFailure::Changed(_)) => "run it again; nothing was kept",
             BackupFailure::Package(PackageFailure::CutShort) => "it is damaged: make or copy it again",
             BackupFailure::Fs(FsError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                "check the path: its directory must exist"
+                "check the path: the file, or the directory for a new one, does not exist"
             }
             BackupFailure::Package(_) | BackupFailure::Fs(_) => "check permissions and free disk space",
             BackupFailure::Exists(_) => "name another file; hopty never replaces a backup",

@@ -514,6 +514,12 @@ pub fn sweep(paths: &Paths, days: u32) {
     }
 }
 
+/// How many recordings a session's own directory has.
+#[must_use]
+pub fn recordings(paths: &Paths, name: &SessionName) -> usize {
+    std::fs::read_dir(paths.session(name).join(RECORDINGS)).map_or(0, |entries| entries.flatten().count())
+}
+
 /// What came of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {

@@ -198,11 +198,13 @@ impl SessionIdentity {
         }
     }
 
-    /// The page with the keys behind the prefix key, on a terminal of `cols` columns. `watches`: of a client
-    /// that only watches.
-    pub fn help_page(&self, cols: usize, watches: bool) -> String {
+    /// The page with the keys behind the prefix key, on a terminal of this size: in a low one there is room
+    /// for little else. `watches`: of a client that only watches.
+    pub fn help_page(&self, (cols, rows): (u16, u16), watches: bool) -> String {
+        let (cols, rows) = (usize::from(cols), usize::from(rows));
         let prefix = self.launch.config.terminal.prefix.to_string();
-        let mut text = format!("\x1b[1mhopty\x1b[m session {}\n\n{prefix}, then\n", self.claim.name);
+        let title = format!("\x1b[1mhopty\x1b[m session {}", self.claim.name);
+        let mut text = String::new();
         let keys = ORDERS.iter().filter_map(|(key, order, does)| {
             let does = match order {
                 Order::HandOver | Order::Snooze if watches => return None,
@@ -221,7 +223,19 @@ impl SessionIdentity {
         }
         let end = "\nFrom another terminal: hopty ls, attach, detach, status, restart, stop\n\nThese keys work \
                    here, too. Press any other key to return.";
-        text + &wrap_words(end, 0, cols)
+        let whole = format!("{title}\n\n{prefix}, then\n{text}{}", wrap_words(end, 0, cols));
+        if whole.lines().count() <= rows {
+            return whole;
+        }
+        let low = format!("{title}: {prefix}, then\n{text}Press any other key to return.");
+        let lines: Vec<&str> = low.lines().collect();
+        match lines.len().checked_sub(rows.max(1)) {
+            None | Some(0) => low,
+            Some(_) => {
+                let shown = lines[..rows.saturating_sub(1)].join("\n");
+                format!("{shown}\n… Any other key returns.").trim_start().to_owned()
+            }
+        }
     }
 }
 
@@ -260,11 +274,23 @@ mod tests {
                 |line: &str| line.strip_prefix("  \x1b[1m")?.split("\x1b[m").next().map(str::to_owned);
             page.lines().filter_map(of_line).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(keys(session.help_page(80, false)), "d b l n r s ? ctrl-\\");
-        assert_eq!(keys(session.help_page(80, true)), "d b l n ?");
+        let size = (80, 24);
+        assert_eq!(keys(session.help_page(size, false)), "d b l n r s ? ctrl-\\");
+        assert_eq!(keys(session.help_page(size, true)), "d b l n ?");
+        for low in [(80, 24), (50, 12), (80, 10)] {
+            let page = session.help_page(low, false);
+            assert_eq!(keys(page.clone()), "d b l n r s ? ctrl-\\", "{low:?}");
+            assert!(page.lines().count() <= usize::from(low.1), "{low:?}: {page}");
+            assert!(page.contains("session rocket") && page.contains("any other key"), "{low:?}: {page}");
+        }
+        for rows in 1..10 {
+            let page = session.help_page((50, rows), false);
+            assert_eq!(page.lines().count(), usize::from(rows), "{page}");
+            assert!(page.ends_with("… Any other key returns."), "it says that there is more: {page}");
+        }
         session.launch.agent = Agent::Plain;
-        assert_eq!(keys(session.help_page(80, false)), "d l n r ? ctrl-\\");
-        assert!(session.help_page(80, false).contains("restart the program"));
+        assert_eq!(keys(session.help_page(size, false)), "d l n r ? ctrl-\\");
+        assert!(session.help_page(size, false).contains("restart the program"));
     }
 
     #[test]

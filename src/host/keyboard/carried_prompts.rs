@@ -71,7 +71,8 @@ impl CarriedPrompts {
     /// Claude was told to drop this prompt.
     pub fn stop(&mut self, prompt: &str) {
         self.queued.retain(|queued| !CarriedPrompt::new(queued).is(prompt));
-        if !has(&self.stopped, prompt) {
+        let is_taken = self.taken.as_ref().is_some_and(|(taken, _)| taken.is(prompt));
+        if !is_taken && !has(&self.stopped, prompt) {
             self.stopped.push(prompt.to_owned());
         }
     }
@@ -106,6 +107,13 @@ impl CarriedPrompts {
         if self.taken.is_none() && !self.queued.is_empty() {
             self.taken = Some((CarriedPrompt::new(&self.queued.remove(0)), run));
         }
+    }
+
+    /// The first prompt of the person's arguments, which no run has taken, begins the fresh conversation.
+    /// `run`: the run that was started with it.
+    pub fn take_argument(&mut self, prompt: &str, run: u32) {
+        self.forget_stale(run);
+        self.taken.get_or_insert_with(|| (CarriedPrompt::new(prompt), run));
     }
 
     /// The prompt begins nothing: the next run submits it again, or it becomes part of the draft.
@@ -216,6 +224,19 @@ mod tests {
         carried.found_queued(3, vec!["fourth"]);
         carried.take_first_queued(3);
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["third", "fourth"], "of the same run");
+    }
+
+    /// Its hook is called while its run is being stopped.
+    #[test]
+    fn a_first_prompt_of_the_arguments_is_kept_once() {
+        let mut carried = CarriedPrompts::default();
+        carried.take_argument("first", 1);
+        carried.stop("first");
+        carried.stop("second");
+        assert_eq!(carried.unsent().collect::<Vec<_>>(), ["first", "second"]);
+        assert!(carried.begins(2, "first"));
+        carried.take_argument("first", 2);
+        assert!(!carried.begins(2, "first") && carried.begins(3, "first"), "the next run gets it");
     }
 
     #[test]

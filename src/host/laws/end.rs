@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{Key, World};
+use crate::core::supervisor::phase::Phase;
 
 /// What was found in what a run was given.
 #[derive(Debug, Default)]
@@ -101,6 +102,10 @@ impl World {
                 self.work();
             }
             self.rest();
+            // While a disk hangs, nobody knows what has changed: a person accepts it.
+            if matches!(self.host.phase(), Phase::Cooling { held, .. } if !held.is_empty()) {
+                self.request(json!({"do": "restart"}), 1000);
+            }
             // What was told to end does it now, and a dialog is closed.
             if self.claude.dialog || self.stage.last(|child| child.dying) == Some(true) {
                 self.act(1);

@@ -69,18 +69,35 @@ pub(in crate::host) struct Client {
     out: OutBuf,
     flow: TerminalFlow,
     pub(super) undo_notice: UndoNotice,
-    /// The number of the notice with which the page after the one that its terminal shows begins.
-    pub(super) next_notice: Option<u64>,
+    /// What a key means on the page that its terminal shows, besides what it means behind the prefix key.
+    pub(super) page_answer: Option<PageAnswer>,
     /// The numbers of the notices that it was told are read.
     pub(super) read_notices: BTreeSet<u64>,
     /// The child asked its terminal something: until when to wait for the answer.
     asked: Option<Stamp>,
 }
 
+/// What a key means on one of hopty's own pages alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageAnswer {
+    /// `n` shows the notices from this number on.
+    NextNotices(u64),
+    /// `r` restarts the program.
+    Restart,
+}
+
+impl PageAnswer {
+    /// The number of the notice with which the next page of them begins.
+    #[must_use]
+    pub fn next_notice(self) -> Option<u64> {
+        if let PageAnswer::NextNotices(number) = self { Some(number) } else { None }
+    }
+}
+
 impl Client {
-    /// With which notice the next page of them begins, once: another page follows only on the page before it.
-    pub fn take_next_notice(&mut self) -> Option<u64> {
-        self.next_notice.take()
+    /// What a key means on the page that is being closed, once: it is about no other page.
+    pub fn take_page_answer(&mut self) -> Option<PageAnswer> {
+        self.page_answer.take()
     }
 
     /// A client that has just attached; its terminal is yet to come.
@@ -111,7 +128,7 @@ impl Client {
             out: OutBuf::default(),
             flow: TerminalFlow::new(now),
             undo_notice: UndoNotice::default(),
-            next_notice: None,
+            page_answer: None,
             read_notices: BTreeSet::new(),
             asked: None,
         }

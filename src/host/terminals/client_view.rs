@@ -7,6 +7,7 @@
 use super::TerminalEvent;
 use super::Terminals;
 use super::capabilities::Capabilities;
+use super::client::PageAnswer;
 use super::mirror_painter::MirrorPainter;
 use super::repaint_on_attach;
 use super::scene::{ClientLinks, Scene, ScreenRevision};
@@ -158,9 +159,18 @@ impl Terminals {
     pub fn show_page(&mut self, id: u64, text: &str, scene: &mut Scene<'_>) {
         self.take_off(id, scene);
         let Some(client) = self.clients.get_mut(&id) else { return };
+        client.page_answer = None;
         let text = text.replace('\n', "\r\n");
         client.put(id, format!("\x1b[?1049h\x1b[m\x1b[H\x1b[2J{text}").as_bytes(), scene);
         client.view = ClientView::Stale { undo: b"\x1b[?1049l".to_vec(), until: StaleUntil::Key };
+    }
+
+    /// Shows a page on which `r` restarts the program.
+    pub fn ask_restart(&mut self, id: u64, page: &str, scene: &mut Scene<'_>) {
+        self.show_page(id, page, scene);
+        if let Some(client) = self.clients.get_mut(&id) {
+            client.page_answer = Some(PageAnswer::Restart);
+        }
     }
 
     /// At the session's end, for a terminal that did not get the program's last bytes: the content of the

@@ -46,7 +46,7 @@ mod undelivered;
 mod undo_notice;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
-pub(super) use client::{Client, TerminalInput};
+pub(super) use client::{Client, PageAnswer, TerminalInput};
 pub(super) use scene::{ClientLinks, Scene, ScreenRevision, ShownRun, TerminalEvent};
 pub(super) use undelivered::UnreadInput;
 

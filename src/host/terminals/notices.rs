@@ -10,6 +10,7 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::Terminals;
+use super::client::PageAnswer;
 use super::scene::Scene;
 use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::supervisor::action::DecisionKind;
@@ -193,7 +194,7 @@ impl Terminals {
         let page = self.notices.page(scene.now(), size, from);
         self.show_page(id, &page.text, scene);
         let Some(client) = self.clients.get_mut(&id) else { return };
-        client.next_notice = page.next;
+        client.page_answer = page.next.map(PageAnswer::NextNotices);
         // One that is shown once more has been told to it.
         let read = page.of_clients.into_iter().filter(|number| client.read_notices.insert(*number)).count();
         scene.links.frame(id, tag::NOTICE, json!({"read": read}).to_string().as_bytes());

@@ -23,7 +23,7 @@ use crate::host::cast_recording::SessionCast;
 use crate::host::child::{Child, ChildRun};
 use crate::host::jobs::no_conversation_page;
 use crate::host::keyboard::{InputFocus, InputPart, Keyboard, PageKey, ProgramInput, TypingTarget};
-use crate::host::terminals::{Scene, TerminalEvent, TerminalInput, Terminals};
+use crate::host::terminals::{PageAnswer, Scene, TerminalEvent, TerminalInput, Terminals};
 use crate::ipc::farewell::Farewell;
 use crate::sys::clock::Clock;
 use crate::sys::poll::FdReadiness;
@@ -230,10 +230,10 @@ impl Host {
     fn leave_page(&mut self, id: u64, pieces: &[InputPiece]) {
         let Some(client) = self.terminals.client_mut(id) else { return };
         let PageKey::Closes(key) = client.input.page_key(pieces) else { return };
-        let next = client.take_next_notice();
+        let answers = client.take_page_answer();
         self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
         if let Some(key) = key {
-            self.obey(id, &key, next);
+            self.obey(id, &key, answers);
         }
     }
 
@@ -253,9 +253,9 @@ impl Host {
         }
     }
 
-    /// A key after the prefix key. An unknown one does nothing: it was not meant for the child. `next`: the
-    /// notice with which the next page of them begins.
-    fn obey(&mut self, id: u64, key: &[u8], next: Option<u64>) {
+    /// A key after the prefix key. An unknown one does nothing: it was not meant for the child. `answers`:
+    /// what a key means on the page that it has closed.
+    fn obey(&mut self, id: u64, key: &[u8], answers: Option<PageAnswer>) {
         let Some(client) = self.terminals.client(id) else { return };
         let (size, read_only) = (client.size(), client.is_read_only());
         let cols = usize::from(size.drawn().0);
@@ -269,8 +269,9 @@ impl Host {
             Some(Order::Redraw) => {
                 return self.on_terminals(|terminals, scene| terminals.redraw(id, scene));
             }
-            Some(Order::Help) => self.session.help_page(cols, read_only),
+            Some(Order::Help) => self.session.help_page(size.drawn(), read_only),
             Some(Order::Notices) => {
+                let next = answers.and_then(PageAnswer::next_notice);
                 self.on_terminals(|terminals, scene| terminals.show_notices(id, size, next, scene));
                 return self.segment_may_differ();
             }
@@ -284,6 +285,11 @@ impl Host {
             // A client that only watches decides nothing.
             Some(Order::HandOver | Order::Snooze) if read_only => {
                 wrap_words(&watches_page(self.session.name()), 0, cols)
+            }
+            // What the program has not saved is lost, and nobody gets it back.
+            Some(Order::HandOver) if !self.session.is_claude() && answers != Some(PageAnswer::Restart) => {
+                let page = wrap_words(&restart_page(&self.session.launch.called), 0, cols);
+                return self.on_terminals(|terminals, scene| terminals.ask_restart(id, &page, scene));
             }
             Some(Order::HandOver) => return self.hand_over_by_key(),
             Some(Order::Snooze) => {
@@ -325,6 +331,15 @@ fn watches_page(name: &SessionName) -> String {
     format!(
         "\x1b[1mhopty\x1b[m this terminal only watches (`--read-only`): `hopty restart {name}` hands over, \
          `hopty handoff snooze {name}` snoozes hand-overs.\n\nPress any key to return."
+    )
+}
+
+/// What `r` asks first where another program than Claude runs.
+fn restart_page(called: &str) -> String {
+    format!(
+        "\x1b[1mhopty\x1b[m this ends {} and starts it again. What it has not saved is lost.\n\n\
+         Press r to restart it, any other key to return.",
+        safe_line(called)
     )
 }
 

@@ -283,11 +283,14 @@ impl World {
         if self.sup.phase() == &Phase::Cold {
             self.known.extend(pending.clone());
         }
+        let fresh = dice.with.is_multiple_of(2);
+        let prompt = [None, Some(CarryMethod::Typed), Some(CarryMethod::Argument)][dice.wild as usize % 3];
         Event::Start {
             conversation: claude.then(|| conversation(1)),
             next: self.new_conversation(),
             handoff: pending,
-            fresh: dice.with.is_multiple_of(2),
+            fresh,
+            prompt: prompt.filter(|_| !fresh && claude),
         }
     }
 

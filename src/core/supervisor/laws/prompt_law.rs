@@ -29,6 +29,16 @@ impl Prompts {
         if hook.event == HookEvent::UserPromptSubmit && hook.prompt == Some(PromptOf::Person) {
             self.open.insert(id);
         }
+        if hook.prompt == Some(PromptOf::Ours) {
+            self.came_by_itself();
+        }
+    }
+
+    /// A prompt that is hopty's own was submitted, as the host says: it equals the one that is kept.
+    pub fn came_by_itself(&mut self) {
+        if self.taken == Some(Taken::Kept) {
+            self.taken = Some(Taken::Given);
+        }
     }
 
     /// Whether the conversation was told to leave it; those behind the first go the same way.
@@ -48,6 +58,10 @@ impl Prompts {
         match action {
             Action::TakeQueued => {
                 assert_eq!(self.taken.replace(Taken::Kept), None, "another one is on its way")
+            }
+            // The run before may have been given it, too.
+            Action::TakeArgument => {
+                assert_ne!(self.taken.replace(Taken::Kept), Some(Taken::Kept), "another one is kept")
             }
             _ => assert!(self.taken.take().is_some(), "there is none"),
         }

@@ -192,6 +192,7 @@ impl World {
             }
             Event::Prompted { conversation } if self.sup.conversation() == Some(conversation) => {
                 self.run.proven |= self.child == Child::Lives;
+                self.prompts.came_by_itself();
             }
             Event::HookGone { id } => {
                 self.open.remove(id);
@@ -306,7 +307,7 @@ impl World {
                 assert!(self.keys == Keys::Free || !dialog, "kept keys go into a dialog");
                 self.keys = Keys::Free;
             }
-            Action::ReturnPrompt { .. } | Action::DropPrompt | Action::TakeQueued => {
+            Action::ReturnPrompt { .. } | Action::DropPrompt | Action::TakeQueued | Action::TakeArgument => {
                 self.prompts.moves(action)
             }
             Action::Type { typing } => self.typed(event, before, typing),

@@ -137,7 +137,13 @@ fn a_signal_that_is_passed_on_while_nothing_runs_is_not_lost() {
         "no new run for somebody who ends it"
     );
     let mut s = Session::new(claude());
-    s.feed(Event::Start { conversation: None, next: conversation(2), handoff: None, fresh: false });
+    s.feed(Event::Start {
+        conversation: None,
+        next: conversation(2),
+        handoff: None,
+        fresh: false,
+        prompt: None,
+    });
     s.feed(Event::Passed { signal: Signal::TERM });
     assert_eq!(s.exec(), "run.spawned, release keys, SIGTERM Group");
 }

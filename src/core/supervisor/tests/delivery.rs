@@ -162,6 +162,7 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
             next: conversation(2),
             handoff: Some(handoff(7)),
             fresh: false,
+            prompt: None,
         });
         s.exec();
         s

@@ -43,6 +43,7 @@ fn session_in(row: ExitRow) -> Session {
                 next: conversation(2),
                 handoff: None,
                 fresh: false,
+                prompt: None,
             });
             s
         }

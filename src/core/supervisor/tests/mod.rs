@@ -5,6 +5,7 @@ mod asking;
 mod back_over_handover;
 mod crashes;
 mod delivery;
+mod given_prompts;
 mod hookless;
 mod interrupts;
 mod items;
@@ -28,6 +29,7 @@ use super::phase::{EndCause, Phase, StartKind};
 use super::screen_facts::{PromptBox, ScreenFacts};
 use super::state::{SessionState, StateSource};
 use super::{Agent, Policy, RULES, Supervisor};
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::config::{Config, DurationMs};
 use crate::core::handoff::operation::Cut;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -110,6 +112,7 @@ pub(super) fn word(action: &Action) -> String {
         Action::Type { typing: Typing::Carried { .. } } => "paste prompt".to_owned(),
         Action::ReturnPrompt { submit } => format!("return prompt{}", if *submit { "" } else { " as draft" }),
         Action::TakeQueued => "take queued".to_owned(),
+        Action::TakeArgument => "take argument".to_owned(),
         Action::DropPrompt => "drop prompt".to_owned(),
         Action::Type { typing: Typing::Enter } => "enter".to_owned(),
         Action::Type { typing: Typing::Interrupt } => "ctrl-c".to_owned(),
@@ -183,6 +186,21 @@ impl Session {
             next: conversation(2),
             handoff: None,
             fresh,
+            prompt: None,
+        });
+        s.exec();
+        s
+    }
+
+    /// A session that was started with a first prompt.
+    pub fn given(policy: Policy, prompt: CarryMethod) -> Self {
+        let mut s = Session::new(policy);
+        s.feed(Event::Start {
+            conversation: Some(conversation(1)),
+            next: conversation(2),
+            handoff: None,
+            fresh: false,
+            prompt: Some(prompt),
         });
         s.exec();
         s

@@ -49,9 +49,9 @@ fn a_question_stands_as_long_as_ask_timeout() {
 fn a_draft_postpones_as_long_as_draft_wait() {
     let mut s = Session::idle(with(|c| c.restart.draft_wait = span(7_000)));
     s.screen(PromptBox::Draft);
-    s.restart(Asker::Person);
+    s.restart(Asker::Descendant);
     assert_eq!(s.pass(6_999), "");
-    assert_eq!(s.pass(1), "safe_point.reached, hold keys, save");
+    assert_eq!(s.pass(1), "safe_point.reached, hold keys, check settings");
 }
 
 #[test]

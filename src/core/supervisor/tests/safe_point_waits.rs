@@ -1,14 +1,17 @@
 //! What a restart waits for, what takes its place away, and what it must not mistake for a safe point.
 
+use super::super::next_handover::HandoverWhen;
 use super::*;
 
 #[test]
 fn a_draft_postpones_and_then_is_over() {
     let mut s = Session::idle(claude());
     s.screen(PromptBox::Draft);
-    assert_eq!(s.restart(Asker::Person), "accepted, restart.requested, wait");
+    assert_eq!(s.restart(Asker::Descendant), "accepted, restart.requested, wait");
+    let next = s.sup.next_handover(s.now).unwrap();
+    assert_eq!((next.when, next.at), (HandoverWhen::Draft, Some(Stamp(80_000))));
     assert_eq!(s.pass(59_999), "");
-    assert_eq!(s.tick(), "safe_point.reached, hold keys, save");
+    assert_eq!(s.tick(), "safe_point.reached, hold keys, check settings");
     let begun = s.now;
     assert_eq!(begun, Stamp(80_000), "draft_wait after it was met");
 }
@@ -17,9 +20,27 @@ fn a_draft_postpones_and_then_is_over() {
 fn a_draft_that_is_gone_is_not_waited_for() {
     let mut s = Session::idle(claude());
     s.screen(PromptBox::Draft);
-    s.restart(Asker::Person);
+    s.restart(Asker::Descendant);
     s.after(7_000);
-    assert_eq!(s.screen(PromptBox::Empty), "safe_point.reached, hold keys, save");
+    assert_eq!(s.screen(PromptBox::Empty), "safe_point.reached, hold keys, check settings");
+}
+
+/// It goes along, so that a person who asks is not left waiting for no reason that they see.
+#[test]
+fn a_draft_does_not_postpone_what_a_person_asks_for() {
+    let mut s = Session::idle(claude());
+    s.screen(PromptBox::Draft);
+    let words = s.restart(Asker::Person);
+    assert_eq!(words, "accepted, restart.requested, wait, safe_point.reached, hold keys, save");
+    s.saved(1);
+    assert!(matches!(s.sup.phase().next_run(), Some(plan) if plan.draft));
+    let mut at_stop = Session::busy(claude());
+    at_stop.screen(PromptBox::Draft);
+    at_stop.restart(Asker::Person);
+    assert_eq!(at_stop.call(HookEvent::Stop), "hold 3, safe_point.reached, hold keys, save");
+    let mut before = Session::idle(Policy { rules: 6, ..claude() });
+    before.screen(PromptBox::Draft);
+    assert_eq!(before.restart(Asker::Person), "accepted, restart.requested, wait");
 }
 
 #[test]
