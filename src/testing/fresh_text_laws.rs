@@ -263,10 +263,8 @@ fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
             let word = WORDS[dice.roll(WORDS.len())];
             watch.expect_echo(word.as_bytes(), &cooked());
             let echoed = &mut oracle.rows[row][slot];
-            // Over the same word it changes nothing.
-            if std::mem::replace(&mut echoed.now, Some((word, false))) != echoed.now {
-                echoed.then[..oracle.marks].fill(Some(echoed.now));
-            }
+            echoed.now = Some((word, false));
+            echoed.then[..oracle.marks].fill(Some(echoed.now));
             let bytes = word.to_owned() + &oracle.step(dice);
             feed(watch, &bytes, dice);
         }

@@ -241,8 +241,13 @@ impl FreshTextWatch {
                 // What came before the echo is news, which the echo must not take along.
                 self.changes.frame(&mut self.screen);
             }
+            let (row, from) = (self.screen.cursor().row, self.screen.cursor().col);
             self.screen.feed(echo);
             self.changes.absorb(&mut self.screen);
+            if self.screen.cursor().row == row {
+                // Also where the same character stood before.
+                self.changes.absorb_place(&ScreenPlace { row, cols: from..self.screen.cursor().col });
+            }
             self.is_inside_frame = true;
         }
         self.feed_news(after);
