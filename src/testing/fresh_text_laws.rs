@@ -1,9 +1,10 @@
 //! What must hold for every program: nothing old is taken for an answer, and nothing new is missed.
 //!
-//! A made-up program draws words in random ways. The oracle knows what it meant to draw, keeps what stood there
-//! at each mark by words, and says which are new; it shares nothing with the screen model, and knows nothing of
-//! frames, which end at random moments. `HOPTY_HISTORIES=10000` sets how many histories are tried. `HOPTY_SETTLE=1000` tries so often whether a screen counts as settled while
-//! eight busy loops take the CPUs, `HOPTY_LATENCY=1000` measures how soon a wait returns.
+//! A made-up program draws words in random ways. The oracle knows what it meant to draw, keeps what stood
+//! there at each mark by words, and says which are new; it shares nothing with the screen model, and knows
+//! nothing of frames, which end at random moments. `HOPTY_HISTORIES=10000` sets how many histories are tried.
+//! `HOPTY_SETTLE=1000` tries so often whether a screen counts as settled while eight busy loops take the
+//! CPUs, `HOPTY_LATENCY=1000` measures how soon a wait returns.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};

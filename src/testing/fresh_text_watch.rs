@@ -2,9 +2,9 @@
 //! told when a frame ends.
 //!
 //! A **mark** is taken before an input. What differs from what stood there then is new, and only what is new
-//! answers an input. What passed checks have seen meanwhile counts, too: text that they saw replaced or gone is
-//! new when it comes back. A **frame** ends where the program has been read empty and holds no picture back;
-//! nothing is looked at in the middle of one.
+//! answers an input. What passed checks have seen meanwhile counts, too: text that they saw replaced or gone
+//! is new when it comes back. A **frame** ends where the program has been read empty and holds no picture
+//! back; nothing is looked at in the middle of one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -391,8 +391,8 @@ impl FreshTextWatch {
         self.absent.push((look.pattern.to_string(), look.area));
     }
 
-    /// A check has found these: where they differ from what stood there at the mark, that is new when it comes
-    /// back.
+    /// A check has found these: where they differ from what stood there at the mark, that is new when it
+    /// comes back.
     pub fn see(&mut self, places: &[FoundPlace], since: &TestMark) {
         for place in places {
             match place {
