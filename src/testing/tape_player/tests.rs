@@ -625,7 +625,8 @@ fn the_same_text_in_the_same_place_is_no_answer_however_long_it_was_away() {
         r#"printf "\033[2J"; sleep 0.2; printf "\033[HSaved"; read c"#,
     ];
     let program = format!("Start sh -c '{}'\n", steps.join("; "));
-    let checks = "Expect 'Saved'\nEnter\nExpect 'Saving'\nExpect 'Saved'\nEnter\nGone 'Saved'\nExpect 'Saved'\n";
+    let checks =
+        "Expect 'Saved'\nEnter\nExpect 'Saving'\nExpect 'Saved'\nEnter\nGone 'Saved'\nExpect 'Saved'\n";
     let end = play_now(commands(&(program + checks)));
     assert!(matches!(end, PlayEnd::Passed), "{end:?}");
 }
