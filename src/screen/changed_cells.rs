@@ -5,8 +5,8 @@
 //! their rows when these scroll. What is erased and drawn again in the same place is no news, and so is what
 //! comes back from under the alternate screen. See `docs/adr/0013-new-is-what-differs-from-the-mark.md`.
 //!
-//! Beside that it knows in which frame each cell last changed: for messages, and for waits until nothing does.
-//! The screen itself only moves row numbers when it scrolls, and only while it is followed.
+//! Beside that it knows in which frame each cell last changed: for messages, and for waits until nothing
+//! does. The screen itself only moves row numbers when it scrolls, and only while it is followed.
 
 use std::collections::VecDeque;
 use std::ops::Range;

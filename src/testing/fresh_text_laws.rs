@@ -1,9 +1,10 @@
 //! What must hold for every program: nothing old is taken for an answer, and nothing new is missed.
 //!
-//! A made-up program draws words in random ways. The oracle knows what it meant to draw, keeps what stood there
-//! at each mark by words, and says which are new; it shares nothing with the screen model, and knows nothing of
-//! frames, which end at random moments. `HOPTY_HISTORIES=10000` sets how many histories are tried. `HOPTY_SETTLE=1000` tries so often whether a screen counts as settled while
-//! eight busy loops take the CPUs, `HOPTY_LATENCY=1000` measures how soon a wait returns.
+//! A made-up program draws words in random ways. The oracle knows what it meant to draw, keeps what stood
+//! there at each mark by words, and says which are new; it shares nothing with the screen model, and knows
+//! nothing of frames, which end at random moments. `HOPTY_HISTORIES=10000` sets how many histories are tried.
+//! `HOPTY_SETTLE=1000` tries so often whether a screen counts as settled while eight busy loops take the
+//! CPUs, `HOPTY_LATENCY=1000` measures how soon a wait returns.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -263,10 +264,8 @@ fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
             let word = WORDS[dice.roll(WORDS.len())];
             watch.expect_echo(word.as_bytes(), &cooked());
             let echoed = &mut oracle.rows[row][slot];
-            // Over the same word it changes nothing.
-            if std::mem::replace(&mut echoed.now, Some((word, false))) != echoed.now {
-                echoed.then[..oracle.marks].fill(Some(echoed.now));
-            }
+            echoed.now = Some((word, false));
+            echoed.then[..oracle.marks].fill(Some(echoed.now));
             let bytes = word.to_owned() + &oracle.step(dice);
             feed(watch, &bytes, dice);
         }

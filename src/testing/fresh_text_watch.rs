@@ -2,9 +2,9 @@
 //! told when a frame ends.
 //!
 //! A **mark** is taken before an input. What differs from what stood there then is new, and only what is new
-//! answers an input. What passed checks have seen meanwhile counts, too: text that they saw replaced or gone is
-//! new when it comes back. A **frame** ends where the program has been read empty and holds no picture back;
-//! nothing is looked at in the middle of one.
+//! answers an input. What passed checks have seen meanwhile counts, too: text that they saw replaced or gone
+//! is new when it comes back. A **frame** ends where the program has been read empty and holds no picture
+//! back; nothing is looked at in the middle of one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -241,8 +241,13 @@ impl FreshTextWatch {
                 // What came before the echo is news, which the echo must not take along.
                 self.changes.frame(&mut self.screen);
             }
+            let (row, from) = (self.screen.cursor().row, self.screen.cursor().col);
             self.screen.feed(echo);
             self.changes.absorb(&mut self.screen);
+            if self.screen.cursor().row == row {
+                // Also where the same character stood before.
+                self.changes.absorb_place(&ScreenPlace { row, cols: from..self.screen.cursor().col });
+            }
             self.is_inside_frame = true;
         }
         self.feed_news(after);
@@ -386,8 +391,8 @@ impl FreshTextWatch {
         self.absent.push((look.pattern.to_string(), look.area));
     }
 
-    /// A check has found these: where they differ from what stood there at the mark, that is new when it comes
-    /// back.
+    /// A check has found these: where they differ from what stood there at the mark, that is new when it
+    /// comes back.
     pub fn see(&mut self, places: &[FoundPlace], since: &TestMark) {
         for place in places {
             match place {

@@ -368,8 +368,8 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until the screen has settled after what was given at the mark, and looks whether `what` is nowhere
-    /// then. Afterwards it is new when it comes.
+    /// Waits until the screen has settled after what was given at the mark, and looks whether `what` is
+    /// nowhere then. Afterwards it is new when it comes.
     ///
     /// # Errors
     /// When it is there, or the screen does not settle. A program that has ended has settled.
@@ -677,14 +677,15 @@ impl TestTerminal {
     }
 
     /// Waits until the program has answered what it was given at the mark: something on the screen is new, or
-    /// the screen has settled, but not at once. No longer than the limit, after which there will be no answer.
+    /// the screen has settled, but not at once. No longer than the limit, after which there will be no
+    /// answer.
     pub(super) fn answered(&mut self, since: &TestMark, limit: Duration) {
         let is_new = |terminal: &TestTerminal| !terminal.watch().new_rows(since).is_empty();
         let _ = self.settle_answer_unless(since, &SettleRules::default(), limit, &is_new);
     }
 
-    /// Waits until the screen has settled after what was given at the mark: a program that has written nothing
-    /// since has half a second to begin.
+    /// Waits until the screen has settled after what was given at the mark: a program that has written
+    /// nothing since has half a second to begin.
     ///
     /// # Errors
     /// As [`TestTerminal::settle`].

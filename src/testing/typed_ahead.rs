@@ -129,8 +129,8 @@ impl TypedAhead {
         Some(places.collect())
     }
 
-    /// Which of the lines stands in the text of the prompt's row, from where, how much of it, and whether that
-    /// is all.
+    /// Which of the lines stands in the text of the prompt's row, from where, how much of it, and whether
+    /// that is all.
     fn find_in(&self, text: &str) -> Option<(usize, usize, usize, bool)> {
         let lines = || {
             let lines = self.lines.iter().enumerate();
