@@ -86,7 +86,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
         report(of),
         lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
         lines("Record (data)", 500, 1400, record(of, places)),
-        lines("What you said before, newest first", 400, 900, said_before(of, words)),
+        lines("What you said before, newest first", 0, 900, said_before(of, words)),
     ]
 }
 

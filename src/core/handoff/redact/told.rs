@@ -527,7 +527,8 @@ fn card(rest: &str) -> Option<&str> {
         .map(|(at, digit)| u32::from(*digit) * (1 + at % 2))
         .map(|twice| twice / 10 + twice % 10)
         .sum();
-    let is_card = (13..=19).contains(&figures.len()) && (2..=6).contains(&figures[0]) && sum % 10 == 0;
+    let is_card =
+        (13..=19).contains(&figures.len()) && (2..=6).contains(&figures[0]) && sum.is_multiple_of(10);
     (is_card && !before.to_lowercase().contains("test") && is_all(rest, value)).then_some(value)
 }
 
