@@ -107,8 +107,8 @@ const OPENERS: &[(&str, &str)] = &[
     ("src/sys/process_activity.rs", "/proc"),
     ("src/testing/isolation.rs", "directories, which are locked"),
 ];
-/// The way into `core::compat`: what happened in a session goes in, what to write comes out. The list may only
-/// get shorter.
+/// The way into `core::compat`: what happened in a session goes in, what to write comes out. The list may
+/// only get shorter.
 const COMPAT_DOOR: &[(&str, &str)] = &[
     ("SessionCompat", "what happens in a session"),
     ("About", "goes in: what is known of the session"),
@@ -333,6 +333,22 @@ fn every_function_has_a_caller() {
         .map(|(name, _)| (*name).to_owned())
         .collect();
     none(&unneeded, "these have a caller by now, or are gone");
+}
+
+/// rustfmt keeps code within the width, and no comment.
+#[test]
+fn no_comment_is_wider_than_the_code() {
+    const WIDTH: usize = 110;
+    let mut wide = Vec::new();
+    for file in ["src", "tests"].iter().flat_map(|dir| source::files(dir, ".rs")) {
+        let content = text(&file);
+        let is_wide = |line: &str| line.chars().count() > WIDTH && line.trim_start().starts_with("//");
+        // A row of a table is one line, and so is an address.
+        let must_be = |line: &str| line.contains(" | ") || line.contains("://");
+        let lines = content.lines().enumerate().filter(|(_, line)| is_wide(line) && !must_be(line));
+        wide.extend(lines.map(|(at, _)| format!("{file}:{}", at + 1)));
+    }
+    none(&wide, "break these comments at 110 columns");
 }
 
 #[test]

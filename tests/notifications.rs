@@ -405,8 +405,8 @@ fn the_desktop_is_told() {
     world.assert_nothing_left();
 }
 
-/// A repository may bring a `notify-send` along, and a person's `PATH` may lead there. Then there is none, which
-/// is logged once, and `hopty check` says what to do.
+/// A repository may bring a `notify-send` along, and a person's `PATH` may lead there. Then there is none,
+/// which is logged once, and `hopty check` says what to do.
 #[test]
 fn no_program_of_a_project_shows_a_notification() {
     let mut world = world(Kind::StandIn, makes_a_file(), "0s").unwrap();

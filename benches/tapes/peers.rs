@@ -56,8 +56,8 @@ for {set n [lindex $argv 0]} {$n > 0} {incr n -1} {
 }
 "#;
 
-/// A script that asks tmux for the screen again and again, without a pause. The exit status is not checked, and
-/// the end is asked for at most 100 times: tmux 3.3 misses the end of a pane now and then.
+/// A script that asks tmux for the screen again and again, without a pause. The exit status is not checked,
+/// and the end is asked for at most 100 times: tmux 3.3 misses the end of a pane now and then.
 const TMUX: &str = r#"
 T="tmux -L bench-$$"
 $T -f /dev/null new-session -d -s keep -x 80 -y 24 cat

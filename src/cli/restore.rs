@@ -79,8 +79,9 @@ pub(super) struct DeadSession {
 }
 
 impl DeadSession {
-    /// The options of its command line that may run code or widen the permission mode, by name. Any program of
-    /// this user can have written them into its session.json, so a person must see them before it is resumed.
+    /// The options of its command line that may run code or widen the permission mode, by name. Any program
+    /// of this user can have written them into its session.json, so a person must see them before it is
+    /// resumed.
     pub(super) fn options_to_ask_for(&self) -> Vec<String> {
         options_to_ask_for(&self.status.command)
     }

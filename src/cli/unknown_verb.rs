@@ -72,8 +72,8 @@ const KILL: &str = "kill";
 /// The longest word that is compared, in bytes.
 const LONGEST: usize = 16;
 
-/// Why `args` are not given to Claude, if their first word was meant as a verb, or their only one as a running
-/// session. `runs`: whether a session of this name runs.
+/// Why `args` are not given to Claude, if their first word was meant as a verb, or their only one as a
+/// running session. `runs`: whether a session of this name runs.
 pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<Failed> {
     let word = args.first()?.to_str()?;
     let session = || match args {

@@ -17,8 +17,8 @@ const DATE_WORDS: [&str; 19] = [
 ];
 
 /// A text that came after the mark, in one of these places. Preferred: words that stand there once, without
-/// digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run. `hidden`:
-/// what was typed and not shown.
+/// digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run.
+/// `hidden`: what was typed and not shown.
 pub(super) fn lasting_text(
     watch: &FreshTextWatch,
     mark: &TestMark,

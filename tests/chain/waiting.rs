@@ -173,7 +173,8 @@ pub fn a_long_prompt_arrives_as_it_was_written(kind: Kind) {
     world.leave(term);
 }
 
-/// A prompt that the model scheduled comes in a hook like a person's (CronCreate and ScheduleWakeup, 2.1.332).
+/// A prompt that the model scheduled comes in a hook like a person's (CronCreate and ScheduleWakeup,
+/// 2.1.332).
 pub fn a_prompt_that_nobody_typed_stays_where_it_was_submitted(kind: Kind) {
     let Some(world) = world(kind, "5m") else { return };
     let (term, old) = asked(&world);

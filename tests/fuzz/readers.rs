@@ -262,8 +262,8 @@ fn transcripts() {
         }
         assert_plain("prompts", &words.prompts_file());
         let state = HandoffState::of(&capture).render();
-        // The current request is in it as the goal and among the prompts, 256 KiB each at most; 64 KiB of other
-        // prompts, and the rest.
+        // The current request is in it as the goal and among the prompts, 256 KiB each at most; 64 KiB of
+        // other prompts, and the rest.
         assert!(
             state.len() < 700_000 && serde_json::from_str::<HandoffState>(&state).is_ok(),
             "{} bytes",

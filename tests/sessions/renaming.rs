@@ -23,7 +23,8 @@ fn variable(world: &World, name: &str, variable: &str) -> String {
     text(found.unwrap())
 }
 
-/// Everything by the new name, nothing by the old one, with a client that stays and a Claude whose hooks go on.
+/// Everything by the new name, nothing by the old one, with a client that stays and a Claude whose hooks go
+/// on.
 #[test]
 fn a_session_with_a_client_is_renamed_and_nobody_notices() {
     let world = asked();

@@ -105,8 +105,8 @@ impl Work {
         &self.running
     }
 
-    /// Shells that ended in the background, and agents that did not end well, oldest first. A check among them
-    /// is one of the checks.
+    /// Shells that ended in the background, and agents that did not end well, oldest first. A check among
+    /// them is one of the checks.
     pub fn ended(&self) -> impl DoubleEndedIterator<Item = &EndedWork> {
         self.ended.iter()
     }

@@ -462,8 +462,8 @@ impl Capture {
         self.decisions = decisions;
     }
 
-    /// Claude's list goes on over a hand-over: what is open there is open here, as far as this conversation shows
-    /// no list of its own.
+    /// Claude's list goes on over a hand-over: what is open there is open here, as far as this conversation
+    /// shows no list of its own.
     fn inherit_tasks(&mut self, before: &[Task]) {
         let is_unknown = |task: &Task| !task.id.is_empty() && task.subject == unknown_subject(&task.id);
         let goes_on = self.tasks.is_empty() || self.tasks.iter().any(is_unknown);

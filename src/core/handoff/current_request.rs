@@ -275,8 +275,8 @@ fn is_output(line: &str) -> bool {
         || is_error(line)
 }
 
-/// Whether less than half of the words of a line of usual width are plain ones, without signs and digits. Scripts without blanks have
-/// long words with signs in them.
+/// Whether less than half of the words of a line of usual width are plain ones, without signs and digits.
+/// Scripts without blanks have long words with signs in them.
 fn has_few_words(line: &str) -> bool {
     let is_plain = |word: &&str| {
         let word =
@@ -297,8 +297,8 @@ fn has_columns(line: &str) -> bool {
         || line.match_indices("  ").any(|(at, _)| !line[..at].ends_with(['.', '!', '?', ':']))
 }
 
-/// `KeyError:`, `java.io.IOException:`, `error[E0382]:`, `error TS2322:`, `TypeError [ERR_X]:`, and the name of
-/// a class behind a word or two
+/// `KeyError:`, `java.io.IOException:`, `error[E0382]:`, `error TS2322:`, `TypeError [ERR_X]:`, and the name
+/// of a class behind a word or two
 fn is_error(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().take(3).collect();
     let ends = |name: &str| ["error", "exception", "warning", "fatal"].iter().any(|end| name.ends_with(end));

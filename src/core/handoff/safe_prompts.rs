@@ -114,8 +114,8 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them: the current request whole, the newest, and of the others as many
-    /// as there is room for, see [`by_worth`].
+    /// What the next handoff is told of them: the current request whole, the newest, and of the others as
+    /// many as there is room for, see [`by_worth`].
     #[must_use]
     pub fn passed_on(&self) -> Vec<PromptRow> {
         let start = self.request_start();

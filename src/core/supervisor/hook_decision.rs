@@ -44,9 +44,9 @@ pub(super) enum UnreadAnswer {
 }
 
 impl HeldHook {
-    /// Whether Claude's work should not be interrupted here, and there is time to let it finish: it is done by
-    /// the next boundary, or by the end of the turn, for `wait_ms`. Above the hard level, or if somebody wants
-    /// the hand-over now, hopty does not wait.
+    /// Whether Claude's work should not be interrupted here, and there is time to let it finish: it is done
+    /// by the next boundary, or by the end of the turn, for `wait_ms`. Above the hard level, or if somebody
+    /// wants the hand-over now, hopty does not wait.
     pub(super) fn completes_first(&self, now: Stamp, request: &RestartRequest, wait_ms: u64) -> bool {
         let last = request.turn_until.after(wait_ms);
         self.cut != Cut::Free && !request.now && !request.forced && now < last

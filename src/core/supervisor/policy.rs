@@ -19,8 +19,8 @@ use crate::core::config::{Config, Levels};
 /// Claude has answered is given to no other run, a handoff takes along a first prompt that no run has taken,
 /// a draft does not postpone a hand-over that a person asked for, the prompt of `hopty --handoff` begins the
 /// work on the handoff, hopty types nothing by itself while hooks or the sessions file say that Claude asks
-/// for a permission, a signal file that comes while Claude does not run is obeyed once it does, and a delivery
-/// waits for a program that is stopped.
+/// for a permission, a signal file that comes while Claude does not run is obeyed once it does, and a
+/// delivery waits for a program that is stopped.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;
@@ -28,7 +28,8 @@ pub(super) const REMEMBERS_SINCE: u32 = 6;
 pub(super) const BRIEF_CALL_SINCE: u32 = 7;
 /// The first version of the rules that loses nothing where an answer reached nobody, or a hook was late.
 pub(super) const HEARS_SINCE: u32 = 7;
-/// The first version of the rules that takes a sessions file which reports busy for a turn that no hook told of.
+/// The first version of the rules that takes a sessions file which reports busy for a turn that no hook told
+/// of.
 pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
 /// The first version of the rules that types nothing by itself while a permission or a question may stand,
 /// whatever the screen shows.

@@ -98,8 +98,8 @@ impl PromptDelivery {
         true
     }
 
-    /// No dialog is shown. Returns whether one has just gone: the delivery waits for the box again, but dialogs
-    /// that come and go do not extend the wait forever.
+    /// No dialog is shown. Returns whether one has just gone: the delivery waits for the box again, but
+    /// dialogs that come and go do not extend the wait forever.
     fn dialog_is_gone(&mut self, now: Stamp, last: Stamp, config: &Delivery) -> bool {
         if self.obstacle.take().is_none() {
             return false;
@@ -280,8 +280,8 @@ impl Supervisor {
         self.release_keys(step, draft);
     }
 
-    /// Nobody read the answer to a hook call. If that was the brief, and the prompt is already submitted, it is
-    /// too late to give it once more.
+    /// Nobody read the answer to a hook call. If that was the brief, and the prompt is already submitted, it
+    /// is too late to give it once more.
     pub(super) fn brief_may_be_lost(&mut self, step: &mut EventStep<'_>, id: u64) {
         if self.run.delivery.lose_brief(id)
             && !matches!(self.phase, Phase::Delivering(_))

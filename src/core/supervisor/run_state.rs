@@ -80,8 +80,8 @@ pub(super) struct HookState {
     pub(super) held: Option<HeldHook>,
     /// What a person is asked for, until the next event.
     pub(super) asking: Option<String>,
-    /// A permission or an answer was asked for, and no later call of the main conversation shows that a person has
-    /// given it. The end of a turn by an error does not: any program of this user can report one.
+    /// A permission or an answer was asked for, and no later call of the main conversation shows that a
+    /// person has given it. The end of a turn by an error does not: any program of this user can report one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) asked: bool,
     /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
@@ -199,8 +199,8 @@ impl RunState {
         waits.then(|| (StateSource::SessionsFile, self.file.waiting_for.as_deref().unwrap_or("unknown")))
     }
 
-    /// Whether a permission or a question may stand, whatever the screen shows: a program that Claude started can
-    /// draw on it.
+    /// Whether a permission or a question may stand, whatever the screen shows: a program that Claude started
+    /// can draw on it.
     pub(super) fn may_be_asking(&self) -> bool {
         let of_person = |what: &str| matches!(what, "permission" | "question");
         self.hooks.asked
@@ -214,8 +214,8 @@ impl RunState {
         self.asks().map(|(_, what)| what)
     }
 
-    /// The state according to hooks and the sessions file; then to the window's title and the lines around the
-    /// prompt box. If two sources differ, the newer one counts.
+    /// The state according to hooks and the sessions file; then to the window's title and the lines around
+    /// the prompt box. If two sources differ, the newer one counts.
     pub(super) fn state(&self, ticked: Stamp) -> KnownState {
         let hook = |state| KnownState { state, from: StateSource::Hook, waiting_for: None };
         let file = |state| KnownState { state, from: StateSource::SessionsFile, waiting_for: None };
@@ -284,9 +284,9 @@ impl RunState {
         self.queue.argument &= status != AgentStatus::Busy;
     }
 
-    /// Whether a hook that names `named` may be believed now, in a session that follows `current`. Any program
-    /// of this user can call a hook, so a hook alone is not believed: it is kept until the sessions file
-    /// agrees.
+    /// Whether a hook that names `named` may be believed now, in a session that follows `current`. Any
+    /// program of this user can call a hook, so a hook alone is not believed: it is kept until the sessions
+    /// file agrees.
     pub(super) fn believes(
         &mut self,
         now: Stamp,
@@ -338,7 +338,8 @@ impl RunState {
             return false;
         }
         match (self.file.status, self.turn.state) {
-            // No hook has been called yet, and the sessions file lags: a prompt of the arguments begins its turn.
+            // No hook has been called yet, and the sessions file lags: a prompt of the arguments begins its
+            // turn.
             (Some(AgentStatus::Idle), Turn::Unknown) if rules >= WHOLE_TURNS_SINCE => {
                 self.screen.facts.busy != Some(true)
             }
@@ -357,13 +358,15 @@ impl RunState {
         }
     }
 
-    /// Whether the sessions file reports a turn of which no hook has told, and no background work explains it.
+    /// Whether the sessions file reports a turn of which no hook has told, and no background work explains
+    /// it.
     fn turn_may_be_missed(&self) -> bool {
         self.hooks.seen && self.turn.background == 0 && self.file.status == Some(AgentStatus::Busy)
     }
 
     /// When to believe the screen against a sessions file that keeps reporting busy. No time makes up for a
-    /// screen that shows a turn, or cannot be read: the tool that runs may take hours, and its end calls a hook.
+    /// screen that shows a turn, or cannot be read: the tool that runs may take hours, and its end calls a
+    /// hook.
     fn looks_idle_at(&self, waits_since: Stamp) -> Option<Stamp> {
         self.screen.rests_since.map(|at| at.max(waits_since).after(IDLE_STALE_MS))
     }

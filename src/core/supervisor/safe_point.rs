@@ -2,18 +2,18 @@
 //! then.
 //!
 //! Claude's own words for the handoff are requested once, if there is room and time, and never waited for
-//! long. In a tool loop hopty asks as soon as a level is reached, and the loop goes on: the answer is the text
-//! of a later message. Otherwise the request is part of the answer to the hook at which Claude could have been
-//! stopped. Claude's reply ends its next turn, so the end of that turn is the safe point; if Claude uses
-//! tools instead, the first tool boundary after the time limit is.
+//! long. In a tool loop hopty asks as soon as a level is reached, and the loop goes on: the answer is the
+//! text of a later message. Otherwise the request is part of the answer to the hook at which Claude could
+//! have been stopped. Claude's reply ends its next turn, so the end of that turn is the safe point; if Claude
+//! uses tools instead, the first tool boundary after the time limit is.
 //!
 //! A person who is present reads what Claude has answered, so it is not wiped: their next prompt begins the
 //! fresh conversation. A hand-over by a context level that comes due at the end of a turn waits while a
 //! terminal is attached in which a key was pressed within `restart.wait_for_person`. hopty then stops the
-//! person's next prompt before Claude sends it (UserPromptSubmit, `continue: false`: no request, the prompt is
-//! in the transcript; measured on 2.1.331), saves the handoff, and makes the prompt the first one of the fresh
-//! conversation. A prompt that cannot be repeated exactly runs where it was typed. When nobody is present any
-//! more, the hand-over happens as it does without anybody.
+//! person's next prompt before Claude sends it (UserPromptSubmit, `continue: false`: no request, the prompt
+//! is in the transcript; measured on 2.1.331), saves the handoff, and makes the prompt the first one of the
+//! fresh conversation. A prompt that cannot be repeated exactly runs where it was typed. When nobody is
+//! present any more, the hand-over happens as it does without anybody.
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
 use super::event::{AgentStatus, HookFacts, PromptOf};
@@ -51,8 +51,8 @@ impl Supervisor {
             }
             return;
         }
-        // It would begin another round of a loop that is over. In the middle of a turn it still happens, because
-        // Claude has more to do then.
+        // It would begin another round of a loop that is over. In the middle of a turn it still happens,
+        // because Claude has more to do then.
         if self.session.completed && request.by == RestartBy::Level && self.run.turn_is_over() {
             self.cancel_request(step, "the task is completed");
             return;
@@ -188,8 +188,8 @@ impl Supervisor {
         waits.by(RestartBy::Level).level(request.level).also(request.seq);
     }
 
-    /// The queue changed. When it drains, a turn begins with its first prompt, and perhaps no hook reports that
-    /// (2.1.331 was measured to call it when the prompt is queued, 2.1.329 when it is delivered).
+    /// The queue changed. When it drains, a turn begins with its first prompt, and perhaps no hook reports
+    /// that (2.1.331 was measured to call it when the prompt is queued, 2.1.329 when it is delivered).
     pub(super) fn prompts_queued(&mut self, now: Stamp, prompts: u32, first: Option<CarryMethod>) {
         if !self.phase.has_run() {
             return;

@@ -143,8 +143,8 @@ impl Supervisor {
         self.sending.as_ref().is_some_and(|sending| sending.is_half_typed(now))
     }
 
-    /// Whether Claude may be asking for a permission or an answer while hopty types by itself: a box on the screen
-    /// may be drawn over the prompt that asks.
+    /// Whether Claude may be asking for a permission or an answer while hopty types by itself: a box on the
+    /// screen may be drawn over the prompt that asks.
     pub(super) fn asks_against_own(&self) -> bool {
         self.policy.rules >= ASKED_SINCE
             && (self.sends_own() || matches!(self.phase, Phase::Delivering { .. }))

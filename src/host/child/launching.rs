@@ -26,7 +26,8 @@ use crate::host::observer::status_line;
 const CLEAR_LOOK_MS: u64 = 5;
 /// How long writing the launch files may take, in ms; after that Claude starts without them.
 const WRITE_MS: u64 = 2000;
-/// How often a start is tried for which the machine lacks something, and the time between, in ms: ten seconds.
+/// How often a start is tried for which the machine lacks something, and the time between, in ms: ten
+/// seconds.
 const TRIES: u32 = 40;
 const AGAIN_MS: u64 = 250;
 

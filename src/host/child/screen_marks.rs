@@ -1,8 +1,9 @@
 //! What is new on the screen since a mark, for `hopty wait --since`.
 //!
 //! Nothing is followed until the first mark is asked for. From then on each frame is compared with the one
-//! before, which costs some microseconds; the last marks keep what stood on the screen. A frame ends where the program has been quiet for a moment and
-//! holds no picture back; in output without a pause, every [`FRAME_MS`].
+//! before, which costs some microseconds; the last marks keep what stood on the screen. A frame ends where
+//! the program has been quiet for a moment and holds no picture back; in output without a pause, every
+//! [`FRAME_MS`].
 
 use crate::core::time::Stamp;
 use crate::screen::{FrameChanges, Screen};

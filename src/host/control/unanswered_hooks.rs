@@ -191,8 +191,8 @@ impl Control {
         id
     }
 
-    /// Forgets the calls of a connection that is gone. Returns them, and the one whose answer is `unread` that had
-    /// to reach Claude.
+    /// Forgets the calls of a connection that is gone. Returns them, and the one whose answer is `unread`
+    /// that had to reach Claude.
     pub fn drop_calls_of(&mut self, connection: u64, unread: bool) -> Vec<u64> {
         let HookCalls { calls, sent } = &mut self.hooks;
         let mut gone: Vec<u64> =

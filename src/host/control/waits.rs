@@ -1,9 +1,9 @@
 //! Requests that wait for something: a state, the end, a change of the state or the screen (`hopty wait`).
 //!
 //! Nothing is polled: a waiting request is checked after each event and each time the screen was fed
-//! ([`WaitingRequest::answer`]). Text is not searched here. The rows of a changed screen go to the client, at most one
-//! answer in [`SCREEN_MS`], and the client searches them: the process that forwards a person's keys never
-//! pays for an expensive pattern.
+//! ([`WaitingRequest::answer`]). Text is not searched here. The rows of a changed screen go to the client, at
+//! most one answer in [`SCREEN_MS`], and the client searches them: the process that forwards a person's keys
+//! never pays for an expensive pattern.
 
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Supervisor;
@@ -260,7 +260,8 @@ impl Waits {
         Ok(())
     }
 
-    /// The same for a new request. `plain`: the program, if it is no agent; `screen`: the run, and its screen.
+    /// The same for a new request. `plain`: the program, if it is no agent; `screen`: the run, and its
+    /// screen.
     pub fn ask(
         &mut self,
         asked: RequestId,

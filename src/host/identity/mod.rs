@@ -51,8 +51,8 @@ pub(super) struct SessionIdentity {
     pub private: Option<PrivateStateDir>,
     /// When the session began.
     pub began: WallTime,
-    /// The time of day of its stamp 0, as today's clock has it: later than `began` by as much as the machine has
-    /// slept, because stamps stand still meanwhile.
+    /// The time of day of its stamp 0, as today's clock has it: later than `began` by as much as the machine
+    /// has slept, because stamps stand still meanwhile.
     pub zero: WallTime,
 }
 

@@ -31,8 +31,8 @@ pub(in crate::host) struct CarriedPrompts {
 }
 
 impl CarriedPrompts {
-    /// A handoff of run `run` is being saved, and these prompts are in Claude's queue. The transcript may still
-    /// list a stopped one. Those in the queue of a run before have nobody any more but hopty.
+    /// A handoff of run `run` is being saved, and these prompts are in Claude's queue. The transcript may
+    /// still list a stopped one. Those in the queue of a run before have nobody any more but hopty.
     pub fn found_queued(&mut self, run: u32, queued: Vec<&str>) {
         if std::mem::replace(&mut self.queued_in, run) != run {
             self.stopped.append(&mut self.queued);
@@ -140,8 +140,8 @@ impl CarriedPrompts {
         self.awaits.map(|(_, until)| until)
     }
 
-    /// Reports whether the line is there, or that its time is up. `whole`: the transcript, if it has been read
-    /// to its end.
+    /// Reports whether the line is there, or that its time is up. `whole`: the transcript, if it has been
+    /// read to its end.
     pub fn report_line(&mut self, now: Stamp, whole: Option<&mut ObservedTranscript>) -> Option<Event> {
         let (id, until) = self.awaits?;
         let found = whole.is_some_and(|transcript| transcript.facts.take_found().is_some());
@@ -158,8 +158,8 @@ impl CarriedPrompts {
         to_be_found(taken, now)
     }
 
-    /// The fresh conversation provably has the prompt that begins it. `hoptys`: hopty's own, which the transcript
-    /// shows by its text.
+    /// The fresh conversation provably has the prompt that begins it. `hoptys`: hopty's own, which the
+    /// transcript shows by its text.
     pub fn submitted(&mut self, conversation: Option<&ConversationId>, hoptys: bool) {
         if self.taken.take().is_some() || !hoptys {
             self.given_to = conversation.cloned();

@@ -82,8 +82,8 @@ impl PromptDraft {
         self.entered = None;
     }
 
-    /// Whether a person has just pressed Enter behind what may be `prompt`: behind exactly that, where the typed
-    /// bytes explain a text. Any program of this user can report a prompt.
+    /// Whether a person has just pressed Enter behind what may be `prompt`: behind exactly that, where the
+    /// typed bytes explain a text. Any program of this user can report a prompt.
     pub fn was_entered(&self, prompt: &str, now: Stamp) -> bool {
         let Some((at, typed)) = &self.entered else { return false };
         let first = typed.first().filter(|first| COMMANDS.contains(first));
@@ -94,8 +94,8 @@ impl PromptDraft {
         now.since(*at) <= ENTERED_MS && may_be
     }
 
-    /// Before run `run` ends: saves the content of its prompt box, as bytes that produce it again, behind what
-    /// an earlier run left and this one never got. Done once a run.
+    /// Before run `run` ends: saves the content of its prompt box, as bytes that produce it again, behind
+    /// what an earlier run left and this one never got. Done once a run.
     pub fn save(&mut self, run: u32, shown: Option<&ScreenPromptBox>) {
         if self.saved_in.replace(run) == Some(run) {
             return;

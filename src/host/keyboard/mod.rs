@@ -65,13 +65,13 @@ impl Keyboard {
         }
     }
 
-    /// Who wrote the prompt that a hook tells of, if it is not Claude's own: `raw` as Claude sent it, `prompt`
-    /// as it was read. `run`: the run, if it is of the conversation that hopty follows.
+    /// Who wrote the prompt that a hook tells of, if it is not Claude's own: `raw` as Claude sent it,
+    /// `prompt` as it was read. `run`: the run, if it is of the conversation that hopty follows.
     ///
     /// A prompt that the model scheduled looks like a person's: the call has no origin (measured on 2.1.332,
     /// CronCreate and ScheduleWakeup), and the transcript, which has one, can be written by any program. So a
-    /// prompt is a person's only if a person has just pressed Enter behind it, or begins its run: it may be an
-    /// argument, or stand in the box of a conversation that was resumed.
+    /// prompt is a person's only if a person has just pressed Enter behind it, or begins its run: it may be
+    /// an argument, or stand in the box of a conversation that was resumed.
     pub fn author_of(
         &self,
         raw: Option<&str>,

@@ -152,8 +152,8 @@ impl SendQueue {
         Some(submitting.sent.clone())
     }
 
-    /// Whether the transcript has the prompt that is on its way. If only the transcript reports turns, this one
-    /// has begun.
+    /// Whether the transcript has the prompt that is on its way. If only the transcript reports turns, this
+    /// one has begun.
     pub fn report(&self, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
         let transcript = transcript.filter(|_| self.is_submitting())?;
         let queued = transcript.facts.take_found()? == PromptPlace::Queued;

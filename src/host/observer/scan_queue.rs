@@ -138,8 +138,8 @@ impl ScanQueue {
         self.asking.push(ScanWaiter { scan: self.begun + 1, until, asked, what });
     }
 
-    /// Drops the requests of a connection that is gone. What a hook call reports has happened, whether anybody
-    /// waits for its answer or not: it stays.
+    /// Drops the requests of a connection that is gone. What a hook call reports has happened, whether
+    /// anybody waits for its answer or not: it stays.
     pub fn forget(&mut self, connection: u64) {
         self.asking.retain(|asking| asking.asked.connection != connection || asking.is_hook());
     }

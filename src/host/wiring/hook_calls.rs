@@ -92,8 +92,8 @@ impl Host {
         }
     }
 
-    /// What a hook call says, and whether Claude itself calls it in the followed conversation. `believed`: the
-    /// transcript that it names may be one.
+    /// What a hook call says, and whether Claude itself calls it in the followed conversation. `believed`:
+    /// the transcript that it names may be one.
     fn read_call(&self, event: &str, payload: &Value, believed: bool) -> (hooks::HookInput, bool) {
         let expected = self.jobs.brief.as_ref().map(|brief| brief.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
@@ -112,8 +112,8 @@ impl Host {
         (call, is_current)
     }
 
-    /// The run is over: the remaining hook calls get no answer. Its Claude has not worked on the prompts among
-    /// them, so the next run gets those.
+    /// The run is over: the remaining hook calls get no answer. Its Claude has not worked on the prompts
+    /// among them, so the next run gets those.
     pub(super) fn drop_hook_calls(&mut self) {
         let waiting = self.observer.take_hooks();
         let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.asked.connection).collect();

@@ -1,6 +1,6 @@
-//! TAP 13, which `prove` reads: a test point a tape, with a YAML block where there is something to tell. Strings
-//! of the block are JSON strings, which YAML reads as they are. Lists of texts are blocks of lines, each behind a
-//! bar: Perl's reader takes no other lists, and a row may begin with blanks.
+//! TAP 13, which `prove` reads: a test point a tape, with a YAML block where there is something to tell.
+//! Strings of the block are JSON strings, which YAML reads as they are. Lists of texts are blocks of lines,
+//! each behind a bar: Perl's reader takes no other lists, and a row may begin with blanks.
 
 use std::io::{self, Write};
 

@@ -373,8 +373,8 @@ impl TapePlayer<'_> {
         self.pass_as_program(pause.saturating_sub(sent.elapsed()))
     }
 
-    /// Lets a time pass for the program: it begins when the program has read its input and has no work left, so
-    /// that a busy machine does not use it up.
+    /// Lets a time pass for the program: it begins when the program has read its input and has no work left,
+    /// so that a busy machine does not use it up.
     pub(super) fn pass_as_program(&mut self, pause: Duration) -> StepResult {
         let until = Instant::now() + self.time_left().min(READ_LIMIT);
         let Some((_, terminal)) = self.session.current() else { return Ok(()) };

@@ -68,8 +68,8 @@ pub fn is_check(command: &str) -> bool {
     !invocations(command).is_empty()
 }
 
-/// Whether exit status 0 of a command says that all of it ended well: it does not where a pipe, `;`, `|| true`
-/// or a loop stands between.
+/// Whether exit status 0 of a command says that all of it ended well: it does not where a pipe, `;`, a
+/// loop or `|| true` stands between.
 #[must_use]
 pub fn is_exit_status_its_own(command: &str) -> bool {
     invocation::hands_on_failures(command)

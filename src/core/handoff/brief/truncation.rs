@@ -296,7 +296,8 @@ fn end_at_word(line: &str, room: usize) -> &str {
     cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
 }
 
-/// Prompts in their order, each day but `today` above the first one that was said on it, at most `days` times.
+/// Prompts in their order, each day but `today` above the first one that was said on it, at most `days`
+/// times.
 fn with_days<'a>(
     above: &str,
     today: &str,

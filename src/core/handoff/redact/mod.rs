@@ -269,8 +269,8 @@ fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Ve
     all
 }
 
-/// A token that was broken over two lines goes on in the next one: random letters of both cases and digits, and
-/// nothing else in the line. A digest is none.
+/// A token that was broken over two lines goes on in the next one: random letters of both cases and digits,
+/// and nothing else in the line. A digest is none.
 fn go_on_below(text: &str, span: &mut Span) {
     let is_token = !matches!(span.kind, Kind::Password | Kind::Url | Kind::PrivateKey | Kind::PasswordFile);
     let rest = &text[span.to..];

@@ -79,7 +79,7 @@ const ACTIONS: &[&str] = &[
     "SIGKILL Group",
     "hold",
     "let go",
-    "frame",
+    "brief",
     "stop turn",
     "await Assistant",
     "await Results",

@@ -79,7 +79,7 @@ fn a_first_prompt_that_no_run_has_taken_goes_along_with_the_handoff() {
         let argument = s.last.iter().any(|action| matches!(action, Action::Spawn { prompt: true, .. }));
         assert_eq!(argument, way == CarryMethod::Argument);
         s.exec();
-        assert!(s.session_start(StartSource::Startup, None).contains("frame"));
+        assert!(s.session_start(StartSource::Startup, None).contains("brief"));
         let typed = s.screen(PromptBox::Empty);
         assert_eq!(typed, if argument { "" } else { "paste prompt" });
         assert!(s.prompt(PromptOf::Ours).starts_with("delivery.submitted"), "{}", s.words());

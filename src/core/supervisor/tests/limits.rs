@@ -320,8 +320,8 @@ fn a_failed_login_is_never_tried_again() {
     assert_eq!(s.prompt(PromptOf::Person), "let 4 go");
 }
 
-/// A program that Claude started can draw the limit's dialog over a permission prompt, and add the line of a limit
-/// to the transcript.
+/// A program that Claude started can draw the limit's dialog over a permission prompt, and add the line of a
+/// limit to the transcript.
 #[test]
 fn the_limits_dialog_gets_no_key_while_claude_may_be_asking() {
     let drawn = |s: &mut Session| {
