@@ -33,7 +33,7 @@ const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often the transcript is read for the prompt that waits in Claude's queue.
 const QUEUE_LOOK: Duration = Duration::from_millis(200);
 /// How often either is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(50);
+const ASK_POLL: Duration = Duration::from_millis(50);
 /// How long a transcript that is to be begun is waited for, and an answer that it is to have.
 const WRITTEN: Duration = Duration::from_secs(2);
 
@@ -144,7 +144,7 @@ fn until_idle(
             return Ok(session);
         }
         if met {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(ASK_POLL);
         }
         if until.is_some_and(|until| Instant::now() >= until) {
             return Err(no_answer(name, &session, limit));
@@ -180,7 +180,7 @@ fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAn
             .hint(format!("`hopty screen {name}` shows Claude's screen")));
     };
     let mut answer = LastAnswer::default();
-    poll_until(Instant::now() + LAG, LOOK, || {
+    poll_until(Instant::now() + LAG, ASK_POLL, || {
         answer = read(path)?;
         Ok(answer.finished.then_some(()))
     })?;
@@ -200,7 +200,7 @@ fn read(path: &Path) -> Result<LastAnswer, Failed> {
 fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &SessionStatus) -> Option<f64> {
     let from = if before.run == after.run { before.work.cost_usd? } else { return None };
     let mut now = None;
-    poll_until(Instant::now() + COST_LAG, LOOK, || {
+    poll_until(Instant::now() + COST_LAG, ASK_POLL, || {
         control.limit(ANSWER);
         now = control.status()?.work.cost_usd;
         Ok(now.is_none_or(|now| now > from).then_some(()))
@@ -248,7 +248,7 @@ pub(super) fn answer(which: Option<&str>, output: AnswerOutput) -> Result<u8, Fa
         is_idle && !answer.has_text() || is_working && answer.finished && answer.error.is_none()
     };
     let mut answer = LastAnswer::default();
-    poll_until(Instant::now() + WRITTEN, LOOK, || {
+    poll_until(Instant::now() + WRITTEN, ASK_POLL, || {
         answer = read(&path)?;
         Ok((!lags(&answer)).then_some(()))
     })?;
@@ -290,7 +290,7 @@ pub(super) fn answer(which: Option<&str>, output: AnswerOutput) -> Result<u8, Fa
 /// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the
 /// end of the turn.
 fn is_written(transcript: &Path) -> bool {
-    becomes_true(Instant::now() + WRITTEN, LOOK, || transcript.exists())
+    becomes_true(Instant::now() + WRITTEN, ASK_POLL, || transcript.exists())
 }
 
 fn no_transcript(of: &SessionName) -> Failed {

@@ -18,11 +18,11 @@ use crate::ipc::answers::BackAnswer;
 use crate::ipc::message::{Code, Failure, Request};
 
 /// How long a host gets to answer.
-const ANSWER: Duration = Duration::from_secs(5);
+const BACK_ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// How long Claude may take to start in the conversation.
 const STARTS: Duration = Duration::from_secs(30);
 /// How often it is looked at meanwhile.
-const LOOK: Duration = Duration::from_millis(20);
+const BACK_POLL: Duration = Duration::from_millis(20);
 
 pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
@@ -39,7 +39,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
             };
         }
     };
-    let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
+    let mut control = HostControl::connect(&paths, &name, Some(BACK_ANSWER_LIMIT))?;
     let status = control.status()?;
     match &status.before {
         None if status.agent.is(Agent::Plain) => {
@@ -79,7 +79,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
 /// Waits until the session follows the conversation, so that `hopty answer` and others mean that one, and
 /// says whether it does. An old Claude resumes it under an id of its own.
 fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, Failed> {
-    let there = poll_until(Instant::now() + STARTS, LOOK, || {
+    let there = poll_until(Instant::now() + STARTS, BACK_POLL, || {
         let status = control.status()?;
         let is_there = status.run > before.run && status.conversation.is_some();
         Ok((is_there && status.conversation != before.conversation).then_some(()))

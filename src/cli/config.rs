@@ -28,7 +28,7 @@ const NARROW: usize = 60;
 /// Values longer than this have their remark two spaces behind them, in columns.
 const LONG: usize = 80;
 /// The longest line of a text in a file to begin with, without its sign.
-const LINE: usize = 76;
+const TEMPLATE_LINE_MAX: usize = 76;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigVerb {
@@ -201,12 +201,12 @@ fn sample() -> Result<String, Failed> {
             let _ = write!(out, "\n[{section}]\n\n");
         }
         let text = meaning(key).replace('\n', " ");
-        for line in wrap_words(&text, 0, LINE).lines() {
+        for line in wrap_words(&text, 0, TEMPLATE_LINE_MAX).lines() {
             let _ = writeln!(out, "# {line}");
         }
         let allowed = key.kind.allowed();
         let takes = format!("Takes {}.", allowed.trim_start_matches("must be "));
-        for line in wrap_words(&takes, 2, LINE).lines() {
+        for line in wrap_words(&takes, 2, TEMPLATE_LINE_MAX).lines() {
             let _ = writeln!(out, "# {line}");
         }
         let _ = writeln!(out, "#{} = {}\n", key.name, value(key, &defaults));

@@ -43,7 +43,7 @@ const BRANCH: usize = 24;
 /// Columns for a session's state that are enough and the least: `blocked (permission)`.
 const STATE_COLS: (usize, usize) = (32, 20);
 /// The same for a text and for a directory.
-const TEXT_COLS: (usize, usize) = (28, table::LEAST);
+const TEXT_COLS: (usize, usize) = (28, table::LAST_CELL_LEAST);
 
 /// What the verb was given.
 #[derive(Debug)]

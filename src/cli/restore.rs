@@ -21,9 +21,9 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 
 /// How long a host may take to tell what it runs.
-const ANSWER: Duration = Duration::from_millis(900);
+const COMMAND_ANSWER_LIMIT: Duration = Duration::from_millis(900);
 /// How often a session that was started is looked at.
-const LOOK: Duration = Duration::from_millis(50);
+const RESTORED_POLL: Duration = Duration::from_millis(50);
 /// How long one that a person waits for may take to start.
 const START_LIMIT: DurationMs = DurationMs::from_secs(60);
 /// Options of a command line that neither run code nor widen what Claude may do.
@@ -313,7 +313,8 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSe
 fn running(paths: &Paths) -> Vec<ConversationId> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let of = |name: SessionName| {
-        let answer = HostControl::connect(paths, &name, Some(ANSWER)).and_then(|mut host| host.status());
+        let answer =
+            HostControl::connect(paths, &name, Some(COMMAND_ANSWER_LIMIT)).and_then(|mut host| host.status());
         answer.ok().or_else(|| super::status::unresponsive(paths, &name))?.conversation
     };
     alive.filter_map(of).collect()
@@ -322,7 +323,7 @@ fn running(paths: &Paths) -> Vec<ConversationId> {
 /// Whether somebody else has resumed it meanwhile.
 fn is_resumed(paths: &Paths, dead: &DeadSession) -> bool {
     // A host that has just taken the name answers a moment later.
-    becomes_true(Instant::now() + ANSWER, LOOK, || {
+    becomes_true(Instant::now() + COMMAND_ANSWER_LIMIT, RESTORED_POLL, || {
         dead.conversation.as_ref().is_some_and(|id| running(paths).contains(id))
     })
 }
@@ -365,10 +366,11 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
     }
     let until = Instant::now() + Duration::from_millis(limit.ms());
     while Instant::now() < until {
-        let now = HostControl::connect(paths, name, Some(ANSWER)).and_then(|mut host| host.status());
+        let now =
+            HostControl::connect(paths, name, Some(COMMAND_ANSWER_LIMIT)).and_then(|mut host| host.status());
         match now.ok().and_then(|status| status.state.known()) {
             Some(SessionState::Starting) | None if session::is_alive(&paths.session(name)) => {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(RESTORED_POLL);
             }
             Some(SessionState::Ended) | None => {
                 return Err(format!("it ended at once: `hopty why {name}` says how"));

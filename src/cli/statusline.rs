@@ -16,7 +16,7 @@ use crate::ipc::message::hook_line;
 use crate::sys::inherited;
 
 /// How long the host may take to accept the payload and to answer; it is not waited for beyond that.
-const PATIENCE: Duration = Duration::from_millis(300);
+const SEGMENT_LIMIT: Duration = Duration::from_millis(300);
 /// The largest payload that is read, in bytes.
 const MAX_PAYLOAD: u64 = 1 << 20;
 
@@ -51,9 +51,9 @@ pub(super) fn main(own: Option<&str>) -> u8 {
 fn feed(payload: &str) -> Option<String> {
     let socket = std::env::var_os("HOPTY_SOCKET")?;
     let run = std::env::var("HOPTY_RUN").ok()?.parse().ok()?;
-    let socket = address::connect(Path::new(&socket), PATIENCE).ok()?;
+    let socket = address::connect(Path::new(&socket), SEGMENT_LIMIT).ok()?;
     let line = hook_line("StatusLine", run, payload)?;
-    let mut host = ControlClient::new(socket, "hook", Some(Instant::now() + PATIENCE));
+    let mut host = ControlClient::new(socket, "hook", Some(Instant::now() + SEGMENT_LIMIT));
     host.send(&line);
     host.answer::<HookReply>().ok()?.stdout
 }

@@ -12,9 +12,9 @@ use crate::core::ellipsis::{begin_of, end_of_path};
 use crate::tty::raw;
 
 /// Columns that the last cell of a row has at least; where it would have fewer, another column goes.
-pub(super) const LEAST: usize = 14;
+pub(super) const LAST_CELL_LEAST: usize = 14;
 /// The same where no other column can go; with fewer, the terminal breaks the row.
-const CRAMPED: usize = 5;
+const LAST_CELL_CRAMPED: usize = 5;
 
 /// What standard output is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,12 +89,12 @@ pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
         let widths = widths(rows);
         let Some((last, others)) = widths.split_last() else { return };
         let before: usize = others.iter().map(|width| width + 2).sum();
-        if before + (*last).min(LEAST) <= cols {
+        if before + (*last).min(LAST_CELL_LEAST) <= cols {
             return shorten(rows, others.len(), cols - before);
         }
         let Some(heading) = spare.next() else {
-            let room = cols.checked_sub(before).filter(|room| *room >= CRAMPED);
-            return shorten(rows, others.len(), room.unwrap_or(LEAST));
+            let room = cols.checked_sub(before).filter(|room| *room >= LAST_CELL_CRAMPED);
+            return shorten(rows, others.len(), room.unwrap_or(LAST_CELL_LEAST));
         };
         if let Some(column) = rows.first().and_then(|row| row.iter().position(|cell| cell == heading)) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));

@@ -16,7 +16,7 @@ use crate::core::claude::args::{ExecThroughReason, LaunchMode, Stream, classify}
 /// hopty's own version.
 const HOPTY: &str = env!("CARGO_PKG_VERSION");
 /// How long Claude may take to tell its version, where no file tells it.
-const LIMIT: Duration = Duration::from_secs(5);
+const VERSION_LIMIT: Duration = Duration::from_secs(5);
 
 /// What an option asks for that Claude answers, and hopty where there is no Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,10 @@ pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
     let paths = run::any_paths();
     let config = read_config::resolved(Some(&paths), &[]).config;
     let claude = run::find_claude(Some(&paths.home), &config);
-    let version =
-        claude.as_ref().ok().map(|program| find_claude::version(program, LIMIT).map_err(|e| e.to_string()));
+    let version = claude
+        .as_ref()
+        .ok()
+        .map(|program| find_claude::version(program, VERSION_LIMIT).map_err(|e| e.to_string()));
     if as_json {
         let number = version.and_then(Result::ok);
         let path = claude.ok().map(|path| path.display().to_string());

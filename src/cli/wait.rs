@@ -42,7 +42,7 @@ const WORD: Duration = Duration::from_millis(900);
 /// How long a session that is named may take to appear.
 const STARTING: Duration = Duration::from_secs(2);
 /// How often it is looked for meanwhile.
-const LOOK: Duration = Duration::from_millis(5);
+const START_POLL: Duration = Duration::from_millis(5);
 /// How often a session is looked at that is idle only for a moment of its hand-over.
 const HANDOVER_LOOK: Duration = Duration::from_millis(20);
 /// How long a host whose connections broke may take to be gone.
@@ -181,7 +181,7 @@ fn connect(
         let found = if may_be_over { any(paths, given) } else { live(paths, given, Rule::Any) };
         let name = match found {
             Err(failed) if failed.finds_none() && may_start() => {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(START_POLL);
                 continue;
             }
             found => found?,
@@ -193,7 +193,7 @@ fn connect(
             Ok(control) => return Ok((name, Some(control))),
             // It ended meanwhile.
             Err(_) if may_be_over && is_gone(paths, &name) => return Ok((name, None)),
-            Err(_) if may_start() => std::thread::sleep(LOOK),
+            Err(_) if may_start() => std::thread::sleep(START_POLL),
             Err(failed) => return Err(failed),
         }
     }

@@ -12,7 +12,7 @@ use crate::core::handoff::safe_text::cut_chars;
 use crate::core::time::ago;
 
 /// Notices that are kept; of older ones only the number.
-const KEPT: usize = 5;
+const DEFERRED_NOTICES_KEPT: usize = 5;
 /// Characters of one that are kept.
 const TEXT: usize = 1000;
 
@@ -59,7 +59,7 @@ impl NoticeList {
         let now = Instant::now();
         let at = now.checked_sub(Duration::from_millis(ago_ms)).unwrap_or(now);
         self.last.push_back(ReceivedNotice { at, kind, text: cut_chars(&text, TEXT) });
-        if self.last.len() > KEPT {
+        if self.last.len() > DEFERRED_NOTICES_KEPT {
             self.last.pop_front();
             self.earlier += 1;
         }

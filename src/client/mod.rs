@@ -36,7 +36,7 @@ use start::Greeting;
 /// How long the host may take to let this client in.
 const ADMIT: Duration = Duration::from_secs(5);
 /// How often a host that is to end the session is looked at: one that is stopped cannot.
-const LOOK: Duration = Duration::from_millis(200);
+const STOPPED_HOST_POLL: Duration = Duration::from_millis(200);
 /// How long to wait, after the last word, until the session's name and socket are gone.
 const GONE: Duration = Duration::from_millis(300);
 /// Bytes waiting for the host above which the keyboard is not read (relay).
@@ -243,7 +243,7 @@ impl TerminalClient {
             }
             let patience = match self.hung_up {
                 Some(until) => Some(until.saturating_duration_since(Instant::now())),
-                None => self.told_to_end.then_some(LOOK),
+                None => self.told_to_end.then_some(STOPPED_HOST_POLL),
             };
             if patience.is_some_and(|left| left.is_zero()) {
                 return Ok(AttachEnd::HungUp);

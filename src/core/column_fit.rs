@@ -4,7 +4,7 @@
 /// Columns between two columns of a table.
 pub const GAP: usize = 2;
 /// What is left of a last column that cannot go; with less, the terminal breaks the line.
-const CRAMPED: usize = 5;
+const LAST_COLUMN_LEAST: usize = 5;
 
 /// What one column needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn grow(
 /// No column can go any more: the last ones are cut.
 fn cramp(widths: &mut [Option<usize>], mut over: usize) {
     for width in widths.iter_mut().rev().flatten() {
-        let less = width.saturating_sub(CRAMPED).min(over);
+        let less = width.saturating_sub(LAST_COLUMN_LEAST).min(over);
         *width -= less;
         over -= less;
     }

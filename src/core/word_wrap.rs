@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 /// Columns that a sentence has at least; where it would have fewer, it goes on at [`SMALL`].
-const LEAST: usize = 24;
+const SENTENCE_LEAST: usize = 24;
 /// The indent in a terminal that is too narrow for a better one.
 const SMALL: usize = 4;
 /// What a message may begin with: its sentence begins behind it.
@@ -14,7 +14,7 @@ const LABELS: [&str; 2] = ["hopty: ", "hint: "];
 /// it is longer than a line.
 #[must_use]
 pub fn wrap_words(text: &str, indent: usize, cols: usize) -> String {
-    let indent = if indent + LEAST > cols { indent.min(SMALL).min(cols / 4) } else { indent };
+    let indent = if indent + SENTENCE_LEAST > cols { indent.min(SMALL).min(cols / 4) } else { indent };
     text.split('\n').map(|line| wrap_line(line, indent, cols)).collect::<Vec<_>>().join("\n")
 }
 

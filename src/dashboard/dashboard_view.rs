@@ -19,7 +19,7 @@ use crate::core::word_wrap::wrap_words;
 const LOW: u16 = 16;
 
 /// Columns that a directory has at least, and what a session is about.
-const LEAST: usize = 12;
+const SUBJECT_LEAST: usize = 12;
 /// Columns of the two that are worth more than numbers.
 const ENOUGH: usize = 20;
 /// Columns of a state with its reason that are enough, and the least.
@@ -155,7 +155,7 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
     let branch = widest(|row| &row.branch, "BRANCH", 24);
     let bar = if width < WIDE { 9 } else { 14 };
     let labels = widest(|row| &row.labels, "LABELS", 16);
-    let text = |most, rank| ColumnNeed::text(most, ENOUGH, LEAST, rank);
+    let text = |most, rank| ColumnNeed::text(most, ENOUGH, SUBJECT_LEAST, rank);
     let dir = widest(|row| &row.dir, "DIRECTORY", 40);
     let about = widest(|row| &row.about, "ABOUT", usize::MAX);
     let column = |heading, need, cell| ListColumn { heading, need, cell };

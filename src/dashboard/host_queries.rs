@@ -30,7 +30,7 @@ use crate::ipc::message::{Code, Request};
 use crate::sys::clock::{ahead, elapsed};
 
 /// How long a host gets for connection and answer together; after that it is `unresponsive`.
-const PATIENCE: Duration = Duration::from_millis(200);
+const HOST_QUERY_LIMIT: Duration = Duration::from_millis(200);
 /// The same for what is asked for by a key, which may have to be written down first.
 const PATIENCE_OF_A_PERSON: Duration = Duration::from_secs(5);
 /// Questions under way at once; the others wait for their turn.
@@ -167,7 +167,7 @@ fn answer_to(paths: &Paths, asked: &DashQuestion) -> DashReply {
             Ok((name, words)) => DashReply::Started(name, words),
             Err(words) => DashReply::Done(words),
         },
-        DashQuestion::Status(name) => match ask(paths, name, &Request::Status, PATIENCE) {
+        DashQuestion::Status(name) => match ask(paths, name, &Request::Status, HOST_QUERY_LIMIT) {
             Ok(object) => row_of(name, &SessionStatus::from_json(object).unwrap_or_default(), &home),
             Err(_) => {
                 last_known(paths, name).map_or(DashReply::Nothing, |status| row_of(name, &status, &home))
@@ -226,7 +226,7 @@ fn in_home(dir: &str, home: &Path) -> PathBuf {
 }
 
 fn screen(paths: &Paths, name: &SessionName) -> Preview {
-    let answer = match ask(paths, name, &Request::Screen { history: false }, PATIENCE) {
+    let answer = match ask(paths, name, &Request::Screen { history: false }, HOST_QUERY_LIMIT) {
         Ok(answer) => answer,
         Err(why) if session::is_alive(&paths.session(name)) => return Preview::Missing(why),
         Err(_) => {

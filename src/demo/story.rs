@@ -11,7 +11,7 @@ use super::scripted_model::{DONE, GOAL};
 
 /// How long one beat may take before the demo gives up. Nothing here comes near it but a machine that is
 /// stuck.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BEAT_LIMIT: Duration = Duration::from_secs(60);
 /// What ends the agent.
 pub(super) const EXIT: &str = "/exit";
 
@@ -103,7 +103,7 @@ impl Story {
             self.last_key = now;
             return StoryStep::New;
         }
-        if self.beat < Beat::Over && now.saturating_sub(self.since) > PATIENCE {
+        if self.beat < Beat::Over && now.saturating_sub(self.since) > BEAT_LIMIT {
             StoryStep::Stuck
         } else {
             StoryStep::Same

@@ -11,7 +11,7 @@ use crate::core::time::WallTime;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The longest file that is read, in bytes.
-const CAP: u64 = 64 << 10;
+const HANDWRITTEN_MAX: u64 = 64 << 10;
 
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,12 +57,16 @@ pub fn joined(found: &[OwnFile]) -> Option<String> {
 }
 
 fn read(path: &Path, since: WallTime) -> Result<Option<String>, safe_file::SafeFileError> {
-    let Some(file) = safe_file::open(path, FileRule::own(CAP).closed_to(0o002))? else { return Ok(None) };
+    let Some(file) = safe_file::open(path, FileRule::own(HANDWRITTEN_MAX).closed_to(0o002))? else {
+        return Ok(None);
+    };
     // It may be another file than the one that was checked.
     if !file.metadata().is_ok_and(|meta| is_since(&meta, since)) {
         return Ok(None);
     }
-    Ok(safe_file::first_bytes(file, CAP).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(safe_file::first_bytes(file, HANDWRITTEN_MAX)
+        .ok()
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn is_since(meta: &fs::Metadata, since: WallTime) -> bool {

@@ -12,7 +12,7 @@ use crate::core::handoff::channel_registry::{BadRegistry, Registry};
 use crate::core::ids::Channel;
 
 /// The longest registry that is read, in bytes.
-const CAP: u64 = 1 << 20;
+const REGISTRY_MAX: u64 = 1 << 20;
 /// How long to wait for another process's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
@@ -43,7 +43,7 @@ pub fn path(claude_dir: &Path) -> PathBuf {
 /// When it is a link or not a file, can be written by others, is too long, or is not a valid registry.
 pub fn read(claude_dir: &Path) -> Result<Registry, RegistryError> {
     let path = path(claude_dir);
-    let Some(bytes) = atomic::read_own(&path, CAP, 0o002)? else { return Ok(Registry::default()) };
+    let Some(bytes) = atomic::read_own(&path, REGISTRY_MAX, 0o002)? else { return Ok(Registry::default()) };
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Registry::parse(text).map_err(|why| RegistryError::Bad { path, why })

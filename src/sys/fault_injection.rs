@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How often it is looked whether something still hangs.
-const LOOK: Duration = Duration::from_millis(10);
+const HANG_POLL: Duration = Duration::from_millis(10);
 
 /// Whether this process's disks may hang.
 static HANGS: AtomicBool = AtomicBool::new(false);
@@ -60,7 +60,7 @@ pub fn fork_fails() -> std::io::Result<()> {
 /// Waits while a fault is wanted.
 pub fn wait_while(fault: &str) {
     while is_wanted(fault) {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(HANG_POLL);
     }
 }
 

@@ -277,13 +277,13 @@ impl NamedProcess {
 #[must_use]
 pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
     /// Longer than any chain of parents.
-    const MOST: usize = 4096;
+    const LINEAGE_MAX: usize = 4096;
     // If a parent ends while it is read, its children get another one.
     for _ in 0..8 {
         let mut chain = vec![NamedProcess::of(pid)?];
         while let Some(last) = chain.last()
             && last.stat.parent > 1
-            && chain.len() < MOST
+            && chain.len() < LINEAGE_MAX
         {
             let child = last.stat;
             match NamedProcess::of(child.parent) {
@@ -291,7 +291,7 @@ pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
                 _ => break,
             }
         }
-        if chain.len() < MOST && chain.last().is_some_and(|top| top.stat.parent <= 1) {
+        if chain.len() < LINEAGE_MAX && chain.last().is_some_and(|top| top.stat.parent <= 1) {
             return Some(chain);
         }
     }

@@ -13,7 +13,7 @@ use crate::sys::process::{self, Process};
 use crate::sys::process_activity::{self, ProcessActivity, adopted_children, children};
 
 /// How often the processes are looked at while they end.
-const LOOK: Duration = Duration::from_millis(2);
+const PROCESS_END_POLL: Duration = Duration::from_millis(2);
 /// How often orphans are looked at that may be ending by themselves.
 const ENDING_LOOKS: usize = 50;
 /// How often processes are killed that start others all the time.
@@ -182,7 +182,7 @@ impl TestProcesses {
             if none || Instant::now() >= clock.deadline() {
                 return none;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(PROCESS_END_POLL);
         }
     }
 
@@ -209,7 +209,7 @@ pub fn end_all_of(own_dir: &Path) -> Vec<LeftProcess> {
     let left = processes.left();
     for _ in 0..KILLS_MAX {
         processes.signal(Signal::KILL);
-        if processes.wait_for_none(LOOK) {
+        if processes.wait_for_none(PROCESS_END_POLL) {
             break;
         }
     }
@@ -241,7 +241,7 @@ pub fn end_started_with(variable: &[u8]) -> Vec<LeftProcess> {
         if !has_any {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(PROCESS_END_POLL);
     }
     left
 }
@@ -256,7 +256,7 @@ pub fn end_adopted() -> Vec<LeftProcess> {
         if adopted_children().iter().all(is_over) {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(PROCESS_END_POLL);
     }
     for _ in 0..KILLS_MAX {
         let pids = adopted_children();
@@ -275,7 +275,7 @@ pub fn end_adopted() -> Vec<LeftProcess> {
                 left.push(LeftProcess { pid, session, command });
             }
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(PROCESS_END_POLL);
     }
     left
 }

@@ -47,7 +47,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 const PAUSE_LOOK: Duration = Duration::from_micros(100);
 /// Bytes of a burst from which on all processes are looked at, and not only the one in the foreground: less
 /// is written by one call.
-const LARGE: usize = 1024;
+const ALL_PROCESSES_FROM: usize = 1024;
 /// Bytes for the program that wait because it does not read, above which answers to its questions are
 /// dropped.
 const INPUT_MAX: usize = 1 << 20;
@@ -621,7 +621,7 @@ impl TestTerminal {
                 self.foreground = None;
                 self.processes.look().is_working()
             }
-            Some(_) => burst >= LARGE && self.processes.look().is_working(),
+            Some(_) => burst >= ALL_PROCESSES_FROM && self.processes.look().is_working(),
         }
     }
 

@@ -8,7 +8,7 @@ use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tc
 /// What Ctrl+C types.
 const CTRL_C: u8 = 3;
 /// The longest line that a terminal gives at once, in bytes.
-const LINE: usize = 4096;
+const PASSPHRASE_LINE_MAX: usize = 4096;
 
 /// The terminal as it was, put back when dropped.
 struct EchoOff<'a> {
@@ -44,7 +44,7 @@ pub fn ask(question: &str) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let hidden = EchoOff::new(&terminal)?;
     (&terminal).write_all(question.as_bytes())?;
-    let mut line = vec![0; LINE];
+    let mut line = vec![0; PASSPHRASE_LINE_MAX];
     let read = (&terminal).read(&mut line)?;
     drop(hidden);
     line.truncate(read);

@@ -630,7 +630,7 @@ fn nobody_in_the_socket_s_place_gets_a_terminal_and_the_host_binds_its_own_again
     world.run_detached("one", &["sh", "-c", "echo be$((1))gun; exec cat"]);
     let path = world.state_dir().join("run/one.sock");
     let take_place = || {
-        std::fs::rename(&path, path.with_extension("moved")).unwrap();
+        std::fs::remove_file(&path).unwrap();
         let planted = UnixListener::bind(&path).unwrap();
         planted.set_nonblocking(true).unwrap();
         (planted, std::fs::symlink_metadata(&path).unwrap().ino())

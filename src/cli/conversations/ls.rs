@@ -30,7 +30,7 @@ use crate::fs::store::Store;
 use crate::sys::clock::Clock;
 
 /// How long transcripts are read to their end for the sake of tokens, unless --full asks for all.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TOKEN_READING_LIMIT: Duration = Duration::from_millis(500);
 /// SGR numbers.
 const BOLD: u8 = 1;
 const DIM: u8 = 2;
@@ -204,7 +204,7 @@ fn used_at(file: &TranscriptFile, summary: &ConversationSummary) -> WallTime {
 /// Reads to their end those whose use is not known, the last used first, all or as long as a person waits
 /// gladly.
 fn count_all(paths: &Paths, summaries: &mut Summaries, rows: &mut [ListedFile<'_>], all: bool) {
-    let patience = (!all).then_some(PATIENCE);
+    let patience = (!all).then_some(TOKEN_READING_LIMIT);
     let (archived, live): (Vec<usize>, Vec<usize>) =
         (0..rows.len()).partition(|at| rows[*at].archived.is_some());
     let files: Vec<TranscriptFile> = live.iter().map(|at| rows[*at].file.clone()).collect();

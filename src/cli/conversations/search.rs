@@ -31,7 +31,7 @@ const SHOWN: PageOptions = PageOptions { redacts: true, with_tools: true, with_t
 /// Where a line that is too long for the terminal goes on, in columns from the left.
 const INDENT: usize = 4;
 /// The longest part of a line that is shown, in characters: a file of one line is no line for a person.
-const LINE: usize = 2000;
+const SEARCH_LINE_MAX: usize = 2000;
 
 pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
     let query = SearchQuery::new(&options.pattern, options.ignore_case, options.tools).map_err(|error| {
@@ -239,7 +239,7 @@ impl Printer<'_> {
 /// A line as it is shown: clean, and not without end.
 fn shown(line: &str) -> String {
     let line = SHOWN.clean(line).replace('\t', "    ");
-    match line.char_indices().nth(LINE) {
+    match line.char_indices().nth(SEARCH_LINE_MAX) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line,
     }
@@ -275,6 +275,6 @@ mod tests {
     fn a_line_of_a_transcript_moves_no_cursor_and_has_an_end() {
         let line = shown("\u{1b}[31mred\u{1b}[m\tx\u{7}\u{202e} ghp_0123456789abcdefghijABCDEFGHIJ012345");
         assert_eq!(line, "red    x\\u{7}\\u{202e} [redacted: GitHub token]");
-        assert_eq!(shown(&"x".repeat(5000)).len(), LINE + 3);
+        assert_eq!(shown(&"x".repeat(5000)).len(), SEARCH_LINE_MAX + 3);
     }
 }

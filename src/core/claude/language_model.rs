@@ -9,7 +9,7 @@ use crate::core::context_level::window_of_model;
 /// The larger of the two windows that there are, in tokens.
 const LARGE_WINDOW: u64 = 1_000_000;
 /// What stands behind a model's name where it has the larger window by a person's choice.
-const LARGE: &str = "[1m]";
+const LARGE_WINDOW_SUFFIX: &str = "[1m]";
 /// A name that stands for two models, of which the permission mode chooses: a change is no choice of the
 /// person's.
 const BY_MODE: &str = "opusplan";
@@ -36,7 +36,7 @@ impl Model {
     /// The status line named it, with the window that it has in tokens.
     pub fn tell(&mut self, id: &str, window: Option<u64>) {
         let large = window == Some(LARGE_WINDOW) && window_of_model(id) != Some(LARGE_WINDOW);
-        let name = format!("{id}{}", if large { LARGE } else { "" });
+        let name = format!("{id}{}", if large { LARGE_WINDOW_SUFFIX } else { "" });
         if self.told.as_ref().is_some_and(|before| *before != name) {
             self.switched = Some(name.clone());
         }
@@ -76,7 +76,7 @@ impl Model {
 
 /// Whether two names are of the same model: one may have its date or its `[1m]` behind it.
 fn same(one: &str, other: &str) -> bool {
-    let bare = |name: &str| name.trim_end_matches(LARGE).to_owned();
+    let bare = |name: &str| name.trim_end_matches(LARGE_WINDOW_SUFFIX).to_owned();
     let (one, other) = (bare(one), bare(other));
     let dated =
         |name: &str, long: &str| long.strip_prefix(name).is_some_and(|rest| rest.is_empty() || is_date(rest));

@@ -11,7 +11,7 @@ pub const PASTED: &str = "[pasted]";
 /// The line below it.
 pub const END_OF_PASTE: &str = "[end of paste]";
 /// The least that is shown of what was pasted, in UTF-16 units.
-const LEAST: usize = 80;
+const PASTE_SHOWN_LEAST: usize = 80;
 
 /// A part of a prompt, without the marks around what was pasted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,9 @@ fn shortened(pasted: &str, room: usize) -> String {
     }
     let mark = |left: usize| format!("[... {left} characters left out]");
     let taken = cost(&framed(&mark(pasted.len())));
-    let Some(rest) = room.checked_sub(taken).filter(|rest| *rest >= LEAST) else { return gone(whole) };
+    let Some(rest) = room.checked_sub(taken).filter(|rest| *rest >= PASTE_SHOWN_LEAST) else {
+        return gone(whole);
+    };
     // Beginning and end by lines; each costs more than its text.
     let within = |lines: &mut dyn Iterator<Item = &str>, room: usize| {
         let (mut used, mut bytes) = (0, 0);

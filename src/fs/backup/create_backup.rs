@@ -23,7 +23,7 @@ use crate::sys::safe_file::{self, FileRule};
 /// session may write them again in the meantime.
 const SMALL: u64 = 256 << 10;
 /// How much is kept in memory at most, in bytes.
-const KEPT: usize = 64 << 20;
+const BACKUP_MEMORY_MAX: usize = 64 << 20;
 
 /// What was backed up.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ fn describe(name: &PackageName, path: &Path, held: &mut usize) -> Result<Option<
     let modified = meta.modified().unwrap_or(std::time::UNIX_EPOCH);
     let executable = meta.permissions().mode() & 0o100 != 0;
     let only_grows = name.as_str().ends_with(".jsonl") || name.as_str().ends_with(".log");
-    if meta.len() <= SMALL && !only_grows && *held < KEPT {
+    if meta.len() <= SMALL && !only_grows && *held < BACKUP_MEMORY_MAX {
         let content = read_all(file, path)?;
         *held += content.len();
         let entry = package::describe(name.clone(), &mut content.as_slice(), modified, executable)?;

@@ -19,7 +19,7 @@ use crate::sys::safe_file::{self, FileLinks, FileRule};
 /// The version of the file: any change of what a summary is, or of how it is made, is another one.
 const VERSION: u32 = 5;
 /// The longest file that is read, in bytes.
-const CAP: u64 = 256 << 20;
+const CACHE_MAX: u64 = 256 << 20;
 
 /// What is known of one transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub(super) struct ResumePoint {
 
 /// The summaries that are known, by the transcript's path.
 pub(super) fn summaries(paths: &Paths) -> FileCache<CachedSummary> {
-    FileCache::load(paths.conversation_cache(), VERSION, CAP)
+    FileCache::load(paths.conversation_cache(), VERSION, CACHE_MAX)
 }
 
 /// A cache as it is written.
@@ -122,7 +122,7 @@ mod tests {
         std::os::unix::fs::symlink(&elsewhere, root.path().join("linked")).unwrap();
         for (dir, is_written) in [("linked", false), ("own", true)] {
             let file = root.path().join(dir).join("cache.json");
-            let mut cache = FileCache::<u32>::load(file.clone(), 1, CAP);
+            let mut cache = FileCache::<u32>::load(file.clone(), 1, CACHE_MAX);
             cache.put(root.path(), 7);
             cache.save();
             assert_eq!(file.exists(), is_written, "{dir}");

@@ -35,7 +35,7 @@ const TAIL: u64 = 64 << 10;
 
 /// A transcript beyond this length is not read whole while a person waits, in bytes: it would take all of the
 /// time, and others wait behind it.
-const LARGE: u64 = 64 << 20;
+const WHOLE_READ_MAX: u64 = 64 << 20;
 
 /// A conversation whose use was to be counted.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +107,7 @@ impl Summaries {
     ) {
         let is_partly_read = |file: &TranscriptFile| {
             let known = self.cache.get(&file.path).filter(|known| known.state == file.state);
-            known.is_some_and(|known| known.resume.is_none()) && file.state.bytes <= LARGE
+            known.is_some_and(|known| known.resume.is_none()) && file.state.bytes <= WHOLE_READ_MAX
         };
         which.retain(|at| is_partly_read(&files[*at]));
         let read = in_threads(&which, |at| -> io::Result<Option<CachedSummary>> {
@@ -146,7 +146,8 @@ impl Summaries {
             })
             .collect();
         let read = in_threads(&jobs, |job| {
-            let is_late = until.is_some_and(|until| Instant::now() > until || job.file.state.bytes > LARGE);
+            let is_late =
+                until.is_some_and(|until| Instant::now() > until || job.file.state.bytes > WHOLE_READ_MAX);
             if job.known.is_some() || is_late { Ok(None) } else { count_one(job) }
         });
         let mut counted = Vec::with_capacity(files.len());
@@ -177,7 +178,7 @@ impl Summaries {
             if let Some(known) = self.cache.get(source.path()).filter(|known| known.state == state) {
                 return Ok(Some(known.clone()));
             }
-            if until.is_some_and(|until| Instant::now() > until || state.bytes > LARGE) {
+            if until.is_some_and(|until| Instant::now() > until || state.bytes > WHOLE_READ_MAX) {
                 return Ok(None);
             }
             let own = records_of_source(&**source)?;

@@ -21,7 +21,7 @@ use crate::sys::safe_file;
 /// The version of the cache: any change of what is read, or of how, is another one.
 const VERSION: u32 = 5;
 /// The longest cache that is read, in bytes.
-const CAP: u64 = 1 << 30;
+const USAGE_CACHE_MAX: u64 = 1 << 30;
 /// How much of an unpacked transcript is read at a time, in bytes.
 const PIECE: usize = 256 << 10;
 
@@ -68,7 +68,7 @@ impl UsageFiles {
     /// With what is known from before.
     #[must_use]
     pub fn load(paths: &Paths) -> Self {
-        let cache = FileCache::load(paths.usage_cache(), VERSION, CAP);
+        let cache = FileCache::load(paths.usage_cache(), VERSION, USAGE_CACHE_MAX);
         UsageFiles { cache, failures: Vec::new() }
     }
 

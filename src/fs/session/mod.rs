@@ -37,13 +37,13 @@ pub const RECORDINGS: &str = "recordings";
 pub const HOST_NAMES: (&std::ffi::CStr, &std::ffi::CStr) = (c"hopty-host", c"hopty-plain");
 /// How often to retry a lock without a living holder before its name counts as taken. A process that only
 /// checks whether a host lives holds it for a moment, on a busy machine for a longer one.
-const TRIES: u32 = 250;
+const LOCK_TRIES: u32 = 250;
 /// How often to make a directory that is removed meanwhile.
 const MAKE_TRIES: u32 = 5;
 /// The same for the lock of a host that is dying.
 const DYING_TRIES: u32 = 50;
 /// How long to wait between two tries.
-const PAUSE: Duration = Duration::from_millis(4);
+const LOCK_PAUSE: Duration = Duration::from_millis(4);
 
 /// The longest session file that is read, in bytes: it contains the command line, of which the kernel accepts
 /// up to 2 MiB.
@@ -338,7 +338,7 @@ pub fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
 }
 
 fn try_claim(dir: &Path) -> io::Result<Option<File>> {
-    for _ in 0..TRIES {
+    for _ in 0..LOCK_TRIES {
         let mut lock = match lock_file(dir) {
             // As below, a moment earlier.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -360,7 +360,7 @@ fn try_claim(dir: &Path) -> io::Result<Option<File>> {
             // The directory was removed while it was being claimed.
             Ok(()) => make(dir)?,
             Err(TryLockError::WouldBlock) if host_of(dir).is_some() => break,
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
             Err(TryLockError::Error(e)) => return Err(e),
         }
     }
@@ -493,7 +493,7 @@ pub fn remove_stale_socket(paths: &Paths, name: &SessionName) -> bool {
             }
             return true;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(LOCK_PAUSE);
     }
     false
 }

@@ -15,7 +15,7 @@ use crate::sys::safe_file::{self, FileRule};
 /// The file in a record.
 const FILE: &str = "boot";
 /// The longest file that is read, in bytes.
-const CAP: u64 = 256;
+const BOOT_FILE_MAX: u64 = 256;
 /// How much the stored time may differ from the time of day, in ms: a record whose second was taken is moved
 /// by a few.
 const SLACK_MS: i64 = 150_000;
@@ -37,7 +37,7 @@ pub(super) fn note(record: &Path, made: WallTime) -> Result<(), FsError> {
 
 /// Milliseconds since the record was made, which is dated `made`; `None` if that is not known.
 pub(super) fn elapsed(record: &Path, made: WallTime) -> Option<u64> {
-    let text = safe_file::read_text(&record.join(FILE), FileRule::own(CAP)).ok()??;
+    let text = safe_file::read_text(&record.join(FILE), FileRule::own(BOOT_FILE_MAX)).ok()??;
     let mut words = text.split_whitespace();
     let (run, then, second) =
         (words.next()?, words.next()?.parse::<u64>().ok()?, words.next()?.parse::<i64>().ok()?);

@@ -45,7 +45,7 @@ const BRIEF_CAP: u64 = 64 << 10;
 /// All prompts of the person, complete.
 const PROMPTS: &str = "prompts.md";
 /// Claude's last message, complete.
-const ANSWER: &str = "answer.md";
+const ANSWER_FILE: &str = "answer.md";
 /// The plan that the person approved, complete.
 const PLAN: &str = "plan.md";
 /// The plan that waits for approval, complete.
@@ -57,9 +57,9 @@ const STATE: &str = "state.json";
 /// The longest patch that is compared, in bytes: the longest that is written.
 const PATCH_CAP: u64 = 8 << 20;
 /// A temporary file that was not written for this long is abandoned.
-const LEFT: Duration = Duration::from_secs(3600);
+const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 /// By how many seconds an id is moved at most if others took it.
-const TRIES: usize = 120;
+const ID_TRIES: usize = 120;
 
 /// The part of `state.json` that is read back.
 #[derive(Deserialize)]
@@ -143,7 +143,7 @@ impl Records {
         // The transcript has both: a hand-over does not wait until the disk has them, too.
         atomic::swap(&dir.join(PROMPTS), words.prompts_file().as_bytes())?;
         if !words.last_answer.is_empty() {
-            atomic::swap(&dir.join(ANSWER), (words.last_answer.clone() + "\n").as_bytes())?;
+            atomic::swap(&dir.join(ANSWER_FILE), (words.last_answer.clone() + "\n").as_bytes())?;
         }
         let texts = [
             (PLAN, plan_file(capture)),
@@ -177,7 +177,7 @@ impl Records {
         capture: &mut Capture,
         is_known: impl Fn(&HandoffId) -> bool,
     ) -> Result<PathBuf, FsError> {
-        for _ in 0..TRIES {
+        for _ in 0..ID_TRIES {
             let dir = self.of(&capture.id());
             if is_known(&capture.id()) {
                 capture.origin.created_at = capture.origin.created_at.after(1000);
@@ -306,7 +306,7 @@ impl Records {
 
     /// Deletes the leftovers of a killed copy in a record. A copy in progress is younger than that.
     pub(super) fn sweep(&self, id: &HandoffId) {
-        atomic::sweep_older(&self.of(id), LEFT);
+        atomic::sweep_older(&self.of(id), ABANDONED_AFTER);
     }
 
     /// The ids of all records, the newest first.

@@ -20,10 +20,10 @@ const BATCH: Duration = Duration::from_millis(20);
 const EVENT_BYTES: usize = 1 << 16;
 /// Lines that are written without encoding more, in bytes: they are still in the processor's cache.
 const WRITE_BYTES: usize = 1 << 17;
-/// What each buffer keeps when nothing has happened for [`KEPT`], in bytes.
+/// What each buffer keeps when nothing has happened for [`FLOOD_MEMORY_KEPT`], in bytes.
 const KEPT_BYTES: usize = 1 << 16;
 /// How long the memory of a flood is kept: to return it and to get it again costs more than to write into it.
-const KEPT: Duration = Duration::from_secs(1);
+const FLOOD_MEMORY_KEPT: Duration = Duration::from_secs(1);
 /// The most bytes that wait for the disk; with more, the recording ends.
 const WAITING_MAX: usize = 64 << 20;
 
@@ -162,7 +162,7 @@ impl CastShared {
         batch.clear();
         let goes_on = |queue: &mut CastQueue| queue.end.is_none() && !queue.closed;
         let has_nothing = |queue: &mut CastQueue| queue.batch.events.is_empty() && goes_on(queue);
-        let waited = self.changed.wait_timeout_while(self.lock(), KEPT, has_nothing);
+        let waited = self.changed.wait_timeout_while(self.lock(), FLOOD_MEMORY_KEPT, has_nothing);
         let (mut queue, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
             for buffer in [&mut queue.batch.output, &mut batch.output, lines] {

@@ -28,7 +28,7 @@ const CLEAR_LOOK_MS: u64 = 5;
 const WRITE_MS: u64 = 2000;
 /// How often a start is tried for which the machine lacks something, and the time between, in ms: ten
 /// seconds.
-const TRIES: u32 = 40;
+const START_TRIES: u32 = 40;
 const AGAIN_MS: u64 = 250;
 
 /// A run that is about to start.
@@ -93,7 +93,7 @@ impl Launching {
     /// tried for long enough.
     pub fn lacks(&mut self, next: LaunchPlan, now: Stamp) -> bool {
         self.tries += 1;
-        let again = self.tries < TRIES;
+        let again = self.tries < START_TRIES;
         if again {
             self.next = Some((next, LaunchStage::Lacks { until: now.after(AGAIN_MS) }));
         }
@@ -293,7 +293,7 @@ mod tests {
             let start = LaunchStep::Start { next: next(2), without_hooks: None };
             assert_eq!(launching.due(now, true, Agent::Plain), Some(start));
         }
-        assert_eq!((now, launching.deadline(now)), (Stamp(u64::from(TRIES - 1) * AGAIN_MS), None));
+        assert_eq!((now, launching.deadline(now)), (Stamp(u64::from(START_TRIES - 1) * AGAIN_MS), None));
     }
 
     #[test]

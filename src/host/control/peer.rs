@@ -15,7 +15,7 @@ use crate::sys::worker::within;
 
 /// How long to look up the name of another session. A loaded machine may take its time; a hanging disk costs
 /// this once.
-const LOOK: Duration = Duration::from_secs(1);
+const NAME_LOOKUP_LIMIT: Duration = Duration::from_secs(1);
 
 /// Such a lookup is under way.
 static LOOKING: AtomicBool = AtomicBool::new(false);
@@ -83,7 +83,7 @@ impl Control {
             LOOKING.store(false, Ordering::Relaxed);
             names
         };
-        within(LOOK, look).unwrap_or(unknown)
+        within(NAME_LOOKUP_LIMIT, look).unwrap_or(unknown)
     }
 
     /// A descendant of Claude can be traced to its session even if another process (`at`, a host that was

@@ -12,7 +12,7 @@ use crate::fs::rotating_journal::JournalLog;
 use crate::host::jobs::log;
 
 /// The most bytes that wait for the disk: above that, journal lines are dropped.
-const MOST: usize = 1 << 20;
+const WAITING_JOURNAL_MAX: usize = 1 << 20;
 /// How long the idle thread waits before it ends: a session at rest has none.
 const REST: Duration = Duration::from_secs(1);
 
@@ -208,7 +208,7 @@ impl DiskThread {
 
     /// Whether the queue has room for this much more.
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.shared.lock().bytes + bytes <= MOST
+        self.shared.lock().bytes + bytes <= WAITING_JOURNAL_MAX
     }
 
     /// Queues a job. If no thread can be started, the job runs at once.

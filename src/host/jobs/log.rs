@@ -17,7 +17,7 @@ pub(in crate::host) fn to(dir: &Path) {
 }
 
 /// The most bytes that wait to be written.
-const MOST: usize = 1 << 16;
+const WAITING_LOG_MAX: usize = 1 << 16;
 
 static WAITING: Mutex<String> = Mutex::new(String::new());
 
@@ -25,7 +25,7 @@ static WAITING: Mutex<String> = Mutex::new(String::new());
 /// loop.
 pub(in crate::host) fn log(what: impl Display) {
     let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-    if waiting.len() < MOST {
+    if waiting.len() < WAITING_LOG_MAX {
         waiting.push_str(&format!("hopty: {}\n", visible(&what.to_string())));
     }
 }

@@ -14,9 +14,9 @@ use crate::sys::inherited;
 use crate::sys::program_search::programs_outside_of;
 
 /// How long a command may take.
-const LIMIT: Duration = Duration::from_secs(10);
+const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
 /// How often it is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+const NOTIFY_POLL: Duration = Duration::from_millis(5);
 /// What shows a notification on the desktop (ADR 12).
 pub const DESKTOP: &str = "notify-send";
 
@@ -69,14 +69,19 @@ impl NotifyJob {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]).envs(variables);
         command.current_dir(if dir.is_dir() { dir } else { PathBuf::from("/") });
-        NotifyJob { program: NotifyProgram::Shell(command), name: "notify.command", input, limit: LIMIT }
+        NotifyJob {
+            program: NotifyProgram::Shell(command),
+            name: "notify.command",
+            input,
+            limit: NOTIFY_LIMIT,
+        }
     }
 
     /// The desktop's notification service, by its common command. `dir`: the session's directory.
     pub fn desktop(title: &str, text: &str, dir: PathBuf) -> Self {
         let args = ["--app-name=hopty", "--", title, text].map(str::to_owned);
         let program = NotifyProgram::Desktop { args, dir };
-        NotifyJob { program, name: DESKTOP, input: Vec::new(), limit: LIMIT }
+        NotifyJob { program, name: DESKTOP, input: Vec::new(), limit: NOTIFY_LIMIT }
     }
 
     #[cfg(test)]
@@ -112,7 +117,7 @@ fn end(child: &mut Child, name: &str, limit: Duration) -> NotifyResult {
                 );
                 return Err(format!("{name} {how}"));
             }
-            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
+            Ok(None) if Instant::now() < until => std::thread::sleep(NOTIFY_POLL),
             _ => break,
         }
     }

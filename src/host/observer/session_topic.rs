@@ -8,11 +8,11 @@ use crate::core::status_types::WorkStatus;
 use crate::core::supervisor::event::HookEvent;
 
 /// How much of a prompt or a task is told, in characters.
-const LINE: usize = 200;
+const TOPIC_LINE_MAX: usize = 200;
 
 /// Text about a session on one short line, without secrets.
 pub(in crate::host) fn topic_line(text: &str) -> String {
-    short_line(text, LINE)
+    short_line(text, TOPIC_LINE_MAX)
 }
 
 impl Observer {

@@ -12,7 +12,7 @@ use crate::sys::poll::{Interest, wait_for};
 use crate::sys::process::{Process, environment};
 
 /// How long it may take to end by itself; Claude's own hooks may take 3.4 s.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ORPHAN_END_LIMIT: Duration = Duration::from_secs(5);
 
 /// Ensures that the program of session `name`, whose host is dead, is gone. `host_is_dead` is called first: a
 /// closed connection is no proof, and a new session may have the name by then.
@@ -31,7 +31,7 @@ pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
     {
         return;
     }
-    let patience = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
+    let patience = u64::try_from(ORPHAN_END_LIMIT.as_millis()).unwrap_or(u64::MAX);
     if host_is_dead()
         && !wait_for(&process.as_fd(), Interest::Read, patience).unwrap_or(true)
         && host_is_dead()

@@ -20,7 +20,7 @@ use crate::core::word_wrap::wrap_words;
 use crate::ipc::frame::tag;
 
 /// How many notices are kept for the page.
-const KEPT: usize = 20;
+const PAGE_NOTICES_KEPT: usize = 20;
 /// How many are kept of those that came while no client was attached.
 const MISSED: usize = 5;
 /// Where a notice goes on below, in columns from the left.
@@ -68,7 +68,7 @@ impl Notices {
         let text = cut_chars(&safe_line(text), TEXT);
         let number = self.count;
         self.last.push_back(KeptNotice { number, at: now, about, text, is_for_clients, is_read: false });
-        if self.last.len() > KEPT {
+        if self.last.len() > PAGE_NOTICES_KEPT {
             self.last.pop_front();
         }
     }

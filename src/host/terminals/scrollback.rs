@@ -6,7 +6,7 @@ use nix::unistd::{Pid, getsid};
 use crate::sys::process::start_ticks;
 
 /// How many terminals are remembered; beyond that, the oldest is shown the history again.
-const MOST: usize = 64;
+const REMEMBERED_TERMINALS_MAX: usize = 64;
 
 /// A terminal: its name, and the process that leads its session. Names are reused; the pair is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl ScrollbackPositions {
         let Some(window) = window else { return };
         self.windows.retain(|(known, _)| known != window);
         self.windows.push((window.clone(), total));
-        if self.windows.len() > MOST {
+        if self.windows.len() > REMEMBERED_TERMINALS_MAX {
             self.windows.remove(0);
         }
     }
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(seen.unseen(Some(&window(1)), 4), 0);
         seen.saw(None, 9);
         assert_eq!(seen.unseen(None, 9), 9);
-        (0..2 * MOST).for_each(|n| seen.saw(Some(&window(n)), 1));
-        assert_eq!(seen.windows.len(), MOST);
+        (0..2 * REMEMBERED_TERMINALS_MAX).for_each(|n| seen.saw(Some(&window(n)), 1));
+        assert_eq!(seen.windows.len(), REMEMBERED_TERMINALS_MAX);
     }
 }

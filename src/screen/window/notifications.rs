@@ -3,7 +3,7 @@
 use crate::screen::Screen;
 
 /// How many notifications are kept, the newest.
-const KEPT: usize = 5;
+const NOTIFICATIONS_KEPT: usize = 5;
 /// How many characters of one are kept.
 const TEXT: usize = 300;
 
@@ -27,7 +27,7 @@ impl Notifications {
         let text: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         if !text.is_empty() {
             self.texts.push(text.join(": ").chars().take(TEXT).collect());
-            let old = self.texts.len().saturating_sub(KEPT);
+            let old = self.texts.len().saturating_sub(NOTIFICATIONS_KEPT);
             self.texts.drain(..old);
         }
     }
@@ -36,7 +36,10 @@ impl Notifications {
     fn part(&mut self, metadata: &[u8], text: String) {
         let has = |what: &[u8]| metadata.split(|byte| *byte == b':').any(|field| field == what);
         let kind = metadata.split(|byte| *byte == b':').find_map(|field| field.strip_prefix(b"p="));
-        if matches!(kind, None | Some(b"title" | b"body")) && !has(b"e=1") && self.unfinished.len() < KEPT {
+        if matches!(kind, None | Some(b"title" | b"body"))
+            && !has(b"e=1")
+            && self.unfinished.len() < NOTIFICATIONS_KEPT
+        {
             self.unfinished.push(text);
         }
         if !has(b"d=0") {
@@ -98,6 +101,6 @@ mod tests {
             );
         }
         let said = screen.take_notifications();
-        assert_eq!((said.len(), said[0].as_str(), said[4].len()), (KEPT, "x95", TEXT));
+        assert_eq!((said.len(), said[0].as_str(), said[4].len()), (NOTIFICATIONS_KEPT, "x95", TEXT));
     }
 }

@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::screen::Screen;
 
 /// How many reports are kept, the newest.
-const KEPT: usize = 64;
+const REPORTS_KEPT: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScreenReport {
@@ -70,7 +70,7 @@ impl ProgramReports {
             _ => None,
         };
         if let Some(report) = report {
-            if kept.len() == KEPT {
+            if kept.len() == REPORTS_KEPT {
                 kept.remove(0);
             }
             kept.push(report);
@@ -133,7 +133,7 @@ mod tests {
         screen.feed(b"\x1b]52;c;?\x07\x1b]52;c;a?\x07\x1b]52\x07\x1b]133\x07\x1b]133;Z\x07\x1b]8;;x\x07");
         assert!(screen.take_reports().is_empty());
         screen.feed("\x1b]133;A\x07".repeat(1000).as_bytes());
-        assert_eq!(screen.take_reports().len(), KEPT);
+        assert_eq!(screen.take_reports().len(), REPORTS_KEPT);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::core::tape::{TapeCommand, TypedKeys};
 use crate::testing::test_pause::{PauseNews, PauseRule, TestPause};
 
 /// How often the window is looked at: a key that is typed into it takes so long.
-const LOOK: Duration = Duration::from_millis(5);
+const PAUSE_WINDOW_POLL: Duration = Duration::from_millis(5);
 
 impl TapePlayer<'_> {
     pub(super) fn pause_here(&mut self) -> StepResult {
@@ -61,7 +61,7 @@ impl TapePlayer<'_> {
                 }
                 Err(error) => break Err(StepFailure::io("the pause broke off", &error)),
             }
-            if let Err(stopped) = terminal.pass(LOOK) {
+            if let Err(stopped) = terminal.pass(PAUSE_WINDOW_POLL) {
                 break Err(stopped.into());
             }
         };

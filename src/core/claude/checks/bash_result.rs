@@ -5,7 +5,7 @@ use super::{FAILING_CAP, LINE_CAP};
 use crate::core::handoff::safe_text::cut_bytes;
 
 /// How much of a line is looked at, in bytes.
-const LOOK: usize = 1024;
+const RESULT_LINE_SEARCHED: usize = 1024;
 
 /// How the tool says that a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl CommandEnd {
             130 | 137 | 143 => CommandEnd::Stopped(format!("stopped by a signal (exit code {number})")),
             _ if is_missing => {
                 let mut cleaner = LineCleaner::default();
-                let line = cleaner.clean(cut_bytes(missing, LOOK));
+                let line = cleaner.clean(cut_bytes(missing, RESULT_LINE_SEARCHED));
                 CommandEnd::Missing(if line.is_empty() {
                     format!("exit code {number}")
                 } else {
@@ -93,7 +93,7 @@ pub(super) struct LineCleaner {
 }
 
 impl LineCleaner {
-    /// The line as a terminal shows it in the end, at most [`LOOK`] bytes.
+    /// The line as a terminal shows it in the end, at most [`RESULT_LINE_SEARCHED`] bytes.
     pub(super) fn clean(&mut self, line: &str) -> &str {
         let line = line.trim_end_matches('\r');
         let line = line.rsplit_once('\r').map_or(line, |(_, last)| last);
@@ -101,7 +101,7 @@ impl LineCleaner {
         let mut chars = line.chars().peekable();
         let mut space = None;
         while let Some(c) = chars.next() {
-            if self.line.len() >= LOOK {
+            if self.line.len() >= RESULT_LINE_SEARCHED {
                 break;
             }
             match c {

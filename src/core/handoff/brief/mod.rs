@@ -16,4 +16,4 @@ mod section_lengths;
 mod truncation;
 
 pub use brief_files::BriefFiles;
-pub use render_brief::{Budget, HARD_MAX, LEAST, brief, brief_of_document, with_changes};
+pub use render_brief::{BRIEF_LEAST, Budget, HARD_MAX, brief, brief_of_document, with_changes};

@@ -23,7 +23,7 @@ use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::safe_text::{cut_chars, cut_words, safe, safe_line};
 
 /// The longest line, in characters.
-const LINE: usize = 400;
+const RECORD_LINE_MAX: usize = 400;
 /// How many to-dos are told.
 const TASKS: usize = 12;
 /// How many files are told that were written, and that were read.
@@ -74,7 +74,8 @@ const FILES_IN_ALL: usize = 60;
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
     let lines = |title, floor, ideal, lines: Vec<String>| {
-        let lines = lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), LINE))).collect();
+        let lines =
+            lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX))).collect();
         BriefPart { title, floor, ideal, passage: Passage::Lines { lines, more_in: DOCUMENT_FILE } }
     };
     vec![
@@ -158,7 +159,7 @@ fn report(of: &Capture) -> BriefPart {
     let none = AgentReport::default();
     let report = of.reports.last().unwrap_or(&none);
     let passage = Passage::Text {
-        above: format!("{}:\n", cut_chars(&origin(report), LINE)),
+        above: format!("{}:\n", cut_chars(&origin(report), RECORD_LINE_MAX)),
         text: safe(&report.text).trim().to_owned(),
         head: HEAD,
         whole_in: REPORTS_FILE,
@@ -459,7 +460,8 @@ fn said_before(of: &Capture, words: &Words) -> Vec<String> {
         let reply = answer.reply.as_deref().filter(|reply| *reply != said_next);
         let reply = reply.map(|reply| then_said(&named(reply, REPLIED))).unwrap_or_default();
         said_next = &answer.prompt;
-        let room = LINE.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
+        let room =
+            RECORD_LINE_MAX.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
         Some(format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS))))
     };
     let (mut lines, mut midway, mut from) = (Vec::new(), Vec::new(), 0);
@@ -566,13 +568,13 @@ fn listed(what: &str, shown: &[String], all: usize) -> String {
     if told < all { format!("{line} and {} more", all - told) } else { line }
 }
 
-/// How many of the names fit on a line. It is cut at LINE characters: better a whole name less.
+/// How many of the names fit on a line. It is cut at RECORD_LINE_MAX characters: better a whole name less.
 fn fitting(what: &str, names: &[String]) -> usize {
     let mut width = what.chars().count() + 2;
     let mut told = 0;
     for name in names {
         let more = name.chars().count() + if told > 0 { 2 } else { 0 };
-        if told > 0 && width + more > LINE - 20 {
+        if told > 0 && width + more > RECORD_LINE_MAX - 20 {
             break;
         }
         width += more;

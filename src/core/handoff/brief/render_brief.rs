@@ -20,7 +20,7 @@ use crate::core::time::WallTime;
 /// The most that Claude takes of one hook, in UTF-16 units (measured).
 pub const HARD_MAX: usize = 10_000;
 /// The least that a brief can be made in, in UTF-16 units.
-pub const LEAST: usize = 2_000;
+pub const BRIEF_LEAST: usize = 2_000;
 /// The last line, but for the word.
 const LAST_LINE: &str = "=== END HANDOFF ===";
 /// Hexadecimal digits of the word: nobody finds a text that holds its own digest of that length.
@@ -40,7 +40,7 @@ const DECISIONS: usize = 50;
 /// How long a brief may be, in UTF-16 units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The whole (`handoff.frame_chars`); taken as [`LEAST`] when less and as [`HARD_MAX`] when more.
+    /// The whole (`handoff.frame_chars`); taken as [`BRIEF_LEAST`] when less and as [`HARD_MAX`] when more.
     pub brief: usize,
     /// The current request.
     pub request: usize,
@@ -128,7 +128,7 @@ struct BriefHead<'a> {
 }
 
 fn render(head: &BriefHead<'_>, parts: &[BriefPart], places: &str, budget: Budget) -> String {
-    let room = budget.brief.clamp(LEAST, HARD_MAX);
+    let room = budget.brief.clamp(BRIEF_LEAST, HARD_MAX);
     let BriefHead { id, channel, session, kind, at, intro } = head;
     let word = word(id, parts, places);
     let first = format!(

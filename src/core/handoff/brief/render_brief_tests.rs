@@ -577,7 +577,7 @@ fn the_least_budget_and_the_longest_paths_hold() {
             &places,
             Budget { brief: size, request: 100_000, decisions: 5 },
         );
-        is_sound(&text, size.clamp(LEAST, HARD_MAX));
+        is_sound(&text, size.clamp(BRIEF_LEAST, HARD_MAX));
     }
 }
 
@@ -630,7 +630,7 @@ proptest! {
         capture.summary = Some(said.clone());
         capture.files = vec![any.clone(), said];
         capture.stated = vec![any.as_str().into()];
-        is_sound(&of(&capture, Budget { brief: size, request, decisions: 5 }), size.clamp(LEAST, HARD_MAX));
+        is_sound(&of(&capture, Budget { brief: size, request, decisions: 5 }), size.clamp(BRIEF_LEAST, HARD_MAX));
     }
 }
 
@@ -706,7 +706,7 @@ fn the_brief_and_words_of_another_day_have_their_date() {
     let text = of(&capture, Budget::default());
     assert!(text.contains("On Wed 2026-11-18:\n(in the conversation before)\n> at nine\n"), "{text}");
     capture.prompts = (1..=28).map(|day| said(day, &"do more of it ".repeat(40))).collect();
-    is_sound(&of(&capture, Budget { brief: LEAST, ..Budget::default() }), LEAST);
+    is_sound(&of(&capture, Budget { brief: BRIEF_LEAST, ..Budget::default() }), BRIEF_LEAST);
     is_sound(&of(&capture, Budget::default()), 9500);
 }
 

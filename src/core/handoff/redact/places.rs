@@ -8,18 +8,18 @@ use super::words::is_placeholder;
 use super::{Kind, Span, begins_word, commands, place, run};
 
 /// The longest line whose words are looked at, in bytes; of a longer one its beginning.
-const LINE: usize = 4096;
+const PLACE_LINE_MAX: usize = 4096;
 
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     schemes(text, spans);
     let mut from = 0;
     for line in text.split('\n') {
-        let looked = crate::core::handoff::safe_text::cut_bytes(line, LINE);
+        let looked = crate::core::handoff::safe_text::cut_bytes(line, PLACE_LINE_MAX);
         cookies(looked, line, from, spans);
         // In a JSON string the line breaks are written as `\n`.
         for part in line.split("\\n") {
             let at = from + place(line, part);
-            let looked = crate::core::handoff::safe_text::cut_bytes(part, LINE);
+            let looked = crate::core::handoff::safe_text::cut_bytes(part, PLACE_LINE_MAX);
             commands::find(looked, at, spans);
             for piece in looked.split(['"', '\'']).filter(|piece| piece.matches(':').nth(3).is_some()) {
                 pgpass(piece, at + place(looked, piece), spans);

@@ -43,12 +43,12 @@ pub(super) enum Place {
 }
 
 /// How much of a value is looked at, in bytes.
-const LOOK: usize = 200;
+const VALUE_SEARCHED: usize = 200;
 
 /// Whether `value`, assigned to a name of this class, is a secret.
 pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
     let value = value.trim();
-    let looked = crate::core::handoff::safe_text::cut_bytes(value, LOOK);
+    let looked = crate::core::handoff::safe_text::cut_bytes(value, VALUE_SEARCHED);
     if value.len() < 3 || looked.contains(MARK.trim_end()) || is_placeholder(looked) {
         return false;
     }

@@ -14,7 +14,7 @@ use super::{Kind, Span, begins_word, blocks, run};
 use rule_table::RULES;
 
 /// How much of a run is looked at before the rule holds, in bytes; a key is hidden to its end.
-const LOOK: usize = 300;
+const RUN_SEARCHED: usize = 300;
 
 /// The characters of a part.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ impl KeyPart {
         if least > 0 && !bytes.get(from + least - 1).is_some_and(|b| set.has(*b)) {
             return None;
         }
-        let look = from + most.min(LOOK) + 1;
+        let look = from + most.min(RUN_SEARCHED) + 1;
         let end = run(&bytes[..bytes.len().min(look)], from, |b| set.has(b));
         let random =
             |part: &str| part.len() >= 16 && (part.bytes().any(|b| b.is_ascii_digit()) || is_scrambled(part));
