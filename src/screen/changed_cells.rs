@@ -86,11 +86,22 @@ struct MarkedScreen {
     frame: u64,
     primary: Vec<CellLook>,
     alternate: Vec<CellLook>,
+    /// The alternate screen as it was if it was shown: these do not move with their rows.
+    placed: Option<Vec<CellLook>>,
+    cursor_row: u16,
 }
 
 impl MarkedScreen {
     fn shown(&mut self, is_alternate: bool) -> &mut Vec<CellLook> {
         if is_alternate { &mut self.alternate } else { &mut self.primary }
+    }
+
+    /// This cell is no news.
+    fn absorb(&mut self, is_alternate: bool, at: usize, look: CellLook) {
+        self.shown(is_alternate)[at] = look;
+        if let Some(placed) = self.placed.as_mut().filter(|_| is_alternate) {
+            placed[at] = look;
+        }
     }
 }
 
@@ -121,6 +132,7 @@ impl FrameChanges {
     /// for the mark.
     pub fn mark(&mut self, screen: &Screen) -> u64 {
         let shown = self.cells.iter().map(|cell| cell.look).collect();
+        let placed = self.alternate.then(|| self.cells.iter().map(|cell| cell.look).collect());
         let (primary, alternate) = if self.alternate {
             (looks(&screen.terminal.display.buffers.inactive.grid, self.cols, self.cells.len()), shown)
         } else {
@@ -131,7 +143,8 @@ impl FrameChanges {
         if self.marks.len() == MARKS_MAX {
             self.marks.pop_front();
         }
-        self.marks.push_back(MarkedScreen { frame: self.frame, primary, alternate });
+        let cursor_row = self.cursor.0;
+        self.marks.push_back(MarkedScreen { frame: self.frame, primary, alternate, placed, cursor_row });
         self.frame
     }
 
@@ -157,7 +170,7 @@ impl FrameChanges {
         for at in self.indexes(place) {
             self.cells[at].since = 0;
             let look = self.cells[at].look;
-            self.marks.iter_mut().for_each(|mark| mark.shown(self.alternate)[at] = look);
+            self.marks.iter_mut().for_each(|mark| mark.absorb(self.alternate, at, look));
         }
     }
 
@@ -177,6 +190,20 @@ impl FrameChanges {
     pub fn is_new(&self, mark: u64, row: u16, col: u16) -> bool {
         self.indexes(&ScreenPlace { row, cols: col..col.saturating_add(1) })
             .any(|at| self.is_new_at(mark, at))
+    }
+
+    /// Whether a cell of a full-screen program differs from what stood in its place at the mark, wherever that
+    /// is now: a row that moved there is new there. With `in_cursor_row` the place is a column of the cursor's
+    /// row, then and now.
+    ///
+    /// On the primary screen a row moves when the terminal echoes a line end, which is no answer.
+    #[must_use]
+    pub fn is_new_in_place(&self, mark: u64, (row, col): (u16, u16), in_cursor_row: bool) -> bool {
+        let Some(known) = self.marks.iter().find(|known| known.frame == mark) else { return false };
+        let Some(placed) = known.placed.as_ref().filter(|_| self.alternate) else { return false };
+        let then = if in_cursor_row { known.cursor_row } else { row };
+        let at = |row: u16| self.indexes(&ScreenPlace { row, cols: col..col.saturating_add(1) }).next();
+        at(row).zip(at(then)).is_some_and(|(at, then)| self.cells[at].look != placed[then])
     }
 
     fn is_new_at(&self, mark: u64, at: usize) -> bool {
@@ -255,6 +282,7 @@ impl FrameChanges {
         for mark in &mut self.marks {
             mark.primary = vec![CellLook::UNKNOWN; cols * rows];
             mark.alternate = vec![CellLook::UNKNOWN; cols * rows];
+            mark.placed = None;
         }
         self.revision = screen.revision();
         self.cursor = (screen.cursor().row, screen.cursor().col);
@@ -300,7 +328,7 @@ impl FrameChanges {
             if count {
                 old.since = next;
             } else {
-                self.marks.iter_mut().for_each(|mark| mark.shown(is_alternate)[at] = look);
+                self.marks.iter_mut().for_each(|mark| mark.absorb(is_alternate, at, look));
             }
         }
         if changed && count {

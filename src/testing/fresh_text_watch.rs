@@ -371,7 +371,9 @@ impl FreshTextWatch {
     pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
         let all = self.subject().find(look);
         let was_absent = self.was_absent(look, since);
-        let is_new = |place: &&FoundPlace| was_absent || self.is_new(place, since);
+        let is_new = |place: &&FoundPlace| {
+            was_absent || self.is_new(place, since) || self.is_new_in_area(place, look.area, since)
+        };
         let new = all.iter().filter(is_new).cloned().collect();
         LookFindings { all, new }
     }
@@ -421,6 +423,21 @@ impl FreshTextWatch {
             FoundPlace::Title => self.title != since.title || self.titles > since.titles,
             FoundPlace::Clipboard => self.clipboards > since.clipboards,
         }
+    }
+
+    /// Whether one of the cells differs from what stood in that row or region at the mark, also where a
+    /// full-screen program only moved the text there.
+    fn is_new_in_area(&self, place: &FoundPlace, area: ScreenArea, since: &TestMark) -> bool {
+        let FoundPlace::Cells(places) = place else { return false };
+        if !matches!(area, ScreenArea::Row(_) | ScreenArea::Line | ScreenArea::Region(_)) {
+            return false;
+        }
+        let is_new = |place: ScreenPlace| {
+            place.cols.clone().any(|col| {
+                self.changes.is_new_in_place(since.frame, (place.row, col), area == ScreenArea::Line)
+            })
+        };
+        places.iter().filter_map(|place| self.on_screen(place).ok()).any(is_new)
     }
 
     /// A line that left the screen after the mark is old when it stood on the screen then.
@@ -596,6 +613,35 @@ mod tests {
         let later = watch.take_mark(9);
         assert!(watch.find(&text("Done"), &later).new.is_empty());
         assert_eq!(watch.age(&found.new[0]), Some(TextAge::Before(9)));
+    }
+
+    #[test]
+    fn a_row_of_a_full_screen_program_is_new_where_it_has_moved_to() {
+        let lines = "one\x1b[2Htwo\x1b[3Hthree\x1b[1H";
+        let is_new = |watch: &FreshTextWatch, area: ScreenArea, wanted: &str, mark: &TestMark| {
+            let found = watch.find(&Look { area, ..text(wanted) }, mark);
+            assert_eq!(found.all.len(), 1, "{wanted}");
+            !found.new.is_empty()
+        };
+        // `dd` in vim.
+        let mut full_screen = watch(&format!("\x1b[?1049h{lines}"));
+        let mark = full_screen.take_mark(1);
+        frame(&mut full_screen, "\x1b[M");
+        assert!(is_new(&full_screen, ScreenArea::Row(0), "two", &mark));
+        assert!(is_new(&full_screen, ScreenArea::Line, "two", &mark));
+        assert!(!is_new(&full_screen, ScreenArea::All, "two", &mark), "it stood on the screen");
+        // `j`: only the cursor moves.
+        let mark = full_screen.take_mark(2);
+        frame(&mut full_screen, "\x1b[2H");
+        assert!(is_new(&full_screen, ScreenArea::Line, "three", &mark));
+        assert!(!is_new(&full_screen, ScreenArea::Row(1), "three", &mark));
+        frame(&mut full_screen, "\x1b[1H");
+        assert!(!is_new(&full_screen, ScreenArea::Line, "two", &mark), "where it was");
+        // An echoed line end moves rows, too.
+        let mut plain = watch(lines);
+        let mark = plain.take_mark(1);
+        frame(&mut plain, "\x1b[M");
+        assert!(!is_new(&plain, ScreenArea::Row(0), "two", &mark));
     }
 
     #[test]

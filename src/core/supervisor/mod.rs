@@ -369,6 +369,7 @@ impl Supervisor {
             Phase::Cooling { until, held, .. } => due.extend(held.is_empty().then_some(*until)),
             Phase::Delivering(PromptDelivery { submission, .. }) => {
                 submission.deadlines(&mut due);
+                due.extend(self.own_prompt_deadline());
                 due.extend(self.run.hook_wait_deadline(&self.policy).filter(|_| submission.is_ready()));
             }
             Phase::Stopping { step: StopStep::Kill, .. }

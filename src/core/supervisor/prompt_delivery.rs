@@ -11,7 +11,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan, StartKind};
-use super::policy::{BRIEF_CALL_SINCE, HEARS_SINCE, STOPPED_WAITS_SINCE};
+use super::policy::{AWAITS_PROMPT_SINCE, BRIEF_CALL_SINCE, HEARS_SINCE, STOPPED_WAITS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
@@ -26,6 +26,8 @@ pub(super) const ENTERS: u32 = 20;
 /// How long after the paste a delivery waits for the proof of its submission, in ms: as long as `hopty send`
 /// tries.
 const PROOF_MS: u64 = 30_000;
+/// How long after its start Claude may take to come to the prompt that it was started with, in ms.
+const OWN_PROMPT_MS: u64 = 20_000;
 /// How long a dialog may obstruct a delivery before it is given up, in ms: as long as a claim lasts.
 const DIALOG_MS: u64 = 600_000;
 
@@ -227,7 +229,16 @@ impl Supervisor {
         if delivery.dialog_is_gone(step.now, last, config) {
             self.keys.hold(step);
         }
-        delivery.type_key(step, &facts, &mut self.run);
+        let waits = own_prompt_until(delivery, &self.run, self.policy.rules);
+        if waits.is_none_or(|until| step.now >= until) {
+            delivery.type_key(step, &facts, &mut self.run);
+        }
+    }
+
+    /// When a delivery no longer leaves it to the person's own prompt to begin the work.
+    pub(super) fn own_prompt_deadline(&self) -> Option<Stamp> {
+        let Phase::Delivering(delivery) = &self.phase else { return None };
+        own_prompt_until(delivery, &self.run, self.policy.rules)
     }
 
     pub(super) fn tick_deliver(&mut self, step: &mut EventStep<'_>) {
@@ -350,6 +361,13 @@ impl Supervisor {
             self.release_keys(step, delivery.plan.draft);
         }
     }
+}
+
+/// `hopty --handoff "PROMPT"`: Claude was started with a prompt, and an empty box says only that it has not come
+/// to it yet. Until then nothing is typed, for a while.
+fn own_prompt_until(delivery: &PromptDelivery, run: &RunState, rules: u32) -> Option<Stamp> {
+    let begins = delivery.plan.start == StartKind::First && delivery.submission.is_ready();
+    (begins && run.queue.argument && rules >= AWAITS_PROMPT_SINCE).then(|| run.started.after(OWN_PROMPT_MS))
 }
 
 #[cfg(test)]

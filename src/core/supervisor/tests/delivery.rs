@@ -162,7 +162,7 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
             next: conversation(2),
             handoff: Some(handoff(7)),
             fresh: false,
-            prompt: None,
+            prompt: Some(CarryMethod::Typed),
         });
         s.exec();
         s
@@ -174,6 +174,16 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
     assert!(s.sentences().starts_with(sentence), "{}", s.sentences());
     assert_eq!(s.feed(Event::Answered { conversation: conversation(1) }), "consume, handoff.consumed");
     assert_eq!(s.pass(600_000), "");
+    // The box is empty before Claude comes to the prompt.
+    let mut s = begin();
+    s.session_start(StartSource::Startup, None);
+    assert_eq!(s.screen(PromptBox::Empty), "");
+    assert!(s.prompt(PromptOf::Person).starts_with("delivery.submitted"), "{}", s.words());
+    assert_eq!(s.count("paste brief=true"), 0);
+    let mut s = begin();
+    s.session_start(StartSource::Startup, None);
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.pass(20_000), "paste brief=true", "it does not come to it");
     let mut s = begin();
     assert_eq!(s.prompt(PromptOf::Person), "let 1 go", "it has no brief: the work begins after it");
     assert_eq!(s.phase(), "delivering");
