@@ -220,7 +220,7 @@ pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionS
 pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let mut last = last_written(paths, name)?;
     (last.state, last.state_from) = (SessionState::Ended.into(), StateSource::None.into());
-    (last.waiting_for, last.waiting_subject) = (None, None);
+    (last.waiting_for, last.waiting_subject, last.next_handover) = (None, None, None);
     last.clients.clear();
     // When a host died without a word is not known; one of an older version said it by its last state alone.
     last.ended_at = last.ended_at.or(last.state_since.filter(|_| last.exit.is_some()));

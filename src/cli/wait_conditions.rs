@@ -80,12 +80,12 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
     let mut conditions = Vec::new();
     let mut negated = false;
     for word in rest {
-        if word == NOT {
+        if word == NOT && !negated {
             negated = true;
             continue;
         }
         // Quoted as one word, as a page prints it.
-        let word = match word.strip_prefix("not ").map(str::trim_start) {
+        let word = match word.strip_prefix("not ").filter(|_| !negated).map(str::trim_start) {
             Some(condition) => {
                 negated = true;
                 condition
@@ -241,7 +241,7 @@ mod tests {
             (Some("proj"), "not busy", true)
         );
         assert_eq!(read(&quoted[1..]).unwrap().0, None);
-        for line in ["proj not", "quiet=soon", "proj idle bussy", "proj other idle"] {
+        for line in ["proj not", "proj not not busy", "quiet=soon", "proj idle bussy", "proj other idle"] {
             assert!(read(&words(line)).is_err(), "{line}");
         }
     }

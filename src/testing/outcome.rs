@@ -173,7 +173,7 @@ pub struct TapeFailure {
     pub command: String,
     /// What went wrong; the first line stands alone.
     pub message: String,
-    /// What is nearest to the expected, as a sentence: `row 4 "four" (new since line 7)`.
+    /// What is nearest to the expected, as a sentence: `row 4 "four" (drawn since line 7)`.
     pub nearest: Option<String>,
     /// What a person can do about it.
     pub hint: Option<String>,

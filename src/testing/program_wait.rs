@@ -116,7 +116,7 @@ pub enum WaitEnd {
 pub struct WaitFailure {
     /// Why it ended.
     pub end: WaitEnd,
-    /// What is wrong, in one line: `not on row 4; nearest: row 4 "four" (new since line 7)`.
+    /// What is wrong, in one line: `not on row 4; nearest: row 4 "four" (drawn since line 7)`.
     pub message: String,
     /// The row that is most like what was looked for.
     pub nearest: Option<ScreenPlace>,
@@ -147,7 +147,7 @@ pub struct WaitFound {
 }
 
 /// How a failure says that text is not new.
-pub(super) const SAME_PLACE: &str = "the same text in the same place is no answer, drawn again or not";
+pub(super) const OLD_TEXT: &str = "old text is no answer, moved or drawn again";
 /// How a failure says that rows did not settle.
 pub(super) const KEPT_CHANGING: &str = "kept changing";
 
@@ -774,7 +774,7 @@ impl TestTerminal {
             let state = match self.age_before(place, since) {
                 TextAge::Echo => format!("{pattern} is {place} only as the echo of what was typed"),
                 TextAge::Before(line) | TextAge::After(line) => {
-                    format!("{pattern} is {place} as it was before line {line}: {SAME_PLACE}")
+                    format!("{pattern} is {place}, but was on the screen before line {line}: {OLD_TEXT}")
                 }
             };
             let row = match place {
@@ -823,7 +823,7 @@ impl TestTerminal {
 fn age_words(age: Option<TextAge>) -> String {
     match age {
         Some(TextAge::Before(line)) => format!(" (there since before line {line})"),
-        Some(TextAge::After(line)) => format!(" (new since line {line})"),
+        Some(TextAge::After(line)) => format!(" (drawn since line {line})"),
         Some(TextAge::Echo) => " (the echo of what was typed)".to_owned(),
         None => String::new(),
     }

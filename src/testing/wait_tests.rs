@@ -102,9 +102,9 @@ fn what_should_go_and_what_should_not_come() {
     assert!(terminal.gone(&text("busy"), &mark, QUIET, LONG).unwrap());
     terminal.expect_not(&text("busy"), &mark, &SettleRules::default(), LONG).unwrap();
     let failure = terminal.expect_not(&text("idle"), &mark, &SettleRules::default(), LONG).unwrap_err();
-    assert_eq!(failure.message, "\"idle\" is on row 1 (new since line 1)");
+    assert_eq!(failure.message, "\"idle\" is on row 1 (drawn since line 1)");
     let failure = terminal.gone(&text("idle"), &mark, QUIET, Duration::from_millis(50)).unwrap_err();
-    assert_eq!(failure.message, "\"idle\" is still on row 1 (new since line 1)");
+    assert_eq!(failure.message, "\"idle\" is still on row 1 (drawn since line 1)");
 }
 
 #[test]

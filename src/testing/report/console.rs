@@ -167,7 +167,7 @@ mod tests {
 FAIL tests/vim.tape:9  Expect+Row 4 \"^fuor$\"  5.0 s (program ran 0.10 s, waited
      for a CPU 0.00 s)
      not on row 4
-     nearest: row 4 \"four\" (new since line 7)
+     nearest: row 4 \"four\" (drawn since line 7)
      ── screen now 20x6, cursor 4,5, changed rows marked ─────────────────────
          1 │one
      >   4 │four    <- expected /^fuor$/

@@ -33,7 +33,7 @@ fn screen() -> ScreenCopy {
 
 fn failure(file: &str) -> TapeFailure {
     TapeFailure {
-        nearest: Some("row 4 \"four\" (new since line 7)".to_owned()),
+        nearest: Some("row 4 \"four\" (drawn since line 7)".to_owned()),
         times: TestTimes {
             took: Duration::from_secs(5),
             program_ran: Duration::from_millis(100),

@@ -303,7 +303,7 @@ Expect+Row 1 "x"
 fn what_was_scrolled_back_to_is_old_where_it_was_there_before_the_input() {
     let rest = "Type 'x'\nEnter\nExpect 'got x'\nScrollUp 99\nExpect 'line 2.'\n";
     let failure = failure(play_now(commands(&format!("{TWENTY_LINES}{rest}"))));
-    assert!(failure.message.contains("as it was before line"), "{}", failure.message);
+    assert!(failure.message.contains("was on the screen before line"), "{}", failure.message);
 }
 
 #[test]
@@ -616,7 +616,7 @@ fn the_same_text_in_the_same_place_is_no_answer_however_long_it_was_away() {
             format!("Start sh -c 'printf Saved; read a; {erase}; sleep {pause}; printf Saved; read b'\n");
         let head = format!("Set ExpectTimeout 300ms\n{program}Expect 'Saved'\nEnter\n");
         let failure = failure(play_now(commands(&format!("{head}Expect 'Saved'\n"))));
-        assert!(failure.message.contains("as it was before line 4"), "{pause}: {}", failure.message);
+        assert!(failure.message.contains("was on the screen before line 4"), "{pause}: {}", failure.message);
         assert!(failure.hint.unwrap_or_default().contains("`Gone \"Saved\"`"));
     }
     let steps = [

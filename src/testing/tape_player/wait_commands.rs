@@ -11,7 +11,7 @@ use crate::testing::fresh_text_watch::TextAge;
 use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea, frame_around};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
-use crate::testing::program_wait::{KEPT_CHANGING, SAME_PLACE, SettleRules, WaitFailure};
+use crate::testing::program_wait::{KEPT_CHANGING, OLD_TEXT, SettleRules, WaitFailure};
 
 impl TapePlayer<'_> {
     /// `Wait` of VHS: until it stands there, whenever it came.
@@ -274,10 +274,10 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     if matches!(pattern, TapePattern::Text(text) if looks_like_a_regex(text.as_str())) {
         failure.hint = Some("a text in quotes is taken literally; /…/ is a regular expression".to_owned());
     }
-    if failure.message.contains(SAME_PLACE) {
+    if failure.message.contains(OLD_TEXT) {
         failure.hint = Some(format!(
             "expect what changes beside it, or what the program shows in between; behind a `Gone {pattern}` \
-             it is new"
+             it is new, and a `Wait` takes old text"
         ));
     }
     if let TapePattern::Regex(regex) = pattern
