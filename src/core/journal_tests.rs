@@ -17,7 +17,14 @@ fn id() -> ConversationId {
 fn events() -> Vec<Event> {
     let end = crate::core::process_change::ProcessEnd::Exited(0);
     vec![
-        Event::Start { conversation: Some(id()), next: id(), handoff: None, fresh: true, prompt: None },
+        Event::Start {
+            conversation: Some(id()),
+            next: id(),
+            handoff: None,
+            fresh: true,
+            prompt: None,
+            command: false,
+        },
         Event::Started { run: 1, pid: 4242, next: Some(id()) },
         Event::Usage { conversation: id(), tokens: 164_000, window: 200_000, bytes: 0 },
         Event::Attached { client: 1, how: AttachKind::Starts },

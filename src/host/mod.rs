@@ -289,7 +289,9 @@ impl Host {
         // Nothing is said yet, and no hook has to come first to tell.
         let fresh = agent == Agent::Claude && !own.picks_conversation && own.prompt.is_none();
         let prompt = own.prompt.as_deref().filter(|_| agent == Agent::Claude).and_then(carry_over::way);
-        self.events.push_back(Event::Start { conversation, next: start::fresh_id(), handoff, fresh, prompt });
+        let command = agent == Agent::Claude && own.prompt.is_some() && prompt.is_none();
+        let next = start::fresh_id();
+        self.events.push_back(Event::Start { conversation, next, handoff, fresh, prompt, command });
         self.events.extend(self.session.launch.offers.limited.clone().map(|what| Event::Limited { what }));
         Ok(notices)
     }

@@ -6,13 +6,12 @@
 //! is new when it comes back. A **frame** ends where the program has been read empty and holds no picture
 //! back; nothing is looked at in the middle of one.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use memchr::{memchr2, memmem};
 
 use super::echo::EchoFilter;
-use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea};
+use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea, TextPattern};
 use super::typed_ahead::{PromptLine, TypedAhead};
 use crate::core::terminal::Modes;
 use crate::screen::{Attr, Color, FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark, Style};
@@ -36,8 +35,8 @@ pub struct TestMark {
     commands: u64,
     /// How many lines had left the screen.
     above: u64,
-    /// Its rows, as hashes: they may leave it later and are old then.
-    rows: Arc<[u64]>,
+    /// Its rows: they may leave it later and are old then.
+    rows: Arc<[String]>,
 }
 
 impl TestMark {
@@ -45,6 +44,11 @@ impl TestMark {
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
+    }
+
+    /// Whether a row of the screen had this then.
+    pub(super) fn had(&self, pattern: &TextPattern) -> bool {
+        self.rows.iter().any(|row| pattern.is_in(row))
     }
 }
 
@@ -330,7 +334,7 @@ impl FreshTextWatch {
             output: self.output,
             commands: self.commands,
             above: self.screen.history_total(),
-            rows: (0..self.screen.size().1).map(|row| hash_of(self.screen.row_text(row).text())).collect(),
+            rows: (0..self.screen.size().1).map(|row| self.screen.row_text(row).text().to_owned()).collect(),
         }
     }
 
@@ -447,7 +451,7 @@ impl FreshTextWatch {
         let first = self.screen.history_total().saturating_sub(self.screen.history_len() as u64);
         let line = usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
         let text: String = self.screen.history_row_runs(line).iter().map(|run| run.text.as_str()).collect();
-        hash_of(text.trim_end_matches(' ')) != *then
+        text.trim_end_matches(' ') != *then
     }
 
     /// When the youngest cell of a place came, in lines of the tape; `None` where that is not known.
@@ -571,16 +575,9 @@ impl FreshTextWatch {
     }
 }
 
-fn hash_of(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::echo::tests::cooked;
-    use super::super::look::{ScreenArea, TextPattern};
     use super::*;
 
     fn text(text: &str) -> Look {
@@ -603,6 +600,7 @@ mod tests {
         let mut watch = watch("Done\r\n");
         let mark = watch.take_mark(3);
         frame(&mut watch, "working");
+        assert!(mark.had(&text("Done").pattern) && !mark.had(&text("working").pattern));
         let found = watch.find(&text("Done"), &mark);
         assert_eq!((found.all.len(), found.new.len()), (1, 0));
         assert_eq!(watch.age(&found.all[0]), Some(TextAge::Before(3)));

@@ -31,6 +31,11 @@ impl TextPattern {
         }
     }
 
+    /// Whether it matches in this row.
+    pub(super) fn is_in(&self, row: &str) -> bool {
+        !self.matches(row).is_empty()
+    }
+
     /// Where it matches in `text`, in bytes, from the left and without overlaps.
     fn matches(&self, text: &str) -> Vec<Range<usize>> {
         match self {

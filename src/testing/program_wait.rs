@@ -319,7 +319,8 @@ impl TestTerminal {
     }
 
     /// Waits until `what` is nowhere any more; if it is nowhere already, until the program has answered what
-    /// it was given at the mark. It must stay away for the time `quiet`. Returns whether it was there at all.
+    /// it was given at the mark. It must stay away for the time `quiet`. Returns whether it was there at all,
+    /// at the mark or since.
     /// Afterwards it is new when it comes back.
     ///
     /// # Errors
@@ -335,7 +336,7 @@ impl TestTerminal {
         let mut was_there = true;
         if self.watch().subject().find(what).is_empty() {
             self.answered(since, limit);
-            was_there = !self.watch().subject().find(what).is_empty();
+            was_there = since.had(&what.pattern) || !self.watch().subject().find(what).is_empty();
         }
         // Since when it is nowhere: a program that draws anew has erased it for a moment.
         let mut gone_since: Option<Instant> = None;

@@ -58,7 +58,9 @@ impl Supervisor {
         }
         let prompt = plan.carries == Some(CarryMethod::Argument) && plan.handoff.is_some();
         let own = plan.first_prompt || plan.start == StartKind::First;
-        self.run.queue.argument = prompt || own && self.session.argument.is_some();
+        let command = own && self.session.command;
+        self.run.queue.argument = prompt || command || own && self.session.argument.is_some();
+        self.run.queue.command = command;
         let (run, start, conversation) = (self.session.runs, plan.start, plan.conversation.clone());
         let (dir, first_prompt) = (self.session.dir.clone(), plan.first_prompt);
         step.act(Action::Spawn { run, start, conversation, dir, prompt, first_prompt });

@@ -175,6 +175,9 @@ pub enum Event {
         /// is none, or it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<CarryMethod>,
+        /// There is one that it cannot be given, such as a slash command.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        command: bool,
     },
     /// exec succeeded.
     Started {

@@ -226,8 +226,8 @@ impl Supervisor {
 
     fn take(&mut self, step: &mut EventStep<'_>, event: &Event) {
         match event {
-            Event::Start { conversation, next, handoff, fresh, prompt } => {
-                self.session.argument = *prompt;
+            Event::Start { conversation, next, handoff, fresh, prompt, command } => {
+                (self.session.argument, self.session.command) = (*prompt, *command);
                 if *fresh {
                     self.conversation.begin_empty(&self.policy);
                 }

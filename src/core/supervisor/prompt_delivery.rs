@@ -367,7 +367,8 @@ impl Supervisor {
 /// to it yet. Until then nothing is typed, for a while.
 fn own_prompt_until(delivery: &PromptDelivery, run: &RunState, rules: u32) -> Option<Stamp> {
     let begins = delivery.plan.start == StartKind::First && delivery.submission.is_ready();
-    (begins && run.queue.argument && rules >= AWAITS_PROMPT_SINCE).then(|| run.started.after(OWN_PROMPT_MS))
+    let until = || run.prompt_due().unwrap_or_default().min(run.started.after(OWN_PROMPT_MS));
+    (begins && run.queue.argument && rules >= AWAITS_PROMPT_SINCE).then(until)
 }
 
 #[cfg(test)]

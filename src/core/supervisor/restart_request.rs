@@ -51,7 +51,10 @@ impl Supervisor {
                     self.budget.refusal(step.now, restart).filter(|_| self.policy.rules > 0)
                 }
                 phase => {
-                    is_late = self.policy.rules >= LATE_SIGNALS_SINCE;
+                    // One that names no conversation asked for the hand-over whose fresh Claude is there already.
+                    let has_come = matches!(phase, Phase::Delivering { .. })
+                        && !matches!(file, RestartSignal::Conversation { .. });
+                    is_late = self.policy.rules >= LATE_SIGNALS_SINCE && !has_come;
                     let is_handing_over = matches!(
                         phase,
                         Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. }
@@ -106,6 +109,9 @@ impl Supervisor {
                     "An orchestrator's signal asked for a handoff (checkpoint {checkpoint}); hand-over \
                      requested."
                 )
+            }
+            RestartSignal::Directory { .. } => {
+                "A restart signal names this directory; hand-over requested.".to_owned()
             }
             _ => "A restart signal names this conversation; hand-over requested.".to_owned(),
         };

@@ -30,6 +30,8 @@ const TYPING_MS: u64 = 1000;
 /// How long a prompt that Claude was started with may take to begin its turn once Claude reports idle, in ms:
 /// a person's own SessionStart hooks come first.
 const ARGUMENT_MS: u64 = 60_000;
+/// The same for a slash command, of which some begin no turn.
+const COMMAND_MS: u64 = 5000;
 /// How long a signal that a client passed on can explain an end, in ms.
 const PASSED_MS: u64 = 10_000;
 /// After the box is drawn, how long a SessionStart hook may still take before the prompt is typed as for a
@@ -129,6 +131,9 @@ pub(super) struct PromptQueue {
     /// Claude was started with a prompt, and nothing shows yet that it has taken it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) argument: bool,
+    /// That prompt cannot be given to another conversation. It may be a command that begins no turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) command: bool,
 }
 
 /// How far a handoff has got in this run.
@@ -241,12 +246,18 @@ impl RunState {
     /// ever.
     pub(super) fn prompt_due(&self) -> Option<Stamp> {
         let patience = match &self.queue {
+            PromptQueue { argument: true, command: true, .. } => COMMAND_MS,
             PromptQueue { argument: true, .. } => ARGUMENT_MS,
             PromptQueue { prompts: 1.., .. } => IDLE_STALE_MS,
             _ => return None,
         };
         let idle_since = self.started.max(self.file.since).max(self.turn.since);
         self.pid.map(|_| idle_since.after(patience))
+    }
+
+    /// Whether Claude was started with a prompt that would be lost if it ended now.
+    pub(super) fn command_waits(&self, now: Stamp) -> bool {
+        self.queue.command && self.queue.argument && self.prompt_due().is_some_and(|until| now < until)
     }
 
     /// What Claude does with such a prompt, while [`Self::state`] has it idle, or does not know.

@@ -109,7 +109,7 @@ impl Supervisor {
                 if !self.run.next_is_queued() {
                     self.wait_for_prompt(step);
                 }
-            } else if !self.draft_waits(step.now) {
+            } else if !self.draft_waits(step.now) && !self.run.command_waits(step.now) {
                 self.begin_saving(step, request, SafePoint::Idle);
             }
         }

@@ -28,6 +28,9 @@ pub(super) struct SessionFacts {
     /// How a fresh conversation can be given the first prompt of the person's arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) argument: Option<CarryMethod>,
+    /// It can be given to none: it is a slash command, or what cannot be repeated exactly.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) command: bool,
     /// The person's last Ctrl+C, and its journal line.
     pub(super) interrupt: Option<(Stamp, u64)>,
     /// The exit code of the last run.

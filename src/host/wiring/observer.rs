@@ -59,6 +59,11 @@ impl Host {
                     let waiting_for = waiting_for.map(|words| self.child.waiting_for(words));
                     Event::Status { status, conversation, waiting_for }
                 }
+                Event::Signal { .. } => {
+                    // A draft in the box must be known now.
+                    self.look_at_screen();
+                    event
+                }
                 event => event,
             };
             self.events.push_back(event);

@@ -285,12 +285,14 @@ impl World {
         }
         let fresh = dice.with.is_multiple_of(2);
         let prompt = [None, Some(CarryMethod::Typed), Some(CarryMethod::Argument)][dice.wild as usize % 3];
+        let prompt = prompt.filter(|_| !fresh && claude);
         Event::Start {
             conversation: claude.then(|| conversation(1)),
             next: self.new_conversation(),
             handoff: pending,
             fresh,
-            prompt: prompt.filter(|_| !fresh && claude),
+            prompt,
+            command: claude && !fresh && prompt.is_none() && dice.wild.is_multiple_of(2),
         }
     }
 

@@ -135,6 +135,13 @@ fn a_signal_that_came_while_claude_did_not_run_counts_once_it_does() {
     s.prompt(PromptOf::Ours);
     assert_eq!(s.phase(), "running");
     assert!(!s.all.iter().any(|action| matches!(action, Action::ConsumeSignal { .. })));
+    let mut s = Session::delivering(claude());
+    s.signal_file(bare(), 1);
+    s.boot(StartSource::Startup);
+    s.screen(PromptBox::Empty);
+    s.prompt(PromptOf::Ours);
+    assert_eq!(s.phase(), "running");
+    assert_eq!(s.count("consume signal"), 0);
     // One that is broken off was not.
     let mut s = Session::idle(claude());
     s.restart(Asker::Person);

@@ -163,6 +163,7 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
             handoff: Some(handoff(7)),
             fresh: false,
             prompt: Some(CarryMethod::Typed),
+            command: false,
         });
         s.exec();
         s

@@ -57,6 +57,38 @@ fn with_a_prompt_in_its_queue_claude_stays_busy_at_the_end_of_a_turn() {
     assert_eq!(state(&s), SessionState::Idle, "Claude does not begin it");
 }
 
+/// `hopty --resume ID "/review"`: it cannot be given to another conversation.
+#[test]
+fn a_hand_over_waits_for_the_command_that_claude_was_started_with() {
+    let resumed = || {
+        let mut s = Session::new(claude());
+        s.feed(Event::Start {
+            conversation: Some(conversation(1)),
+            next: conversation(2),
+            handoff: None,
+            fresh: false,
+            prompt: None,
+            command: true,
+        });
+        s.exec();
+        s.boot(StartSource::Resume);
+        s.usage(40);
+        assert_eq!(state(&s), SessionState::Starting);
+        s.restart(Asker::Descendant);
+        s
+    };
+    let mut s = resumed();
+    s.pass(4_000);
+    assert_eq!(s.count("save"), 0);
+    s.prompt(PromptOf::Person);
+    assert_eq!(state(&s), SessionState::Busy);
+    s.pass(4_000);
+    assert_eq!(s.count("save"), 0, "its turn goes on");
+    let mut s = resumed();
+    s.pass(5_000);
+    assert_eq!(s.count("save"), 1, "it was one that begins no turn");
+}
+
 /// `hopty --resume ID "PROMPT"`: the conversation has something to hand over, and the prompt is not in it.
 #[test]
 fn a_first_prompt_that_no_run_has_taken_goes_along_with_the_handoff() {

@@ -44,6 +44,7 @@ fn session_in(row: ExitRow) -> Session {
                 handoff: None,
                 fresh: false,
                 prompt: None,
+                command: false,
             });
             s
         }

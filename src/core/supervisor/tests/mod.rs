@@ -187,6 +187,7 @@ impl Session {
             handoff: None,
             fresh,
             prompt: None,
+            command: false,
         });
         s.exec();
         s
@@ -201,6 +202,7 @@ impl Session {
             handoff: None,
             fresh: false,
             prompt: Some(prompt),
+            command: false,
         });
         s.exec();
         s

@@ -139,6 +139,7 @@ fn a_session_that_begins_from_a_handoff_delivers_it() {
         handoff: Some(handoff(7)),
         fresh: true,
         prompt: None,
+        command: false,
     };
     s.expect(start, "session.started, spawn 1 First");
     assert_eq!(s.exec(), "run.spawned, follow, delivery.started, hold keys");
