@@ -192,9 +192,9 @@ impl FrameChanges {
             .any(|at| self.is_new_at(mark, at))
     }
 
-    /// Whether a cell of a full-screen program differs from what stood in its place at the mark, wherever that
-    /// is now: a row that moved there is new there. With `in_cursor_row` the place is a column of the cursor's
-    /// row, then and now.
+    /// Whether a cell of a full-screen program differs from what stood in its place at the mark, wherever
+    /// that is now: a row that moved there is new there. With `in_cursor_row` the place is a column of the
+    /// cursor's row, then and now.
     ///
     /// On the primary screen a row moves when the terminal echoes a line end, which is no answer.
     #[must_use]

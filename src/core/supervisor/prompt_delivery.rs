@@ -363,8 +363,8 @@ impl Supervisor {
     }
 }
 
-/// `hopty --handoff "PROMPT"`: Claude was started with a prompt, and an empty box says only that it has not come
-/// to it yet. Until then nothing is typed, for a while.
+/// `hopty --handoff "PROMPT"`: Claude was started with a prompt, and an empty box says only that it has not
+/// come to it yet. Until then nothing is typed, for a while.
 fn own_prompt_until(delivery: &PromptDelivery, run: &RunState, rules: u32) -> Option<Stamp> {
     let begins = delivery.plan.start == StartKind::First && delivery.submission.is_ready();
     let until = || run.prompt_due().unwrap_or_default().min(run.started.after(OWN_PROMPT_MS));

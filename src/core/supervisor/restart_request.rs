@@ -51,7 +51,8 @@ impl Supervisor {
                     self.budget.refusal(step.now, restart).filter(|_| self.policy.rules > 0)
                 }
                 phase => {
-                    // One that names no conversation asked for the hand-over whose fresh Claude is there already.
+                    // One that names no conversation asked for the hand-over whose fresh Claude is there
+                    // already.
                     let has_come = matches!(phase, Phase::Delivering { .. })
                         && !matches!(file, RestartSignal::Conversation { .. });
                     is_late = self.policy.rules >= LATE_SIGNALS_SINCE && !has_come;
