@@ -395,7 +395,10 @@ impl Template {
             rest = behind;
         }
         if parts.is_empty() {
-            let hint = format!("a format is `tmux`, or a text with fields in braces: {}", field_names());
+            let hint = match nearest_word(&text, ["tmux"].into_iter(), slips(&text)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
+            };
             return Err(Failed::new(2, "the format has no field").about(&text).hint(hint));
         }
         parts.push((rest.to_owned(), None));

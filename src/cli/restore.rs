@@ -122,10 +122,13 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
         let (result, why) = match &dead.problem {
             Some(problem) => ("skipped", problem.clone()),
             None if started >= options.limit => ("waits", format!("more than {} at once", options.limit)),
-            None if options.dry_run => ("restorable", asks_for(&dead).unwrap_or_default()),
+            None if options.dry_run => match asks_for(&dead) {
+                Some(why) => ("restorable", format!("{why}: {}", asks_first(&dead))),
+                None => ("restorable", String::new()),
+            },
             None if !is_agreed(&dead, options.as_json)? => {
                 let why = asks_for(&dead).unwrap_or_default();
-                ("skipped", format!("{why}: `hopty restore {}` in a terminal asks you first", dead.name))
+                ("skipped", format!("{why}: {}", asks_first(&dead)))
             }
             None => match start(&paths, &dead, options.timeout) {
                 Ok(()) => ("restored", String::new()),
@@ -157,6 +160,10 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
 fn asks_for(dead: &DeadSession) -> Option<String> {
     let options = dead.options_to_ask_for();
     (!options.is_empty()).then(|| format!("its command line has {}", options.join(", ")))
+}
+
+fn asks_first(dead: &DeadSession) -> String {
+    format!("`hopty restore {}` in a terminal asks you first", dead.name)
 }
 
 /// Whether it may be started: a person agrees to what its command line does beyond resuming.

@@ -75,6 +75,8 @@ pub struct DashState {
     pub mode: InputMode,
     /// The last word, shown until the next key.
     pub notice: String,
+    /// Nobody has pressed a key, and not every session has told its state: the first row is chosen.
+    is_new: bool,
     /// The session that was started from here and is not listed yet: it will be chosen.
     awaited: Option<SessionName>,
     /// The chosen session's screen.
@@ -90,6 +92,7 @@ impl Default for DashState {
         DashState {
             rows: Vec::new(),
             chosen: None,
+            is_new: true,
             filter: String::new(),
             mode: InputMode::List,
             notice: String::new(),
@@ -186,6 +189,9 @@ impl DashState {
     pub fn told(&mut self, row: SessionRow) {
         if let Ok(at) = self.place(&row.name) {
             self.rows[at] = row;
+            if self.is_new && self.awaited.is_none() {
+                self.choose_first();
+            }
             self.choose_again(None);
         }
     }
@@ -216,8 +222,18 @@ impl DashState {
         }
     }
 
+    /// The first row may be another one as states come in: who waits for a person is at the top.
+    fn choose_first(&mut self) {
+        let first = self.shown().first().map(|row| row.name.clone());
+        if first != self.chosen {
+            (self.chosen, self.preview) = (first, Preview::None);
+        }
+        self.is_new = self.rows.iter().any(|row| row.agent.is_none());
+    }
+
     /// Selects the row at this place among those that are shown.
     pub fn choose(&mut self, at: usize) {
+        self.is_new = false;
         self.go(|_| at);
     }
 
@@ -252,6 +268,7 @@ impl DashState {
     /// What a key does.
     pub fn key(&mut self, key: PlainKey) -> Option<DashAction> {
         self.notice.clear();
+        self.is_new = false;
         match key {
             PlainKey::Suspend => return Some(DashAction::Suspend),
             PlainKey::Redraw => return Some(DashAction::Redraw),

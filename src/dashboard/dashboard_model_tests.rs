@@ -196,6 +196,24 @@ fn a_filter_narrows_the_list_and_the_choice_follows() {
 }
 
 #[test]
+fn who_waits_is_chosen_as_states_come_in_until_a_key_is_pressed() {
+    let told = |model: &mut DashState, of: &str, state: &str| {
+        model.told(row(&name(of), json!({"state": state, "agent": "claude"}), ""));
+    };
+    for key in [None, Some(PlainKey::Up)] {
+        let mut model = DashState::default();
+        model.listed(&[name("a"), name("b"), name("c")]);
+        told(&mut model, "a", "idle");
+        key.clone().into_iter().for_each(|key| drop(model.key(key)));
+        told(&mut model, "b", "blocked");
+        assert_eq!(chosen(&model), if key.is_some() { "a" } else { "b" });
+        told(&mut model, "c", "idle");
+        told(&mut model, "b", "idle");
+        assert_eq!(chosen(&model), if key.is_some() { "a" } else { "b" }, "all are known");
+    }
+}
+
+#[test]
 fn a_session_that_is_started_here_is_chosen() {
     let mut model = model(&["a", "c"]);
     model.filter = "~/a".to_owned();

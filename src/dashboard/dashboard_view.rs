@@ -167,13 +167,13 @@ fn columns(model: &DashState, width: u16) -> Vec<(ListColumn, u16)> {
         column("CONTEXT", ColumnNeed::text(bar, 9, 7, Major(2)), meter),
         column("MODEL", ColumnNeed::fixed(claude_model, Minor(1)), |row, _| raw(&row.model)),
         column("BRANCH", ColumnNeed::fixed(branch, Minor(2)), |row, _| raw(&row.branch)),
-        column("LABELS", ColumnNeed::fixed(labels, Major(4)), |row, _| raw(&row.labels)),
+        column("LABELS", ColumnNeed::fixed(labels, Major(5)), |row, _| raw(&row.labels)),
         column("RESTARTS", ColumnNeed::fixed(8, Minor(5)), |row, _| raw(&row.restarts.to_string())),
         column("CLIENTS", ColumnNeed::fixed(7, Minor(4)), |row, _| raw(&row.clients.to_string())),
         column("DIRECTORY", text(dir, Major(3)), |row, width| {
             raw(&end_of_path(&row.dir, usize::from(width)))
         }),
-        column("ABOUT", text(about, Major(5)), |row, _| raw(&row.about)),
+        column("ABOUT", text(about, Major(4)), |row, _| raw(&row.about)),
     ];
     for column in &mut all {
         let tells = |row: &&SessionRow| {

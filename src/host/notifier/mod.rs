@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
+use crate::core::claude::api_error::api_error_words;
 use crate::core::config;
 use crate::core::notify::{Notification, NotificationQueue};
 use crate::core::status_types::SessionStatus;
@@ -102,6 +103,10 @@ impl Notifier {
         // What the dialog is about saves the way to the terminal.
         let subject = session.waiting_subject.as_ref().filter(|_| told.event == config::NotifyEvent::Blocked);
         told.text.extend(subject.map(|subject| format!(": {subject}")));
+        if let Some(error) = session.turn_error.as_deref().filter(|_| told.event == config::NotifyEvent::Idle)
+        {
+            told.text = format!("An API error ended Claude's turn ({})", api_error_words(error));
+        }
         let told = &told;
         let title = format!("hopty: {}", session.name);
         self.terminal.extend(notification_sequences::bytes(&self.config.terminal, &title, &told.text));

@@ -122,6 +122,18 @@ fn terminals_get_whole_sequences() {
 }
 
 #[test]
+fn a_turn_that_an_api_error_ended_has_not_finished() {
+    let mut notifier =
+        Notifier::new(&config::Notify { terminal: vec![NotifyTerminal::Osc9], ..config::Notify::default() });
+    let dir = tempfile::tempdir().unwrap();
+    let idle = Notification { event: NotifyEvent::Idle, reason: None, ..told("Claude has finished") };
+    let failed = SessionStatus { turn_error: Some("overloaded".to_owned()), ..session(dir.path()) };
+    notifier.send(&idle, WallTime(0), &failed);
+    let bytes = String::from_utf8(notifier.terminal_bytes().to_vec()).unwrap();
+    assert!(bytes.contains("An API error ended Claude's turn (the server is overloaded)"), "{bytes:?}");
+}
+
+#[test]
 fn in_quiet_hours_nothing_is_due() {
     let told_at = |hour: u64| {
         let mut notifier = Notifier::new(&config::Notify {

@@ -57,6 +57,8 @@ pub(in crate::host) struct Client {
     pub(super) terminal_id: Option<TerminalId>,
     /// The capabilities of its terminal.
     pub(super) capabilities: Capabilities,
+    /// It is a terminal of tmux.
+    in_tmux: bool,
     /// The position in the child's bytes of a terminal that gets only their text.
     text: Unfinished,
     /// The modes of its terminal before it made it raw, and after.
@@ -118,6 +120,7 @@ impl Client {
             input: ClientInput::new(prefix),
             tty: attach.tty.clone(),
             capabilities: Capabilities::of(&attach.term),
+            in_tmux: attach.term.starts_with("tmux"),
             text: Unfinished::default(),
             terminal_id: TerminalId::of(attach.tty.as_deref(), process.pid),
             found: attach.termios.clone(),
@@ -174,6 +177,10 @@ impl Client {
     /// Whether it gets the child's bytes.
     pub fn gets_bytes(&self) -> bool {
         matches!(self.view, ClientView::Direct)
+    }
+
+    pub fn is_in_tmux(&self) -> bool {
+        self.in_tmux
     }
 
     /// Whether its terminal is in use.

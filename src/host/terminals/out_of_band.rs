@@ -14,11 +14,46 @@ impl Terminals {
         if !between {
             return false;
         }
+        let wrapped = through_tmux(bytes);
         for (id, client) in &mut self.clients {
             if client.watches() && !matches!(client.view, ClientView::Stale { .. }) {
-                client.put_picture(*id, bytes, scene);
+                client.put_picture(*id, if client.is_in_tmux() { &wrapped } else { bytes }, scene);
             }
         }
         true
+    }
+}
+
+/// The same for a terminal of tmux, which drops notifications unless they are wrapped (and then passes them on
+/// with `allow-passthrough`). A bell is tmux's own affair.
+fn through_tmux(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() * 2);
+    let mut rest = bytes;
+    while let Some(from) = memchr::memmem::find(rest, b"\x1b]") {
+        let bell = memchr::memchr(0x07, &rest[from..]).map(|at| from + at + 1);
+        let terminator = memchr::memmem::find(&rest[from..], b"\x1b\\").map(|at| from + at + 2);
+        let end = bell.into_iter().chain(terminator).min().unwrap_or(rest.len());
+        out.extend_from_slice(&rest[..from]);
+        out.extend_from_slice(b"\x1bPtmux;");
+        for byte in &rest[from..end] {
+            out.extend_from_slice(if *byte == 0x1b { b"\x1b\x1b" } else { std::slice::from_ref(byte) });
+        }
+        out.extend_from_slice(b"\x1b\\");
+        rest = &rest[end..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tmux_gets_notifications_wrapped_and_bells_as_they_are() {
+        let bytes = b"\x1b]9;h\\i\x07\x07\x1b]99;;hi\x1b\\";
+        let wrapped = b"\x1bPtmux;\x1b\x1b]9;h\\i\x07\x1b\\\x07\x1bPtmux;\x1b\x1b]99;;hi\x1b\x1b\\\x1b\\";
+        assert_eq!(through_tmux(bytes), wrapped);
+        assert_eq!(through_tmux(b"\x07"), b"\x07");
     }
 }
