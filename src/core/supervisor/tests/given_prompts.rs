@@ -74,7 +74,7 @@ fn a_hand_over_waits_for_the_command_that_claude_was_started_with() {
         s.boot(StartSource::Resume);
         s.usage(40);
         assert_eq!(state(&s), SessionState::Starting);
-        s.restart(Asker::Descendant);
+        s.restart(Asker::Person);
         s
     };
     let mut s = resumed();
