@@ -154,21 +154,21 @@ pub(super) fn no_terminal(command: &str) -> Failed {
 /// When standard error or standard input cannot be used.
 pub(super) fn ask_person(question: &str) -> io::Result<Option<String>> {
     let question = format!("{} ", fit_message(question));
-    write!(io::stderr(), "{question}")?;
     await_answer(&question)?;
     let mut answer = String::new();
     let is_answered = io::stdin().read_line(&mut answer)? > 0;
     Ok(is_answered.then(|| answer.trim().to_owned()))
 }
 
-/// Waits for an answer. Who comes back from the shell (Ctrl+Z, `fg`) is asked again: its lines are below the
-/// question.
+/// Asks, and waits for an answer. Who comes back from the shell (Ctrl+Z, `fg`) is asked again: its lines are
+/// below the question.
 fn await_answer(question: &str) -> io::Result<()> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
-        return Ok(());
+        return write!(io::stderr(), "{question}");
     }
     let mut continued = Signals::catch(&[libc::SIGCONT])?;
+    write!(io::stderr(), "{question}")?;
     loop {
         let mut set = PollSet::default();
         set.add(true, stdin.as_fd(), Interest::Read);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::control::{any, paths};
-use super::error::{Failed, say, stdout, visible};
+use super::error::{Failed, note, say, stdout, visible};
 use super::prose::fit;
 use super::status::status_of;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
@@ -229,11 +229,10 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     } else {
         // What the program said last was seen by nobody.
         let failed = session.exit.as_ref().is_some_and(|exit| exit.code.is_some_and(|code| code != 0));
-        let shown = match failed && paths.last_screen(&name).exists() {
-            true => format!(" `hopty screen {name}` shows its last screen."),
-            false => String::new(),
-        };
-        say(format_args!("{}{shown}", fit(&visible(&sentence), 0)))?;
+        say(format_args!("{}", fit(&visible(&sentence), 0)))?;
+        if failed && paths.last_screen(&name).exists() {
+            note(format_args!("hint: `hopty screen {name}` shows its last screen"));
+        }
     }
     Ok(0)
 }

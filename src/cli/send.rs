@@ -60,7 +60,8 @@ pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<Strin
             return Err(Failed::new(2, "give a session and a text").hint(usage(verb)));
         }
     };
-    if text.is_some_and(str::is_empty) {
+    // Without a text it may still take a mark.
+    if text.is_some_and(str::is_empty) && !options.mark {
         return Err(Failed::new(2, "the text is empty").hint(usage(verb)));
     }
     let request = Send { submit: options.submit, mark: options.mark, ..what(options, text)? };

@@ -253,7 +253,7 @@ fn a_list_is_narrowed_down_and_formatted() {
     for name in ["one", "two"] {
         world.run_detached(name, &["sleep", "100"]);
     }
-    assert_eq!(world.ask(&["ls", "--format", "{name} is {state}"]), "one is unknown\ntwo is unknown\n");
+    assert_eq!(world.ask(&["ls", "--format", "{name} is {state}"]), "one is running\ntwo is running\n");
     assert_eq!(world.ask(&["ls", "two", "--format", "{name}"]), "two\n");
     assert_eq!(world.ask(&["ls", "--format", "tmux"]), "one running   two running\n");
     assert_fails(&world.hopty(&["ls", "--format", "{nmae}"]), 2, "unknown field in the format");
