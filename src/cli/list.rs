@@ -395,7 +395,7 @@ impl Template {
             rest = behind;
         }
         if parts.is_empty() {
-            let hint = match nearest_word(&text, ["tmux"].into_iter(), slips(&text)) {
+            let hint = match nearest_word(&text, ["tmux"], slips(&text)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
             };
