@@ -603,7 +603,7 @@ fn nothing_that_is_captured_can_make_the_files_large() {
     let mut capture = made(&long);
     capture.summary = Some(long.clone());
     capture.situation.draft = Some(long.clone());
-    capture.situation.queued = vec![long.clone(); 256];
+    capture.situation.queued = vec![long.clone(); 64];
     capture.situation.open_tools = vec![long[..5000].to_owned(); 512];
     capture.situation.background = vec![long[..5000].to_owned(); 64];
     capture.files = (0..2000).map(|n| format!("{n}{}", "a/".repeat(2000))).collect();
