@@ -79,6 +79,7 @@ pub(super) fn replied(prompt: &str, answers: &mut EarlierAnswers) {
     if let Some(newest) = answers.newest().filter(|newest| newest.awaits_reply) {
         newest.take_reply(prompt);
     }
+    answers.iter_mut().for_each(|answer| answer.awaits_reply = false);
 }
 
 #[cfg(test)]

@@ -118,6 +118,7 @@ impl LastAnswer {
                 UserKind::ShellCommand(_)
                 | UserKind::ShellOutput(_)
                 | UserKind::Memory(_)
+                | UserKind::Summary(_)
                 | UserKind::Meta => {}
             },
             TranscriptLine::Queue { operation, content: Some(prompt), .. } if operation == "remove" => {

@@ -5,6 +5,8 @@
 //! the place of that one, and everything that was said since then was taken back (measured on 2.1.332). No
 //! other shape counts: where parents are missing or point elsewhere, all lines of the file count.
 
+use super::bounded_memory::LastItems;
+use super::prompts::TranscriptPrompt;
 use super::tasks::Tasks;
 use super::transcript_facts::{AnswerText, TranscriptFacts};
 use crate::core::handoff::safe_text::cut_words;
@@ -32,6 +34,16 @@ pub(super) struct TurnStart {
 }
 
 impl TranscriptFacts {
+    /// The last prompts of the person with what Claude had said before each of them (at most 32 KiB), newest
+    /// first.
+    pub fn replies(&self) -> impl Iterator<Item = (&TranscriptPrompt, &str)> {
+        let from = self.prompts.count();
+        self.turns.iter().rev().filter_map(move |turn| {
+            let back = usize::try_from(from.checked_sub(turn.prompts)?).ok()?.checked_sub(1)?;
+            Some((self.prompts.iter().rev().nth(back)?, turn.answer.as_str()))
+        })
+    }
+
     /// Takes the place of a prompt, before its text: forgets what was said since an earlier prompt that had
     /// the same place. Files that were written and commands that ran stay: they happened.
     pub(super) fn place_prompt(&mut self, uuid: Option<String>, parent: Option<String>) {
@@ -47,6 +59,7 @@ impl TranscriptFacts {
                 (newest.reply, newest.awaits_reply) = (None, true);
             }
             self.recent.truncate_to(turn.recent);
+            self.findings = LastItems::default();
             self.said = turn.said;
             self.tasks = turn.tasks;
             self.answers = [AnswerText { text: turn.answer, replied: false }, AnswerText::default()];

@@ -26,6 +26,10 @@ use crate::core::ids::HandoffId;
 pub const RECENT_CAP: usize = 12;
 /// The most that is kept of one of them, in bytes.
 pub const EXCHANGE_CAP: usize = 2000;
+/// How much is kept of a message in the middle of a turn, in bytes.
+pub(super) const FINDING_BYTES: usize = 600;
+/// How many such messages are kept.
+const FINDINGS: usize = 60;
 /// How many failed tools are kept.
 pub const ERROR_CAP: usize = 20;
 /// How many decisions are kept.
@@ -137,6 +141,10 @@ pub struct TranscriptFacts {
     pub(super) earlier: EarlierAnswers,
     pub(super) reads: FilesRead,
     pub(super) recent: LastItems<Exchange, RECENT_CAP>,
+    /// What Claude said since its last answer, each the beginning of a message.
+    pub(super) findings: LastItems<String, FINDINGS>,
+    /// Claude's summary of what stands in no line of this transcript.
+    pub(super) summary: Option<String>,
     pub(super) files: TouchedFiles,
     pub(super) tasks: Tasks,
     pub(super) decisions: LastItems<AnsweredQuestion, DECISION_CAP>,
@@ -248,6 +256,17 @@ impl TranscriptFacts {
     /// The last prompts and answers, oldest first.
     pub fn recent(&self) -> impl DoubleEndedIterator<Item = &Exchange> {
         self.recent.iter()
+    }
+
+    /// What Claude said since its last answer, in the middle of a turn, oldest first.
+    pub fn findings(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.findings.iter().map(String::as_str)
+    }
+
+    /// Claude's summary of a conversation that stands in no line of this transcript, at most 16 KiB.
+    #[must_use]
+    pub fn summary(&self) -> Option<&str> {
+        self.summary.as_deref()
     }
 
     /// The last tool calls that were answered, oldest first.

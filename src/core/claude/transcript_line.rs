@@ -221,7 +221,9 @@ pub enum UserKind {
     ShellOutput(String),
     /// What the person gave to Claude's memory (`#`).
     Memory(String),
-    /// Claude's own slash commands, their output, summaries, caveats: no turn of a person.
+    /// Claude's summary of what was said before a compaction.
+    Summary(String),
+    /// Claude's own slash commands, their output, caveats: no turn of a person.
     #[default]
     Meta,
 }

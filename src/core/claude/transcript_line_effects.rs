@@ -4,7 +4,7 @@
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 use super::agent_reports::AgentReport;
-use super::bounded_memory::FileChange;
+use super::bounded_memory::{FileChange, LastItems};
 use super::decision_sentences;
 use super::earlier_answers;
 use super::pasted_prompt::PromptPlace;
@@ -13,14 +13,14 @@ use super::tasks::{Task, task_key};
 use super::tool_outcomes::ToolOutcome;
 use super::tool_steps::{ToolStep, about, error_line, last_line};
 use super::transcript_facts::{
-    AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, MessageUsage, PLAN_APPROVED, REFUSED,
-    ShellCommand, ToolError, TranscriptFacts, TranscriptSpeaker,
+    AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, FINDING_BYTES, MessageUsage,
+    PLAN_APPROVED, REFUSED, ShellCommand, ToolError, TranscriptFacts, TranscriptSpeaker,
 };
 use super::transcript_line::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
     UserKind,
 };
-use crate::core::handoff::continuation_prompt::{handoff_of, unwrap_pasted};
+use crate::core::handoff::continuation_prompt::{handoff_of, quotes_brief, unwrap_pasted};
 use crate::core::handoff::note::Note;
 use crate::core::handoff::safe_text::cut_words;
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
@@ -29,6 +29,8 @@ use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
 /// How many tools can be open at a time; the oldest is forgotten.
 const OPEN_CAP: usize = 512;
+/// How much is kept of Claude's summary of what stands in no line, in bytes.
+const SUMMARY_CAP: usize = 16 << 10;
 /// How much is kept of a command that the person ran, in bytes.
 const COMMAND_CAP: usize = 300;
 
@@ -130,6 +132,12 @@ impl TranscriptFacts {
         if line.synthetic {
             return;
         }
+        let finding = cut_words(&self.last_text, FINDING_BYTES).to_owned();
+        match self.findings.newest() {
+            Some(newest) if goes_on => *newest = finding,
+            _ if quotes_brief(&finding) => {}
+            _ => self.findings.put(finding),
+        }
         match self.recent.newest() {
             Some(exchange) if goes_on && exchange.speaker == TranscriptSpeaker::Claude => {
                 exchange.text = cut_words(&self.last_text, EXCHANGE_CAP).to_owned();
@@ -207,7 +215,11 @@ impl TranscriptFacts {
                 };
                 self.prompts.put(said, "");
             }
-            UserKind::Meta => {}
+            // A fork of a compacted conversation has none of the lines before (2.1.332). Else they stand above.
+            UserKind::Summary(text) if !self.begun => {
+                self.summary = Some(cut_words(text.trim(), SUMMARY_CAP).to_owned());
+            }
+            UserKind::Summary(_) | UserKind::Meta => {}
         }
     }
 
@@ -243,6 +255,7 @@ impl TranscriptFacts {
         let is_broken_off = prompt.is_some_and(|prompt| prompt.interrupted) || self.failure.is_some();
         if self.turn_over && !answer.replied && !is_broken_off {
             earlier_answers::keep(&answer.text, prompt, &mut self.earlier);
+            self.findings = LastItems::default();
         }
     }
 

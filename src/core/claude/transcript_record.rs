@@ -139,7 +139,9 @@ impl RawRecord {
             }
             LooseContent::Nothing => {}
         }
-        let kind = if !results.is_empty() {
+        let kind = if self.is_compact_summary.0 && results.is_empty() {
+            UserKind::Summary(prompt)
+        } else if !results.is_empty() {
             // No tool can write at the top of the line. Without a decision (before 2.1.332) what stands there
             // counts as the person's.
             let decided = self.permission_decision.0.and_then(|decision| decision.source.0);

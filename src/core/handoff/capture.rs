@@ -6,18 +6,21 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthStr;
 
 use super::checkpoint::Phases;
-use super::current_request::{begins_request, current, names_work};
+use super::continuation_prompt::without_opening;
+use super::current_request::{begins_request, current, names_work, newest_request};
 use super::manifest_entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
-use super::safe_text::{cut_chars, safe_line};
+use super::safe_text::{cut_chars, cut_words, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::decision_sentences::StatedDecision;
-use crate::core::claude::earlier_answers::EarlierAnswer;
+use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
 use crate::core::claude::files_read::FileRead;
+use crate::core::claude::lenient_json::ends;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
 use crate::core::claude::tool_outcomes::{Check, EndedWork, RunningWork, purpose};
@@ -34,6 +37,14 @@ use crate::core::time::WallTime;
 const DONE_CAP: usize = 50;
 /// How many answers of Claude's are passed on to the next handoff.
 const ANSWERS_CAP: usize = 50;
+/// How many of Claude's messages in the middle of a turn are passed on to the next handoff.
+const FINDINGS_CAP: usize = 20;
+/// How many longer answers are kept that the person answered in a few words.
+const AGREED_CAP: usize = 3;
+/// How much is kept of each of them, in bytes.
+pub(super) const AGREED_BYTES: usize = 6000;
+/// An answer that is longer has a section of its own where the person agreed to it, in characters.
+pub(super) const LONG_ANSWER: usize = 260;
 /// What is no wider is passed on by nobody: "It is behind `legacy_list`.", in columns.
 pub(super) const SHORT_ANSWER: usize = 40;
 /// Files of earlier conversations that are told.
@@ -196,6 +207,30 @@ pub struct EarlierHandoff<'a> {
     pub decisions: &'a [AnsweredQuestion],
     /// The plan that was in hand then.
     pub plan: Option<&'a str>,
+    /// What the person had answered in a few words, newest first.
+    pub agreed: &'a [AgreedAnswer],
+    /// Claude's summary of what was said before the first transcript begins.
+    pub summary: Option<&'a str>,
+}
+
+/// A longer answer of Claude's that the person answered in a few words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgreedAnswer {
+    /// What the person said to it, on one line.
+    pub reply: String,
+    /// The beginning of the answer, at most 6,000 bytes.
+    pub text: String,
+}
+
+impl AgreedAnswer {
+    /// The answer and what was said to it; none where an answer is as short as those that are listed.
+    fn new(reply: &str, answer: &str) -> Option<Self> {
+        let is_long = answer.chars().nth(LONG_ANSWER).is_some() && Note::read(answer).is_none();
+        is_long.then(|| Self {
+            reply: cut_chars(&safe_line(reply), REPLY_CAP),
+            text: cut_words(answer, AGREED_BYTES).to_owned(),
+        })
+    }
 }
 
 /// A plan of Claude's that the person approved.
@@ -232,6 +267,12 @@ pub struct Capture {
     pub answers: Vec<EarlierAnswer>,
     /// The same of the conversations before this one, newest first; see [`Capture::inherit`].
     pub answers_before: Vec<EarlierAnswer>,
+    /// Longer answers that the person answered in a few words, newest first; see [`Capture::inherit`].
+    pub agreed: Vec<AgreedAnswer>,
+    /// What Claude said since its last answer, in the middle of a turn, oldest first.
+    pub findings: Vec<String>,
+    /// Claude's summary of what was said before the transcript begins.
+    pub summary_before: Option<String>,
     /// Decisions that Claude stated with a reason, oldest first.
     pub stated: Vec<StatedDecision>,
     /// Files that Claude read, the last read first.
@@ -292,18 +333,32 @@ fn last_answer(facts: &TranscriptFacts) -> &AnswerText {
 
 fn plan_in_hand(plan: &ApprovedPlan, facts: &TranscriptFacts) -> PlanInHand {
     let since = facts.prompts().count().saturating_sub(plan.after);
-    let mut since = facts.prompts().iter().rev().take(usize::try_from(since).unwrap_or(usize::MAX));
-    PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current: !since.any(begins_request) }
+    let request = newest_request(facts.prompts().iter().rev());
+    let is_current = request.is_none_or(|at| at as u64 >= since);
+    PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current }
 }
 
 /// The tasks that were last touched before the current request began; none where it began in a conversation
 /// before.
 fn old_tasks(facts: &TranscriptFacts) -> HashSet<String> {
     let prompts = facts.prompts();
-    let Some(since) = prompts.iter().rev().position(begins_request) else { return HashSet::new() };
+    let Some(since) = newest_request(prompts.iter().rev()) else { return HashSet::new() };
     let before = prompts.count().saturating_sub(since as u64 + 1);
     let touched = |task: &Task| facts.touched_tasks().get(&task_key(task)).copied().unwrap_or(0);
     facts.tasks().all().iter().filter(|task| touched(task) <= before).map(task_key).collect()
+}
+
+/// What Claude had said at length and the person answered in a few words since the current request began,
+/// newest first: "ok do it" is about all of it.
+fn agreed(facts: &TranscriptFacts) -> Vec<AgreedAnswer> {
+    let last = last_answer(facts).text.trim();
+    let replies = facts.replies().take_while(|(prompt, _)| !begins_request(prompt));
+    let agreed = replies.filter_map(|(prompt, answer)| {
+        let answer = without_opening(answer.trim());
+        let is_last = answer.is_empty() || last.contains(answer);
+        (!is_last).then(|| AgreedAnswer::new(&prompt.text, answer)).flatten()
+    });
+    agreed.take(AGREED_CAP).collect()
 }
 
 /// The plan that a call asks the person to approve.
@@ -372,6 +427,9 @@ impl Capture {
             replied: last_answer(facts).replied,
             answers: facts.earlier_answers().cloned().collect(),
             answers_before: Vec::new(),
+            agreed: agreed(facts),
+            findings: facts.findings().map(str::to_owned).collect(),
+            summary_before: facts.summary().map(str::to_owned),
             stated: facts.stated().cloned().collect(),
             files_read: facts.files_read().newest_first().cloned().collect(),
             note: None,
@@ -443,13 +501,18 @@ impl Capture {
         }
         self.inherit_tasks(before.tasks);
         self.answers_before = before.answers.iter().take(ANSWERS_CAP).cloned().collect();
+        let goes_on = !self.prompts.iter().any(begins_request);
         if let Some(newest) = self.answers_before.first_mut().filter(|newest| newest.awaits_reply)
             && let Some(first) = self.prompts.first()
         {
             newest.take_reply(&first.text);
+            self.agreed.extend(AgreedAnswer::new(&first.text, &newest.text).filter(|_| goes_on));
         }
+        self.agreed.extend(before.agreed.iter().filter(|_| goes_on).cloned());
+        self.agreed.truncate(AGREED_CAP);
+        self.summary_before = self.summary_before.take().or_else(|| before.summary.map(str::to_owned));
         // It is in hand until other work is set.
-        if self.plan.is_none() && !self.prompts.iter().any(begins_request) {
+        if self.plan.is_none() && goes_on {
             self.plan =
                 before.plan.map(|plan| PlanInHand { text: plan.to_owned(), file: None, is_current: true });
         }
@@ -528,6 +591,14 @@ impl Capture {
     pub fn kept_answers(&self) -> Vec<EarlierAnswer> {
         let last = EarlierAnswer::new(&self.last_answer, self.prompts.last());
         let last = last.filter(|_| self.situation.turn_ended && !self.replied);
+        // The person may say "do it" in the next conversation.
+        let last = last.map(|last| EarlierAnswer {
+            text: ends(&self.last_answer, AGREED_BYTES / 2, AGREED_BYTES / 2),
+            ..last
+        });
+        let findings = self.findings.iter().rev().filter(|_| !self.situation.turn_ended);
+        let findings = findings.filter(|said| says_much(said)).take(FINDINGS_CAP);
+        let findings = findings.map(|said| EarlierAnswer { text: said.clone(), ..EarlierAnswer::default() });
         let stated = self.stated.iter().rev().map(|one| EarlierAnswer {
             text: one.text.clone(),
             reply: one.reply.clone(),
@@ -535,7 +606,12 @@ impl Capture {
         });
         let answers =
             self.answers.iter().rev().map(|one| EarlierAnswer { awaits_reply: false, ..one.clone() });
-        let all = last.into_iter().chain(answers).chain(stated).chain(self.answers_before.iter().cloned());
+        let all = last
+            .into_iter()
+            .chain(findings)
+            .chain(answers)
+            .chain(stated)
+            .chain(self.answers_before.iter().cloned());
         let mut kept: Vec<EarlierAnswer> = Vec::new();
         for one in all.filter(|one| one.text.width() > SHORT_ANSWER) {
             if kept.len() < ANSWERS_CAP && !kept.iter().any(|known| known.text.contains(&one.text)) {

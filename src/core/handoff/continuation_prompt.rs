@@ -77,6 +77,12 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     ours.then_some(id)
 }
 
+/// Whether a text quotes a brief. What Claude repeats of one is nothing that it found out.
+#[must_use]
+pub fn quotes_brief(text: &str) -> bool {
+    text.contains("=== HANDOFF LOADED (ID: ")
+}
+
 /// An answer of Claude's without the sentence that it begins with after a hand-over.
 #[must_use]
 pub fn without_opening(answer: &str) -> &str {

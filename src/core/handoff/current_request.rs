@@ -161,8 +161,23 @@ pub fn names_work(prompt: &TranscriptPrompt) -> bool {
 /// What is shorter stands with it, also a new task: a task more is read over, a task less is lost.
 pub fn request_start<'a>(prompts: impl ExactSizeIterator<Item = &'a TranscriptPrompt>) -> usize {
     let last = prompts.len().saturating_sub(1);
-    let mut prompts = prompts;
-    prompts.position(begins_request).unwrap_or(last)
+    newest_request(prompts).unwrap_or(last)
+}
+
+/// The same, where any prompt begins a request. A person who stops Claude and says something corrects what
+/// they stopped, at any length: what they stopped still names the work.
+pub fn newest_request<'a>(prompts: impl Iterator<Item = &'a TranscriptPrompt>) -> Option<usize> {
+    let (mut found, mut goes_back) = (None, true);
+    for (at, prompt) in prompts.enumerate() {
+        if !goes_back && !prompt.interrupted {
+            break;
+        }
+        goes_back = !begins_request(prompt);
+        if !goes_back {
+            found = Some(at);
+        }
+    }
+    found
 }
 
 /// Whether a prompt is too long for an answer or a correction.

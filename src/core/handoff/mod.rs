@@ -35,3 +35,5 @@ pub mod safe_prompts;
 
 #[cfg(test)]
 mod captured_tests;
+#[cfg(test)]
+mod thread_tests;

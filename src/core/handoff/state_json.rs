@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::capture::{Capture, EarlierHandoff, GitState};
+use super::capture::{AGREED_BYTES, AgreedAnswer, Capture, EarlierHandoff, GitState};
 use super::checkpoint::HandoffCheckpoint;
 use super::recent_activity;
 use super::safe_prompts::{PromptRow, Words, shorten};
@@ -59,7 +59,8 @@ pub struct AnswerRow {
     /// The beginning of the prompt that it answers; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, at most 500 characters: its beginning and its end.
+    /// The answer on one line, its beginning and its end: at most 500 characters, 6,000 of the one to which
+    /// the person had said nothing.
     pub answer: String,
     /// What the person said next, where that is one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +74,7 @@ impl AnswerRow {
     fn of(answer: &EarlierAnswer) -> Self {
         Self {
             prompt: cut_chars(&safe_line(&answer.prompt), 160),
-            answer: shorten(&safe_line(&answer.text), 500),
+            answer: shorten(&safe_line(&answer.text), if answer.awaits_reply { AGREED_BYTES } else { 500 }),
             reply: answer.reply.as_deref().map(line),
             awaits_reply: answer.awaits_reply,
         }
@@ -211,6 +212,12 @@ pub struct HandoffState {
     /// The plan that the person approved and that is in hand, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
+    /// Longer answers of Claude's that the person answered in a few words, newest first, at most 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agreed: Vec<AgreedAnswer>,
+    /// Claude's summary of what was said before the first transcript begins, at most 16 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_before: Option<String>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
@@ -288,6 +295,8 @@ impl HandoffState {
             tasks: &tasks,
             decisions: &decisions,
             plan: self.plan.as_deref(),
+            agreed: &self.agreed,
+            summary: self.summary_before.as_deref(),
         });
     }
 
@@ -370,6 +379,10 @@ impl HandoffState {
                 .map(DecisionRow::of)
                 .collect(),
             plan: capture.plan.as_ref().filter(|plan| plan.is_current).map(|plan| long(&plan.text)),
+            agreed: (capture.agreed.iter())
+                .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
+                .collect(),
+            summary_before: capture.summary_before.as_deref().map(long),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
         }

@@ -4,6 +4,8 @@
 use super::brief_files::{ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE};
 use super::section_lengths::BriefPart;
 use super::truncation::Passage;
+use std::collections::HashMap;
+
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
 use unicode_width::UnicodeWidthStr;
@@ -15,9 +17,13 @@ use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
 use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
-use crate::core::handoff::capture::{Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER};
+use crate::core::handoff::capture::{
+    AgreedAnswer, Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER,
+};
+use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
+use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::safe_text::{cut_chars, cut_words, safe, safe_line};
@@ -50,6 +56,14 @@ const NAMED: usize = 24;
 const MARK_CHARS: usize = 8;
 /// How much is told of the prompt that it answers, in characters.
 const ANSWERED: usize = 60;
+/// How much is told of it where there is room, in characters.
+const ANSWER_LONG: usize = 1000;
+/// How much is told of a question that has no answer, in characters.
+const QUESTION: usize = 300;
+/// How many answers of one form come before all others.
+const OF_ONE_FORM: usize = 2;
+/// Where a text stands that no file of the record has whole.
+const TRANSCRIPT: &str = "the transcript";
 /// How many errors are told.
 const ERRORS: usize = 6;
 /// How many files outside of the work tree are told.
@@ -76,18 +90,21 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
     let lines = |title, floor, ideal, lines: Vec<String>| {
         let lines =
             lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX))).collect();
-        BriefPart { title, floor, ideal, passage: Passage::Lines { lines, more_in: DOCUMENT_FILE } }
+        let passage = Passage::Lines { lines, longer: Vec::new(), more_in: DOCUMENT_FILE };
+        BriefPart { title, floor, ideal, passage }
     };
     vec![
         last_words(of, words),
         lines("Next", 500, 1300, next(of, words, places)),
         open_plan(of, places),
         plan(of),
+        agreed(of),
         own_words(of),
+        summary_before(of),
         report(of),
         lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
         lines("Record (data)", 500, 1400, record(of, places)),
-        lines("What you said before, newest first", 0, 900, said_before(of, words)),
+        said_before(of, words),
     ]
 }
 
@@ -154,6 +171,40 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
     BriefPart { title: "Your plan, not approved yet", floor: 2200, ideal: 3000, passage }
 }
 
+/// What Claude had said at length and the person answered in a few words, as "ok do it".
+fn agreed(of: &Capture) -> BriefPart {
+    let said = |one: &AgreedAnswer| {
+        let reply = cut_chars(&safe_line(&one.reply), REPLIED);
+        format!("[to this the person said \"{reply}\"]\n{}", safe(&one.text).trim())
+    };
+    let passage = Passage::Text {
+        above: String::new(),
+        text: of.agreed.iter().map(said).collect::<Vec<_>>().join("\n\n"),
+        head: usize::MAX,
+        whole_in: TRANSCRIPT,
+        below: String::new(),
+    };
+    BriefPart {
+        title: "What you had said before the person's short answers",
+        floor: 900,
+        ideal: 2600,
+        passage,
+    }
+}
+
+/// Claude's own summary, where no line of the transcript has what it is about.
+fn summary_before(of: &Capture) -> BriefPart {
+    let passage = Passage::Text {
+        above: String::new(),
+        text: safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned(),
+        head: usize::MAX,
+        whole_in: TRANSCRIPT,
+        below: String::new(),
+    };
+    let title = "Your summary of what was said before this transcript begins (data)";
+    BriefPart { title, floor: 900, ideal: 2600, passage }
+}
+
 /// What a sub-agent reported last.
 fn report(of: &Capture) -> BriefPart {
     let none = AgentReport::default();
@@ -171,6 +222,12 @@ fn report(of: &Capture) -> BriefPart {
 /// Whether Claude ended with a question, and nothing that the person said since is known.
 fn is_awaited(of: &Capture, words: &Words) -> bool {
     of.situation.turn_ended && !of.replied && of.situation.queued.is_empty() && asks(&words.last_answer)
+}
+
+/// A question of Claude's that something else than the person followed, as the report of a sub-agent.
+fn open_question(of: &Capture) -> Option<&EarlierAnswer> {
+    let newest = of.answers.iter().rev().find(|answer| answer.awaits_reply && asks(&answer.text));
+    newest.filter(|_| of.situation.turn_ended && !of.replied && of.situation.queued.is_empty())
 }
 
 /// Words of Claude's, or of a person, that came as a text: `--summary-file`, and files that were written for
@@ -209,6 +266,9 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
              answers it."
                 .to_owned(),
         );
+    } else if let Some(question) = open_question(of) {
+        let question = shorten(&safe_line(&question.text), QUESTION);
+        next.push(format!("You had asked this and have no answer yet: ask it again and wait: {question}"));
     }
     if let Some(failure) = &situation.failure {
         next.push(format!("the API failed before you had answered ({failure}): go on with the request"));
@@ -271,7 +331,8 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             match (of.unanswered, situation.turn_ended) {
                 (true, _) => "do what the newest words under \"Request\" say",
                 (false, true) => {
-                    "you had ended your turn: see whether the request is done, and say what is left"
+                    "you had ended your turn. If your last words ask or offer something, wait for the \
+                     person's answer; else say what is left of the request."
                 }
                 (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
             }
@@ -312,7 +373,11 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
             lines.extend(note.gotchas.iter().map(|one| format!("easy to get wrong: {one}")));
             lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
         }
-        None => lines.extend(of.stated.iter().rev().take(STATED).map(stated)),
+        None => {
+            let is_told =
+                |one: &&StatedDecision| of.agreed.iter().any(|other| other.text.contains(&one.text));
+            lines.extend(of.stated.iter().rev().filter(|one| !is_told(one)).take(STATED).map(stated));
+        }
     }
     let ended = of.situation.ended.iter().rev().take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
@@ -424,62 +489,133 @@ fn is_told_elsewhere(done: &FinishedStep) -> bool {
         || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
-/// What Claude said before its last words, newest first: answers that ended a turn, with the prompt and what
-/// the person said to it, and some of what it said in the middle of the last turns.
-fn said_before(of: &Capture, words: &Words) -> Vec<String> {
+/// What Claude said before its last words, newest first: what it found out in the turn that was not over,
+/// answers that ended a turn, with the prompt and what the person said to it, and some of what it said in the
+/// middle of the turns before.
+fn said_before(of: &Capture, words: &Words) -> BriefPart {
+    let mut said = SaidBefore::of(words);
     let answers = of.answers.iter().rev().chain(&of.answers_before);
     let answers: Vec<(String, &EarlierAnswer)> =
         answers.map(|answer| (safe_line(&answer.text), answer)).collect();
-    let last = safe_line(&words.last_answer);
-    let is_told = |text: &str| {
-        last.contains(text)
-            || of.stated.iter().rev().take(STATED).any(|one| {
-                let sentence = safe_line(&one.text);
-                sentence == text || one.reply.is_some() && text.contains(&sentence)
-            })
-    };
-    // The newest prompts stand above, whole: here their beginnings say which ones they are.
-    let above: Vec<String> =
-        words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect();
-    let named = |prompt: &str, cap: usize| {
+    for text in of.findings.iter().rev().map(|text| safe_line(text)) {
+        said.midway(&text, of);
+    }
+    let mut from = 0;
+    let recent = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
+    for text in recent.map(|said| safe_line(&said.text)) {
+        // Of a long one the answer has its beginning and its end.
+        let begin = begin_of(&text);
+        let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
+        if let Some(at) = answers[from..].iter().position(is_same) {
+            (from..=from + at).for_each(|at| said.answer(at, &answers[at], of));
+            from += at + 1;
+        } else if !of.findings.iter().any(|finding| text.starts_with(&begin_of(&safe_line(finding)))) {
+            said.midway(&text, of);
+        }
+    }
+    (from..answers.len()).for_each(|at| said.answer(at, &answers[at], of));
+    said.longer.extend(said.alike.iter().cloned());
+    said.lines.append(&mut said.alike);
+    let lines = |texts: &[String]| texts.iter().map(|text| format!("- {}", safe_line(text))).collect();
+    let passage =
+        Passage::Lines { lines: lines(&said.lines), longer: lines(&said.longer), more_in: DOCUMENT_FILE };
+    BriefPart { title: "What you said before, newest first", floor: 0, ideal: 900, passage }
+}
+
+/// The lines of that part.
+struct SaidBefore<'a> {
+    /// The last words, on one line.
+    last: String,
+    /// The newest prompts stand above, whole: here their beginnings say which ones they are.
+    above: Vec<String>,
+    /// The prompt of the answer above is what the person said to this one.
+    said_next: &'a str,
+    /// The texts of the middle of a turn that are told, and how many of them only tell what came next.
+    texts: Vec<String>,
+    plain: usize,
+    /// How often an answer of this form was told.
+    forms: HashMap<String, usize>,
+    lines: Vec<String>,
+    /// The same with more of each, for where there is room.
+    longer: Vec<String>,
+    /// More answers of a form that was told, for where there is room behind all others.
+    alike: Vec<String>,
+}
+
+impl<'a> SaidBefore<'a> {
+    fn of(words: &Words) -> Self {
+        Self {
+            last: safe_line(&words.last_answer),
+            above: words.prompts.iter().take(ABOVE).map(|said| one_line(&said.prompt.text)).collect(),
+            said_next: "",
+            texts: Vec::new(),
+            plain: 0,
+            forms: HashMap::new(),
+            lines: Vec::new(),
+            longer: Vec::new(),
+            alike: Vec::new(),
+        }
+    }
+
+    /// Whether another part tells it.
+    fn is_told(&self, text: &str, of: &Capture) -> bool {
+        let begin = begin_of(text);
+        self.last.contains(text)
+            || of.stated.iter().rev().take(STATED).any(|one| safe_line(&one.text) == text)
+            || of.agreed.iter().any(|one| safe_line(&one.text).starts_with(&begin))
+    }
+
+    fn named(&self, prompt: &str, cap: usize) -> String {
         let line = one_line(prompt);
         let begin: String = line.chars().take(NAMED).collect();
-        cut_chars(&line, if above.iter().any(|known| known.starts_with(&begin)) { NAMED } else { cap })
-    };
-    // The prompt of the answer above is what the person said to this one.
-    let mut said_next = "";
-    let mut line_of = |at: usize| {
-        let (text, answer) = &answers[at];
-        if at >= SAID && text.width() <= SHORT_ANSWER || is_told(text) {
-            return None;
+        let is_above = self.above.iter().any(|known| known.starts_with(&begin));
+        cut_chars(&line, if is_above { NAMED } else { cap })
+    }
+
+    /// A text of the middle of a turn. Those with a number, a path or a name say what was found.
+    fn midway(&mut self, text: &str, of: &Capture) {
+        let text = without_opening(text);
+        let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
+        let is_known = self.texts.iter().any(|known| known == text);
+        if is_plain && self.plain >= SAID || !says_much(text) || is_known || self.is_told(text, of) {
+            return;
         }
-        let prompt = match named(&answer.prompt, ANSWERED) {
+        self.plain += usize::from(is_plain);
+        self.lines.push(shorten(text, ANSWER_CHARS));
+        self.longer.push(shorten(text, ANSWER_CHARS));
+        self.texts.push(text.to_owned());
+    }
+
+    /// An answer that ended a turn, the one at the place `at`.
+    fn answer(&mut self, at: usize, (text, answer): &(String, &'a EarlierAnswer), of: &Capture) {
+        let text = without_opening(text);
+        if at >= SAID && text.width() <= SHORT_ANSWER || self.is_told(text, of) {
+            return;
+        }
+        let prompt = match self.named(&answer.prompt, ANSWERED) {
             prompt if prompt.is_empty() => prompt,
             prompt => format!("to \"{prompt}\": "),
         };
-        let reply = answer.reply.as_deref().filter(|reply| *reply != said_next);
-        let reply = reply.map(|reply| then_said(&named(reply, REPLIED))).unwrap_or_default();
-        said_next = &answer.prompt;
+        let reply = answer.reply.as_deref().filter(|reply| *reply != self.said_next);
+        let reply = reply.map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
+        self.said_next = &answer.prompt;
         let room =
             RECORD_LINE_MAX.saturating_sub(prompt.chars().count() + reply.chars().count() + MARK_CHARS);
-        Some(format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS))))
-    };
-    let (mut lines, mut midway, mut from) = (Vec::new(), Vec::new(), 0);
-    let said = of.recent.iter().rev().filter(|said| said.speaker == TranscriptSpeaker::Claude);
-    for text in said.map(|said| safe_line(&said.text)) {
-        // Of a long one the answer has its beginning and its end.
-        let begin: String = text.chars().take(BEGINNING).collect();
-        let is_same = |answer: &(String, &EarlierAnswer)| answer.0.starts_with(&begin);
-        if let Some(at) = answers[from..].iter().position(is_same) {
-            lines.extend((from..=from + at).filter_map(&mut line_of));
-            from += at + 1;
-        } else if midway.len() < SAID && says_much(&text) && !is_told(&text) && !midway.contains(&text) {
-            lines.push(shorten(&text, ANSWER_CHARS));
-            midway.push(text);
+        let line = format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS)));
+        let times = self.forms.entry(form(text)).or_default();
+        *times += 1;
+        if *times > OF_ONE_FORM {
+            self.alike.push(line);
+            return;
         }
+        self.lines.push(line);
+        self.longer.push(format!("{prompt}{}{reply}", shorten(text, ANSWER_LONG)));
     }
-    lines.extend((from..answers.len()).filter_map(&mut line_of));
-    lines
+}
+
+/// The beginning of a text, which no other has by chance.
+fn begin_of(text: &str) -> String {
+    text.chars().take(BEGINNING).collect()
 }
 
 /// The beginning of a prompt on one line.

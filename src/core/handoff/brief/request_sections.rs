@@ -1,11 +1,13 @@
 //! What the person wants: the current request and what was said about it since, then everything before,
 //! newest first.
 
+use std::collections::HashSet;
+
 use super::section_lengths::BriefPart;
 use super::truncation::{Passage, Quote};
 use crate::core::claude::prompts::PromptKind;
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::current_request::{asks, is_option};
+use crate::core::handoff::current_request::{asks, is_option, names_work};
 use crate::core::handoff::pasted_text::has_paste;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
 use crate::core::handoff::safe_text::{cut_chars, safe_line};
@@ -29,7 +31,9 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
     let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
     let mut room = request.saturating_sub(whole).max(request / SINCE);
+    let again = said_again(&all[..start]);
     let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
+        .filter(|at| !again.contains(at))
         .map(|at| (at, show(at)))
         .take_while(|(at, quote)| {
             let left = room.checked_sub(quote.least());
@@ -38,6 +42,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
         })
         .unzip();
     group.extend((start < all.len()).then_some(start));
+    group.extend(again);
     quotes.extend(last);
     let mut order: Vec<usize> = (0..quotes.len()).collect();
     // The newest, then the one that set work.
@@ -65,6 +70,17 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
         earlier(all, &group, words, today.clone()),
         before(all, &group, today),
     ]
+}
+
+/// Places of prompts such as "continue" that stand among the newer ones already, word for word, and answer
+/// no question.
+fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
+    let mut known: HashSet<&str> = HashSet::new();
+    let is_again = |at: &usize| {
+        let said = &prompts[*at];
+        !names_work(&said.prompt) && about(said).is_none() && !known.insert(&said.prompt.text)
+    };
+    (0..prompts.len()).filter(is_again).collect()
 }
 
 /// What is to be known of quotes with pasted parts.
@@ -108,7 +124,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) 
         dropped => format!("; {dropped} more are only in the transcript"),
     };
     let above = format!(
-        "Newest first{more}. Standing rules still apply; the rest is background and may be done.\n{}",
+        "Newest first{more}. Standing rules still apply; most of the rest is finished.\n{}",
         of_pastes(&quotes)
     );
     BriefPart {

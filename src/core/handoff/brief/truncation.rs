@@ -24,6 +24,9 @@ const TABLE_ROWS: usize = 6;
 /// A prompt keeps this much when there is too little room for all, in UTF-16 units.
 const SHORT: usize = 240;
 
+/// The same of a prompt that prohibits or demands something, in UTF-16 units.
+const WITH_RULES: usize = 1000;
+
 /// One prompt of the person, as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quote {
@@ -80,6 +83,8 @@ pub(super) enum Passage {
     Lines {
         /// The lines, safe, without a newline.
         lines: Vec<String>,
+        /// The same lines with more in each, for where there is room; may be empty.
+        longer: Vec<String>,
         /// The file that has more.
         more_in: &'static str,
     },
@@ -110,7 +115,10 @@ impl Passage {
                 with_days(above, today, usize::MAX, shown).trim_end().to_owned() + "\n"
             }
             Passage::Text { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
-            Passage::Lines { lines, .. } => lines.iter().map(|line| format!("{line}\n")).collect(),
+            Passage::Lines { lines, longer, .. } => {
+                let lines = if longer.is_empty() { lines } else { longer };
+                lines.iter().map(|line| format!("{line}\n")).collect()
+            }
             Passage::Markdown { text, .. } => {
                 if text.ends_with('\n') {
                     text.clone()
@@ -134,7 +142,7 @@ impl Passage {
             Passage::Text { above, text, head, whole_in, below } => {
                 fit_text([above, text, whole_in, below], *head, room)
             }
-            Passage::Lines { lines, more_in } => fit_lines(lines, more_in, room),
+            Passage::Lines { lines, longer, more_in } => fit_lines(lines, longer, more_in, room),
             Passage::Markdown { text, keep_end } => fit_markdown(text, *keep_end, room),
         }
     }
@@ -326,13 +334,21 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
         return String::new();
     };
     let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
-    // First everybody's short form, the most important first; then as much more as there is room for.
+    // First everybody's short form, the most important first; then as much more as there is room for. Where
+    // the person laid down rules the short form is longer.
     let mut days: Vec<&str> = Vec::new();
+    let mut for_rules = room / 3;
     for &at in order {
-        let Quote { label, day, .. } = &quotes[at];
+        let Quote { label, day, text, .. } = &quotes[at];
         let is_other = !day.is_empty() && day != today && !days.contains(&day.as_str());
         let line = if is_other { units(&day_line(day)) } else { 0 };
-        let short = SHORT + units(label);
+        let own = own_words(text);
+        let mut short = SHORT + units(label);
+        if sentences(cut_bytes(&own, SEARCHED)).any(is_standing) {
+            let longer = (units(&own) + units(label)).min(WITH_RULES).saturating_sub(short).min(for_rules);
+            for_rules -= longer;
+            short += longer;
+        }
         let Some(text) = shortened(&quotes[at], short.min(left.saturating_sub(line))) else { continue };
         left -= units(&text) + line;
         days.extend(is_other.then_some(day.as_str()));
@@ -421,20 +437,27 @@ fn ends(text: &str, head: usize, room: usize) -> String {
     format!("{first}{}{last}", if first.is_empty() { "[...] " } else { CUT })
 }
 
-fn fit_lines(lines: &[String], more_in: &str, room: usize) -> String {
+/// As many of the lines as there is room for, and then as many of them as can be longer, in their order.
+fn fit_lines(lines: &[String], longer: &[String], more_in: &str, room: usize) -> String {
     let more = |count: usize| format!("- and {count} more, in {more_in}\n");
     let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
-    let (mut out, mut missing) = (String::new(), 0);
+    let mut taken: Vec<Option<&String>> = Vec::new();
     for line in lines {
         // A long line must not keep a short one out.
-        if units(line) < left {
-            left -= units(line) + 1;
-            out.push_str(line);
-            out.push('\n');
-        } else {
-            missing += 1;
+        let fits = units(line) < left;
+        left -= if fits { units(line) + 1 } else { 0 };
+        taken.push(fits.then_some(line));
+    }
+    for (line, longer) in taken.iter_mut().zip(longer) {
+        let Some(line) = line else { continue };
+        let cost = units(longer).saturating_sub(units(line));
+        if cost <= left {
+            left -= cost;
+            *line = longer;
         }
     }
+    let missing = taken.iter().filter(|line| line.is_none()).count();
+    let out: String = taken.into_iter().flatten().map(|line| format!("{line}\n")).collect();
     match (out.is_empty(), missing) {
         (true, _) => String::new(),
         (_, 0) => out,

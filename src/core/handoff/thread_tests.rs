@@ -1,0 +1,183 @@
+//! The thread of a conversation over a hand-over: what the person agreed to, what was found out in the middle
+//! of a turn, questions that wait, corrections, and what stands in no line.
+
+use serde_json::{Value, json};
+
+use super::brief::{BriefFiles, Budget, brief};
+use super::capture::Capture;
+use super::document::tests::capture as made;
+use super::safe_prompts::Words;
+use super::state_json::HandoffState;
+use crate::core::claude::transcript_facts::TranscriptFacts;
+
+/// A conversation whose lines name the line before them, as Claude's do.
+#[derive(Default)]
+struct Talk(Vec<Value>);
+
+impl Talk {
+    fn line(mut self, mut line: Value) -> Self {
+        let n = self.0.len();
+        line["uuid"] = json!(format!("u{n}"));
+        line["parentUuid"] = json!(format!("u{}", n.wrapping_sub(1)));
+        self.0.push(line);
+        self
+    }
+
+    fn person(self, text: &str) -> Self {
+        self.line(json!({"type": "user", "message": {"content": text}}))
+    }
+
+    fn says(self, stop: &str, text: &str) -> Self {
+        let id = format!("m{}", self.0.len());
+        self.line(json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": stop,
+            "content": [{"type": "text", "text": text}]}}))
+    }
+
+    fn claude(self, text: &str) -> Self {
+        self.says("end_turn", text)
+    }
+
+    fn midway(self, text: &str) -> Self {
+        self.says("tool_use", text)
+    }
+
+    fn capture(&self) -> Capture {
+        let mut facts = TranscriptFacts::new();
+        self.0.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
+        Capture::new(made("").origin, &facts)
+    }
+}
+
+fn shown(capture: &Capture) -> String {
+    let places = BriefFiles::of(capture, "/r", &capture.id(), true);
+    brief(capture, &Words::of(capture), &places, Budget::default())
+}
+
+/// The next conversation's capture, with what the one before passes on.
+fn after(before: &Capture, talk: &Talk) -> Capture {
+    let mut next = talk.capture();
+    HandoffState::of(before).pass_on(&mut next);
+    next
+}
+
+const TASK: &str =
+    "the start of the yard takes 50 s, find out why and tell me what you would do about it, step by step";
+
+fn proposal() -> String {
+    let steps = (1..=5).map(|n| format!("Step {n}: move the loading of part-{n} behind the first request."));
+    format!(
+        "This is what I would do.\n{}\nIt is safe: {}",
+        steps.collect::<Vec<_>>().join("\n"),
+        "x ".repeat(90)
+    )
+}
+
+#[test]
+fn what_the_person_agreed_to_is_told_whole_until_other_work_is_set() {
+    let talk =
+        Talk::default().person(TASK).claude(&proposal()).person("ok do it").midway("I begin with part-1.");
+    let first = talk.capture();
+    let text = shown(&first);
+    assert!(text.contains("[to this the person said \"ok do it\"]"), "{text}");
+    assert!(text.contains("\nStep 5: move the loading of part-5 behind"), "{text}");
+    let second = after(&first, &Talk::default().person("go on"));
+    assert!(shown(&second).contains("\nStep 5: move"), "{}", shown(&second));
+    let other =
+        "now write the notes of the release, with everything that the port has to know about it, in Polish";
+    let third = after(&second, &Talk::default().person(other));
+    assert_eq!(third.agreed, [], "{}", shown(&third));
+    // "do it" may be the first thing that is said in the next conversation.
+    let asked = Talk::default().person(TASK).claude(&proposal()).capture();
+    let next = shown(&after(&asked, &Talk::default().person("yes, all but 4").midway("I begin.")));
+    assert!(next.contains("[to this the person said \"yes, all but 4\"]"), "{next}");
+    assert!(next.contains("Step 5: move the loading of part-5"), "{next}");
+}
+
+#[test]
+fn what_was_found_in_a_turn_that_is_not_over_is_told_here_and_in_the_next() {
+    let mut talk = Talk::default().person(TASK);
+    for n in 0..40 {
+        talk = talk.midway(&format!(
+            "With {n} workers the start is as slow, so it is not the pool in `yard_{n}.rs`."
+        ));
+        talk = talk.midway("Now I look at the next one of them.");
+    }
+    let first = talk.capture();
+    let told = |text: &str| text.matches("so it is not the pool in").count();
+    assert!(told(&shown(&first)) >= 25, "{}", shown(&first));
+    let second = after(&first, &Talk::default());
+    assert!(told(&shown(&second)) >= 10, "{}", shown(&second));
+    // An answer says what its turn has found.
+    let over = talk.claude("It is the pool.").person("and now?").capture();
+    assert_eq!(over.findings, Vec::<String>::new());
+}
+
+#[test]
+fn a_question_that_a_report_follows_still_waits_for_its_answer() {
+    let report =
+        "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n</task-notification>";
+    let talk = Talk::default()
+        .person(TASK)
+        .claude("Shall the templates live in the repository or in the bucket?")
+        .person(report)
+        .claude("The agent is back; nothing that changes the picture.");
+    let text = shown(&talk.capture());
+    assert!(text.contains("You had asked this and have no answer yet"), "{text}");
+    let answered =
+        talk.person("in the bucket").claude("Done: they are in the bucket now, all twelve of them.");
+    assert!(!shown(&answered.capture()).contains("have no answer yet"));
+}
+
+#[test]
+fn a_correction_of_any_length_does_not_set_other_work() {
+    let correction =
+        "no, not with xarray, it pulls in half of the internet. use the netCDF4 package that we have already";
+    let stop = "[Request interrupted by user]";
+    let text = shown(
+        &Talk::default().person(TASK).midway("I use xarray.").person(stop).person(correction).capture(),
+    );
+    let request = text.split("## ").find(|part| part.starts_with("Request\n")).unwrap();
+    assert!(request.contains(correction) && request.contains(TASK), "{text}");
+}
+
+#[test]
+fn rules_of_a_long_prompt_are_not_what_many_short_tasks_cost() {
+    let rules: Vec<String> = (0..12)
+        .map(|n| format!("Files of part {n} are never edited by hand, they come from gen-{n}."))
+        .collect();
+    let mut talk = Talk::default().person(&rules.join(" ")).claude("Understood, I keep to these rules.");
+    for n in 0..70 {
+        let task = format!(
+            "now write the page of berth {n} with its table, its picture, and the link to the plan of the quay"
+        );
+        talk = talk.person(&task).claude(&format!("The page of berth {n} is there."));
+    }
+    let text = shown(&talk.capture());
+    let kept = rules.iter().filter(|rule| text.contains(rule.as_str())).count();
+    assert!(kept >= 9, "{kept} of 12\n{text}");
+}
+
+#[test]
+fn a_summary_of_what_stands_in_no_line_is_told_and_passed_on() {
+    let summary = json!({"type": "user", "isCompactSummary": true, "isVisibleInTranscriptOnly": true,
+        "message": {"content": "This session goes on. Never log the credential id."}});
+    let fork = Talk::default()
+        .line(summary.clone())
+        .person("now the second page")
+        .claude("The page is there, with 3 tables.");
+    let first = fork.capture();
+    assert!(shown(&first).contains("Never log the credential id."), "{}", shown(&first));
+    assert!(shown(&after(&first, &Talk::default())).contains("Never log the credential id."));
+    let whole = Talk::default().person(TASK).claude("I look at it.").line(summary);
+    assert!(!shown(&whole.capture()).contains("Never log"), "its prompts stand above it");
+}
+
+#[test]
+fn words_that_are_said_again_and_again_stand_once() {
+    let mut talk = Talk::default().person(TASK);
+    for n in 0..30 {
+        talk = talk.claude(&format!("Page {n} is done.")).person(["continue", "weiter"][n % 2]);
+    }
+    let text = shown(&talk.capture());
+    assert_eq!(text.matches("> continue\n").count() + text.matches("> weiter\n").count(), 2, "{text}");
+}
