@@ -230,7 +230,7 @@ impl TapePlayer<'_> {
         mut holds: impl FnMut(&mut Self) -> StepResult<Result<(), String>>,
     ) -> StepResult {
         let began = Instant::now();
-        let until = began + self.limit(limit, usual);
+        let until = began + self.clock.limit(limit, usual);
         loop {
             let Err(state) = holds(self)? else { return Ok(()) };
             if Instant::now() >= until {

@@ -97,7 +97,7 @@ impl TapePlayer<'_> {
 
     /// The commands with the times at which they began, since the start of the current terminal.
     fn trace_steps(&mut self) -> Vec<TraceStep> {
-        let started = self.session.current().map_or(self.began, |(_, terminal)| terminal.started());
+        let started = self.session.current().map_or(self.clock.began(), |(_, terminal)| terminal.started());
         let steps = self.tape.steps.iter().filter(|step| !step.ignored);
         let carried_out = self.trace.len();
         steps

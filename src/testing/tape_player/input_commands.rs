@@ -30,7 +30,7 @@ impl TapePlayer<'_> {
     fn key_pause(&mut self, given: Option<TapeTime>) -> Duration {
         match &mut self.choices {
             Some(choices) => choices.key_pause(),
-            None if self.is_fast => Duration::ZERO,
+            None if self.clock.is_fast() => Duration::ZERO,
             None => given.map_or(self.typing_speed, duration),
         }
     }
@@ -106,7 +106,7 @@ impl TapePlayer<'_> {
         } else {
             self.keys.extend(keys);
         }
-        let is_piecewise = !self.is_fast || self.choices.is_some();
+        let is_piecewise = !self.clock.is_fast() || self.choices.is_some();
         if is_piecewise {
             for c in text.chars() {
                 self.send(c.to_string().replace('\n', "\r").as_bytes())?;
@@ -124,7 +124,7 @@ impl TapePlayer<'_> {
             }
             self.send(rest.replace('\n', "\r").as_bytes())?;
         }
-        let limit = self.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
+        let limit = self.clock.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
         self.wait_for_echo(text, limit)
     }
 
@@ -139,13 +139,13 @@ impl TapePlayer<'_> {
 
     /// Lets time pass, at most up to the deadline of the tape, which is then over.
     pub(super) fn pass(&mut self, pause: Duration) -> StepResult {
-        let pause = pause.min(self.time_left());
+        let pause = pause.min(self.clock.time_left());
         if !pause.is_zero()
             && let Some((_, terminal)) = self.session.current()
         {
             terminal.pass(pause)?;
         }
-        self.in_time()
+        self.clock.in_time()
     }
 
     /// `ScrollUp`, `ScrollDown`: the viewport moves over what the program has drawn, of which it is told
@@ -231,7 +231,7 @@ impl TapePlayer<'_> {
         let (_, terminal) = self.terminal()?;
         let bytes = input::paste(terminal.screen(), &text);
         self.send(&bytes)?;
-        let limit = self.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
+        let limit = self.clock.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
         self.wait_for_echo(&text, limit)
     }
 
@@ -264,7 +264,7 @@ impl TapePlayer<'_> {
             }
             TapePlace::Pattern(pattern) => {
                 let look = Look::on_screen(self.pattern(pattern, true)?);
-                let limit = self.check_limit(None);
+                let limit = self.clock.check_limit(None);
                 let (named, terminal) = self.terminal()?;
                 terminal.scroll_to_end();
                 let found = terminal.wait_for(&look, &named.mark, limit)?;
@@ -284,7 +284,7 @@ impl TapePlayer<'_> {
 
     /// Sends mouse events, after the program has asked for the mouse; it may take a moment to do so.
     fn mouse(&mut self, name: String, events: &[MouseEvent]) -> StepResult {
-        let limit = self.check_limit(None).min(Duration::from_secs(1));
+        let limit = self.clock.check_limit(None).min(Duration::from_secs(1));
         let (_, terminal) = self.terminal()?;
         if let Some(first) = events.first() {
             let asked = terminal.wait_until(limit, "the program to ask for the mouse", |terminal| {

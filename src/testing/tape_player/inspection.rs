@@ -26,7 +26,7 @@ struct StyleCondition {
 
 impl TapePlayer<'_> {
     pub(super) fn check_style(&mut self, style: &StyleCommand) -> StepResult {
-        let limit = self.check_limit(style.limit);
+        let limit = self.clock.check_limit(style.limit);
         let mut conditions = Vec::with_capacity(style.style.len());
         for rule in &style.style {
             let link = match rule {
@@ -82,7 +82,7 @@ impl TapePlayer<'_> {
         shape: Option<CursorForm>,
         visible: Option<bool>,
     ) -> StepResult {
-        let limit = self.check_limit(limit);
+        let limit = self.clock.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         terminal.wait_for_state(&named.mark, limit, "the cursor", |terminal| {
             let cursor = terminal.screen().cursor();
@@ -103,7 +103,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn check_title(&mut self, limit: Option<TapeTime>, pattern: &TapePattern) -> StepResult {
-        let limit = self.check_limit(limit);
+        let limit = self.clock.check_limit(limit);
         let look = Look::on_screen(self.pattern(pattern, true)?).within(ScreenArea::Title);
         let (named, terminal) = self.terminal()?;
         let goal = look.pattern.to_string();
@@ -117,7 +117,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn check_bell(&mut self, limit: Option<TapeTime>, times: u32) -> StepResult {
-        let limit = self.check_limit(limit);
+        let limit = self.clock.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         let mark = named.mark.clone();
         let until = std::time::Instant::now() + limit;
@@ -142,7 +142,7 @@ impl TapePlayer<'_> {
         number: u16,
         on: bool,
     ) -> StepResult {
-        let limit = self.check_limit(limit);
+        let limit = self.clock.check_limit(limit);
         let space = if private { ModeSpace::Private } else { ModeSpace::Ansi };
         let name = format!("{}{number}", if private { "?" } else { "" });
         let is_alternate = private && ALTERNATE_MODES.contains(&number);

@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `test_clock` | the deadline, and how long a wait may last |
 //! | `test_terminals` | the terminals of a test, and how programs are started in them |
 //! | `input_commands` | commands that are input: text, keys, mouse, paste, resize, signals |
 //! | `wait_commands` | `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit` |
@@ -22,6 +23,7 @@ mod pausing;
 mod recorded_output;
 mod step_failure;
 mod tape_snapshots;
+mod test_clock;
 mod test_files;
 mod test_terminals;
 mod wait_commands;
@@ -29,11 +31,10 @@ mod wait_commands;
 pub use tape_snapshots::{SnapshotUse, redactions_of};
 pub(crate) use test_files::copy_tree;
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -43,6 +44,7 @@ use nix::libc;
 use self::claude_test::ClaudeTest;
 use self::recorded_output::HiddenTimes;
 use self::step_failure::{StepFailure, StepResult};
+use self::test_clock::TestClock;
 use self::test_terminals::{FinishedPrograms, TestSession};
 use super::discovery::TapeFile;
 use super::isolation::{EnvironmentRules, TestDirs, TestHome};
@@ -57,7 +59,6 @@ use crate::core::tape::{
     RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,
     TapeSpeed, TapeStep, TapeText, TapeTime,
 };
-use crate::sys::poll::is_readable;
 
 /// How tapes are played, the same for all of one run.
 #[derive(Clone, Debug)]
@@ -179,19 +180,13 @@ fn tell(text: std::fmt::Arguments<'_>) {
 const CRASH_SIGNALS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGSYS];
 
-/// What to do about a tape that takes too long.
-const DEADLINE_HINT: &str = "`Set Deadline 5m` at the top of the tape gives it more time";
-
 /// A tape while it is played.
 struct TapePlayer<'a> {
     file: &'a TapeFile,
     tape: &'a Tape,
     options: &'a PlayOptions,
     settings: TapeSettings,
-    began: Instant,
-    /// How long it may take.
-    deadline: Duration,
-    is_fast: bool,
+    clock: TestClock,
     typing_speed: Duration,
     dirs: TestDirs,
     env: Vec<(OsString, OsString)>,
@@ -213,8 +208,6 @@ struct TapePlayer<'a> {
     recorded_outputs: Vec<String>,
     hidden: HiddenTimes,
     warned_of_theme: bool,
-    /// The current command's wait would go on beyond the tape's deadline.
-    is_cut_by_deadline: Cell<bool>,
     /// Files that the tape made beside its evidence.
     made: Vec<PathBuf>,
     claude: ClaudeTest,
@@ -246,9 +239,12 @@ impl<'a> TapePlayer<'a> {
             file,
             tape,
             options,
-            began: Instant::now(),
-            deadline: duration(tape.deadline()),
-            is_fast: speed == TapeSpeed::Fast,
+            clock: TestClock::new(
+                tape.deadline(),
+                settings.expect_timeout,
+                speed == TapeSpeed::Fast,
+                options.stop.clone(),
+            ),
             typing_speed: duration(settings.typing_speed),
             session: TestSession::new(options.stop.clone(), choices.clone()),
             settings,
@@ -265,7 +261,6 @@ impl<'a> TapePlayer<'a> {
             recorded_outputs: Vec::new(),
             hidden: HiddenTimes::default(),
             warned_of_theme: false,
-            is_cut_by_deadline: Cell::new(false),
             made: Vec::new(),
             claude: ClaudeTest::default(),
             keys: Vec::new(),
@@ -418,40 +413,10 @@ impl<'a> TapePlayer<'a> {
 
     /// Carries out one command.
     fn step(&mut self, step: &TapeStep) -> StepResult {
-        self.in_time()?;
-        self.is_cut_by_deadline.set(false);
-        self.command(&step.command).map_err(|failure| self.cut_by_deadline(failure))?;
+        self.clock.begin_command()?;
+        self.command(&step.command).map_err(|failure| self.clock.cut_by_deadline(failure))?;
         self.add_text_output(&step.command);
         Ok(())
-    }
-
-    /// A wait that would have gone on says that it was the tape's deadline that ended it.
-    fn cut_by_deadline(&self, mut failure: Box<StepFailure>) -> Box<StepFailure> {
-        if self.is_cut_by_deadline.get() && self.time_left().is_zero() && !failure.is_stop {
-            let deadline = self.tape.deadline();
-            failure.message =
-                format!("{}; the tape's deadline of {deadline} ended the wait", failure.message);
-            failure.hint.get_or_insert_with(|| DEADLINE_HINT.to_owned());
-        }
-        failure
-    }
-
-    /// How much of its time is left.
-    fn time_left(&self) -> Duration {
-        self.deadline.saturating_sub(self.began.elapsed())
-    }
-
-    /// Fails when its time is over, or when all tests are to stop.
-    fn in_time(&self) -> StepResult {
-        if self.options.stop.as_ref().is_some_and(|stop| is_readable(stop.as_fd())) {
-            return Err(StepFailure::stopped());
-        }
-        if !self.time_left().is_zero() {
-            return Ok(());
-        }
-        let deadline = self.tape.deadline();
-        let message = format!("the tape has taken longer than its deadline of {deadline}");
-        Err(Box::new(StepFailure::new(FailureKind::Timeout, message).hint(DEADLINE_HINT)))
     }
 
     fn command(&mut self, command: &TapeCommand) -> StepResult {
@@ -632,20 +597,6 @@ impl<'a> TapePlayer<'a> {
                 Err(error) => Err(Box::new(StepFailure::new(FailureKind::Command, error))),
             },
         }
-    }
-
-    /// How long a wait may last: what it says or the usual limit, and not beyond the tape's deadline.
-    fn limit(&self, given: Option<TapeTime>, usual: TapeTime) -> Duration {
-        let (wanted, left) = (duration(given.unwrap_or(usual)), self.time_left());
-        if left < wanted {
-            self.is_cut_by_deadline.set(true);
-        }
-        wanted.min(left)
-    }
-
-    /// The same for checks.
-    fn check_limit(&self, given: Option<TapeTime>) -> Duration {
-        self.limit(given, self.settings.expect_timeout)
     }
 
     /// A program of the test's `PATH`.

@@ -51,7 +51,7 @@ impl TapePlayer<'_> {
             only: region.map(|region| self.region(region)).transpose()?,
             ..SettleRules::default()
         };
-        let limit = self.check_limit(None);
+        let limit = self.clock.check_limit(None);
         let (named, terminal) = self.terminal()?;
         match terminal.settle_answer(&named.mark, &rules, limit) {
             // A program that has ended has settled.

@@ -100,7 +100,7 @@ impl TapePlayer<'_> {
         let mut child = command.spawn().map_err(failed)?;
         drop(turn);
         let base = self.dirs.base().to_owned();
-        let until = Instant::now() + self.time_left();
+        let until = Instant::now() + self.clock.time_left();
         loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
                 if status.success() {
@@ -113,7 +113,7 @@ impl TapePlayer<'_> {
                 let said = said[from..].trim_end();
                 return Err(StepFailure::command(format!("{line:?} ended with {end}\n{said}").trim_end()));
             }
-            let served = if Instant::now() < until { self.serve_until(until) } else { self.in_time() };
+            let served = if Instant::now() < until { self.serve_until(until) } else { self.clock.in_time() };
             if let Err(mut failure) = served {
                 let mut processes = TestProcesses::new(i32::try_from(child.id()).unwrap_or(0), Some(base));
                 processes.look();
@@ -143,7 +143,7 @@ impl TapePlayer<'_> {
         pattern: &TapePattern,
     ) -> StepResult {
         let (file, looked_for) = (self.inside(path)?, self.pattern(pattern, true)?);
-        let until = Instant::now() + self.check_limit(limit);
+        let until = Instant::now() + self.clock.check_limit(limit);
         if absent && self.session.current().is_some() {
             // What the program has yet to write may be it.
             self.settle_for_picture()?;
@@ -287,7 +287,7 @@ impl TapePlayer<'_> {
     pub(super) fn settle_for_picture(&mut self) -> StepResult {
         let (rules, limit) = (
             SettleRules { quiet: duration(self.settings.settle), ..SettleRules::default() },
-            self.check_limit(None),
+            self.clock.check_limit(None),
         );
         let (_, terminal) = self.terminal()?;
         match terminal.settle(&rules, limit) {

@@ -1,7 +1,7 @@
 //! The terminals of a test. One is the current one; the others are served beside it.
 
 use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,6 @@ use crate::core::cast::{CastEvent, CastEventKind};
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::tape::{TapeCommand, TapeSetting, TapeText, TapeTime};
 use crate::screen::Screen;
-use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::catches;
 use crate::testing::fresh_text_watch::TestMark;
 use crate::testing::outcome::{FailureKind, ScreenCopy, TestTimes};
@@ -376,7 +375,7 @@ impl TapePlayer<'_> {
     /// Lets a time pass for the program: it begins when the program has read its input and has no work left,
     /// so that a busy machine does not use it up.
     pub(super) fn pass_as_program(&mut self, pause: Duration) -> StepResult {
-        let until = Instant::now() + self.time_left().min(READ_LIMIT);
+        let until = Instant::now() + self.clock.time_left().min(READ_LIMIT);
         let Some((_, terminal)) = self.session.current() else { return Ok(()) };
         while terminal.end().is_none()
             && Instant::now() < until
@@ -465,7 +464,7 @@ impl TapePlayer<'_> {
         }
         let line = self.span.line;
         self.session.start(&under_test, line)?;
-        let limit = self.limit(None, FIRST_PROMPT);
+        let limit = self.clock.limit(None, FIRST_PROMPT);
         let Some((named, terminal)) = self.session.current() else { return Ok(()) };
         named.is_shell = true;
         let prompt = if shell.reports_commands {
@@ -523,17 +522,17 @@ impl TapePlayer<'_> {
 
     /// `Sleep`: in fast mode until the screen has settled, and never longer than it says.
     pub(super) fn sleep(&mut self, time: Duration) -> StepResult {
-        let is_fast = self.is_fast;
+        let is_fast = self.clock.is_fast();
         let quiet = super::duration(self.settings.settle);
         self.terminal()?;
         if !is_fast {
             return self.pass(time);
         }
         let rules = SettleRules { quiet: quiet.min(time), ..SettleRules::default() };
-        let limit = time.min(self.time_left());
+        let limit = time.min(self.clock.time_left());
         match self.terminal()?.1.settle(&rules, limit) {
             Err(failure) if failure.end == WaitEnd::Stopped => Err(failure.into()),
-            _ => self.in_time(),
+            _ => self.clock.in_time(),
         }
     }
 
@@ -554,14 +553,7 @@ impl TapePlayer<'_> {
         let time = until.saturating_duration_since(Instant::now()).min(STEP);
         match self.session.current() {
             Some((_, terminal)) => Ok(terminal.pass(time)?),
-            None => {
-                let mut set = PollSet::default();
-                if let Some(stop) = &self.options.stop {
-                    set.add((), stop.as_fd(), Interest::Read);
-                }
-                let _ = set.wait_within(Some(time));
-                self.in_time()
-            }
+            None => self.clock.pass(time),
         }
     }
 }

@@ -31,7 +31,7 @@ impl TapePlayer<'_> {
             times: None,
             joined: true,
         };
-        let limit = self.limit(limit, self.settings.wait_timeout);
+        let limit = self.clock.limit(limit, self.settings.wait_timeout);
         let is_strict = self.options.strict || self.settings.wait == WaitRule::Fresh;
         let (named, terminal) = self.terminal()?;
         let found = match terminal.wait_for(&look, &named.mark, limit) {
@@ -108,7 +108,7 @@ impl TapePlayer<'_> {
             }
             RegionShape::Box(title) => {
                 let title = self.text(&title)?;
-                let limit = self.check_limit(None);
+                let limit = self.clock.check_limit(None);
                 let (_, terminal) = self.terminal()?;
                 let mut inside = None;
                 terminal.wait_until(limit, "a frame with this title", |terminal| {
@@ -122,7 +122,7 @@ impl TapePlayer<'_> {
 
     pub(super) fn expect(&mut self, expect: &ExpectCommand) -> StepResult {
         let look = self.look(expect)?;
-        let limit = self.check_limit(expect.limit);
+        let limit = self.clock.check_limit(expect.limit);
         let (named, terminal) = self.terminal()?;
         let found = terminal
             .expect(&look, &named.mark, limit)
@@ -145,7 +145,7 @@ impl TapePlayer<'_> {
 
     pub(super) fn expect_not(&mut self, expect: &ExpectCommand) -> StepResult {
         let look = self.look(expect)?;
-        let limit = self.check_limit(expect.limit);
+        let limit = self.clock.check_limit(expect.limit);
         let only = match look.area {
             ScreenArea::Row(row) => Some(CellRegion { row, col: 0, rows: 1, cols: u16::MAX }),
             ScreenArea::Region(region) => Some(region),
@@ -167,7 +167,7 @@ impl TapePlayer<'_> {
 
     pub(super) fn gone(&mut self, expect: &ExpectCommand) -> StepResult {
         let look = self.look(expect)?;
-        let limit = self.check_limit(expect.limit);
+        let limit = self.clock.check_limit(expect.limit);
         let quiet = duration(self.settings.settle);
         let (named, terminal) = self.terminal()?;
         let was_there = terminal
@@ -191,7 +191,7 @@ impl TapePlayer<'_> {
         let except = except.iter().map(|region| self.region(region)).collect::<StepResult<_>>()?;
         let rules =
             SettleRules { quiet: duration(quiet.unwrap_or(self.settings.settle)), except, only: None };
-        let limit = self.check_limit(limit);
+        let limit = self.clock.check_limit(limit);
         let (_, terminal) = self.terminal()?;
         terminal.settle(&rules, limit).map_err(|failure| {
             let mut failure: Box<StepFailure> = failure.into();
@@ -205,7 +205,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn ready(&mut self, limit: Option<TapeTime>) -> StepResult {
-        let limit = self.check_limit(limit);
+        let limit = self.clock.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         let ready = terminal.ready(&named.mark, limit)?;
         named.status = ready.status;
@@ -225,7 +225,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn exit(&mut self, limit: Option<TapeTime>, wanted: &ProgramEnd) -> StepResult {
-        let limit = self.check_limit(limit);
+        let limit = self.clock.check_limit(limit);
         let (named, terminal) = self.terminal()?;
         let end = terminal.exit(limit)?;
         named.is_end_checked = true;
