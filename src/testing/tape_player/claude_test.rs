@@ -54,8 +54,7 @@ impl TapePlayer<'_> {
         let tape = self.tape;
         for step in tape.steps.iter().filter(|step| !step.ignored) {
             if let TapeCommand::Model(reply) = &step.command {
-                self.span = step.span.clone();
-                let reply = self.reply(reply)?;
+                let reply = self.reply(reply).map_err(|failure| failure.at(&step.span))?;
                 self.claude.replies.push(reply);
             }
         }
@@ -64,15 +63,15 @@ impl TapePlayer<'_> {
 
     fn reply(&self, model: &ModelReply) -> StepResult<ScriptedReply> {
         let mut reply = match &model.error {
-            Some(error) => ScriptedReply::error(error.status, error.kind.clone(), self.text(&error.message)?),
+            Some(error) => ScriptedReply::error(error.status, error.kind.clone(), self.workspace.text(&error.message)?),
             None => {
-                ScriptedReply::text(model.text.as_ref().map_or(Ok(String::new()), |text| self.text(text))?)
+                ScriptedReply::text(model.text.as_ref().map_or(Ok(String::new()), |text| self.workspace.text(text))?)
             }
         };
         for tool in &model.tools {
             let input = match &tool.input {
                 ModelToolInput::Command(command) => {
-                    serde_json::json!({"command": self.text(command)?, "description": "scripted"})
+                    serde_json::json!({"command": self.workspace.text(command)?, "description": "scripted"})
                 }
                 ModelToolInput::Json(input) => input.clone(),
             };
@@ -84,16 +83,16 @@ impl TapePlayer<'_> {
         reply.delay_ms = model.after.map_or(0, TapeTime::as_millis);
         reply.stream_ms = model.over.map_or(0, TapeTime::as_millis);
         for (name, value) in &model.headers {
-            reply = reply.with_header(name.clone(), self.text(value)?);
+            reply = reply.with_header(name.clone(), self.workspace.text(value)?);
         }
         Ok(reply)
     }
 
     pub(super) fn add_plugin(&mut self, dir: &TapeText) -> StepResult {
-        let dir = self.text(dir)?;
-        let from = self.tape_dir().join(&dir);
+        let dir = self.workspace.text(dir)?;
+        let from = self.workspace.tape_dir().join(&dir);
         let name = from.file_name().map_or_else(|| "plugin".into(), std::ffi::OsString::from);
-        let to = self.dirs.base().join("plugins").join(name);
+        let to = self.workspace.dirs().base().join("plugins").join(name);
         fs::create_dir_all(to.parent().unwrap_or(&to))
             .and_then(|()| super::test_files::copy_tree(&from, &to))
             .map_err(|error| {
@@ -108,12 +107,12 @@ impl TapePlayer<'_> {
         self.start_model()?;
         let Some(running) = &self.claude.running else { return Ok(()) };
         let failed = |what: &str, error: &std::io::Error| StepFailure::io(what, error);
-        let home = self.dirs.home();
-        home::seed(&home, self.dirs.dir(), KEY)
+        let home = self.workspace.dirs().home();
+        home::seed(&home, self.workspace.dirs().dir(), KEY)
             .map_err(|error| failed("cannot make Claude's home", &error))?;
         let mut settings = vec![
-            self.dirs.dir().join(".claude/settings.json"),
-            self.dirs.dir().join(".claude/settings.local.json"),
+            self.workspace.dirs().dir().join(".claude/settings.json"),
+            self.workspace.dirs().dir().join(".claude/settings.local.json"),
             home.join(".claude/settings.json"),
         ];
         settings.extend(self.claude.plugins.iter().map(|plugin| plugin.join("hooks/hooks.json")));
@@ -122,13 +121,7 @@ impl TapePlayer<'_> {
         }
         let mut env = home::environment(&home, &running.api.url(), KEY);
         // A tape may set its own.
-        let set = |name: &str| {
-            self.tape
-                .steps
-                .iter()
-                .any(|step| matches!(&step.command, TapeCommand::Env { name: known, .. } if known == name))
-        };
-        env.retain(|(name, _)| !set(name));
+        env.retain(|(name, _)| !self.workspace.sets(name));
         let mut argv = vec![program.into_os_string()];
         if !words.iter().any(|word| word.as_str() == "--model") {
             argv.extend(["--model".into(), "claude-sonnet-4-5".into()]);
@@ -136,9 +129,7 @@ impl TapePlayer<'_> {
         for plugin in &self.claude.plugins {
             argv.extend(["--plugin-dir".into(), plugin.clone().into_os_string()]);
         }
-        for word in words {
-            argv.push(self.text(word)?.into());
-        }
+        argv.extend(self.workspace.words(words)?);
         self.start_with(argv, &env)
     }
 
@@ -156,7 +147,7 @@ impl TapePlayer<'_> {
             })
         });
         let api = Api::start(script).map_err(|error| StepFailure::io("cannot start the model", &error))?;
-        let probe = HookProbe::new(&self.options.hopty, &self.dirs.base().join("hooks"))
+        let probe = HookProbe::new(&self.options.hopty, &self.workspace.dirs().base().join("hooks"))
             .map_err(|error| StepFailure::io("cannot watch the hooks", &error))?;
         self.claude.running = Some(RunningModel { api, probe, unanswered });
         Ok(())
@@ -168,7 +159,7 @@ impl TapePlayer<'_> {
 
     /// A program that is the stand-in agent, as `claude` in the test's `PATH`.
     fn stand_in(&self) -> StepResult<PathBuf> {
-        let path = self.dirs.bin().join("claude");
+        let path = self.workspace.dirs().bin().join("claude");
         let hopty = self.options.hopty.display();
         let script = format!("#!/bin/sh\nexec '{hopty}' {AGENT_ARG} \"$@\"\n");
         fs::write(&path, script)
@@ -252,7 +243,7 @@ impl TapePlayer<'_> {
         number: Option<u32>,
         pattern: &TapePattern,
     ) -> StepResult {
-        let wanted = self.pattern(pattern, true)?;
+        let wanted = self.workspace.pattern(pattern, true)?;
         let usual = self.settings.expect_timeout;
         self.wait_beside(limit, usual, |player| {
             let requests = player.running_model()?.api.main_requests();
@@ -281,10 +272,10 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn expect_hook(&mut self, hook: &HookCommand) -> StepResult {
-        let pattern = hook.pattern.as_ref().map(|pattern| self.pattern(pattern, true)).transpose()?;
+        let pattern = hook.pattern.as_ref().map(|pattern| self.workspace.pattern(pattern, true)).transpose()?;
         let mut payload = Vec::with_capacity(hook.payload.len());
         for (path, value) in &hook.payload {
-            payload.push((path.clone(), self.text(value)?));
+            payload.push((path.clone(), self.workspace.text(value)?));
         }
         let usual = self.settings.expect_timeout;
         self.wait_beside(hook.limit, usual, |player| {
@@ -316,7 +307,7 @@ impl TapePlayer<'_> {
         limit: Option<TapeTime>,
         pattern: &TapePattern,
     ) -> StepResult {
-        let wanted = self.pattern(pattern, true)?;
+        let wanted = self.workspace.pattern(pattern, true)?;
         let usual = self.settings.expect_timeout;
         self.wait_beside(limit, usual, |player| {
             let calls = player.running_model()?.probe.calls();
@@ -347,7 +338,7 @@ impl TapePlayer<'_> {
     /// What Claude is doing by its screen and its sessions file. Both must agree on idle, because a turn
     /// begins in the one before it does in the other.
     fn activity(&mut self, rules: &ScreenRuleSet) -> Option<AgentActivity> {
-        let home = self.dirs.home();
+        let home = self.workspace.dirs().home();
         let (_, terminal) = self.session.current()?;
         let screen = terminal.screen();
         let (cols, _) = screen.size();

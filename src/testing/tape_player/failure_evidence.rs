@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::test_terminals::NamedTerminal;
 use super::{TapePlayer, redactions_of};
 use crate::core::cast::CastHeader;
-use crate::recording::html::{self, TraceOutcome, TracePage, TraceStep};
+use crate::recording::html::{self, TracePage, TraceStep};
 use crate::screen::PictureLines;
 use crate::testing::evidence_cast::{evidence_cast, last_screen};
 use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
@@ -28,7 +28,7 @@ impl TapePlayer<'_> {
             }
         }
         if let Err(error) = fs::create_dir_all(&dir) {
-            self.warn(format!("nothing is kept of the failure: cannot make {}: {error}", dir.display()));
+            self.findings.warn(format!("nothing is kept of the failure: cannot make {}: {error}", dir.display()));
             return Vec::new();
         }
         // What the tape redacts in its snapshots would else be kept here.
@@ -59,11 +59,13 @@ impl TapePlayer<'_> {
             files.push(("cast", format!("{name}.cast"), cast));
         }
         if let Some((_, _, cast)) = files.iter().find(|(kind, ..)| *kind == "cast") {
+            let started = self.session.started().unwrap_or(self.clock.began());
             let page = TracePage {
                 title: self.file.path.display().to_string(),
                 cast: cast.clone(),
                 steps: self
-                    .trace_steps()
+                    .findings
+                    .trace_steps(self.tape, started)
                     .into_iter()
                     .map(|step| TraceStep { line: redacted(step.line), ..step })
                     .collect(),
@@ -79,7 +81,7 @@ impl TapePlayer<'_> {
             let path = dir.join(name);
             match fs::write(&path, content) {
                 Ok(()) => written.push(EvidenceFile { kind: kind.to_owned(), path }),
-                Err(error) => self.warn(format!("cannot write {}: {error}", path.display())),
+                Err(error) => self.findings.warn(format!("cannot write {}: {error}", path.display())),
             }
         }
         written
@@ -93,30 +95,6 @@ impl TapePlayer<'_> {
             ..CastHeader::new(named.size.0, named.size.1)
         };
         evidence_cast(header, named.recording().events(), redactions)
-    }
-
-    /// The commands with the times at which they began, since the start of the current terminal.
-    fn trace_steps(&mut self) -> Vec<TraceStep> {
-        let started = self.session.current().map_or(self.clock.began(), |(_, terminal)| terminal.started());
-        let steps = self.tape.steps.iter().filter(|step| !step.ignored);
-        let carried_out = self.trace.len();
-        steps
-            .enumerate()
-            .map(|(number, step)| {
-                let began = self.trace.get(number).copied().unwrap_or(started);
-                let at_us = began.saturating_duration_since(started).as_micros();
-                TraceStep {
-                    at_us: u64::try_from(at_us).unwrap_or(u64::MAX),
-                    line: step.command.to_string(),
-                    source: format!("{}:{}", step.span.file, step.span.line),
-                    outcome: match number + 1 {
-                        number if number < carried_out => TraceOutcome::Passed,
-                        number if number == carried_out => TraceOutcome::Failed,
-                        _ => TraceOutcome::Skipped,
-                    },
-                }
-            })
-            .collect()
     }
 }
 

@@ -36,7 +36,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn type_text(&mut self, text: &TapeText, speed: Option<TapeTime>) -> StepResult {
-        let (text, keys) = (self.text(text)?, self.key_names(text)?);
+        let (text, keys) = (self.workspace.text(text)?, self.key_names(text)?);
         self.type_string(&text, keys, speed)
     }
 
@@ -52,11 +52,11 @@ impl TapePlayer<'_> {
         for piece in text.pieces() {
             match piece {
                 TextPiece::Plain(text) => names.extend(text.chars().map(name)),
-                TextPiece::Variable(variable) if self.is_passed(variable) => {
+                TextPiece::Variable(variable) if self.workspace.is_passed(variable) => {
                     names.push(format!("${{{variable}}}"));
                 }
                 TextPiece::Variable(variable) => {
-                    let value = self.text(&TapeText::of_variable(variable))?;
+                    let value = self.workspace.text(&TapeText::of_variable(variable))?;
                     names.extend(value.chars().map(name));
                 }
             }
@@ -69,16 +69,7 @@ impl TapePlayer<'_> {
         if self.is_hiding_input() {
             return Ok(HIDDEN_KEYS.to_owned());
         }
-        let shown = text.resolve(|name| match self.is_passed(name) {
-            true => Some(format!("${{{name}}}")),
-            false => self.variable(name),
-        });
-        Ok(format!("{:?}", shown.unwrap_or_default()))
-    }
-
-    /// Whether the value of a variable comes from outside of the tape: it may be a secret.
-    fn is_passed(&self, name: &str) -> bool {
-        self.options.env.iter().any(|passed| passed == name)
+        Ok(self.workspace.reported_text(text))
     }
 
     fn is_hiding_input(&mut self) -> bool {
@@ -88,7 +79,7 @@ impl TapePlayer<'_> {
     /// `Copy`.
     pub(super) fn copy(&mut self, text: &TapeText) -> StepResult {
         self.clipboard_keys = self.key_names(text)?;
-        self.clipboard = self.text(text)?;
+        self.clipboard = self.workspace.text(text)?;
         Ok(())
     }
 
@@ -167,11 +158,10 @@ impl TapePlayer<'_> {
         }
         if is_up && rows > 0 && moved == 0 {
             let is_alternate = self.terminal()?.1.screen().alternate();
-            self.warn(if is_alternate {
+            self.findings.warn(if is_alternate {
                 "the alternate screen has no scrollback; `Wheel Up` turns the wheel for the program"
-                    .to_owned()
             } else {
-                "there is no scrollback".to_owned()
+                "there is no scrollback"
             });
         }
         Ok(())
@@ -226,7 +216,7 @@ impl TapePlayer<'_> {
     pub(super) fn paste(&mut self, text: &TapeText) -> StepResult {
         self.input()?;
         let shown = self.reported(text)?;
-        let text = self.text(text)?;
+        let text = self.workspace.text(text)?;
         self.keys.push(format!("Paste {shown}"));
         let (_, terminal) = self.terminal()?;
         let bytes = input::paste(terminal.screen(), &text);
@@ -245,7 +235,7 @@ impl TapePlayer<'_> {
     pub(super) fn send_raw(&mut self, text: &TapeText) -> StepResult {
         self.input()?;
         let shown = self.reported(text)?;
-        let text = self.text(text)?;
+        let text = self.workspace.text(text)?;
         self.keys.push(format!("Raw {shown}"));
         self.send(text.as_bytes())
     }
@@ -263,7 +253,7 @@ impl TapePlayer<'_> {
                 Ok((row.saturating_sub(1), col.saturating_sub(1)))
             }
             TapePlace::Pattern(pattern) => {
-                let look = Look::on_screen(self.pattern(pattern, true)?);
+                let look = Look::on_screen(self.workspace.pattern(pattern, true)?);
                 let limit = self.clock.check_limit(None);
                 let (named, terminal) = self.terminal()?;
                 terminal.scroll_to_end();
@@ -275,7 +265,7 @@ impl TapePlayer<'_> {
                 });
                 let first = first.ok_or_else(|| StepFailure::command(format!("{pattern} has no cells")))?;
                 if count > 1 {
-                    self.warn(format!("{pattern} is on the screen {count} times; the first one was taken"));
+                    self.findings.warn(format!("{pattern} is on the screen {count} times; the first one was taken"));
                 }
                 Ok((first.row, first.cols.start + (first.cols.end - first.cols.start) / 2))
             }

@@ -30,7 +30,7 @@ impl TapePlayer<'_> {
         let mut conditions = Vec::with_capacity(style.style.len());
         for rule in &style.style {
             let link = match rule {
-                StyleRule::Link(address) => self.text(address)?,
+                StyleRule::Link(address) => self.workspace.text(address)?,
                 _ => String::new(),
             };
             conditions.push(StyleCondition { rule: rule.clone(), link });
@@ -39,7 +39,7 @@ impl TapePlayer<'_> {
         let target = match &style.target {
             StyleTarget::Pattern(pattern) => {
                 let area = row.map_or(ScreenArea::All, ScreenArea::Row);
-                Ok(Look::on_screen(self.pattern(pattern, true)?).within(area))
+                Ok(Look::on_screen(self.workspace.pattern(pattern, true)?).within(area))
             }
             StyleTarget::Region(region) => Err(self.region(region)?),
         };
@@ -104,7 +104,7 @@ impl TapePlayer<'_> {
 
     pub(super) fn check_title(&mut self, limit: Option<TapeTime>, pattern: &TapePattern) -> StepResult {
         let limit = self.clock.check_limit(limit);
-        let look = Look::on_screen(self.pattern(pattern, true)?).within(ScreenArea::Title);
+        let look = Look::on_screen(self.workspace.pattern(pattern, true)?).within(ScreenArea::Title);
         let (named, terminal) = self.terminal()?;
         let goal = look.pattern.to_string();
         terminal.wait_for_state(&named.mark, limit, &goal, |terminal| {

@@ -2,6 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `test_workspace` | its directories and variables |
+//! | `tape_findings` | warnings, and when each command began |
 //! | `test_clock` | the deadline, and how long a wait may last |
 //! | `test_terminals` | the terminals of a test, and how programs are started in them |
 //! | `input_commands` | commands that are input: text, keys, mouse, paste, resize, signals |
@@ -22,20 +24,21 @@ mod inspection;
 mod pausing;
 mod recorded_output;
 mod step_failure;
+mod tape_findings;
 mod tape_snapshots;
 mod test_clock;
 mod test_files;
 mod test_terminals;
+mod test_workspace;
 mod wait_commands;
 
 pub use tape_snapshots::{SnapshotUse, redactions_of};
 pub(crate) use test_files::copy_tree;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -44,10 +47,11 @@ use nix::libc;
 use self::claude_test::ClaudeTest;
 use self::recorded_output::HiddenTimes;
 use self::step_failure::{StepFailure, StepResult};
+use self::tape_findings::TapeFindings;
 use self::test_clock::TestClock;
 use self::test_terminals::{FinishedPrograms, TestSession};
+use self::test_workspace::TestWorkspace;
 use super::discovery::TapeFile;
-use super::isolation::{EnvironmentRules, TestDirs, TestHome};
 use super::outcome::{FailureKind, ScreenCopy, SnapshotNote, TapeFailure, TapeWarning, TestPlace, TestTimes};
 use super::processes::{end_all_of, end_words};
 use super::snapshot::{ScreenSnapshot, SnapshotStore};
@@ -56,8 +60,8 @@ use super::test_pause::PauseRule;
 use crate::core::process_change::ProcessEnd;
 use crate::core::shell_word::shell_word;
 use crate::core::tape::{
-    RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,
-    TapeSpeed, TapeStep, TapeText, TapeTime,
+    RegionShape, Tape, TapeCommand, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpeed, TapeStep,
+    TapeTime,
 };
 
 /// How tapes are played, the same for all of one run.
@@ -151,24 +155,16 @@ pub fn play(
             };
         }
     };
-    let end = player.play_all();
-    let (dir, home) = (player.dirs.dir().display().to_string(), player.dirs.home().display().to_string());
-    let times = TestTimes { took: began.elapsed(), ..player.session.times() };
-    let played = PlayedTape {
-        end,
-        started_ms,
-        times,
-        warnings: std::mem::take(&mut player.warnings),
-        snapshots: std::mem::take(&mut player.snapshots),
-        collected: std::mem::take(&mut player.collected),
-        last_screen: player.last_screen.take(),
-        dirs: Some((dir, home)),
-    };
+    let (end, last_screen) = player.play_all();
+    let TapePlayer { workspace, session, findings, snapshots, collected, .. } = player;
+    let dirs = workspace.dirs();
+    let dirs = Some((dirs.dir().display().to_string(), dirs.home().display().to_string()));
+    let times = TestTimes { took: began.elapsed(), ..session.times() };
     if options.keep {
-        let base = player.dirs.keep();
-        tell(format_args!("hopty: {}: kept {}", file.path.display(), base.display()));
+        tell(format_args!("hopty: {}: kept {}", file.path.display(), workspace.keep().display()));
     }
-    played
+    let warnings = findings.into_warnings();
+    PlayedTape { end, started_ms, times, warnings, snapshots, collected, last_screen, dirs }
 }
 
 /// A line for the person at the terminal, at once. Where nobody reads it nothing fails.
@@ -188,8 +184,7 @@ struct TapePlayer<'a> {
     settings: TapeSettings,
     clock: TestClock,
     typing_speed: Duration,
-    dirs: TestDirs,
-    env: Vec<(OsString, OsString)>,
+    workspace: TestWorkspace,
     session: TestSession,
     choices: Option<SeededChoices>,
     regions: BTreeMap<String, RegionShape>,
@@ -212,15 +207,10 @@ struct TapePlayer<'a> {
     made: Vec<PathBuf>,
     claude: ClaudeTest,
     keys: Vec<String>,
-    /// When each command began.
-    trace: Vec<Instant>,
-    warnings: Vec<TapeWarning>,
+    findings: TapeFindings,
     snapshots: Vec<SnapshotNote>,
     store: Option<SnapshotStore>,
     collected: Vec<(String, ScreenSnapshot)>,
-    last_screen: Option<ScreenCopy>,
-    /// The line of the command that is carried out.
-    span: TapeSpan,
 }
 
 impl<'a> TapePlayer<'a> {
@@ -231,10 +221,9 @@ impl<'a> TapePlayer<'a> {
         choices: Option<SeededChoices>,
     ) -> std::io::Result<Self> {
         let settings = tape.settings();
-        let dirs = TestDirs::create()?;
-        dirs.link_program("hopty", &options.hopty)?;
+        let workspace = TestWorkspace::create(&file.path, tape, &options.env)?;
+        workspace.dirs().link_program("hopty", &options.hopty)?;
         let speed = settings.speed.unwrap_or(options.speed);
-        let name = file.path.display().to_string();
         Ok(TapePlayer {
             file,
             tape,
@@ -248,8 +237,7 @@ impl<'a> TapePlayer<'a> {
             typing_speed: duration(settings.typing_speed),
             session: TestSession::new(options.stop.clone(), choices.clone()),
             settings,
-            dirs,
-            env: Vec::new(),
+            workspace,
             choices,
             regions: BTreeMap::new(),
             clipboard: String::new(),
@@ -264,30 +252,20 @@ impl<'a> TapePlayer<'a> {
             made: Vec::new(),
             claude: ClaudeTest::default(),
             keys: Vec::new(),
-            trace: Vec::new(),
-            warnings: Vec::new(),
+            findings: TapeFindings::new(file.path.display().to_string()),
             snapshots: Vec::new(),
             store: None,
             collected: Vec::new(),
-            last_screen: None,
-            span: TapeSpan { file: name, line: 1, column: 1 },
         })
     }
 
-    /// Plays every command, ends every process, and gathers what there is to tell.
-    fn play_all(&mut self) -> PlayEnd {
-        if let Err(reason) = self.requirements() {
-            return match reason {
-                Requirement::Missing(failure) => self.failed(None, *failure),
-                Requirement::Skip(reason) => PlayEnd::Skipped(reason),
-            };
-        }
+    /// Plays every command, ends every process, and returns how it ended and the last screen.
+    fn play_all(&mut self) -> (PlayEnd, Option<ScreenCopy>) {
         let tape = self.tape;
         let mut failure = self.prepare().err().map(|failure| (None, failure));
         if failure.is_none() {
             for step in tape.steps.iter().filter(|step| !step.ignored) {
-                self.span = step.span.clone();
-                self.trace.push(Instant::now());
+                self.findings.begin_command(&step.span);
                 if let Err(error) = self.step(step) {
                     failure = Some((Some(step), error));
                     break;
@@ -302,9 +280,10 @@ impl<'a> TapePlayer<'a> {
         {
             let reason = error.message.clone();
             self.session.finish_all();
-            end_all_of(self.dirs.base());
-            return PlayEnd::Skipped(reason);
+            end_all_of(self.workspace.dirs().base());
+            return (PlayEnd::Skipped(reason), None);
         }
+        let last_screen = self.session.view().map(ScreenCopy::of);
         let mut end = match failure {
             Some((_, error)) if error.is_stop => PlayEnd::Stopped,
             Some((step, error)) => {
@@ -314,13 +293,10 @@ impl<'a> TapePlayer<'a> {
                 self.pause_at_failure(&message);
                 end
             }
-            None => {
-                self.last_screen = self.session.view().map(ScreenCopy::of);
-                PlayEnd::Passed
-            }
+            None => PlayEnd::Passed,
         };
         let FinishedPrograms { mut left, ended } = self.session.finish_all();
-        left.extend(end_all_of(self.dirs.base()));
+        left.extend(end_all_of(self.workspace.dirs().base()));
         if matches!(end, PlayEnd::Passed)
             && let Some(failure) = self.look_at_ends(ended)
         {
@@ -342,7 +318,12 @@ impl<'a> TapePlayer<'a> {
         }
         self.write_outputs();
         self.write_recorded_outputs();
-        end
+        let last_screen = match &end {
+            PlayEnd::Failed(failure) => failure.screen.clone(),
+            PlayEnd::Passed => last_screen,
+            PlayEnd::Skipped(_) | PlayEnd::Stopped => None,
+        };
+        (end, last_screen)
     }
 
     /// Programs that ended before the tape did, and whose end no `Exit` has checked: a crash is a failure, an
@@ -359,7 +340,7 @@ impl<'a> TapePlayer<'a> {
                 }
                 ProcessEnd::Exited(code) if code != 0 => {
                     let message = format!("{command} ended with {words}, which no `Exit` checks");
-                    self.warn(message);
+                    self.findings.warn(message);
                 }
                 _ => {}
             }
@@ -367,47 +348,20 @@ impl<'a> TapePlayer<'a> {
         None
     }
 
-    /// What the tape needs of this machine.
-    fn requirements(&mut self) -> Result<(), Requirement> {
-        let tape = self.tape;
-        for step in tape.steps.iter().filter(|step| !step.ignored) {
+    /// Looks for what the tape needs of this machine, and makes what its programs need.
+    fn prepare(&mut self) -> StepResult {
+        for step in self.tape.steps.iter().filter(|step| !step.ignored) {
             let TapeCommand::Require(program) = &step.command else { continue };
-            if self.find_program(program).is_none() {
-                self.span = step.span.clone();
+            if self.workspace.find_program(program).is_none() {
                 let message = format!("{program} is not installed");
                 return Err(if self.options.require_all {
-                    Requirement::Missing(Box::new(StepFailure::new(FailureKind::Command, message)))
+                    StepFailure::command(message).at(&step.span)
                 } else {
-                    Requirement::Skip(message)
+                    StepFailure::skip(message)
                 });
             }
         }
-        Ok(())
-    }
-
-    /// The environment: what the header says and every `Env`, wherever it stands.
-    fn prepare(&mut self) -> StepResult {
-        let mut rules = EnvironmentRules {
-            term: self.settings.term.clone(),
-            timezone: self.settings.timezone.clone(),
-            locale: self.settings.locale.clone(),
-            home: match self.settings.home {
-                TapeHome::Fresh => TestHome::Fresh,
-                TapeHome::Keep => TestHome::Keep,
-            },
-            passed: self.options.env.clone(),
-            set: Vec::new(),
-        };
-        self.env = self.dirs.environment(&rules, &|name| std::env::var_os(name));
-        let tape = self.tape;
-        for step in &tape.steps {
-            if let TapeCommand::Env { name, value } = &step.command {
-                self.span = step.span.clone();
-                let value = self.text(value)?;
-                rules.set.push((name.clone(), value));
-                self.env = self.dirs.environment(&rules, &|name| std::env::var_os(name));
-            }
-        }
+        self.workspace.set_environment(self.tape)?;
         self.collect_model_script()
     }
 
@@ -489,12 +443,12 @@ impl<'a> TapePlayer<'a> {
             C::ExpectState { limit, state } => self.expect_state(*limit, *state),
             C::ExpectStatusline { limit, pattern } => self.expect_status_line(*limit, pattern),
             C::Mark(text) => {
-                let text = self.text(text)?;
+                let text = self.workspace.text(text)?;
                 self.session.mark(&text);
                 Ok(())
             }
             C::Caption(text) => {
-                let text = self.text(text)?;
+                let text = self.workspace.text(text)?;
                 self.session.mark(&format!("caption: {text}"));
                 Ok(())
             }
@@ -523,8 +477,7 @@ impl<'a> TapePlayer<'a> {
 
     /// Makes the failure that reports show.
     fn failed(&mut self, step: Option<&TapeStep>, error: StepFailure) -> PlayEnd {
-        let place =
-            TestPlace { file: self.span.file.clone(), line: self.span.line, column: self.span.column };
+        let place = error.place.unwrap_or_else(|| self.findings.place().clone());
         let command = step.map(|step| step.command.to_string()).unwrap_or_default();
         let mut failure = TapeFailure::new(error.kind, place, command, error.message);
         failure.nearest = error.nearest;
@@ -535,7 +488,6 @@ impl<'a> TapePlayer<'a> {
         failure.keys.clone_from(&self.keys);
         failure.screen = self.session.screen_copy();
         failure.program = self.session.program_words();
-        self.last_screen.clone_from(&failure.screen);
         failure.again = Some(self.again());
         failure.evidence = self.write_evidence(&failure);
         PlayEnd::Failed(Box::new(failure))
@@ -548,73 +500,6 @@ impl<'a> TapePlayer<'a> {
         format!("hopty test {}", words.join(" "))
     }
 
-    fn warn(&mut self, message: String) {
-        let place =
-            TestPlace { file: self.span.file.clone(), line: self.span.line, column: self.span.column };
-        self.warnings.push(TapeWarning { place, message });
-    }
-
-    /// A text with the values of its variables.
-    fn text(&self, text: &TapeText) -> Result<String, Box<StepFailure>> {
-        text.resolve(|name| self.variable(name)).map_err(|name| {
-            let hint = if self.options.env.contains(&name) {
-                format!("`--env {name}` passes yours, and your environment has none")
-            } else {
-                format!("set it with `Env {name} \"…\"`, or pass yours with `--env {name}`")
-            };
-            Box::new(
-                StepFailure::new(FailureKind::Command, format!("there is no variable {name}")).hint(hint),
-            )
-        })
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        match name {
-            "DIR" => return Some(self.dirs.dir().display().to_string()),
-            "TAPE" => return Some(self.tape_dir().display().to_string()),
-            _ => {}
-        }
-        let found = self.env.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.to_string_lossy().into_owned())
-    }
-
-    /// The directory of the tape's own file.
-    fn tape_dir(&self) -> PathBuf {
-        let path = self.file.path.canonicalize().unwrap_or_else(|_| self.file.path.clone());
-        path.parent().map_or_else(|| ".".into(), Path::to_path_buf)
-    }
-
-    /// A pattern as the terminal looks for it. `lines`: `^` and `$` are the edges of a row.
-    fn pattern(
-        &self,
-        pattern: &TapePattern,
-        lines: bool,
-    ) -> Result<super::look::TextPattern, Box<StepFailure>> {
-        match pattern {
-            TapePattern::Text(text) => Ok(super::look::TextPattern::Text(self.text(text)?)),
-            TapePattern::Regex(regex) => match regex.compile(lines) {
-                Ok(regex) => Ok(super::look::TextPattern::Regex(regex)),
-                Err(error) => Err(Box::new(StepFailure::new(FailureKind::Command, error))),
-            },
-        }
-    }
-
-    /// A program of the test's `PATH`.
-    fn find_program(&self, name: &str) -> Option<PathBuf> {
-        if name.contains('/') {
-            let path = PathBuf::from(name);
-            return path.is_file().then_some(path);
-        }
-        let path = self.env.iter().find(|(known, _)| known == "PATH").map(|(_, value)| value.clone());
-        let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-        std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| is_executable(path))
-    }
-}
-
-/// Why a tape is not played.
-enum Requirement {
-    Missing(Box<StepFailure>),
-    Skip(String),
 }
 
 #[must_use]
@@ -624,10 +509,6 @@ pub fn wants_to_be_alone(tape: &Tape) -> bool {
 
 fn duration(time: TapeTime) -> Duration {
     Duration::from_nanos(time.as_nanos())
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
 #[cfg(test)]

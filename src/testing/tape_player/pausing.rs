@@ -13,7 +13,7 @@ const PAUSE_WINDOW_POLL: Duration = Duration::from_millis(5);
 impl TapePlayer<'_> {
     pub(super) fn pause_here(&mut self) -> StepResult {
         if self.options.pause == PauseRule::Never {
-            self.warn("`Pause` was skipped: nobody is at the terminal; `--pause` stops anyway".to_owned());
+            self.findings.warn("`Pause` was skipped: nobody is at the terminal; `--pause` stops anyway");
             return Ok(());
         }
         self.terminal()?;
@@ -29,14 +29,14 @@ impl TapePlayer<'_> {
         if let Err(failure) = self.pause(&what)
             && !failure.is_stop
         {
-            self.warn(failure.message);
+            self.findings.warn(failure.message);
         }
     }
 
     fn pause(&mut self, what: &str) -> StepResult {
         let began = Instant::now();
-        let place = format!("{}:{}", self.span.file, self.span.line);
-        let dir = self.dirs.base().join("run");
+        let place = self.findings.place().to_string();
+        let dir = self.workspace.dirs().base().join("run");
         let stem = self.file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let note = format!(" {place}: {what} \u{b7} ctrl-] continues ");
         let mut pause = TestPause::begin(&self.options.hopty, &dir, &stem, note)
@@ -47,7 +47,7 @@ impl TapePlayer<'_> {
              {name}`, continues the test"
         ));
         let mut typed = Vec::new();
-        let line = self.span.line;
+        let line = self.findings.place().line;
         let result = loop {
             let Some((named, terminal)) = self.session.current() else { break Ok(()) };
             match pause.serve(terminal) {

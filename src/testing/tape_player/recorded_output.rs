@@ -127,7 +127,7 @@ impl TapePlayer<'_> {
             && !std::mem::replace(&mut self.warned_of_theme, true)
         {
             let name = self.settings.theme.clone();
-            self.warn(format!(
+            self.findings.warn(format!(
                 "hopty has no theme {name:?}: give its colours as JSON, or a name of docs/TAPES.md"
             ));
         }
@@ -169,7 +169,7 @@ impl TapePlayer<'_> {
             };
             let Some(bytes) = made else { continue };
             if let Err(failure) = self.write_made(&path, &bytes) {
-                self.warn(failure.message);
+                self.findings.warn(failure.message);
             }
         }
     }

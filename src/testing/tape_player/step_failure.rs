@@ -2,8 +2,10 @@
 
 use std::io;
 
+use super::tape_findings::place_of;
 use crate::core::io_words::io_words;
-use crate::testing::outcome::{FailureKind, ScreenComparison, TestTimes};
+use crate::core::tape::TapeSpan;
+use crate::testing::outcome::{FailureKind, ScreenComparison, TestPlace, TestTimes};
 use crate::testing::program_wait::{WaitEnd, WaitFailure};
 use crate::testing::test_terminal::TestStartError;
 
@@ -22,6 +24,8 @@ pub(super) struct StepFailure {
     /// Words behind rows of the screen, from 1.
     pub row_notes: Vec<(u16, String)>,
     pub comparison: Option<ScreenComparison>,
+    /// Where it is to be mended, if not at the command that failed.
+    pub place: Option<TestPlace>,
     /// All tests were stopped.
     pub is_stop: bool,
     /// The tape cannot be played here, and that is no failure.
@@ -38,6 +42,7 @@ impl StepFailure {
             times: TestTimes::default(),
             row_notes: Vec::new(),
             comparison: None,
+            place: None,
             is_stop: false,
             is_skip: false,
         }
@@ -66,6 +71,13 @@ impl StepFailure {
     /// A file or directory that could not be used.
     pub fn io(what: &str, error: &io::Error) -> Box<Self> {
         StepFailure::command(format!("{what}: {}", io_words(error)))
+    }
+
+    /// With the place where it is to be mended.
+    #[must_use]
+    pub fn at(mut self: Box<Self>, span: &TapeSpan) -> Box<Self> {
+        self.place = Some(place_of(span));
+        self
     }
 
     #[must_use]

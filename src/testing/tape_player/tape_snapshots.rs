@@ -60,9 +60,9 @@ impl TapePlayer<'_> {
         }
         let region = region.map(|region| self.region(region)).transpose()?;
         let mut redactions = redactions_of(self.tape, &self.options.env)
-            .dir(&self.dirs.dir().to_string_lossy())
-            .home(&self.dirs.home().to_string_lossy())
-            .literal(&self.dirs.base().to_string_lossy(), "[TEST]");
+            .dir(&self.workspace.dirs().dir().to_string_lossy())
+            .home(&self.workspace.dirs().home().to_string_lossy())
+            .literal(&self.workspace.dirs().base().to_string_lossy(), "[TEST]");
         let (_, terminal) = self.terminal()?;
         let pids: Vec<i32> =
             terminal.look_at_processes().all.iter().map(|process| process.stat.pid).collect();

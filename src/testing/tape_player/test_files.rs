@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -33,73 +32,46 @@ const SCREEN_LINE: usize = 80;
 const TEXT_ENDINGS: [&str; 3] = ["txt", "ascii", "test"];
 
 impl TapePlayer<'_> {
-    /// A path within the test's directory.
-    fn inside(&self, path: &TapeText) -> StepResult<PathBuf> {
-        let path = self.text(path)?;
-        let relative = Path::new(&path);
-        let base = [self.dirs.dir(), &self.dirs.home(), self.dirs.base()];
-        if relative.is_absolute() && base.iter().any(|base| relative.starts_with(base)) {
-            return Ok(relative.to_owned());
-        }
-        let is_inside =
-            relative.is_relative() && !relative.components().any(|part| part == Component::ParentDir);
-        if !is_inside {
-            return Err(StepFailure::command(format!("{path} is not within the directory of the test")));
-        }
-        Ok(self.dirs.dir().join(relative))
-    }
-
     pub(super) fn write_file(&mut self, path: &TapeText, content: &TapeText) -> StepResult {
-        let (target, content) = (self.inside(path)?, self.text(content)?);
+        let (target, content) = (self.workspace.inside(path)?, self.workspace.text(content)?);
         let failed = |error| StepFailure::io(&format!("cannot write {}", target.display()), &error);
-        self.make_room(&target, failed)?;
+        self.workspace.make_room(&target, failed)?;
         fs::write(&target, content).map_err(failed)
     }
 
-    /// Makes the directory of a file that is to be written, which no link may lead out of the test's own.
-    fn make_room(&self, target: &Path, failed: impl Fn(io::Error) -> Box<StepFailure>) -> StepResult {
-        let Some(parent) = target.parent() else { return Ok(()) };
-        fs::create_dir_all(parent).map_err(&failed)?;
-        let is_inside = parent.canonicalize().map_err(&failed)?.starts_with(self.dirs.base());
-        if is_inside && !target.is_symlink() {
-            return Ok(());
-        }
-        Err(failed(io::Error::other("a symbolic link leads out of the directory of the test")))
-    }
-
     pub(super) fn copy_file(&mut self, from: &TapeText, to: Option<&TapeText>) -> StepResult {
-        let from_text = self.text(from)?;
-        let from = self.tape_dir().join(&from_text);
+        let from_text = self.workspace.text(from)?;
+        let from = self.workspace.tape_dir().join(&from_text);
         let failed = |error| StepFailure::io(&format!("cannot copy {}", from.display()), &error);
         let meta = fs::metadata(&from).map_err(failed)?;
         let name = from.file_name().map_or_else(|| OsString::from("copy"), OsString::from);
         let target = match to {
             Some(to) => {
-                let target = self.inside(to)?;
+                let target = self.workspace.inside(to)?;
                 if meta.is_file() && target.is_dir() { target.join(&name) } else { target }
             }
-            None => self.dirs.dir().join(&name),
+            None => self.workspace.dirs().dir().join(&name),
         };
-        self.make_room(&target, failed)?;
+        self.workspace.make_room(&target, failed)?;
         copy_tree(&from, &target).map_err(failed)
     }
 
     /// `Run`: a command on the side, which must succeed.
     pub(super) fn run_aside(&mut self, line: &TapeText) -> StepResult {
-        let line = self.text(line)?;
+        let line = self.workspace.text(line)?;
         self.pass_aside();
-        let log = self.dirs.base().join("run.log");
+        let log = self.workspace.dirs().base().join("run.log");
         let failed = |error| StepFailure::io(&format!("cannot run {line:?}"), &error);
         let output = fs::File::create(&log).map_err(failed)?;
         let errors = output.try_clone().map_err(failed)?;
         let mut command = Command::new("sh");
-        command.args(["-c", &line]).env_clear().envs(self.env.iter().cloned()).current_dir(self.dirs.dir());
+        command.args(["-c", &line]).env_clear().envs(self.workspace.env().iter().cloned()).current_dir(self.workspace.dirs().dir());
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         process::lead_session(&mut command);
         let turn = starting();
         let mut child = command.spawn().map_err(failed)?;
         drop(turn);
-        let base = self.dirs.base().to_owned();
+        let base = self.workspace.dirs().base().to_owned();
         let until = Instant::now() + self.clock.time_left();
         loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
@@ -129,7 +101,7 @@ impl TapePlayer<'_> {
 
     /// What a command on the side changes on the screen is new.
     fn pass_aside(&mut self) {
-        let line = self.span.line;
+        let line = self.findings.place().line;
         if let Some((named, terminal)) = self.session.current() {
             named.mark = terminal.take_mark(line);
         }
@@ -142,7 +114,7 @@ impl TapePlayer<'_> {
         absent: bool,
         pattern: &TapePattern,
     ) -> StepResult {
-        let (file, looked_for) = (self.inside(path)?, self.pattern(pattern, true)?);
+        let (file, looked_for) = (self.workspace.inside(path)?, self.workspace.pattern(pattern, true)?);
         let until = Instant::now() + self.clock.check_limit(limit);
         if absent && self.session.current().is_some() {
             // What the program has yet to write may be it.
@@ -160,7 +132,7 @@ impl TapePlayer<'_> {
                 return Ok(());
             }
             if Instant::now() >= until {
-                let name = self.text(path)?;
+                let name = self.workspace.text(path)?;
                 let message = match text {
                     None if absent => {
                         let failure = StepFailure::new(FailureKind::Check, format!("{name} does not exist"));
@@ -207,7 +179,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn begin_output(&mut self, path: &TapeText) -> StepResult {
-        let path = self.text(path)?;
+        let path = self.workspace.text(path)?;
         if is_text_output(&path) {
             self.outputs.insert(path, String::new());
         } else if !self.options.render {
@@ -222,7 +194,7 @@ impl TapePlayer<'_> {
                 ),
                 _ => "; hopty writes .cast, .svg, .html, .txt, .ascii and .test".to_owned(),
             };
-            self.warn(format!("{path} is not made{hint}"));
+            self.findings.warn(format!("{path} is not made{hint}"));
         }
         Ok(())
     }
@@ -244,13 +216,13 @@ impl TapePlayer<'_> {
     pub(super) fn write_outputs(&mut self) {
         for (path, text) in std::mem::take(&mut self.outputs) {
             if let Err(failure) = self.write_made(&path, text.as_bytes()) {
-                self.warn(failure.message);
+                self.findings.warn(failure.message);
             }
         }
     }
 
     pub(super) fn screenshot(&mut self, path: &TapeText) -> StepResult {
-        let path = self.text(path)?;
+        let path = self.workspace.text(path)?;
         self.settle_for_picture()?;
         let colours = self.theme().as_ref().map(theme_of_cast).unwrap_or_default();
         let (_, terminal) = self.terminal()?;
@@ -263,7 +235,7 @@ impl TapePlayer<'_> {
             "json" => format!("{:#}\n", screen.json(lines)),
             _ => {
                 if self.options.render {
-                    self.warn(format!("{path} is not made: hopty writes .svg, .txt, .ansi and .json"));
+                    self.findings.warn(format!("{path} is not made: hopty writes .svg, .txt, .ansi and .json"));
                 }
                 return Ok(());
             }
@@ -272,7 +244,7 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn write_state(&mut self, path: &TapeText) -> StepResult {
-        let path = self.text(path)?;
+        let path = self.workspace.text(path)?;
         self.settle_for_picture()?;
         let (_, terminal) = self.terminal()?;
         let screen = terminal.view();

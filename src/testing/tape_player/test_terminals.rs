@@ -241,6 +241,11 @@ impl TestSession {
         self.current.as_ref().and_then(|(_, terminal)| terminal.end())
     }
 
+    /// When the current program was started.
+    pub fn started(&self) -> Option<Instant> {
+        self.current.as_ref().map(|(_, terminal)| terminal.started())
+    }
+
     pub fn screen(&self) -> Option<&Screen> {
         self.current.as_ref().map(|(_, terminal)| terminal.screen())
     }
@@ -351,7 +356,7 @@ impl TapePlayer<'_> {
     /// The current terminal for an input: its program must live, and what changes from here on is new.
     pub(super) fn input(&mut self) -> StepResult<(&mut NamedTerminal, &mut TestTerminal)> {
         self.pass_chord()?;
-        let line = self.span.line;
+        let line = self.findings.place().line;
         let (named, terminal) = self.terminal()?;
         terminal.scroll_to_end();
         named.mark = terminal.take_mark(line);
@@ -392,11 +397,11 @@ impl TapePlayer<'_> {
     fn program(&self, argv: Vec<std::ffi::OsString>) -> ProgramUnderTest {
         let (cols, rows) = self.settings.grid_size();
         ProgramUnderTest {
-            env: self.env.clone(),
-            cwd: self.dirs.dir().to_owned(),
+            env: self.workspace.env().to_owned(),
+            cwd: self.workspace.dirs().dir().to_owned(),
             cols,
             rows,
-            own_dir: Some(self.dirs.base().to_owned()),
+            own_dir: Some(self.workspace.dirs().base().to_owned()),
             ends_with_thread: true,
             ..ProgramUnderTest::new(argv)
         }
@@ -421,7 +426,7 @@ impl TapePlayer<'_> {
             let path = std::path::Path::new(first);
             let is_relative_path = path.is_relative() && path.components().count() > 1;
             if is_relative_path
-                && !self.dirs.dir().join(path).exists()
+                && !self.workspace.dirs().dir().join(path).exists()
                 && let Ok(whole) = path.canonicalize()
             {
                 *first = whole.into();
@@ -432,7 +437,7 @@ impl TapePlayer<'_> {
             program.env.retain(|(known, _)| known != name.as_str());
             program.env.push((name.into(), value.into()));
         }
-        let line = self.span.line;
+        let line = self.findings.place().line;
         self.session.start(&program, line)
     }
 
@@ -443,16 +448,17 @@ impl TapePlayer<'_> {
                 TapeCommand::Set(TapeSetting::Shell(known)) => *known == name,
                 _ => false,
             };
+            let hint = format!("they know {}", shells::SHELL_NAMES.join(", "));
+            let failure =
+                StepFailure::new(FailureKind::Command, format!("{name} is not a shell that tapes know"));
+            let mut failure = Box::new(failure.hint(hint));
             if let Some(step) = self.tape.steps.iter().rfind(|step| is_it(&step.command)) {
-                self.span = step.span.clone();
+                failure = failure.at(&step.span);
             }
-            return Err(Box::new(
-                StepFailure::new(FailureKind::Command, format!("{name} is not a shell that tapes know"))
-                    .hint(format!("they know {}", shells::SHELL_NAMES.join(", "))),
-            ));
+            return Err(failure);
         };
         let program = shell.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if self.find_program(&program).is_none() {
+        if self.workspace.find_program(&program).is_none() {
             return Err(StepFailure::skip(format!("the shell {program} is not installed")));
         }
         let mut under_test = self.program(shell.argv);
@@ -462,7 +468,7 @@ impl TapePlayer<'_> {
                 under_test.env.push((name.into(), value.into()));
             }
         }
-        let line = self.span.line;
+        let line = self.findings.place().line;
         self.session.start(&under_test, line)?;
         let limit = self.clock.limit(None, FIRST_PROMPT);
         let Some((named, terminal)) = self.session.current() else { return Ok(()) };
@@ -479,12 +485,12 @@ impl TapePlayer<'_> {
     }
 
     pub(super) fn start(&mut self, words: &[TapeText]) -> StepResult {
-        let argv = words.iter().map(|word| Ok(self.text(word)?.into())).collect::<StepResult<_>>()?;
+        let argv = self.workspace.words(words)?;
         self.start_program(argv)
     }
 
     pub(super) fn start_line(&mut self, line: &TapeText) -> StepResult {
-        let line = self.text(line)?;
+        let line = self.workspace.text(line)?;
         self.start_program(vec!["sh".into(), "-c".into(), line.into()])
     }
 

@@ -23,7 +23,7 @@ impl TapePlayer<'_> {
     ) -> StepResult {
         let usual = TapePattern::Regex(self.settings.wait_pattern.clone());
         let look = Look {
-            pattern: self.pattern(pattern.unwrap_or(&usual), false)?,
+            pattern: self.workspace.pattern(pattern.unwrap_or(&usual), false)?,
             area: match scope {
                 WaitScope::Line => ScreenArea::Line,
                 WaitScope::Screen => ScreenArea::All,
@@ -59,7 +59,7 @@ impl TapePlayer<'_> {
         if is_strict {
             return Err(StepFailure::check(message));
         }
-        self.warn(message);
+        self.findings.warn(message);
         Ok(())
     }
 
@@ -81,7 +81,7 @@ impl TapePlayer<'_> {
             ExpectArea::Clipboard => ScreenArea::Clipboard,
         };
         let times = expect.times.and_then(|times| usize::try_from(times).ok());
-        Ok(Look { pattern: self.pattern(&expect.pattern, true)?, area, times, joined: false })
+        Ok(Look { pattern: self.workspace.pattern(&expect.pattern, true)?, area, times, joined: false })
     }
 
     /// The cells of a region now.
@@ -107,7 +107,7 @@ impl TapePlayer<'_> {
                 Ok(CellRegion { row: row.saturating_sub(1), col: col.saturating_sub(1), rows, cols })
             }
             RegionShape::Box(title) => {
-                let title = self.text(&title)?;
+                let title = self.workspace.text(&title)?;
                 let limit = self.clock.check_limit(None);
                 let (_, terminal) = self.terminal()?;
                 let mut inside = None;
@@ -135,7 +135,7 @@ impl TapePlayer<'_> {
     fn warn_of_unseen(&mut self, found: &[FoundPlace], pattern: &TapePattern) -> StepResult {
         let watch = self.terminal()?.1.watch();
         if !found.is_empty() && found.iter().all(|place| watch.is_unseen(place)) {
-            self.warn(format!(
+            self.findings.warn(format!(
                 "nobody can see {pattern}: it is hidden (SGR 8) or has the colour of its ground; \
                  `Style {pattern}` checks how it looks"
             ));
@@ -175,7 +175,7 @@ impl TapePlayer<'_> {
             .map_err(|failure| noted(failure, &look, &expect.pattern))?;
         if !was_there && !self.expected.contains(&expect.pattern) {
             let pattern = &expect.pattern;
-            self.warn(format!(
+            self.findings.warn(format!(
                 "{pattern} was not there, so it cannot go; `Expect {pattern}` before it makes sure"
             ));
         }
