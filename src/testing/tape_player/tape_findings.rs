@@ -66,3 +66,32 @@ impl TapeFindings {
 pub(super) fn place_of(span: &TapeSpan) -> TestPlace {
     TestPlace { file: span.file.clone(), line: span.line, column: span.column }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::tape::{TapeCommand, TapeStep};
+
+    #[test]
+    fn the_last_command_that_began_has_failed_and_those_behind_it_were_skipped() {
+        let step = |line| TapeStep {
+            command: TapeCommand::Hide,
+            span: TapeSpan { file: "t.tape".to_owned(), line, column: 1 },
+            ignored: line == 2,
+        };
+        let tape = Tape { steps: (1..=4).map(step).collect(), ..Tape::default() };
+        let mut findings = TapeFindings::new("t.tape".to_owned());
+        findings.begin_command(&tape.steps[0].span);
+        findings.begin_command(&tape.steps[2].span);
+        findings.warn("here");
+        let steps = findings.trace_steps(&tape, Instant::now());
+        let outcomes: Vec<_> = steps.iter().map(|step| (step.source.as_str(), step.outcome)).collect();
+        let expected = [
+            ("t.tape:1", TraceOutcome::Passed),
+            ("t.tape:3", TraceOutcome::Failed),
+            ("t.tape:4", TraceOutcome::Skipped),
+        ];
+        assert_eq!(outcomes, expected);
+        assert_eq!(findings.into_warnings()[0].place.line, 3);
+    }
+}

@@ -1,20 +1,29 @@
-//! Commands that are input: text, keys, mouse, paste, focus, bytes.
+//! Commands that are input: text, keys, mouse, paste, focus, bytes, resize, signals; and what the report tells
+//! of them.
 
 use std::time::{Duration, Instant};
 
+use super::duration;
 use super::step_failure::{StepFailure, StepResult};
-use super::{TapePlayer, duration};
+use super::test_clock::TestClock;
+use super::test_session::{CurrentTerminal, TestSession};
+use super::test_terminals::signal_number;
+use super::test_workspace::TestWorkspace;
 use crate::core::input::encode::KeyEvent;
+use crate::core::process_change::Signal;
 use crate::core::tape::{
-    ClickCommand, KeyAction, KeyChord, KeyModifiers, KeyName, KeyPress, PointerButton, TapePlace, TapeText,
-    TapeTime, TextPiece, WheelDirection,
+    ClickCommand, KeyAction, KeyChord, KeyModifiers, KeyName, KeyPress, PointerButton, TapePlace, TapeSignal,
+    TapeText, TapeTime, TextPiece, WheelDirection,
 };
 use crate::testing::input::{self, InputRefusal, MouseAction, MouseEvent};
 use crate::testing::look::{FoundPlace, Look};
+use crate::testing::outcome::FailureKind;
+use crate::testing::processes::end_words;
 use crate::testing::program_wait::WaitEnd;
+use crate::testing::stress::SeededChoices;
 
 /// How long a program may take to show what was typed.
-const TYPED_LIMIT: Duration = Duration::from_secs(2);
+const TYPED_LIMIT: TapeTime = TapeTime::from_millis(2000);
 /// What most programs wait at most whether a sequence follows a lone Escape.
 const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
 /// Twenty times as long as between two keys that tmux takes for a paste (`assume-paste-time`): what is sent
@@ -25,84 +34,168 @@ const HIDDEN_KEYS: &str = "(hidden)";
 /// Half of the keys that are kept for the report.
 const KEYS_MAX: usize = 10_000;
 
-impl TapePlayer<'_> {
-    /// The pause after each key: the tape's own in real time, none in fast mode, uneven ones under stress.
-    fn key_pause(&mut self, given: Option<TapeTime>) -> Duration {
-        match &mut self.choices {
-            Some(choices) => choices.key_pause(),
-            None if self.clock.is_fast() => Duration::ZERO,
-            None => given.map_or(self.typing_speed, duration),
-        }
-    }
+/// The keys and the mouse of a test.
+pub(super) struct TapeInput {
+    typing_speed: Duration,
+    /// The uneven pauses of stress.
+    choices: Option<SeededChoices>,
+    clipboard: TypedText,
+    chord: Option<ChordPause>,
+    /// The last keys, for the report.
+    keys: Vec<String>,
+}
 
-    pub(super) fn type_text(&mut self, text: &TapeText, speed: Option<TapeTime>) -> StepResult {
-        let (text, keys) = (self.workspace.text(text)?, self.key_names(text)?);
-        self.type_string(&text, keys, speed)
-    }
+/// A text with the names of the keys that type it.
+#[derive(Clone, Default)]
+struct TypedText {
+    text: String,
+    keys: Vec<String>,
+}
 
-    /// The keys that type a text, for the report. The value of a variable that was passed to the test is one
-    /// key: the variable.
-    fn key_names(&self, text: &TapeText) -> StepResult<Vec<String>> {
+impl TypedText {
+    /// The value of a variable that was passed to the test is one key: the variable.
+    fn of(text: &TapeText, workspace: &TestWorkspace) -> StepResult<Self> {
         let name = |c| match c {
             ' ' => "Space".to_owned(),
             '\n' => "Enter".to_owned(),
             c => c.to_string(),
         };
-        let mut names = Vec::new();
+        let mut keys = Vec::new();
         for piece in text.pieces() {
             match piece {
-                TextPiece::Plain(text) => names.extend(text.chars().map(name)),
-                TextPiece::Variable(variable) if self.workspace.is_passed(variable) => {
-                    names.push(format!("${{{variable}}}"));
+                TextPiece::Plain(text) => keys.extend(text.chars().map(name)),
+                TextPiece::Variable(variable) if workspace.is_passed(variable) => {
+                    keys.push(format!("${{{variable}}}"));
                 }
                 TextPiece::Variable(variable) => {
-                    let value = self.workspace.text(&TapeText::of_variable(variable))?;
-                    names.extend(value.chars().map(name));
+                    let value = workspace.text(&TapeText::of_variable(variable))?;
+                    keys.extend(value.chars().map(name));
                 }
             }
         }
-        Ok(names)
+        Ok(TypedText { text: workspace.text(text)?, keys })
+    }
+}
+
+/// What follows a key that may be the begin of something: the next key of a fast tape must not come while the
+/// program still waits for the rest.
+struct ChordPause {
+    sent: Instant,
+    pause: Duration,
+}
+
+impl ChordPause {
+    fn after(chord: KeyChord) -> Option<Self> {
+        let is_prefix = chord.modifiers.ctrl || chord.modifiers.alt;
+        let is_escape = chord == KeyChord::plain(KeyName::Escape);
+        let pause = if is_escape { Some(ESCAPE_PAUSE) } else { is_prefix.then_some(PREFIX_PAUSE) };
+        pause.map(|pause| ChordPause { sent: Instant::now(), pause })
     }
 
-    /// A text for the report, with the names of the variables that were passed to the test.
-    fn reported(&mut self, text: &TapeText) -> StepResult<String> {
-        if self.is_hiding_input() {
-            return Ok(HIDDEN_KEYS.to_owned());
+    /// How much of it is left.
+    fn left(&self) -> Duration {
+        self.pause.saturating_sub(self.sent.elapsed())
+    }
+}
+
+impl TapeInput {
+    /// No input yet. `choices`: those of stress.
+    pub fn new(typing_speed: TapeTime, choices: Option<SeededChoices>) -> Self {
+        TapeInput {
+            typing_speed: duration(typing_speed),
+            choices,
+            clipboard: TypedText::default(),
+            chord: None,
+            keys: Vec::new(),
         }
-        Ok(self.workspace.reported_text(text))
     }
 
-    fn is_hiding_input(&mut self) -> bool {
-        self.session.current().is_some_and(|(_, terminal)| terminal.is_hiding_input())
+    pub fn set_typing_speed(&mut self, speed: TapeTime) {
+        self.typing_speed = duration(speed);
+    }
+
+    /// The last keys, for the report.
+    pub fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    /// Notes a key for the report, which needs the last ones.
+    pub fn note(&mut self, name: impl Into<String>) {
+        if self.keys.len() >= 2 * KEYS_MAX {
+            self.keys.drain(..KEYS_MAX);
+        }
+        self.keys.push(name.into());
+    }
+
+    /// The current terminal for an input: its program must live, and what changes from here on is new.
+    fn begin<'s>(&mut self, session: &'s mut TestSession) -> StepResult<CurrentTerminal<'s>> {
+        if let Some(chord) = self.chord.take() {
+            session.pass_as_program(chord.left())?;
+        }
+        session.terminal()?.1.scroll_to_end();
+        session.take_mark();
+        let (named, terminal) = session.terminal()?;
+        named.status = None;
+        if let Some(end) = terminal.end() {
+            return Err(StepFailure::new(
+                FailureKind::ProgramEnd,
+                format!("{} ended ({}) before this command", named.command, end_words(end)),
+            ));
+        }
+        Ok((named, terminal))
+    }
+
+    /// The pause after each key: the tape's own in real time, none in fast mode, uneven ones under stress.
+    fn key_pause(&mut self, clock: &TestClock, given: Option<TapeTime>) -> Duration {
+        match &mut self.choices {
+            Some(choices) => choices.key_pause(),
+            None if clock.is_fast() => Duration::ZERO,
+            None => given.map_or(self.typing_speed, duration),
+        }
+    }
+
+    pub fn type_text(
+        &mut self,
+        session: &mut TestSession,
+        text: &TapeText,
+        speed: Option<TapeTime>,
+    ) -> StepResult {
+        let typed = TypedText::of(text, &session.workspace)?;
+        self.type_keys(session, &typed, speed)
     }
 
     /// `Copy`.
-    pub(super) fn copy(&mut self, text: &TapeText) -> StepResult {
-        self.clipboard_keys = self.key_names(text)?;
-        self.clipboard = self.workspace.text(text)?;
+    pub fn copy(&mut self, workspace: &TestWorkspace, text: &TapeText) -> StepResult {
+        self.clipboard = TypedText::of(text, workspace)?;
         Ok(())
     }
 
-    pub(super) fn type_clipboard(&mut self) -> StepResult {
-        let (text, keys) = (self.clipboard.clone(), self.clipboard_keys.clone());
-        self.type_string(&text, keys, None)
+    pub fn type_clipboard(&mut self, session: &mut TestSession) -> StepResult {
+        let clipboard = self.clipboard.clone();
+        self.type_keys(session, &clipboard, None)
     }
 
     /// Types a text, and waits until the program shows it, so that it is old for the next input.
-    fn type_string(&mut self, text: &str, keys: Vec<String>, speed: Option<TapeTime>) -> StepResult {
-        let is_after_chord = self.chord_sent.is_some();
-        self.input()?;
-        if self.is_hiding_input() {
-            self.keys.push(HIDDEN_KEYS.to_owned());
+    fn type_keys(
+        &mut self,
+        session: &mut TestSession,
+        typed: &TypedText,
+        speed: Option<TapeTime>,
+    ) -> StepResult {
+        let text = typed.text.as_str();
+        let is_after_chord = self.chord.is_some();
+        let (_, terminal) = self.begin(session)?;
+        if terminal.is_hiding_input() {
+            self.note(HIDDEN_KEYS);
         } else {
-            self.keys.extend(keys);
+            self.keys.extend_from_slice(&typed.keys);
         }
-        let is_piecewise = !self.clock.is_fast() || self.choices.is_some();
+        let is_piecewise = !session.clock.is_fast() || self.choices.is_some();
         if is_piecewise {
             for c in text.chars() {
-                self.send(c.to_string().replace('\n', "\r").as_bytes())?;
-                let pause = self.key_pause(speed);
-                self.pass(pause)?;
+                send(session, c.to_string().replace('\n', "\r").as_bytes())?;
+                let pause = self.key_pause(&session.clock, speed);
+                session.pass(pause)?;
             }
         } else {
             // What follows a prefix key is a key, also for a program that takes what comes at once for a
@@ -110,55 +203,40 @@ impl TapePlayer<'_> {
             let first = text.chars().next().filter(|_| is_after_chord).map_or(0, char::len_utf8);
             let (first, rest) = text.split_at(first);
             if !first.is_empty() {
-                self.send(first.replace('\n', "\r").as_bytes())?;
-                self.pass_as_program(PREFIX_PAUSE)?;
+                send(session, first.replace('\n', "\r").as_bytes())?;
+                session.pass_as_program(PREFIX_PAUSE)?;
             }
-            self.send(rest.replace('\n', "\r").as_bytes())?;
+            send(session, rest.replace('\n', "\r").as_bytes())?;
         }
-        let limit = self.clock.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
-        self.wait_for_echo(text, limit)
-    }
-
-    /// Waits until the program shows a text. One that ends instead has read it.
-    fn wait_for_echo(&mut self, text: &str, limit: Duration) -> StepResult {
-        let Some((named, terminal)) = self.session.current() else { return Ok(()) };
-        match terminal.typed(text, &named.mark, limit) {
-            Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => Err(failure.into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Lets time pass, at most up to the deadline of the tape, which is then over.
-    pub(super) fn pass(&mut self, pause: Duration) -> StepResult {
-        let pause = pause.min(self.clock.time_left());
-        if !pause.is_zero()
-            && let Some((_, terminal)) = self.session.current()
-        {
-            terminal.pass(pause)?;
-        }
-        self.clock.in_time()
+        wait_for_echo(session, text)
     }
 
     /// `ScrollUp`, `ScrollDown`: the viewport moves over what the program has drawn, of which it is told
     /// nothing. The next input brings it back to the end.
-    pub(super) fn scroll(&mut self, is_up: bool, rows: u32, speed: Option<TapeTime>) -> StepResult {
-        self.settle_for_picture()?;
+    pub fn scroll(
+        &mut self,
+        session: &mut TestSession,
+        is_up: bool,
+        rows: u32,
+        speed: Option<TapeTime>,
+    ) -> StepResult {
+        session.settle_for_picture()?;
         let mut left = rows;
         let mut moved = 0;
         while left > 0 {
-            let pause = self.key_pause(speed);
+            let pause = self.key_pause(&session.clock, speed);
             let step = if pause.is_zero() { left } else { 1 };
-            let (_, terminal) = self.terminal()?;
+            let (_, terminal) = session.terminal()?;
             let lines = terminal.scroll(is_up, step);
             if lines == 0 {
                 break;
             }
             (left, moved) = (left - step, moved + lines);
-            self.pass(pause)?;
+            session.pass(pause)?;
         }
         if is_up && rows > 0 && moved == 0 {
-            let is_alternate = self.terminal()?.1.screen().alternate();
-            self.findings.warn(if is_alternate {
+            let is_alternate = session.terminal()?.1.screen().alternate();
+            session.findings.warn(if is_alternate {
                 "the alternate screen has no scrollback; `Wheel Up` turns the wheel for the program"
             } else {
                 "there is no scrollback"
@@ -167,29 +245,15 @@ impl TapePlayer<'_> {
         Ok(())
     }
 
-    /// Sends bytes to the program.
-    fn send(&mut self, bytes: &[u8]) -> StepResult {
-        let (_, terminal) = self.terminal()?;
-        terminal.send(bytes).map_err(|error| StepFailure::io("cannot type", &error))
-    }
-
-    /// Notes a key for the report, which needs the last ones.
-    fn note_key(&mut self, name: String) {
-        if self.keys.len() >= 2 * KEYS_MAX {
-            self.keys.drain(..KEYS_MAX);
-        }
-        self.keys.push(name);
-    }
-
-    pub(super) fn press_keys(&mut self, press: &KeyPress) -> StepResult {
+    pub fn press_keys(&mut self, session: &mut TestSession, press: &KeyPress) -> StepResult {
         if press.chords.is_empty() {
             return Ok(());
         }
-        self.input()?;
+        self.begin(session)?;
         for _ in 0..press.count {
             for chord in &press.chords {
-                self.note_key(chord.to_string());
-                let (_, terminal) = self.terminal()?;
+                self.note(chord.to_string());
+                let (_, terminal) = session.terminal()?;
                 // By the modes that the program has now.
                 terminal.pump_now();
                 let screen = terminal.screen();
@@ -199,134 +263,219 @@ impl TapePlayer<'_> {
                     KeyAction::Up => input::key(screen, *chord, KeyEvent::Release),
                 };
                 let bytes = bytes.map_err(|refusal| refused(&refusal))?;
-                self.send(&bytes)?;
-                let pause = self.key_pause(press.speed);
-                self.pass(pause)?;
+                send(session, &bytes)?;
+                let pause = self.key_pause(&session.clock, press.speed);
+                session.pass(pause)?;
             }
         }
-        self.chord_sent = press.chords.last().and_then(|chord| {
-            let is_prefix = chord.modifiers.ctrl || chord.modifiers.alt;
-            let is_escape = *chord == KeyChord::plain(KeyName::Escape);
-            let pause = if is_escape { Some(ESCAPE_PAUSE) } else { is_prefix.then_some(PREFIX_PAUSE) };
-            pause.map(|pause| (Instant::now(), pause))
-        });
+        self.chord = press.chords.last().copied().and_then(ChordPause::after);
         Ok(())
     }
 
-    pub(super) fn paste(&mut self, text: &TapeText) -> StepResult {
-        self.input()?;
-        let shown = self.reported(text)?;
-        let text = self.workspace.text(text)?;
-        self.keys.push(format!("Paste {shown}"));
-        let (_, terminal) = self.terminal()?;
+    pub fn paste(&mut self, session: &mut TestSession, text: &TapeText) -> StepResult {
+        self.begin(session)?;
+        let shown = reported(session, text);
+        let text = session.workspace.text(text)?;
+        self.note(format!("Paste {shown}"));
+        let (_, terminal) = session.terminal()?;
         let bytes = input::paste(terminal.screen(), &text);
-        self.send(&bytes)?;
-        let limit = self.clock.limit(None, TapeTime::from_millis(TYPED_LIMIT.as_millis() as u64));
-        self.wait_for_echo(&text, limit)
+        send(session, &bytes)?;
+        wait_for_echo(session, &text)
     }
 
-    pub(super) fn focus(&mut self, is_in: bool) -> StepResult {
-        let (_, terminal) = self.input()?;
+    pub fn focus(&mut self, session: &mut TestSession, is_in: bool) -> StepResult {
+        let (_, terminal) = self.begin(session)?;
         let bytes = input::focus(terminal.screen(), is_in).map_err(|refusal| refused(&refusal))?;
-        self.keys.push(if is_in { "Focus In" } else { "Focus Out" }.to_owned());
-        self.send(&bytes)
+        self.note(if is_in { "Focus In" } else { "Focus Out" });
+        send(session, &bytes)
     }
 
-    pub(super) fn send_raw(&mut self, text: &TapeText) -> StepResult {
-        self.input()?;
-        let shown = self.reported(text)?;
-        let text = self.workspace.text(text)?;
-        self.keys.push(format!("Raw {shown}"));
-        self.send(text.as_bytes())
-    }
-
-    /// The cell of a place, 0-based: row and column. A text is waited for as `Wait` does.
-    fn cell_of(&mut self, place: &TapePlace) -> StepResult<(u16, u16)> {
-        match place {
-            TapePlace::Cell(row, col) => {
-                let (cols, rows) = self.terminal()?.1.screen().size();
-                if *row > rows || *col > cols {
-                    return Err(StepFailure::command(format!(
-                        "the screen has {rows} rows and {cols} columns, so no cell {row},{col}"
-                    )));
-                }
-                Ok((row.saturating_sub(1), col.saturating_sub(1)))
-            }
-            TapePlace::Pattern(pattern) => {
-                let look = Look::on_screen(self.workspace.pattern(pattern, true)?);
-                let limit = self.clock.check_limit(None);
-                let (named, terminal) = self.terminal()?;
-                terminal.scroll_to_end();
-                let found = terminal.wait_for(&look, &named.mark, limit)?;
-                let count = found.places.len();
-                let first = found.places.iter().find_map(|place| match place {
-                    FoundPlace::Cells(places) => places.first().cloned(),
-                    _ => None,
-                });
-                let first = first.ok_or_else(|| StepFailure::command(format!("{pattern} has no cells")))?;
-                if count > 1 {
-                    self.findings.warn(format!("{pattern} is on the screen {count} times; the first one was taken"));
-                }
-                Ok((first.row, first.cols.start + (first.cols.end - first.cols.start) / 2))
-            }
-        }
+    pub fn send_raw(&mut self, session: &mut TestSession, text: &TapeText) -> StepResult {
+        self.begin(session)?;
+        let shown = reported(session, text);
+        let text = session.workspace.text(text)?;
+        self.note(format!("Raw {shown}"));
+        send(session, text.as_bytes())
     }
 
     /// Sends mouse events, after the program has asked for the mouse; it may take a moment to do so.
-    fn mouse(&mut self, name: String, events: &[MouseEvent]) -> StepResult {
-        let limit = self.clock.check_limit(None).min(Duration::from_secs(1));
-        let (_, terminal) = self.terminal()?;
+    fn mouse(&mut self, session: &mut TestSession, name: String, events: &[MouseEvent]) -> StepResult {
+        let limit = session.clock.check_limit(None).min(Duration::from_secs(1));
+        let (_, terminal) = session.terminal()?;
         if let Some(first) = events.first() {
             let asked = terminal.wait_until(limit, "the program to ask for the mouse", |terminal| {
                 input::mouse(terminal.screen(), first).map(|_| ()).map_err(|refusal| refusal.to_string())
             });
             asked?;
         }
-        let (_, terminal) = self.input()?;
+        let (_, terminal) = self.begin(session)?;
         let mut bytes = Vec::new();
         for event in events {
             bytes.extend(input::mouse(terminal.screen(), event).map_err(|refusal| refused(&refusal))?);
         }
-        self.keys.push(name);
-        self.send(&bytes)
+        self.note(name);
+        send(session, &bytes)
     }
 
-    pub(super) fn click(&mut self, click: &ClickCommand) -> StepResult {
-        let (row, col) = self.cell_of(&click.place)?;
+    pub fn click(&mut self, session: &mut TestSession, click: &ClickCommand) -> StepResult {
+        let (row, col) = cell_of(session, &click.place)?;
         let name = format!("{}Click {},{}", click.modifiers, row + 1, col + 1);
-        self.mouse(name, &input::click_events(click, (row, col)))
+        self.mouse(session, name, &input::click_events(click, (row, col)))
     }
 
-    pub(super) fn drag(&mut self, from: &TapePlace, to: &TapePlace, button: PointerButton) -> StepResult {
-        let ((row, col), (end_row, end_col)) = (self.cell_of(from)?, self.cell_of(to)?);
-        let events = input::drag_events(button, (row, col), (end_row, end_col));
-        self.mouse(format!("Drag {},{} to {},{}", row + 1, col + 1, end_row + 1, end_col + 1), &events)
-    }
-
-    pub(super) fn wheel(
+    pub fn drag(
         &mut self,
+        session: &mut TestSession,
+        from: &TapePlace,
+        to: &TapePlace,
+        button: PointerButton,
+    ) -> StepResult {
+        let (row, col) = cell_of(session, from)?;
+        let (end_row, end_col) = cell_of(session, to)?;
+        let events = input::drag_events(button, (row, col), (end_row, end_col));
+        let name = format!("Drag {},{} to {},{}", row + 1, col + 1, end_row + 1, end_col + 1);
+        self.mouse(session, name, &events)
+    }
+
+    pub fn wheel(
+        &mut self,
+        session: &mut TestSession,
         direction: WheelDirection,
         notches: u32,
         at: Option<&TapePlace>,
     ) -> StepResult {
         let (row, col) = match at {
-            Some(place) => self.cell_of(place)?,
+            Some(place) => cell_of(session, place)?,
             None => {
-                let cursor = self.terminal()?.1.screen().cursor();
+                let cursor = session.terminal()?.1.screen().cursor();
                 (cursor.row, cursor.col)
             }
         };
         let events = input::wheel_events(direction, notches, (row, col));
-        self.mouse(format!("Wheel {direction:?} {notches}"), &events)
+        self.mouse(session, format!("Wheel {direction:?} {notches}"), &events)
     }
 
-    pub(super) fn hover(&mut self, place: &TapePlace) -> StepResult {
-        let (row, col) = self.cell_of(place)?;
+    pub fn hover(&mut self, session: &mut TestSession, place: &TapePlace) -> StepResult {
+        let (row, col) = cell_of(session, place)?;
         let event = MouseEvent { action: MouseAction::Move, row, col, modifiers: KeyModifiers::default() };
-        self.mouse(format!("Hover {},{}", row + 1, col + 1), &[event])
+        self.mouse(session, format!("Hover {},{}", row + 1, col + 1), &[event])
+    }
+
+    pub fn detach(&mut self, session: &mut TestSession) -> StepResult {
+        let (_, terminal) = self.begin(session)?;
+        // hopty's own prefix key, and then d.
+        terminal.send(b"\x1cd").map_err(|error| StepFailure::io("cannot detach", &error))?;
+        self.note("Detach");
+        Ok(())
+    }
+
+    pub fn signal(&mut self, session: &mut TestSession, signal: &TapeSignal) -> StepResult {
+        let Some(number) = signal_number(signal.name()) else {
+            return Err(StepFailure::command(format!("this system has no SIG{}", signal.name())));
+        };
+        let (_, terminal) = self.begin(session)?;
+        terminal
+            .signal(Signal(number))
+            .map_err(|error| StepFailure::io(&format!("cannot send SIG{}", signal.name()), &error))
+    }
+
+    pub fn resize(&mut self, session: &mut TestSession, cols: u16, rows: u16) -> StepResult {
+        let (_, terminal) = self.begin(session)?;
+        terminal.resize(cols, rows).map_err(|error| StepFailure::io("cannot resize the terminal", &error))
+    }
+}
+
+/// A text for the report, unless the program hides what is typed.
+fn reported(session: &mut TestSession, text: &TapeText) -> String {
+    match session.terminals.current() {
+        Some((_, terminal)) if terminal.is_hiding_input() => HIDDEN_KEYS.to_owned(),
+        _ => session.workspace.reported_text(text),
+    }
+}
+
+/// Sends bytes to the program.
+fn send(session: &mut TestSession, bytes: &[u8]) -> StepResult {
+    let (_, terminal) = session.terminal()?;
+    terminal.send(bytes).map_err(|error| StepFailure::io("cannot type", &error))
+}
+
+/// Waits until the program shows a text. One that ends instead has read it.
+fn wait_for_echo(session: &mut TestSession, text: &str) -> StepResult {
+    let limit = session.clock.limit(None, TYPED_LIMIT);
+    let Some((named, terminal)) = session.terminals.current() else { return Ok(()) };
+    match terminal.typed(text, &named.mark, limit) {
+        Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => Err(failure.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The cell of a place, 0-based: row and column. A text is waited for as `Wait` does.
+fn cell_of(session: &mut TestSession, place: &TapePlace) -> StepResult<(u16, u16)> {
+    match place {
+        TapePlace::Cell(row, col) => {
+            let (cols, rows) = session.terminal()?.1.screen().size();
+            if *row > rows || *col > cols {
+                return Err(StepFailure::command(format!(
+                    "the screen has {rows} rows and {cols} columns, so no cell {row},{col}"
+                )));
+            }
+            Ok((row.saturating_sub(1), col.saturating_sub(1)))
+        }
+        TapePlace::Pattern(pattern) => {
+            let look = Look::on_screen(session.workspace.pattern(pattern, true)?);
+            let limit = session.clock.check_limit(None);
+            let (named, terminal) = session.terminal()?;
+            terminal.scroll_to_end();
+            let found = terminal.wait_for(&look, &named.mark, limit)?;
+            let count = found.places.len();
+            let first = found.places.iter().find_map(|place| match place {
+                FoundPlace::Cells(places) => places.first().cloned(),
+                _ => None,
+            });
+            let first = first.ok_or_else(|| StepFailure::command(format!("{pattern} has no cells")))?;
+            if count > 1 {
+                session
+                    .findings
+                    .warn(format!("{pattern} is on the screen {count} times; the first one was taken"));
+            }
+            Ok((first.row, first.cols.start + (first.cols.end - first.cols.start) / 2))
+        }
     }
 }
 
 fn refused(refusal: &InputRefusal) -> Box<StepFailure> {
     StepFailure::command(refusal.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_key_that_may_begin_something_needs_a_pause() {
+        let pause = |chord| ChordPause::after(chord).map(|chord| chord.pause);
+        let ctrl = KeyModifiers { ctrl: true, ..KeyModifiers::default() };
+        assert_eq!(pause(KeyChord::plain(KeyName::Enter)), None);
+        assert_eq!(pause(KeyChord::plain(KeyName::Escape)), Some(ESCAPE_PAUSE));
+        assert_eq!(
+            pause(KeyChord { modifiers: ctrl, ..KeyChord::plain(KeyName::Enter) }),
+            Some(PREFIX_PAUSE)
+        );
+    }
+
+    #[test]
+    fn a_pause_that_has_passed_is_not_waited_for_again() {
+        let mut chord = ChordPause::after(KeyChord::plain(KeyName::Escape)).unwrap();
+        assert!(chord.left() <= ESCAPE_PAUSE);
+        chord.sent -= ESCAPE_PAUSE;
+        assert_eq!(chord.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_report_has_the_last_keys() {
+        let mut input = TapeInput::new(TapeTime::from_millis(50), None);
+        (0..=2 * KEYS_MAX).for_each(|number| input.note(number.to_string()));
+        assert_eq!(input.keys().len(), KEYS_MAX + 1);
+        assert_eq!(input.keys().last().map(String::as_str), Some("20000"));
+    }
 }

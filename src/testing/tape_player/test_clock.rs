@@ -28,12 +28,7 @@ pub(super) struct TestClock {
 
 impl TestClock {
     /// A clock that runs from now on. `is_fast`: keys and pauses take no time of their own.
-    pub fn new(
-        deadline: TapeTime,
-        check_limit: TapeTime,
-        is_fast: bool,
-        stop: Option<Arc<OwnedFd>>,
-    ) -> Self {
+    pub fn new(deadline: TapeTime, check_limit: TapeTime, is_fast: bool, stop: Option<Arc<OwnedFd>>) -> Self {
         TestClock { began: Instant::now(), deadline, check_limit, is_fast, stop, is_cut: false }
     }
 
@@ -65,7 +60,7 @@ impl TestClock {
             return Ok(());
         }
         let message = format!("the tape has taken longer than its deadline of {}", self.deadline);
-        Err(Box::new(StepFailure::new(FailureKind::Timeout, message).hint(DEADLINE_HINT)))
+        Err(StepFailure::new(FailureKind::Timeout, message).hint(DEADLINE_HINT))
     }
 
     /// How long a wait may last: what it says or the usual limit, and not beyond the deadline.

@@ -9,7 +9,6 @@ use super::step_failure::{StepFailure, StepResult};
 use crate::core::tape::{Tape, TapeCommand, TapeHome, TapePattern, TapeText};
 use crate::testing::isolation::{EnvironmentRules, TestDirs, TestHome};
 use crate::testing::look::TextPattern;
-use crate::testing::outcome::FailureKind;
 
 pub(super) struct TestWorkspace {
     dirs: TestDirs,
@@ -88,9 +87,7 @@ impl TestWorkspace {
             } else {
                 format!("set it with `Env {name} \"…\"`, or pass yours with `--env {name}`")
             };
-            Box::new(
-                StepFailure::new(FailureKind::Command, format!("there is no variable {name}")).hint(hint),
-            )
+            StepFailure::command(format!("there is no variable {name}")).hint(hint)
         })
     }
 

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use super::*;
 use crate::core::tape::{
-    ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapeSetting, TapeSpan, TapeText,
-    WaitScope,
+    ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapePattern, TapeSetting, TapeSpan,
+    TapeText, WaitScope,
 };
 
 fn options(evidence: &Path) -> PlayOptions {
