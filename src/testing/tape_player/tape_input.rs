@@ -1,5 +1,5 @@
-//! Commands that are input: text, keys, mouse, paste, focus, bytes, resize, signals; and what the report tells
-//! of them.
+//! Commands that are input: text, keys, mouse, paste, focus, bytes, resize, signals; and what the report
+//! tells of them.
 
 use std::time::{Duration, Instant};
 
