@@ -324,7 +324,7 @@ fn what_cannot_be_resumed_is_told_and_stops_nothing() {
     assert_eq!(world.hopty(&["rm", "good"]).status.code(), Some(4), "it runs");
     world.ask(&["stop", "good"]);
 
-    let pruned = world.ask(&["prune", "--older", "24h"]);
+    let pruned = world.ask(&["prune", "--older", "7d"]);
     assert_eq!(pruned, "", "none is that old");
     assert_eq!(
         world.ask(&["prune", "--dry-run"]),

@@ -649,7 +649,7 @@ pub(super) enum Verb {
     },
     /// Remove all ended sessions with their recordings; what `hopty restore` would resume stays
     Prune {
-        /// Only those that ended at least this long ago, such as 24h
+        /// Only those that ended at least this long ago, such as 7d
         #[arg(long, default_value = "0s", value_name = "TIME")]
         older: DurationMs,
         /// Only list them
