@@ -7,6 +7,7 @@
 mod skip;
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 
 /// A home in which `claude` leaves a trace when it is started.
@@ -351,6 +352,20 @@ fn both_versions_are_told_where_both_are() {
     }
     let object: serde_json::Value = serde_json::from_str(&stdout(&["version", "--json"])).unwrap();
     assert_eq!(object["claude"], serde_json::Value::Null);
+}
+
+/// `hopty --version | head -1`.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let home = Home::new();
+    std::fs::remove_file(home.0.path().join("claude")).unwrap();
+    for args in [&["--version"][..], &["--help"], &["run", "--help"], &["version"], &["man", "ls"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = home.command(args).stdout(writer).output().unwrap();
+        assert_eq!(done.status.signal(), Some(nix::libc::SIGPIPE), "{args:?}");
+        assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{args:?}");
+    }
 }
 
 /// A person sees whose version and whose help it is.

@@ -178,6 +178,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
         Err(help) => {
+            default_sigpipe();
             return help.print().map_or_else(|error| Failed::from(error).print(&asked(), false), |()| 0);
         }
     };
