@@ -348,6 +348,8 @@ fn the_unit_is_written_after_a_question_and_removed_without_a_trace() {
     let before = config();
     let refused = world.hopty(&["setup"]);
     assert_eq!(refused.status.code(), Some(4), "there is no terminal to ask on");
+    let said = support::text(&refused.stdout);
+    assert!(said.contains("is skipped: `hopty restore NAME` in a terminal asks you"), "{said}");
     assert!(!unit.exists());
     let mut term = world.terminal(&["setup"]);
     term.wait_text("Write them? [y/N]");
