@@ -440,6 +440,8 @@ fn an_option_that_run_does_not_take_is_named() {
             "{args:?}"
         );
     }
+    let said = String::from_utf8(home.hopty(&["backup", "create", "-o", "x"]).stderr).unwrap();
+    assert!(said.ends_with("hint: the file needs no option: `hopty backup create FILE`\n"), "{said}");
     // Behind the program, and behind two dashes, everything is the program's.
     for args in [
         &["run", "sh", "-c", "exit 7"][..],
