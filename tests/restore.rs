@@ -324,6 +324,8 @@ fn what_cannot_be_resumed_is_told_and_stops_nothing() {
     assert_eq!(world.hopty(&["rm", "good"]).status.code(), Some(4), "it runs");
     world.ask(&["stop", "good"]);
 
+    assert_eq!(world.ask(&["ls", "--names", "--ended"]), "damaged\ngone\ngood\nsame\n");
+    assert_eq!(world.ask(&["ls", "--names", "--restorable"]), "good\nsame\n");
     let pruned = world.ask(&["prune", "--older", "7d"]);
     assert_eq!(pruned, "", "none is that old");
     assert_eq!(

@@ -214,9 +214,12 @@ pub(super) enum Verb {
         /// Print only the names, one per line, without asking the hosts
         #[arg(long, conflicts_with = "json")]
         names: bool,
-        /// Of the names, only those of ended sessions: for shells that complete them
-        #[arg(long, hide = true, requires = "names", conflicts_with = "all")]
+        /// Of the names, only those of ended sessions
+        #[arg(long, requires = "names", conflicts_with = "all")]
         ended: bool,
+        /// Of the names, only those of sessions that `hopty restore` can resume
+        #[arg(long, requires = "names", conflicts_with_all = ["all", "ended"])]
+        restorable: bool,
     },
     /// Attach this terminal to a session
     ///

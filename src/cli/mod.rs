@@ -200,7 +200,9 @@ fn asks_json(args: &[OsString]) -> bool {
 fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed> {
     match verb {
         Verb::Run(options) => run::program(options, None, host.unwrap_or_else(Forked::new)),
-        Verb::Ls { all, ended, names: true, .. } => list::names(all || ended, !ended),
+        Verb::Ls { restorable: true, .. } => list::names(|paths, name, _| restore::can_resume(paths, name)),
+        Verb::Ls { ended: true, .. } => list::names(|_, _, alive| !alive),
+        Verb::Ls { all, names: true, .. } => list::names(|_, _, alive| all || alive),
         Verb::Ls { sessions, json, all, format, watch, label, .. } => {
             list::ls(&list::ListOptions { sessions, json, all, watch, format, label })
         }

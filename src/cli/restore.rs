@@ -229,6 +229,15 @@ pub(super) fn resumable(paths: &Paths) -> Vec<SessionName> {
     found.filter(stays).map(|dead| dead.name).collect()
 }
 
+/// Whether `hopty restore NAME` resumes this session, as far as can be told without asking a host.
+pub(super) fn can_resume(paths: &Paths, name: &SessionName) -> bool {
+    !session::is_alive(&paths.session(name))
+        && ended(paths, name).is_some_and(|last| {
+            let is_claude = last.agent.is(Agent::Claude);
+            is_claude && session::resumable(&last).is_some() && Path::new(&last.dir).is_dir()
+        })
+}
+
 /// How many sessions died with the machine and can be resumed.
 pub(super) fn restorable(paths: &Paths) -> usize {
     died(paths).iter().filter(|dead| dead.problem.is_none()).count()
