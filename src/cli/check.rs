@@ -84,7 +84,8 @@ impl Finding {
     /// The finding for a person, in a terminal of so many columns or for a file.
     fn text(&self, cols: Option<usize>) -> String {
         let (word, found) = (self.grade.word(), visible(&self.found));
-        let wrap = |text: String, indent| cols.map_or_else(|| text.clone(), |cols| wrap_words(&text, indent, cols));
+        let wrap =
+            |text: String, indent| cols.map_or_else(|| text.clone(), |cols| wrap_words(&text, indent, cols));
         let (head, indent) = match cols.is_some_and(|cols| cols < NARROW) {
             true => (format!("{word:<5} {}\n{:NARROW_INDENT$}{found}", self.about, ""), NARROW_INDENT),
             false => (format!("{word:<5} {:<15} {found}", self.about), INDENT),
@@ -437,7 +438,8 @@ mod tests {
         let finding = note("tmux", "tmux does not pass on Shift+Enter", "add a line to ~/.tmux.conf");
         assert_eq!(
             finding.text(Some(30)),
-            "note  tmux\n    tmux does not pass on\n    Shift+Enter\n    -> add a line to\n       ~/.tmux.conf"
+            "note  tmux\n    tmux does not pass on\n    Shift+Enter\n    -> add a line to\n       \
+             ~/.tmux.conf"
         );
         assert_eq!(
             finding.text(Some(60)),

@@ -522,7 +522,8 @@ fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), F
         ArgPiece::Unknown { .. } => true,
         _ => false,
     };
-    if !Grammar::new().parse(&args).iter().any(may_be_refused) || !restore::ends_at_start(paths, name, REFUSAL)
+    if !Grammar::new().parse(&args).iter().any(may_be_refused)
+        || !restore::ends_at_start(paths, name, REFUSAL)
     {
         return Ok(());
     }

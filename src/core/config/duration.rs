@@ -92,9 +92,15 @@ mod tests {
 
     #[test]
     fn the_units() {
-        for (text, ms) in
-            [("300ms", 300), ("4s", 4_000), ("2m", 120_000), ("2h", 7_200_000), ("7d", 604_800_000), ("2w", 1_209_600_000), ("0ms", 0)]
-        {
+        for (text, ms) in [
+            ("300ms", 300),
+            ("4s", 4_000),
+            ("2m", 120_000),
+            ("2h", 7_200_000),
+            ("7d", 604_800_000),
+            ("2w", 1_209_600_000),
+            ("0ms", 0),
+        ] {
             assert_eq!(text.parse::<DurationMs>().unwrap().ms(), ms, "{text}");
         }
     }
@@ -122,7 +128,8 @@ mod tests {
 
     #[test]
     fn it_is_shown_in_the_largest_whole_unit() {
-        for (ms, text) in [(60_000, "1m"), (90_000, "90s"), (1_500, "1500ms"), (86_400_000, "24h"), (0, "0s")] {
+        for (ms, text) in [(60_000, "1m"), (90_000, "90s"), (1_500, "1500ms"), (86_400_000, "24h"), (0, "0s")]
+        {
             assert_eq!(DurationMs::from_ms(ms).to_string(), text);
         }
     }
