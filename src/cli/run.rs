@@ -39,7 +39,8 @@ use crate::tty::raw;
 const REFUSAL: Duration = Duration::from_secs(2);
 const SAID_LINES: usize = 3;
 /// Options of which Claude refuses no value.
-const TAKEN_AS_THEY_ARE: [&str; 3] = ["--dangerously-skip-permissions", "--model", "--name"];
+const TAKEN_AS_THEY_ARE: [&str; 5] =
+    ["--add-dir", "--dangerously-skip-permissions", "--effort", "--model", "--name"];
 
 /// A start in the making: what the host is told, which the steps fill in, and the program's arguments.
 struct Start {
