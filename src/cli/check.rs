@@ -437,7 +437,7 @@ mod tests {
     fn in_a_narrow_terminal_what_was_found_stands_below_its_name() {
         let finding = note("tmux", "tmux does not pass on Shift+Enter", "add a line to ~/.tmux.conf");
         assert_eq!(
-            finding.text(Some(30)),
+            finding.text(Some(32)),
             "note  tmux\n    tmux does not pass on\n    Shift+Enter\n    -> add a line to\n       \
              ~/.tmux.conf"
         );
