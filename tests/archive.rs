@@ -330,6 +330,8 @@ fn a_passphrase_comes_from_a_descriptor_or_a_terminal_and_never_from_the_command
     assert!(std::fs::read(&file).unwrap().starts_with(b"age-encryption.org/v1"));
     let none = text(&world, &["backup", "verify", file.to_str().unwrap()]);
     assert!(none.contains("it is encrypted") && none.contains("--passphrase"), "{none}");
+    let missing = text(&world, &["backup", "verify", "/no/such"]);
+    assert_eq!(missing.matches("/no/such").count(), 1, "{missing}");
     let args = ["backup", "verify", file.to_str().unwrap(), "--passphrase"];
     let mut term = Term::start(&claude::hopty(), &args, &world.env, &world.project, (100, 20));
     term.wait_text("Passphrase:");

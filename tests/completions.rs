@@ -59,7 +59,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("context o", &["one"]),
     ("answer ", &["gone", "one", "two-b", "two-c"]),
     ("rm ", &["gone"]),
-    ("restore ", &["gone"]),
+    ("restore ", &[]),
     ("ls --format ", &["tmux"]),
     ("man se", &["send", "setup"]),
     ("attach --rea", &["--read-only"]),

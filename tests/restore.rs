@@ -324,7 +324,9 @@ fn what_cannot_be_resumed_is_told_and_stops_nothing() {
     assert_eq!(world.hopty(&["rm", "good"]).status.code(), Some(4), "it runs");
     world.ask(&["stop", "good"]);
 
-    let pruned = world.ask(&["prune", "--older", "24h"]);
+    assert_eq!(world.ask(&["ls", "--names", "--ended"]), "damaged\ngone\ngood\nsame\n");
+    assert_eq!(world.ask(&["ls", "--names", "--restorable"]), "good\nsame\n");
+    let pruned = world.ask(&["prune", "--older", "7d"]);
     assert_eq!(pruned, "", "none is that old");
     assert_eq!(
         world.ask(&["prune", "--dry-run"]),
@@ -348,6 +350,8 @@ fn the_unit_is_written_after_a_question_and_removed_without_a_trace() {
     let before = config();
     let refused = world.hopty(&["setup"]);
     assert_eq!(refused.status.code(), Some(4), "there is no terminal to ask on");
+    let said = support::text(&refused.stdout);
+    assert!(said.contains("is skipped: `hopty restore NAME` in a terminal asks you"), "{said}");
     assert!(!unit.exists());
     let mut term = world.terminal(&["setup"]);
     term.wait_text("Write them? [y/N]");

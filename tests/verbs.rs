@@ -7,6 +7,7 @@
 mod skip;
 
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 
 /// A home in which `claude` leaves a trace when it is started.
@@ -353,6 +354,20 @@ fn both_versions_are_told_where_both_are() {
     assert_eq!(object["claude"], serde_json::Value::Null);
 }
 
+/// `hopty --version | head -1`.
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let home = Home::new();
+    std::fs::remove_file(home.0.path().join("claude")).unwrap();
+    for args in [&["--version"][..], &["--help"], &["run", "--help"], &["version"], &["man", "ls"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = home.command(args).stdout(writer).output().unwrap();
+        assert_eq!(done.status.signal(), Some(nix::libc::SIGPIPE), "{args:?}");
+        assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{args:?}");
+    }
+}
+
 /// A person sees whose version and whose help it is.
 #[test]
 fn in_a_terminal_hopty_introduces_claude_s_answer() {
@@ -425,6 +440,8 @@ fn an_option_that_run_does_not_take_is_named() {
             "{args:?}"
         );
     }
+    let said = String::from_utf8(home.hopty(&["backup", "create", "-o", "x"]).stderr).unwrap();
+    assert!(said.ends_with("hint: the file needs no option: `hopty backup create FILE`\n"), "{said}");
     // Behind the program, and behind two dashes, everything is the program's.
     for args in [
         &["run", "sh", "-c", "exit 7"][..],

@@ -214,9 +214,12 @@ pub(super) enum Verb {
         /// Print only the names, one per line, without asking the hosts
         #[arg(long, conflicts_with = "json")]
         names: bool,
-        /// Of the names, only those of ended sessions: for shells that complete them
-        #[arg(long, hide = true, requires = "names", conflicts_with = "all")]
+        /// Of the names, only those of ended sessions
+        #[arg(long, requires = "names", conflicts_with = "all")]
         ended: bool,
+        /// Of the names, only those of sessions that `hopty restore` can resume
+        #[arg(long, requires = "names", conflicts_with_all = ["all", "ended"])]
+        restorable: bool,
     },
     /// Attach this terminal to a session
     ///
@@ -649,7 +652,7 @@ pub(super) enum Verb {
     },
     /// Remove all ended sessions with their recordings; what `hopty restore` would resume stays
     Prune {
-        /// Only those that ended at least this long ago, such as 24h
+        /// Only those that ended at least this long ago, such as 7d
         #[arg(long, default_value = "0s", value_name = "TIME")]
         older: DurationMs,
         /// Only list them

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::control::paths;
-use super::conversations::{left_out_json, left_out_words, size};
+use super::conversations::{MAY_BE_LEFT_OUT, left_out_json, left_out_words, size};
 use super::error::{Failed, note, say, say_wrapped, visible};
 use crate::core::plural::plural;
 use crate::fs::atomic;
@@ -147,13 +147,20 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
             let cleanup = (!keep_times).then(|| super::read_config::cleanup_period_here(&to));
             let how = RestorePlan { overwrite, with_settings, now: Clock::wall(), cleanup };
             let done = if dry_run { plan(&to, &file, &key, &how) } else { restore(&to, &file, &key, &how) };
-            tell(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, dry_run, json)
+            tell(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, &how, dry_run, json)
         }
     }
 }
 
 fn failed(file: &Path, failure: BackupFailure) -> Failed {
-    Failed::new(1, failure.to_string()).about(file.display()).hint(failure.hint())
+    failed_with(file, failure.to_string(), failure.hint())
+}
+
+/// That is named once.
+fn failed_with(file: &Path, cause: String, hint: &str) -> Failed {
+    let file = file.display().to_string();
+    let name = if cause.contains(&file) { String::new() } else { file };
+    Failed::new(1, cause).about(name).hint(hint)
 }
 
 /// The same for a restore, with what it has left behind.
@@ -163,7 +170,7 @@ fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> Failed {
         BackupFailure::Partly { .. } => "",
         _ => "; nothing was restored",
     };
-    Failed::new(1, format!("{failure}{nothing}")).about(file.display()).hint(failure.hint())
+    failed_with(file, format!("{failure}{nothing}"), failure.hint())
 }
 
 /// The paths of a home that need not be this user's.
@@ -228,12 +235,17 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
     Ok(0)
 }
 
-fn tell(report: &RestoreReport, dry_run: bool, as_json: bool) -> Result<u8, Failed> {
+fn tell(report: &RestoreReport, how: &RestorePlan, dry_run: bool, as_json: bool) -> Result<u8, Failed> {
     if as_json {
         tell_json(report, dry_run)?;
     } else {
         tell_files(report, dry_run)?;
         tell_notes(report);
+        if dry_run && !how.with_settings {
+            note(format_args!(
+                "of transcripts, {MAY_BE_LEFT_OUT} are left out; --with-settings restores them as they were"
+            ));
+        }
     }
     Ok(u8::from(count(report, Put::Differs) > 0))
 }
@@ -256,11 +268,13 @@ fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
         .iter()
         .map(|(path, put)| json!({"file": path.to_string_lossy(), "state": word(*put)}))
         .collect();
+    // Nothing has read the transcripts yet.
+    let left_out = (!dry_run).then(|| left_out_json(report.left_out));
     say(format_args!(
         "{}",
         json!({
             "dry_run": dry_run, "dated_now": report.dated_now, "interrupted": report.was_interrupted,
-            "files": files, "left_out": left_out_json(report.left_out),
+            "files": files, "left_out": left_out,
         })
     ))?;
     Ok(())

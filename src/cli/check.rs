@@ -15,7 +15,6 @@ use super::control::HostControl;
 use super::conversations::size;
 use super::error::{Failed, say, visible};
 use super::list::PATIENCE;
-use super::prose::fit;
 use super::table::TableStyle;
 use super::{notice, read_config, run};
 use crate::claude::find_claude;
@@ -24,6 +23,7 @@ use crate::core::claude::version_features::offers;
 use crate::core::config::Config;
 use crate::core::ids::Channel;
 use crate::core::plural::plural;
+use crate::core::word_wrap::wrap_words;
 use crate::fs::archive::ArchiveStore;
 use crate::fs::paths::Paths;
 use crate::fs::{free_space, registry, session};
@@ -36,8 +36,11 @@ const VERSION: Duration = Duration::from_secs(5);
 const SMALL: (u16, u16) = (40, 10);
 /// What is deleted within this many days is told.
 const SOON_DAYS: u64 = 7;
-/// Where what was found begins.
+/// Where what was found begins, and in how many columns that leaves it too little room: there it stands below
+/// what it is about.
 const INDENT: usize = 22;
+const NARROW: usize = 50;
+const NARROW_INDENT: usize = 4;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +78,21 @@ struct Finding {
     grade: Grade,
     found: String,
     fix: Option<String>,
+}
+
+impl Finding {
+    /// The finding for a person, in a terminal of so many columns or for a file.
+    fn text(&self, cols: Option<usize>) -> String {
+        let (word, found) = (self.grade.word(), visible(&self.found));
+        let wrap =
+            |text: String, indent| cols.map_or_else(|| text.clone(), |cols| wrap_words(&text, indent, cols));
+        let (head, indent) = match cols.is_some_and(|cols| cols < NARROW) {
+            true => (format!("{word:<5} {}\n{:NARROW_INDENT$}{found}", self.about, ""), NARROW_INDENT),
+            false => (format!("{word:<5} {:<15} {found}", self.about), INDENT),
+        };
+        let fix = self.fix.iter().map(|fix| format!("\n{:indent$}-> {}", "", visible(fix)));
+        wrap(head, indent) + &fix.map(|fix| wrap(fix, indent + 3)).collect::<String>()
+    }
 }
 
 fn good(about: &'static str, found: impl Into<String>) -> Finding {
@@ -116,21 +134,18 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
         say(format_args!("{}", Value::from_iter(found.iter().map(object))))?;
     } else {
         let colors = TableStyle::of_output().colors;
-        found.iter().try_for_each(|finding| print(finding, colors))?;
+        let cols = raw::columns(std::io::stdout());
+        found.iter().try_for_each(|finding| print(finding, colors, cols))?;
     }
     Ok(u8::from(found.iter().any(|finding| finding.grade == Grade::Bad)))
 }
 
-fn print(finding: &Finding, colors: bool) -> std::io::Result<()> {
-    let word = finding.grade.word();
-    let line = fit(&format!("{word:<5} {:<15} {}", finding.about, visible(&finding.found)), INDENT);
-    match line.strip_prefix(word).filter(|_| colors) {
-        Some(rest) => say(format_args!("\x1b[{}m{word}\x1b[m{rest}", finding.grade.color()))?,
-        None => say(format_args!("{line}"))?,
+fn print(finding: &Finding, colors: bool, cols: Option<usize>) -> std::io::Result<()> {
+    let (word, text) = (finding.grade.word(), finding.text(cols));
+    match text.strip_prefix(word).filter(|_| colors) {
+        Some(rest) => say(format_args!("\x1b[{}m{word}\x1b[m{rest}", finding.grade.color())),
+        None => say(format_args!("{text}")),
     }
-    finding.fix.iter().try_for_each(|fix| {
-        say(format_args!("{}", fit(&format!("{:INDENT$}-> {}", "", visible(fix)), INDENT + 3)))
-    })
 }
 
 fn object(finding: &Finding) -> Value {
@@ -411,5 +426,26 @@ fn environment() -> Finding {
     match removed.as_slice() {
         [] => good("environment", adds),
         removed => good("environment", format!("{adds}; hopty removes {}", removed.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_narrow_terminal_what_was_found_stands_below_its_name() {
+        let finding = note("tmux", "tmux does not pass on Shift+Enter", "add a line to ~/.tmux.conf");
+        assert_eq!(
+            finding.text(Some(32)),
+            "note  tmux\n    tmux does not pass on\n    Shift+Enter\n    -> add a line to\n       \
+             ~/.tmux.conf"
+        );
+        assert_eq!(
+            finding.text(Some(60)),
+            "note  tmux            tmux does not pass on Shift+Enter\n                      -> add a line to \
+             ~/.tmux.conf"
+        );
+        assert_eq!(finding.text(None), finding.text(Some(80)));
     }
 }

@@ -116,6 +116,7 @@ const BASH: &str = r#"_hopty_sessions() {
     case $verb in
         {live|}) ;;
         {telling|}) all=--all ;;
+        restore) all=--restorable ;;
         {ended|}) all=--ended ;;
         {or_file|}) all=--all more=files ;;
         *) return 0 ;;
@@ -148,6 +149,7 @@ const ZSH: &str = r#"_hopty_sessions() {
     local -a all names
     [[ $verb == ({telling|}|{or_file|}) ]] && all=(--all)
     [[ $verb == ({ended|}) ]] && all=(--ended)
+    [[ $verb == restore ]] && all=(--restorable)
     if [[ $verb != (send|ask|wait|mark|rename|label) ]] || (( CURRENT == 1 )); then
         names=(${(f)"$(command hopty ls --names $all 2>/dev/null)"})
         _wanted sessions expl session compadd -a names && ret=0
@@ -186,7 +188,8 @@ end
 complete -c hopty -n "__fish_hopty_using_subcommand {live } {telling } {ended } man" -f
 complete -c hopty -n "__fish_hopty_using_subcommand {live }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions)"
 complete -c hopty -n "__fish_hopty_using_subcommand {telling } {or_file }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --all)"
-complete -c hopty -n "__fish_hopty_using_subcommand {ended }; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --ended)"
+complete -c hopty -n "__fish_hopty_using_subcommand rm; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --ended)"
+complete -c hopty -n "__fish_hopty_using_subcommand restore; and __fish_hopty_words 0" -a "(__fish_hopty_sessions --restorable)"
 complete -c hopty -n "__fish_hopty_using_subcommand man; and __fish_hopty_words 0" -a "{verbs }"
 complete -c hopty -n "__fish_hopty_using_subcommand wait" -a "{conditions}"
 "#;

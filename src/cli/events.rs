@@ -57,8 +57,10 @@ pub(super) fn decisions_of(dir: &Path) -> Vec<Decision> {
 fn unreadable(path: &Path, error: &SafeFileError) -> Failed {
     let missing =
         matches!(error, SafeFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
-    let hint =
-        if missing { "a session keeps no journal while its disk is full".to_owned() } else { error.hint() };
+    let hint = match missing {
+        true => "it was deleted, or could not be written when the session was started".to_owned(),
+        false => error.hint(),
+    };
     Failed::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
 }
 

@@ -436,10 +436,12 @@ pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
     }
 }
 
-/// The names alone, from the directory of sessions: for scripts, and for shells while one types.
-pub(super) fn names(with_ended: bool, with_live: bool) -> Result<u8, Failed> {
-    for (name, alive) in crate::fs::session::list(&paths()?) {
-        if if alive { with_live } else { with_ended } {
+/// The wanted names alone, from the directory of sessions, each given with whether its session runs: for
+/// scripts, and for shells while one types.
+pub(super) fn names(wanted: impl Fn(&Paths, &SessionName, bool) -> bool) -> Result<u8, Failed> {
+    let paths = paths()?;
+    for (name, alive) in crate::fs::session::list(&paths) {
+        if wanted(&paths, &name, alive) {
             say(format_args!("{name}"))?;
         }
     }

@@ -178,6 +178,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
         Err(help) => {
+            default_sigpipe();
             return help.print().map_or_else(|error| Failed::from(error).print(&asked(), false), |()| 0);
         }
     };
@@ -199,7 +200,9 @@ fn asks_json(args: &[OsString]) -> bool {
 fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed> {
     match verb {
         Verb::Run(options) => run::program(options, None, host.unwrap_or_else(Forked::new)),
-        Verb::Ls { all, ended, names: true, .. } => list::names(all || ended, !ended),
+        Verb::Ls { restorable: true, .. } => list::names(|paths, name, _| restore::can_resume(paths, name)),
+        Verb::Ls { ended: true, .. } => list::names(|_, _, alive| !alive),
+        Verb::Ls { all, names: true, .. } => list::names(|_, _, alive| all || alive),
         Verb::Ls { sessions, json, all, format, watch, label, .. } => {
             list::ls(&list::ListOptions { sessions, json, all, watch, format, label })
         }

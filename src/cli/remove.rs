@@ -81,8 +81,10 @@ pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
         note(format_args!("nothing to remove"));
     }
     if kept > 0 {
+        let stay = if kept == 1 { "was killed and stays" } else { "were killed and stay" };
         note(format_args!(
-            "{kept} died or were killed and stay: `hopty restore NAME` resumes one, `hopty rm NAME` removes it"
+            "{} {stay}: `hopty restore NAME` resumes one, `hopty rm NAME` removes it",
+            plural(kept, "session")
         ));
     }
     Ok(0)

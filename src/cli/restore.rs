@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
 use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped, visible};
-use super::poll_until::becomes_true;
+use super::poll_until::{becomes_true, poll_until};
 use super::status::ended;
 use crate::core::claude::args::{NextRunArgs, facts, for_resume, with_name};
 use crate::core::claude::permission::PermissionMode;
@@ -229,6 +229,15 @@ pub(super) fn resumable(paths: &Paths) -> Vec<SessionName> {
     found.filter(stays).map(|dead| dead.name).collect()
 }
 
+/// Whether `hopty restore NAME` resumes this session, as far as can be told without asking a host.
+pub(super) fn can_resume(paths: &Paths, name: &SessionName) -> bool {
+    !session::is_alive(&paths.session(name))
+        && ended(paths, name).is_some_and(|last| {
+            let is_claude = last.agent.is(Agent::Claude);
+            is_claude && session::resumable(&last).is_some() && Path::new(&last.dir).is_dir()
+        })
+}
+
 /// How many sessions died with the machine and can be resumed.
 pub(super) fn restorable(paths: &Paths) -> usize {
     died(paths).iter().filter(|dead| dead.problem.is_none()).count()
@@ -369,23 +378,28 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr);
         let line = said.lines().next().unwrap_or("hopty could not start it");
-        return Err(line.strip_prefix("hopty: ").unwrap_or(line).to_owned());
+        let line = line.strip_prefix("hopty: ").unwrap_or(line);
+        return Err(line.trim_start_matches(&format!("run: {name}: ")).to_owned());
     }
-    let until = Instant::now() + Duration::from_millis(limit.ms());
-    while Instant::now() < until {
+    match ends_at_start(paths, name, Duration::from_millis(limit.ms())) {
+        true => Err(format!("it ended at once: `hopty why {name}` says how")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a session that was just started ends before Claude waits for anything or works, looked at for at
+/// most `limit`.
+pub(super) fn ends_at_start(paths: &Paths, name: &SessionName, limit: Duration) -> bool {
+    let look = || {
         let now =
             HostControl::connect(paths, name, Some(COMMAND_ANSWER_LIMIT)).and_then(|mut host| host.status());
-        match now.ok().and_then(|status| status.state.known()) {
-            Some(SessionState::Starting) | None if session::is_alive(&paths.session(name)) => {
-                std::thread::sleep(RESTORED_POLL);
-            }
-            Some(SessionState::Ended) | None => {
-                return Err(format!("it ended at once: `hopty why {name}` says how"));
-            }
-            Some(_) => return Ok(()),
-        }
-    }
-    Ok(())
+        Ok(match now.ok().and_then(|status| status.state.known()) {
+            _ if !session::is_alive(&paths.session(name)) => Some(true),
+            Some(SessionState::Starting | SessionState::Ended) | None => None,
+            Some(_) => Some(false),
+        })
+    };
+    poll_until(Instant::now() + limit, RESTORED_POLL, look).ok().flatten().unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -6,14 +6,13 @@ use std::io::{self, IsTerminal};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::args::RunOptions;
 use super::control::{bad_name, paths};
 use super::conversations::before_cleanup;
 use super::error::{Failed, YesNo, ask_person, ask_yes_no, note, say, visible};
 use super::kept_options::KeptOptions;
-use super::poll_until::becomes_true;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
 use super::{attach_session, conversation_in_use, join_session, notice, read_config, screen, version};
@@ -35,11 +34,13 @@ use crate::ipc::message::{Code, Record};
 use crate::sys::inherited;
 use crate::tty::raw;
 
-/// How long a detached Claude may take to refuse an option, how often that is looked at, and how many of its
-/// last lines are told.
-const REFUSAL: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(10);
+/// How long a detached Claude may take to refuse an option or its value, and how many of its last lines are
+/// told.
+const REFUSAL: Duration = Duration::from_secs(2);
 const SAID_LINES: usize = 3;
+/// Options of which Claude refuses no value.
+const TAKEN_AS_THEY_ARE: [&str; 5] =
+    ["--add-dir", "--dangerously-skip-permissions", "--effort", "--model", "--name"];
 
 /// A start in the making: what the host is told, which the steps fill in, and the program's arguments.
 struct Start {
@@ -513,13 +514,17 @@ impl Drop for ArchiveAtEnd {
     }
 }
 
-/// Of a detached Claude nobody sees that it refuses an option. Only for one that hopty does not know is its
-/// end waited for.
+/// Of a detached Claude nobody sees that it refuses an option or its value. Where there is none, its start is
+/// not waited for.
 fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), Failed> {
     let args = words(args).unwrap_or_default();
-    let is_known = |piece: &ArgPiece| !matches!(piece, ArgPiece::Unknown { .. });
-    let ends = || !is_alive(&paths.session(name));
-    if Grammar::new().parse(&args).iter().all(is_known) || !becomes_true(Instant::now() + REFUSAL, LOOK, ends)
+    let may_be_refused = |piece: &ArgPiece| match piece {
+        ArgPiece::Option { name, .. } => !TAKEN_AS_THEY_ARE.contains(&name.as_str()),
+        ArgPiece::Unknown { .. } => true,
+        _ => false,
+    };
+    if !Grammar::new().parse(&args).iter().any(may_be_refused)
+        || !restore::ends_at_start(paths, name, REFUSAL)
     {
         return Ok(());
     }

@@ -19,6 +19,9 @@ use crate::screen::{PictureLines, Screen};
 /// Most lines of history in a picture. A host sends fewer.
 const HISTORY_MAX: usize = 1 << 20;
 
+/// Columns in which the last line of a program is whole.
+const WHOLE_LINE: u16 = 1000;
+
 /// Bytes of standard input that are read at a time.
 const PIECE: usize = 1 << 16;
 
@@ -55,6 +58,8 @@ pub(super) fn last_lines(paths: &Paths, name: &SessionName, most: usize) -> Vec<
     };
     let mut screen = Screen::new(last.cols, last.rows);
     screen.feed(last.dump.as_bytes());
+    // A line that ran over the right edge is one again.
+    screen.resize(WHOLE_LINE, last.rows);
     let lines: Vec<String> = screen.lines().iter().map(|line| visible(line.trim())).collect();
     let lines: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(most)..].to_vec()

@@ -93,6 +93,10 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
         "systemd then runs `hopty restore` when you log in. `hopty unsetup` removes both."
     ))?;
     say_wrapped(format_args!(
+        "A session whose options may run code or widen the permission mode, such as --settings or \
+         --permission-mode acceptEdits, is skipped: `hopty restore NAME` in a terminal asks you."
+    ))?;
+    say_wrapped(format_args!(
         "The unit sets only PATH, to its present value. Put other variables that Claude needs, such as \
          ANTHROPIC_API_KEY, into a file in ~/.config/environment.d."
     ))?;

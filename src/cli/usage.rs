@@ -50,7 +50,10 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     let option = error.get(ContextKind::InvalidArg);
     let elsewhere = match error.kind() {
         ErrorKind::ArgumentConflict => Some(format!("leave one of them out; {help}")),
-        _ => option.and_then(|option| takers(&option.to_string(), asked)),
+        _ => option.and_then(|option| match option.to_string().as_str() {
+            "-o" | "--output" => takes_file(asked),
+            option => takers(option, asked),
+        }),
     };
     Failed::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
 }
@@ -65,6 +68,14 @@ fn takers(option: &str, asked: &str) -> Option<String> {
     let verbs: Vec<String> =
         tree.get_subcommands().filter(takes).map(|verb| format!("`hopty {}`", verb.get_name())).collect();
     (!verbs.is_empty() && name != "help").then(|| format!("--{name} is an option of {}", verbs.join(", ")))
+}
+
+/// That a verb takes its file without an option; `None` when it takes none.
+fn takes_file(asked: &str) -> Option<String> {
+    let tree = tree();
+    let verb = asked.split(' ').try_fold(&tree, Command::find_subcommand)?;
+    let takes = verb.get_positionals().any(|own| own.get_id() == "file");
+    takes.then(|| format!("the file needs no option: `hopty {asked} FILE`"))
 }
 
 /// The verbs below a verb.

@@ -74,13 +74,14 @@ fn no_claude(failed: &Failed) -> std::io::Result<()> {
 
 /// Answers `--version` and `--help` where Claude is missing; `None` for other arguments.
 pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<Result<u8, Failed>> {
-    let answer = || -> Result<u8, Failed> {
-        match VersionQuestion::of(args) {
-            Some(VersionQuestion::Version) => {
+    let answer = |question| -> Result<u8, Failed> {
+        super::default_sigpipe();
+        match question {
+            VersionQuestion::Version => {
                 say(format_args!("hopty {HOPTY}"))?;
                 no_claude(missing)?;
             }
-            _ => {
+            VersionQuestion::Help => {
                 write!(stdout()?, "{}", Cli::command().render_help())?;
                 note(format_args!("hopty: this is hopty's own help: {}", missing.cause()));
                 note(format_args!("hint: {}", missing.help()));
@@ -88,7 +89,7 @@ pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<R
         }
         Ok(0)
     };
-    VersionQuestion::of(args).map(|_| answer())
+    VersionQuestion::of(args).map(answer)
 }
 
 /// Tells a person that Claude's answer to `--version` or `--help`, which follows, is not hopty's. Scripts get

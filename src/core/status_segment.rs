@@ -35,7 +35,7 @@ const MARGIN: usize = 4;
 
 impl Segment<'_> {
     /// One short line, without signs that a terminal acts on. Where it does not fit, it says less of the next
-    /// hand-over, and then nothing.
+    /// hand-over, then only that if it is decided, else nothing of it.
     #[must_use]
     pub fn text(&self) -> String {
         let whole = self.line(self.next_words());
@@ -49,6 +49,7 @@ impl Segment<'_> {
             Some(self.line(self.level_word())),
             self.bare_question(),
             decided.map(|segment| segment.line(self.level_word())),
+            decided.and_then(|segment| segment.next_words()),
         ];
         shorter.into_iter().flatten().find(fits).unwrap_or_else(|| self.line(None))
     }
@@ -110,7 +111,7 @@ impl Segment<'_> {
             | HandoverWhen::Turn
             | HandoverWhen::NextTurn
             | HandoverWhen::Draft
-            | HandoverWhen::Prompt => "hands over".to_owned(),
+            | HandoverWhen::Prompt => "hand-over soon".to_owned(),
             HandoverWhen::Asked if self.prefix.byte().is_some() => {
                 format!("hand over? {} r or s{}", self.prefix, self.time_left())
             }
@@ -160,6 +161,10 @@ mod tests {
         let waits = NextHandover { at: Some(Stamp(9)), ..prompt.clone() };
         let waits = Segment { next: Some(&waits), ..at_prompt };
         assert_eq!(waits.text(), "hopty rocket · 82 % · hands over with your next prompt");
+        let draft = next(HandoverWhen::Draft);
+        let narrow = |name| Segment { name, next: Some(&draft), cols: Some(40), ..at_prompt }.text();
+        assert_eq!(narrow("rocket"), "hopty rocket · 82 % · hand-over soon", "it does not sound like now");
+        assert_eq!(narrow("inventory"), "hands over after your draft");
         let asked = NextHandover { when: HandoverWhen::Asked, why: String::new(), at: Some(Stamp(600_500)) };
         let asks = |prefix: &str, now, cols| {
             let (now, prefix) = (Stamp(now), prefix.parse().unwrap());

@@ -30,14 +30,17 @@ pub fn wrap_message(text: &str, cols: usize) -> String {
 fn wrap_line(line: &str, indent: usize, cols: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
-    for (n, word) in words(line, cols.saturating_sub(indent)).into_iter().enumerate() {
+    let (room, small) = (cols.saturating_sub(indent), indent.min(SMALL).min(cols / 4));
+    for (n, word) in words(line, room).into_iter().enumerate() {
         let width = columns(word);
-        // A word longer than a line is the terminal's to break, so that it can be copied whole.
-        if column + 1 + width > cols && column > indent && width > 0 {
+        // A word longer than a line is the terminal's to break, so that it can be copied whole. One that fits
+        // in no line but one of the small indent goes there.
+        let needs_small = width > room && small + width <= cols;
+        if column + 1 + width > cols && column > (if needs_small { small } else { indent }) && width > 0 {
             out.truncate(out.trim_end_matches(' ').len());
             out.push('\n');
-            out.push_str(&" ".repeat(indent));
-            column = indent;
+            column = if needs_small { small } else { indent };
+            out.push_str(&" ".repeat(column));
         } else if n > 0 && column < cols {
             out.push(' ');
             column += 1;
@@ -108,6 +111,11 @@ mod tests {
         assert_eq!(
             wrap_words(&format!("why  see {long} here"), 5, 40),
             format!("why  see\n     {long}\n     here")
+        );
+        let id = "899bb7d8-eede-48c5-a289-241b7533a916";
+        assert_eq!(
+            wrap_words(&format!("conversation  {id} and more"), 14, 40),
+            format!("conversation\n    {id}\n              and more")
         );
         assert_eq!(wrap_words("漢字漢字 漢字漢字", 0, 30), "漢字漢字 漢字漢字");
         assert_eq!((wrap_words("", 5, 40).as_str(), wrap_words("a  b", 0, 1).as_str()), ("", "a\nb"));

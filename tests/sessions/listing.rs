@@ -493,6 +493,9 @@ fn stop_ends_a_shell_as_the_closing_of_its_window_does() {
     assert!(std::fs::read_to_string(&history).unwrap().contains("echo remember this"));
     let log = world.ask(&["log", "one"]);
     assert!(log.contains("SIGHUP") && !log.contains("stop.killed"), "{log}");
+    std::fs::remove_file(world.state_dir().join("sessions/one/journal.jsonl")).unwrap();
+    let said = text(&world.hopty(&["log", "one"]).stderr);
+    assert!(said.contains("hint: it was deleted, or could not be written"), "{said}");
     world.assert_nothing_left();
 }
 

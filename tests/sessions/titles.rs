@@ -36,6 +36,15 @@ fn a_detached_claude_that_refuses_an_option_is_told_of() {
     let said = text(&output.stderr);
     assert!(said.contains("the session ended at once: error: unknown option '--nmae'"), "{said}");
     assert!(said.contains("`hopty screen proj` shows its last screen"), "{said}");
+    // One that is longer than the screen is wide.
+    let long = format!("--on{}", "-and-on".repeat(20));
+    let said = text(&world.hopty(&["--detached", &long]).stderr);
+    assert!(said.contains(&format!("unknown option '{long}'")), "{said}");
+    // A value that Claude refuses, too.
+    let output = world.hopty(&["--detached", "--permission-mode", "bogus"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
+    let said = text(&output.stderr);
+    assert!(said.contains("the session ended at once: error: option '--permission-mode"), "{said}");
     let why = text(&world.hopty(&["why", "proj"]).stderr);
     assert!(why.contains("hint: `hopty screen proj` shows its last screen\n"), "{why}");
     // The name that was given leads to the one that the session has.

@@ -7,6 +7,7 @@ use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use super::steps::{below, hand_over, kinds, names, sent, talk, with, world};
+use super::support::both;
 use super::support::claude::Kind;
 use super::support::wait_for;
 use super::support::world::World;
@@ -45,8 +46,7 @@ fn as_the_skill_says(state: &Value) -> Vec<String> {
     lines
 }
 
-#[test]
-fn item_114_a_skill_can_present_the_state_and_hopty_does() {
+fn item_114_a_skill_can_present_the_state_and_hopty_does(kind: Kind) {
     let script =
         Script::each(|request, _| match (request.continued_handoff(), request.assistant_messages()) {
             (Some(id), _) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
@@ -60,7 +60,7 @@ fn item_114_a_skill_can_present_the_state_and_hopty_does() {
             (None, 2) => ScriptedReply::tool("Write", json!({"file_path": "sail.txt", "content": "linen"})),
             (None, _) => ScriptedReply::text("Hello.").filling(3000),
         });
-    let mut world = World::with(Kind::StandIn, None, script);
+    let Some(mut world) = World::new(kind, script) else { return };
     world.set("HOPTY_HANDOFF_VIEWS", "acm");
     let (term, conversation) = talk(&world);
     let id = hand_over(&world, 1);
@@ -161,3 +161,5 @@ fn item_047_the_file_with_the_pid_stays_until_the_handoff_is_consumed() {
     assert!(below(&world, ".claude/auto-execution/state.yaml").exists());
     world.leave(term);
 }
+
+both! { item_114_a_skill_can_present_the_state_and_hopty_does }

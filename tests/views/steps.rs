@@ -9,9 +9,14 @@ use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::world::World;
 
-/// A world whose Claude says hello and goes on from handoffs, with these views.
+/// A world whose stand-in says hello and goes on from handoffs, with these views.
 pub fn world(views: &str) -> World {
-    with(views, |continued| match continued {
+    world_of(Kind::StandIn, views).unwrap()
+}
+
+/// The same with this Claude.
+pub fn world_of(kind: Kind, views: &str) -> Option<World> {
+    answering(kind, views, |continued| match continued {
         Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(3000),
         None => ScriptedReply::text("Hello.").filling(3000),
     })
@@ -19,12 +24,20 @@ pub fn world(views: &str) -> World {
 
 /// The same with other answers, by the handoff that is gone on from.
 pub fn with(views: &str, answer: impl Fn(Option<String>) -> ScriptedReply + Send + Sync + 'static) -> World {
+    answering(Kind::StandIn, views, answer).unwrap()
+}
+
+fn answering(
+    kind: Kind,
+    views: &str,
+    answer: impl Fn(Option<String>) -> ScriptedReply + Send + Sync + 'static,
+) -> Option<World> {
     let script = Script::each(move |request, _| answer(request.continued_handoff().map(|id| id.to_string())));
-    let mut world = World::with(Kind::StandIn, None, script);
+    let mut world = World::new(kind, script)?;
     if !views.is_empty() {
         world.set("HOPTY_HANDOFF_VIEWS", views);
     }
-    world
+    Some(world)
 }
 
 /// Says hello; the conversation.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::conversations_args::ImportOptions;
 use super::transfer::{begin, existing_directory, failed, new_id, open_by, say_resume};
-use super::{left_out_json, left_out_words, size};
+use super::{MAY_BE_LEFT_OUT, left_out_json, left_out_words, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::read_config;
@@ -144,6 +144,7 @@ fn tell(
             plural(packed.files(), "file"),
             size(packed.bytes)
         ))?;
+        say_wrapped(format_args!("Of its transcript, {MAY_BE_LEFT_OUT} would be left out."))?;
         return Ok(());
     };
     say_wrapped(format_args!(

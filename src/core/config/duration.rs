@@ -1,4 +1,4 @@
-//! A length of time as the configuration writes it: `300ms`, `4s`, `2m`, `2h`.
+//! A length of time as the configuration writes it: `300ms`, `4s`, `2m`, `2h`, `7d`, `2w`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +13,12 @@ pub struct DurationMs(u64);
 
 /// Why a text is not a length of time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("not a duration: write a whole number and one of ms, s, m, h, such as 300ms or 2m")]
+#[error("not a duration: write a whole number and one of ms, s, m, h, d, w, such as 300ms or 2m")]
 pub struct BadSpan;
 
-/// Units from the largest to the smallest, with their milliseconds.
-const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+/// Units from the largest to the smallest, with their milliseconds. Those that are only read come last.
+const UNITS: [(&str, u64); 6] =
+    [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1), ("d", 86_400_000), ("w", 604_800_000)];
 
 impl DurationMs {
     /// A span of `ms` milliseconds.
@@ -90,10 +91,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_four_units() {
-        for (text, ms) in
-            [("300ms", 300), ("4s", 4_000), ("2m", 120_000), ("2h", 7_200_000), ("0s", 0), ("0ms", 0)]
-        {
+    fn the_units() {
+        for (text, ms) in [
+            ("300ms", 300),
+            ("4s", 4_000),
+            ("2m", 120_000),
+            ("2h", 7_200_000),
+            ("7d", 604_800_000),
+            ("2w", 1_209_600_000),
+            ("0ms", 0),
+        ] {
             assert_eq!(text.parse::<DurationMs>().unwrap().ms(), ms, "{text}");
         }
     }
@@ -108,7 +115,7 @@ mod tests {
             "-4s",
             "+4s",
             "4.5s",
-            "4d",
+            "4y",
             "4S",
             "4s ",
             "99999999999999999999s",
@@ -121,7 +128,8 @@ mod tests {
 
     #[test]
     fn it_is_shown_in_the_largest_whole_unit() {
-        for (ms, text) in [(60_000, "1m"), (90_000, "90s"), (1_500, "1500ms"), (3_600_000, "1h"), (0, "0s")] {
+        for (ms, text) in [(60_000, "1m"), (90_000, "90s"), (1_500, "1500ms"), (86_400_000, "24h"), (0, "0s")]
+        {
             assert_eq!(DurationMs::from_ms(ms).to_string(), text);
         }
     }

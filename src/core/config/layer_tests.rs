@@ -278,7 +278,7 @@ fn variables_of_every_kind() {
     assert_eq!(
         says(&env("HOPTY_RESTART_GRACE", "9")),
         "HOPTY_RESTART_GRACE: restart.grace = \"9\": not a duration: write a whole number and one of ms, s, m, h, \
-         such as 300ms or 2m"
+         d, w, such as 300ms or 2m"
     );
 }
 

@@ -106,7 +106,7 @@ impl BackupKey {
             }
             // age puts invisible marks around what it fills in.
             let why = why.to_string().replace('\n', " ").replace(['\u{2068}', '\u{2069}'], "");
-            failed(format!("it cannot be decrypted with this key: {why}"))
+            failed(format!("it cannot be decrypted with this passphrase or key: {why}"))
         };
         match self {
             BackupKey::None => Err(failed("it is encrypted".to_owned())),

@@ -73,7 +73,8 @@ impl BackupFailure {
             BackupFailure::Exists(_) => "name another file; hopty never replaces a backup",
             BackupFailure::Foreign(_) => "hopty does not write such a backup: do not trust it",
             BackupFailure::Key(_) => {
-                "give the passphrase with --passphrase, or the key's file with --identity FILE"
+                "it opens only with the passphrase (--passphrase) or the key (--identity FILE) that it was made \
+                 with"
             }
             BackupFailure::NoRoom(_) => "free space on the disk",
             BackupFailure::Partly { .. } => "fix that, and run `hopty backup restore` again: it continues",

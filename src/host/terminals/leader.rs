@@ -39,11 +39,17 @@ impl Terminals {
         next.filter(|id| typed(id).is_some_and(|(may, _)| may))
     }
 
-    /// A client's terminal was resized.
+    /// A client's terminal was resized. A page of hopty's own was cut for the window as it was, and closes.
     pub fn resize(&mut self, id: u64, size: Size, scene: &mut Scene<'_>) {
-        if let Some(client) = self.client_mut(id) {
-            client.size = size;
-            self.fit(scene);
+        let Some(client) = self.client_mut(id) else { return };
+        let closes = client.size != size && client.shows_page();
+        client.size = size;
+        if closes {
+            client.page_answer = None;
+        }
+        self.fit(scene);
+        if closes {
+            self.redraw(id, scene);
         }
     }
 

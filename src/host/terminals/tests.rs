@@ -333,6 +333,16 @@ fn a_page_stays_until_a_key_and_is_taken_off_whole() {
     stage.on(|terminals, scene| terminals.redraw(1, scene));
     let bytes = stage.take(1).0;
     assert!(bytes.starts_with("\x1b[?1049l") && bytes.contains("meanwhile"), "{bytes:?}");
+    // It was cut for the window as it was.
+    stage.on(|terminals, scene| terminals.ask_restart(1, "restart?", scene));
+    assert!(stage.take(1).0.ends_with("restart?"));
+    let size = stage.terminals.client(1).unwrap().size;
+    stage.on(|terminals, scene| terminals.resize(1, size, scene));
+    assert_eq!(stage.take(1).0, "", "it is the same window");
+    stage.on(|terminals, scene| terminals.resize(1, Size::cells(size.cols + 1, size.rows), scene));
+    let bytes = stage.take(1).0;
+    assert!(bytes.starts_with("\x1b[?1049l") && bytes.contains("meanwhile"), "{bytes:?}");
+    assert_eq!(stage.terminals.client_mut(1).unwrap().take_page_answer(), None);
 }
 
 #[test]
