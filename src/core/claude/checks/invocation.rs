@@ -105,6 +105,32 @@ pub(super) fn hands_on_failures(command: &str) -> bool {
     !walk.masked && walk.hands_on(&pipelines)
 }
 
+/// Whether a command only shows what is there: all of its programs do, and none writes a file.
+pub(super) fn only_looks(command: &str) -> bool {
+    let (mut looks, mut changes) = (false, false);
+    programs(&parse(command), &mut |words, files, _| {
+        looks |= shows(words);
+        let is_harmless = shows(words) || matches!(name(words), "cd" | "echo" | "true");
+        changes |= !is_harmless || files.iter().any(|file| file != "/dev/null");
+    });
+    looks && !changes
+}
+
+/// Whether a program only shows what is there. What counts or compares says something.
+fn shows(words: &[String]) -> bool {
+    let has = |flag: fn(&str) -> bool| words[1..].iter().any(|word| flag(word));
+    match name(words) {
+        "ls" | "cat" | "bat" | "head" | "tail" | "less" | "tree" | "nl" | "pwd" | "which" => true,
+        "rg" | "grep" | "egrep" | "fgrep" | "ag" => !has(|word| matches!(word, "-c" | "--count" | "-L")),
+        "sed" => has(|word| word == "-n") && !has(|word| word.starts_with("-i")),
+        "find" => !has(|word| word.starts_with("-exec") || word.starts_with("-ok") || word == "-delete"),
+        "git" => {
+            matches!(words.get(1).map(String::as_str), Some("status" | "diff" | "log" | "show" | "blame"))
+        }
+        _ => false,
+    }
+}
+
 /// What `echo` and its like print, as far as the command shows it.
 pub(super) fn echoes(command: &str) -> Vec<String> {
     let mut all = Vec::new();
