@@ -3,10 +3,12 @@
 
 use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own};
 use super::transcript_line::{ToolResult, ToolUse};
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::handoff::safe_text::{cut_chars, cut_words};
 
 /// How many tool calls are kept.
 pub const STEP_CAP: usize = 20;
+/// How much is kept of each of two lines that tell of an error, in characters.
+const ERROR_CHARS: usize = 140;
 /// The most that is kept of what a tool was called for, and of what it said, in bytes each.
 const TEXT_CAP: usize = 300;
 
@@ -86,12 +88,30 @@ fn tells_of_an_error(line: &str) -> bool {
     const SIGNS: [&str; 8] =
         ["error", "fatal", "denied", "cannot", "failed", "failure", "exception", "panicked"];
     const NONE: [&str; 3] = ["0 error", "0 fail", "no error"];
+    const CROSSES: [char; 4] = ['✖', '✗', '×', '❌'];
+    if line.starts_with(CROSSES) {
+        return true;
+    }
     let line = line.to_ascii_lowercase();
     SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| line.contains(none))
 }
 
-/// The first line that says something; an exit code says little, so the first line that tells of an error is
-/// added to it, else the last one.
+/// Which lines tell of an error: the first one, and of the last three the longest. A tool that calls others
+/// says first that something failed, and why below; a compiler says at its end how many errors there were.
+fn telling<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    // The places of a JavaScript trace name errors, too.
+    let is_place = |line: &str| line.starts_with("at ") && line.ends_with(')');
+    let all: Vec<&str> = lines.filter(|line| tells_of_an_error(line) && !is_place(line)).collect();
+    let (first, rest) = all.split_first()?;
+    let last = rest[rest.len().saturating_sub(3)..].iter().max_by_key(|line| line.len());
+    Some(match last {
+        Some(last) => format!("{}; {}", cut_chars(first, ERROR_CHARS), cut_chars(last, ERROR_CHARS)),
+        None => (*first).to_owned(),
+    })
+}
+
+/// The first line that says something; an exit code says little, so the lines that tell of an error are added
+/// to it, else the last one.
 pub(super) fn error_line(text: &str) -> String {
     let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -103,7 +123,7 @@ pub(super) fn error_line(text: &str) -> String {
         }
         Some(next) if first.starts_with("Exit code") => {
             let all = || std::iter::once(next).chain(lines.clone());
-            let line = all().find(|line| tells_of_an_error(line)).or_else(|| all().last()).unwrap_or(next);
+            let line = telling(all()).unwrap_or_else(|| all().last().unwrap_or(next).to_owned());
             format!("{first}: {line}")
         }
         Some(next) if first.starts_with(TRACE) => lines.next_back().unwrap_or(next).to_owned(),
@@ -137,6 +157,26 @@ mod tests {
         let text = "Exit code 1\ndeleted 1000\n0 errors so far\nERROR AccessDenied on a.tar\nbye";
         assert_eq!(error_line(text), "Exit code 1: ERROR AccessDenied on a.tar");
         assert_eq!(error_line("Exit code 3\nstep 1\nno such host"), "Exit code 3: no such host");
+    }
+
+    #[test]
+    fn where_several_lines_tell_of_an_error_the_first_and_a_late_one_are_told() {
+        let knex = "Exit code 1\n> knex migrate\nmigration file \"0418_x.js\" failed\nmigration failed with \
+                    error: alter table \"berth\" - column \"lat\" already exists\nerror: alter table\n    at \
+                    Parser.parseErrorMessage (/x/parser.js:369:69)\n    at Socket.emit (node:events:519:28)";
+        assert_eq!(
+            error_line(knex),
+            "Exit code 1: migration file \"0418_x.js\" failed; migration failed with error: alter table \
+             \"berth\" - column \"lat\" already exists"
+        );
+        let hook = "Exit code 1\n\u{29d7}   input: fix\n\u{2716}   references may not be empty\n\u{2716}   found 1 \
+                    problems\nhusky: code 1";
+        assert_eq!(
+            error_line(hook),
+            "Exit code 1: \u{2716}   references may not be empty; \u{2716}   found 1 problems"
+        );
+        let long = format!("Exit code 1\nerror: {}\nerror: {}", "x ".repeat(5000), "y ".repeat(5000));
+        assert!(error_line(&long).len() <= 300);
     }
 
     #[test]
