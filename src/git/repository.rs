@@ -192,22 +192,30 @@ fn is_id(word: &str) -> bool {
     matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The first line of a small file, cut.
+/// The first line of a file that is no link, cut.
 fn first_line(path: &Path) -> Option<String> {
-    let text = read_small(path).ok()?;
+    let (file, _) = open_no_link(path).ok()?;
+    let text = safe_file::first_bytes(file, LINK_CAP).ok()?;
     let text = String::from_utf8_lossy(&text);
     text.lines().next().map(|line| cut_chars(line.trim(), MESSAGE_CHARS)).filter(|line| !line.is_empty())
 }
 
-/// The end of a regular file that is no link, and whether that is all of it.
-fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+/// A regular file that is no link, and its length: a link could lead to any file of the person's, and what is
+/// read here is shown.
+fn open_no_link(path: &Path) -> io::Result<(File, u64)> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
-    let mut file = File::options().read(true).custom_flags(flags).open(path)?;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    let left_out = meta.len().saturating_sub(LINK_CAP);
+    Ok((file, meta.len()))
+}
+
+/// The end of a regular file that is no link, and whether that is all of it.
+fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+    let (mut file, len) = open_no_link(path)?;
+    let left_out = len.saturating_sub(LINK_CAP);
     file.seek(SeekFrom::Start(left_out))?;
     Ok((safe_file::first_bytes(file, LINK_CAP)?, left_out == 0))
 }
@@ -282,6 +290,10 @@ mod tests {
         put("MERGE_HEAD", &format!("{id}\n"));
         put("MERGE_MSG", "Merge branch 'feat/x'\n\nmore\n");
         assert_eq!(told(), ["a merge of 0123456 is in progress and not committed: Merge branch 'feat/x'"]);
+        fs::remove_file(git.join("MERGE_MSG")).unwrap();
+        fs::write(dir.path().join("other"), "machine x login y").unwrap();
+        std::os::unix::fs::symlink(dir.path().join("other"), git.join("MERGE_MSG")).unwrap();
+        assert_eq!(told(), ["a merge of 0123456 is in progress and not committed"], "no link is followed");
         put("rebase-merge/head-name", "refs/heads/feat/x\n");
         assert_eq!(told(), ["a rebase of feat/x is in progress"], "a merge within it is a part of it");
         put("rebase-merge/msgnum", "2\n");

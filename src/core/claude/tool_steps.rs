@@ -1,7 +1,7 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
 //! where the work stopped, and not only what was said about it.
 
-use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own};
+use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own, only_looks};
 use super::transcript_line::{ToolResult, ToolUse};
 use crate::core::handoff::safe_text::{cut_chars, cut_words};
 
@@ -25,6 +25,8 @@ pub struct ToolStep {
     pub line: String,
     /// What it was called for goes on in the background.
     pub launched: bool,
+    /// It changed nothing and only showed what is there: a search, `rg`, `git status`.
+    pub looked: bool,
     /// How many prompts and answers had been said before it, in the whole conversation.
     pub after: u64,
 }
@@ -39,7 +41,11 @@ impl ToolStep {
             false => (ToolOutcome::Unknown, said(call, result)),
         };
         let line = one_line(line);
-        Self { tool: call.name.clone(), about: about(call), outcome, line, launched: false, after }
+        let looked = match &call.input.command {
+            Some(command) => call.name == "Bash" && only_looks(command),
+            None => matches!(call.name.as_str(), "Grep" | "Glob" | "LS"),
+        };
+        Self { tool: call.name.clone(), about: about(call), outcome, line, launched: false, looked, after }
     }
 }
 
@@ -157,6 +163,38 @@ mod tests {
         let text = "Exit code 1\ndeleted 1000\n0 errors so far\nERROR AccessDenied on a.tar\nbye";
         assert_eq!(error_line(text), "Exit code 1: ERROR AccessDenied on a.tar");
         assert_eq!(error_line("Exit code 3\nstep 1\nno such host"), "Exit code 3: no such host");
+    }
+
+    #[test]
+    fn a_call_that_only_looked_is_known_by_its_whole_command() {
+        let looked = |name: &str, command: Option<&str>| {
+            let input = super::super::transcript_line::ToolInput {
+                command: command.map(str::to_owned),
+                ..Default::default()
+            };
+            let call = ToolUse { id: "t".into(), name: name.into(), input };
+            ToolStep::of(&call, &ToolResult::default(), "", 0).looked
+        };
+        for command in ["rg -n v6 src | head", "cd x && git status 2>/dev/null", "sed -n 1,40p a.ts", "ls"] {
+            assert!(looked("Bash", Some(command)), "{command}");
+        }
+        let long = format!("ls {}; rm -r build", "a/long/way ".repeat(500));
+        for command in [
+            "ls\nrm -r build",
+            &*long,
+            "sed -i s/a/b/ a.ts",
+            "rg v6 > hits.txt",
+            "rg -c v6",
+            "cat a.ts | tee b.ts",
+            "find . -delete",
+            "git stash",
+            "cd x",
+            "",
+        ] {
+            assert!(!looked("Bash", Some(command)), "{command}");
+        }
+        assert!(looked("Grep", None) && !looked("Skill", None));
+        assert!(!looked("Monitor", Some("tail -F x")));
     }
 
     #[test]

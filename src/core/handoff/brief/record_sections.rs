@@ -13,7 +13,7 @@ use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
-use crate::core::claude::tool_outcomes::{Check, DetachedCommand, ToolOutcome, is_check, only_looks};
+use crate::core::claude::tool_outcomes::{Check, DetachedCommand, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
 use crate::core::handoff::capture::{Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER};
 use crate::core::handoff::current_request::asks;
@@ -71,7 +71,7 @@ const WRITTEN: &str = "files written, newest first";
 const MORE_WRITTEN: &str = "more files written";
 /// How the lines begin of files that were written and that git knows no change in.
 const SETTLED: &str = "written before, unchanged in git now (committed, taken back or ignored)";
-const MORE_SETTLED: &str = "more of these";
+const MORE_SETTLED: &str = "more files unchanged in git";
 /// How many things are told that still ran, the newest.
 const RUNNING: usize = 12;
 /// How many files are told that were written, where there is room.
@@ -423,16 +423,10 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
     let is_over = move |at: usize, done: &FinishedStep| match done.step.outcome {
         ToolOutcome::Failed => passed_since(at, done),
         ToolOutcome::Refused => false,
-        ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || is_look(done),
+        ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.iter().enumerate().rev();
     steps.filter(move |(at, done)| !is_told_elsewhere(done) && !is_over(*at, done)).map(|(_, done)| done)
-}
-
-/// Whether a call only looked at what is there.
-fn is_look(done: &FinishedStep) -> bool {
-    matches!(done.step.tool.as_str(), "Grep" | "Glob" | "LS")
-        || done.step.tool == "Bash" && only_looks(&done.step.about)
 }
 
 /// Whether the person said why they refused the call: then it stands with their words.

@@ -891,6 +891,7 @@ fn words_to_a_tool_call_name_the_call_and_a_refusal_is_told_once() {
             outcome: ToolOutcome::Refused,
             line: String::new(),
             launched: false,
+            looked: false,
             after: 0,
         },
     };
@@ -972,6 +973,7 @@ fn files_without_a_change_in_git_are_told_apart() {
 
 #[test]
 fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
+    use crate::core::claude::tool_outcomes::only_looks;
     use crate::core::claude::tool_steps::ToolStep;
     use crate::core::handoff::capture::FinishedStep;
     let mut capture = capture("mend it");
@@ -983,6 +985,7 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
             outcome,
             line: line.into(),
             launched: false,
+            looked: tool == "Grep" || only_looks(about),
             after: 0,
         },
     };

@@ -210,6 +210,11 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     for at in LOGINS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
         push(text, behind_name(behind(at)), Class::Password, spans);
     }
+    for at in ends_of(&small, "pw") {
+        // Too short a word to say more.
+        let value = told_value(behind(at)).map(|(value, _)| value);
+        push(text, value.filter(|value| is_made_of_words(value)), Class::Password, spans);
+    }
     for at in ends_of(&small, "pin") {
         push(text, number(behind(at)), Class::Password, spans);
     }
@@ -565,6 +570,8 @@ mod tests {
             ("the password is nordlys_2026_prod, port 5433", "nordlys_2026_prod"),
             ("with password Xk-29-Ppq on stage", "Xk-29-Ppq"),
             ("login hd / Xk-29-Ppq", "Xk-29-Ppq"),
+            ("pw mango_tango_5", "mango_tango_5"),
+            ("user hd, password: correct-horse-battery-staple", "correct-horse-battery-staple"),
             ("la contraseña es Gat0-negro-2024, usuario lectura", "Gat0-negro-2024"),
             ("пароль: Чайка!26", "Чайка!26"),
             ("Пароль от почты: Zx81-ромашка-7", "Zx81-ромашка-7"),
