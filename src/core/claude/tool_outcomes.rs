@@ -483,7 +483,7 @@ mod tests {
     #[test]
     fn the_path_of_an_output_is_a_path() {
         for text in [
-            "Output is being written to: /t/my dir/b1.output. You will be notified when it completes. Read it.",
+            "Output is being written to: /t/my dir/b1.output. You will be notified. Read it.",
             "Output is being written to: /t/my dir/b1.output \u{2014} do not poll that file or sleep",
             "Its output is being written to: /t/my dir/b1.output",
         ] {

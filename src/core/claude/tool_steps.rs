@@ -207,8 +207,8 @@ mod tests {
             "Exit code 1: migration file \"0418_x.js\" failed; migration failed with error: alter table \
              \"berth\" - column \"lat\" already exists"
         );
-        let hook = "Exit code 1\n\u{29d7}   input: fix\n\u{2716}   references may not be empty\n\u{2716}   found 1 \
-                    problems\nhusky: code 1";
+        let hook = "Exit code 1\n\u{29d7}   input: fix\n\u{2716}   references may not be empty\n\u{2716}   \
+                    found 1 problems\nhusky: code 1";
         assert_eq!(
             error_line(hook),
             "Exit code 1: \u{2716}   references may not be empty; \u{2716}   found 1 problems"

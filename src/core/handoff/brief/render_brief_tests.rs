@@ -937,7 +937,8 @@ fn what_ended_with_the_conversation_is_told_and_a_flood_of_it_does_not_hide_the_
     for part in [
         "This was still running when the conversation ended: Monitor: tail -F 63 (id b63)\n",
         "- 52 more that had been started before these were still running\n",
-        "it ended with the conversation: */30 * * * * \"look at the copy, password=[redacted: password]\" (id c7)\n",
+        "it ended with the conversation: */30 * * * * \"look at the copy, ",
+        "password=[redacted: password]\" (id c7)\n",
         "you have not answered it: and a second prompt\n",
         "- started by the shell, may still run: `serve 5 &` -> 48213\n",
     ] {
