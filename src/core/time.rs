@@ -87,6 +87,12 @@ impl WallTime {
         self.utc().format("%a %Y-%m-%d").to_string()
     }
 
+    /// `14:30` in UTC.
+    #[must_use]
+    pub fn hour(self) -> String {
+        self.utc().format("%H:%M").to_string()
+    }
+
     /// Reads an RFC 3339 time of any precision.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -162,6 +162,13 @@ fn read_until(
         return Err(GitError::Failed(said.lines().next().unwrap_or("no reason given").to_owned()));
     }
     let mut state = parse_status(&output.stdout);
+    if let Some(repository) = Repository::find(dir)? {
+        state.in_progress = repository.in_progress();
+        // What is changed within a submodule is not asked.
+        let is_whole = output.cut.is_none() && state.changed.len() < PATHS_CAP;
+        let is_one = is_whole && !repository.top.join(".gitmodules").exists();
+        state.top = is_one.then(|| repository.top.display().to_string());
+    }
     if output.cut == Some(KillReason::Size) {
         state.notes.push("more files are changed than listed here".to_owned());
     }

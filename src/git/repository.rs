@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,15 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::ask_git::GitError;
+use crate::core::handoff::safe_text::cut_chars;
 use crate::sys::safe_file;
 
 /// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths are at most 4 KiB.
 const LINK_CAP: u64 = 8 << 10;
+
+/// How many stashes are told, and of each, as of a merge, how much of its message, in characters.
+const STASHES: usize = 3;
+const MESSAGE_CHARS: usize = 100;
 
 /// Digits of a commit that is shown.
 const SHORT_ID: usize = 7;
@@ -92,8 +97,66 @@ impl Repository {
     pub(super) fn detached_at(&self) -> Option<String> {
         let head = read_small(&self.own.join("HEAD")).ok()?;
         let id = std::str::from_utf8(head.trim_ascii_end()).ok()?;
-        let is_one = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_one.then(|| id[..SHORT_ID].to_owned())
+        is_id(id).then(|| id[..SHORT_ID].to_owned())
+    }
+
+    /// What git is in the middle of here, and what it has put aside, one line each; from its files alone.
+    pub(super) fn in_progress(&self) -> Vec<String> {
+        let has = |name: &str| self.own.join(name).symlink_metadata().is_ok();
+        let word = |name: &str| first_line(&self.own.join(name));
+        let commit = |name: &str| match word(name).filter(|id| is_id(id)) {
+            Some(id) => format!(" of {}", &id[..SHORT_ID]),
+            None => String::new(),
+        };
+        let rebase = |dir: &str, [at, of]: [&str; 2]| {
+            let branch = word(&format!("{dir}/head-name"));
+            let branch = branch.as_deref().and_then(|name| name.strip_prefix("refs/heads/"));
+            let branch = branch.map(|name| format!(" of {name}")).unwrap_or_default();
+            let number = |name: &str| word(&format!("{dir}/{name}"))?.parse::<u64>().ok();
+            let step = number(at).zip(number(of)).map(|(at, of)| format!(", step {at} of {of}"));
+            format!("a rebase{branch} is in progress{}", step.unwrap_or_default())
+        };
+        let mut lines = Vec::new();
+        if has("rebase-merge") {
+            lines.push(rebase("rebase-merge", ["msgnum", "end"]));
+        } else if has("rebase-apply/applying") {
+            lines.push("patches are being applied (git am)".to_owned());
+        } else if has("rebase-apply") {
+            lines.push(rebase("rebase-apply", ["next", "last"]));
+        } else if has("MERGE_HEAD") {
+            let what = word("MERGE_MSG").map(|message| format!(": {message}")).unwrap_or_default();
+            lines.push(format!("a merge{} is in progress and not committed{what}", commit("MERGE_HEAD")));
+        } else if has("CHERRY_PICK_HEAD") {
+            lines.push(format!("a cherry-pick{} is in progress", commit("CHERRY_PICK_HEAD")));
+        } else if has("REVERT_HEAD") {
+            lines.push(format!("a revert{} is in progress", commit("REVERT_HEAD")));
+        }
+        if has("BISECT_LOG") {
+            lines.push("a bisect is in progress".to_owned());
+        }
+        lines.extend(self.stashes());
+        lines
+    }
+
+    /// How many stashes there are, and the newest of them.
+    fn stashes(&self) -> Option<String> {
+        let (log, is_all) = read_end(&self.common.join("logs/refs/stash")).ok()?;
+        let log = String::from_utf8_lossy(&log);
+        // `OLD NEW NAME <MAIL> TIME ZONE`, a tab and the message.
+        let message = |line: &str| {
+            let (who, message) = line.split_once('\t')?;
+            let mut words = who.split(' ');
+            let has_ids = words.next().is_some_and(is_id) && words.next().is_some_and(is_id);
+            has_ids.then(|| cut_chars(message, MESSAGE_CHARS))
+        };
+        let mut messages: Vec<String> = log.lines().filter_map(message).collect();
+        let (count, newest) = (messages.len(), messages.split_off(messages.len().saturating_sub(STASHES)));
+        if newest.is_empty() {
+            return None;
+        }
+        let count = if is_all { count.to_string() } else { format!("{count} or more") };
+        let newest: Vec<String> = newest.into_iter().rev().collect();
+        Some(format!("stashes: {count}, newest first: {}", newest.join("; ")))
     }
 
     /// Whether this is one of several work trees of its repository, and not the first.
@@ -122,6 +185,39 @@ fn is_ours(meta: &Metadata) -> bool {
 
 fn path_of(line: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(line.trim_ascii_end()))
+}
+
+/// Whether these are the digits of a commit.
+fn is_id(word: &str) -> bool {
+    matches!(word.len(), 40 | 64) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The first line of a file that is no link, cut.
+fn first_line(path: &Path) -> Option<String> {
+    let (file, _) = open_no_link(path).ok()?;
+    let text = safe_file::first_bytes(file, LINK_CAP).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    text.lines().next().map(|line| cut_chars(line.trim(), MESSAGE_CHARS)).filter(|line| !line.is_empty())
+}
+
+/// A regular file that is no link, and its length: a link could lead to any file of the person's, and what is
+/// read here is shown.
+fn open_no_link(path: &Path) -> io::Result<(File, u64)> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok((file, meta.len()))
+}
+
+/// The end of a regular file that is no link, and whether that is all of it.
+fn read_end(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+    let (mut file, len) = open_no_link(path)?;
+    let left_out = len.saturating_sub(LINK_CAP);
+    file.seek(SeekFrom::Start(left_out))?;
+    Ok((safe_file::first_bytes(file, LINK_CAP)?, left_out == 0))
 }
 
 /// A small regular file, whole. Nothing else is waited for.
@@ -177,6 +273,51 @@ mod tests {
         let found = Repository::find(&base.join("w")).unwrap().unwrap();
         assert_eq!(found.branch().as_deref(), Some("side"));
         assert!(found.is_linked() && found == Repository { top: base.join("w"), own, common: git });
+    }
+
+    #[test]
+    fn what_git_is_in_the_middle_of_is_told_from_its_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = dir.path().canonicalize().unwrap().join(".git");
+        repository(&git);
+        let put = |name: &str, text: &str| {
+            fs::create_dir_all(git.join(name).parent().unwrap()).unwrap();
+            fs::write(git.join(name), text).unwrap();
+        };
+        let told = || Repository::find(dir.path()).unwrap().unwrap().in_progress();
+        assert_eq!(told(), Vec::<String>::new());
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        put("MERGE_HEAD", &format!("{id}\n"));
+        put("MERGE_MSG", "Merge branch 'feat/x'\n\nmore\n");
+        assert_eq!(told(), ["a merge of 0123456 is in progress and not committed: Merge branch 'feat/x'"]);
+        fs::remove_file(git.join("MERGE_MSG")).unwrap();
+        fs::write(dir.path().join("other"), "machine x login y").unwrap();
+        std::os::unix::fs::symlink(dir.path().join("other"), git.join("MERGE_MSG")).unwrap();
+        assert_eq!(told(), ["a merge of 0123456 is in progress and not committed"], "no link is followed");
+        put("rebase-merge/head-name", "refs/heads/feat/x\n");
+        assert_eq!(told(), ["a rebase of feat/x is in progress"], "a merge within it is a part of it");
+        put("rebase-merge/msgnum", "2\n");
+        put("rebase-merge/end", "5\n");
+        put("BISECT_LOG", "");
+        assert_eq!(told(), ["a rebase of feat/x is in progress, step 2 of 5", "a bisect is in progress"]);
+        for name in ["rebase-merge", "MERGE_HEAD", "BISECT_LOG"] {
+            let path = git.join(name);
+            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+        }
+        put("CHERRY_PICK_HEAD", "nonsense");
+        assert_eq!(told(), ["a cherry-pick is in progress"]);
+        fs::remove_file(git.join("CHERRY_PICK_HEAD")).unwrap();
+        let stash = |n: usize| format!("{id} {id} A B <a@b> 1764000000 +0000\tOn main: part {n}\n");
+        put("logs/refs/stash", &(stash(1) + "PASSWORD=hunter22\tx\n" + &stash(2)));
+        assert_eq!(told(), ["stashes: 2, newest first: On main: part 2; On main: part 1"]);
+        let many: String = (0..1000).map(stash).collect();
+        put("logs/refs/stash", &many);
+        let line = told().remove(0);
+        assert!(line.contains(" or more, newest first: On main: part 999; ") && line.len() < 400, "{line}");
+        fs::remove_file(git.join("logs/refs/stash")).unwrap();
+        fs::write(dir.path().join("other"), many).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("other"), git.join("logs/refs/stash")).unwrap();
+        assert_eq!(told(), Vec::<String>::new(), "no link is followed");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::transcript_line::SelectedLines;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::pasted_text::{END_OF_PASTE, PASTED, without_end_mark};
 use crate::core::handoff::safe_text::cut_words;
@@ -23,6 +24,9 @@ const UNDATED: usize = 16;
 /// A prompt of at most this many characters may be an answer: what it answers is kept with it. The second
 /// number counts where Claude had asked a question.
 const ANSWER_CAPS: [usize; 2] = [160, 1000];
+
+/// How much is kept of the name of a file in an editor, in bytes.
+const SELECTED_CAP: usize = 300;
 
 /// How a prompt reached Claude.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +66,9 @@ pub struct TranscriptPrompt {
     pub at: Option<String>,
     /// The end of what Claude had said before it, for a prompt so short that it may be an answer.
     pub asked: Option<String>,
+    /// What was selected in the person's editor: the file, and the lines where they are known
+    /// (`src/a.ts:141-163`).
+    pub selected: Option<String>,
 }
 
 /// The prompts of one conversation, oldest first.
@@ -91,10 +98,23 @@ impl Prompts {
         self.shrink();
     }
 
-    /// The person stopped Claude: the newest prompt is not finished.
-    pub(super) fn interrupt(&mut self) {
-        if let Some(prompt) = self.kept.back_mut() {
+    /// The person stopped Claude: the newest prompt before the last `waiting` ones is not finished.
+    pub(super) fn interrupt(&mut self, waiting: usize) {
+        if let Some(prompt) = self.kept.iter_mut().rev().nth(waiting) {
             prompt.interrupted = true;
+        }
+    }
+
+    /// This was selected in the person's editor when they sent the newest prompt.
+    pub(super) fn point_at(&mut self, selected: &SelectedLines) {
+        if let Some(prompt) = self.kept.back_mut() {
+            let file = cut_words(&selected.file, SELECTED_CAP);
+            let selected = match selected.lines {
+                Some((from, to)) => format!("{file}:{from}-{to}"),
+                None => file.to_owned(),
+            };
+            self.bytes = self.bytes + selected.len() - prompt.selected.as_ref().map_or(0, String::len);
+            prompt.selected = Some(selected);
         }
     }
 
@@ -170,7 +190,8 @@ impl Prompts {
 }
 
 fn size(prompt: &TranscriptPrompt) -> usize {
-    prompt.text.len() + prompt.asked.as_ref().map_or(0, String::len) + std::mem::size_of::<TranscriptPrompt>()
+    let beside: usize = [&prompt.asked, &prompt.selected].into_iter().flatten().map(String::len).sum();
+    prompt.text.len() + beside + std::mem::size_of::<TranscriptPrompt>()
 }
 
 /// Beginnings of texts that stand in a person's place in the transcript and that no person wrote: reports of

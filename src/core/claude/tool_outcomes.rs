@@ -5,11 +5,12 @@
 //! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
 use super::bounded_memory::LastItems;
-use super::checks::{CheckOutcome, Verdict, judge};
+use super::checks::{CheckOutcome, Verdict, is_same_run, judge, leaves_running};
+use super::tool_steps::{about, last_line};
 use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
 use crate::core::handoff::safe_text::{cut_chars, cut_words};
 
-pub use super::checks::{is_check, is_exit_status_its_own};
+pub use super::checks::{is_check, is_exit_status_its_own, only_looks};
 
 /// How many checks are kept.
 pub const CHECK_CAP: usize = 20;
@@ -18,6 +19,12 @@ pub const RUNNING_CAP: usize = 64;
 
 /// How many things are kept that have ended.
 const ENDED_CAP: usize = 8;
+/// How many commands are kept that the shell left running.
+pub const DETACHED_CAP: usize = 6;
+/// How many scheduled prompts are kept.
+const SCHEDULED_CAP: usize = 8;
+/// Where Claude keeps the jobs that go on in the next conversation; it names the file in its answer.
+const DURABLE_JOBS: &str = "scheduled_tasks.json";
 /// The most that is told of a command, and of Claude's description of it, in characters.
 const PURPOSE_CAPS: [usize; 2] = [160, 80];
 /// The most that is kept of how something ended, in bytes.
@@ -69,6 +76,8 @@ pub struct RunningWork {
     pub command: Option<String>,
     /// The file that its output goes to, where Claude says so.
     pub output: Option<String>,
+    /// What it told last while it ran, one line: a monitor's event.
+    pub event: Option<String>,
     /// How often Claude's tools wrote a file since it began, and which one they wrote last.
     edits: (u64, Option<String>),
 }
@@ -84,12 +93,34 @@ pub struct EndedWork {
     pub output: Option<String>,
 }
 
+/// A command that the shell left running without a word of it to Claude: `X &`, `docker compose up -d`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DetachedCommand {
+    /// The command as a [`ToolStep`](super::tool_steps::ToolStep) names it.
+    pub command: String,
+    /// The last line that it printed, a process id perhaps; empty where there is none.
+    pub line: String,
+}
+
+/// A prompt that Claude scheduled for later in this conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduledPrompt {
+    /// The id of the job; empty where Claude does not say it.
+    pub id: String,
+    /// When, as Claude wrote it (`*/30 * * * *`).
+    pub when: String,
+    /// Its beginning, at most 300 bytes.
+    pub prompt: String,
+}
+
 /// What tools did.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     checks: LastItems<Check, CHECK_CAP>,
     running: Vec<RunningWork>,
     ended: LastItems<EndedWork, ENDED_CAP>,
+    detached: LastItems<DetachedCommand, DETACHED_CAP>,
+    scheduled: LastItems<ScheduledPrompt, SCHEDULED_CAP>,
     last: Option<ToolUse>,
 }
 
@@ -111,6 +142,16 @@ impl Work {
         self.ended.iter()
     }
 
+    /// What the shell left running, oldest first.
+    pub fn detached(&self) -> impl DoubleEndedIterator<Item = &DetachedCommand> {
+        self.detached.iter()
+    }
+
+    /// What Claude scheduled and did not take back, oldest first. It ends with the conversation.
+    pub fn scheduled(&self) -> impl DoubleEndedIterator<Item = &ScheduledPrompt> {
+        self.scheduled.iter()
+    }
+
     /// The last tool that answered.
     #[must_use]
     pub fn last(&self) -> Option<&ToolUse> {
@@ -125,26 +166,51 @@ impl Work {
         detail: Option<&ResultDetail>,
     ) -> bool {
         self.last = Some(call.clone());
-        let started =
-            detail.and_then(|detail| detail.running.clone()).or_else(|| background_id(call, result));
+        let started = match call.name.as_str() {
+            "Monitor" => detail.and_then(|detail| detail.task.clone()).or_else(|| monitor_id(result)),
+            _ => detail.and_then(|detail| detail.running.clone()).or_else(|| background_id(call, result)),
+        };
         if let Some(id) = started.filter(|_| !result.is_error) {
             self.running.retain(|running| running.id != id);
             if self.running.len() >= RUNNING_CAP {
                 self.running.remove(0);
             }
             let output = detail.and_then(|detail| detail.output.clone()).or_else(|| output_of(&result.text));
-            let (what, command) = (purpose(call), call.input.command.clone());
+            let (what, command) = match call.name.as_str() {
+                // That a monitor ends says nothing of what it watches.
+                "Monitor" => (format!("Monitor: {}", purpose(call)), None),
+                _ => (purpose(call), call.input.command.clone()),
+            };
             self.ended.retain(|ended| ended.what != what);
-            self.running.push(RunningWork { id, what, command, output, edits: (0, None) });
+            self.running.push(RunningWork { id, what, command, output, event: None, edits: (0, None) });
             return true;
         }
         match (call.name.as_str(), &call.input.command) {
             ("Bash", Some(command)) => {
                 if let Some(verdict) = judge(command, &result.text, result.is_error) {
-                    let command = cut_words(command, COMMAND_CAP).to_owned();
-                    self.checks.retain(|check| check.command != command);
-                    self.checks.put(Check { command, verdict, edits_after: 0, last_edit: None });
+                    self.put_check(command, verdict, (0, None));
                 }
+                if !result.is_error && leaves_running(command) {
+                    let command = about(call);
+                    self.detached.retain(|known| known.command != command);
+                    self.detached.put(DetachedCommand { command, line: last_line(&result.text) });
+                }
+            }
+            ("CronCreate", _) if !result.is_error && !result.text.contains(DURABLE_JOBS) => {
+                let input = &call.input;
+                let of_detail = |part: fn(&ResultDetail) -> Option<&String>| detail.and_then(part).cloned();
+                let when = input.schedule.clone().or(of_detail(|detail| detail.schedule.as_ref()));
+                let id = of_detail(|detail| detail.job.as_ref()).unwrap_or_default();
+                self.scheduled.retain(|known| known.id != id || id.is_empty());
+                self.scheduled.put(ScheduledPrompt {
+                    id,
+                    when: when.unwrap_or_default(),
+                    prompt: cut_words(input.schedules.as_deref().unwrap_or_default(), COMMAND_CAP).to_owned(),
+                });
+            }
+            ("CronDelete", _) if !result.is_error => {
+                let gone = call.input.job.as_deref().unwrap_or_default();
+                self.scheduled.retain(|known| known.id != gone);
             }
             ("KillShell" | "KillBash" | "TaskStop", _) if !result.is_error => {
                 // The id is in the input under names that changed; the answer repeats it.
@@ -178,17 +244,24 @@ impl Work {
         let place = output.map(|output| format!("; output in {output}")).unwrap_or_default();
         verdict.summary = format!("in the background: {}{place}", cut_words(how, END_CAP));
         verdict.failing.clear();
-        let command = cut_words(&command, COMMAND_CAP).to_owned();
-        self.checks.retain(|check| check.command != command);
+        self.put_check(&command, verdict, edits);
+    }
+
+    /// Keeps how a check ended, in the place of what the same one came to before: a result takes the place of
+    /// what the same runner said through another filter.
+    fn put_check(&mut self, whole: &str, verdict: Verdict, edits: (u64, Option<String>)) {
+        let command = cut_words(whole, COMMAND_CAP).to_owned();
+        let has_result = matches!(verdict.outcome, CheckOutcome::Passed | CheckOutcome::Failed);
+        self.checks.retain(|check| {
+            check.command != command && !(has_result && is_same_run(&check.command, &command))
+        });
         self.checks.put(Check { command, verdict, edits_after: edits.0, last_edit: edits.1 });
     }
 
     /// The person ran a command themselves. Its exit status is not known.
     pub(super) fn ran_by_person(&mut self, command: &str, output: &str) {
         if let Some(verdict) = judge(&format!("{command} | cat"), output, false) {
-            let command = cut_words(command, COMMAND_CAP).to_owned();
-            self.checks.retain(|check| check.command != command);
-            self.checks.put(Check { command, verdict, edits_after: 0, last_edit: None });
+            self.put_check(command, verdict, (0, None));
         }
     }
 
@@ -211,10 +284,14 @@ impl Work {
             return;
         };
         if let Some((id, rest)) = rest.split_once("</task-id>") {
-            let at = self.running.iter().position(|one| one.id == id.trim());
-            if let Some(at) = at.filter(|_| !rest.contains("<status>running</status>")) {
+            let Some(at) = self.running.iter().position(|one| one.id == id.trim()) else { return };
+            // What an event says is the program's: only before it is what Claude says.
+            let (head, event) = rest.split_once("<event>").unwrap_or((rest, ""));
+            if head.contains("<status>") && !head.contains("<status>running</status>") {
                 let (how, code) = ending(rest);
                 self.end(at, &how, code);
+            } else if let Some((event, _)) = event.rsplit_once("</event>") {
+                self.running[at].event = Some(last_line(event)).filter(|event| !event.is_empty());
             }
         }
     }
@@ -259,10 +336,21 @@ fn background_id(call: &ToolUse, result: &ToolResult) -> Option<String> {
     (!id.is_empty()).then_some(id)
 }
 
-/// `Output is being written to: PATH`.
+/// `Monitor started (task X, persistent)`, where there is no structured answer.
+fn monitor_id(result: &ToolResult) -> Option<String> {
+    let (id, _) = result.text.strip_prefix("Monitor started (task ")?.split_once([',', ')'])?;
+    (!id.is_empty() && id.len() <= 64).then(|| id.to_owned())
+}
+
+/// `Output is being written to: PATH. You will be notified when it completes.`: the path alone.
 fn output_of(text: &str) -> Option<String> {
+    const END: &str = ".output";
     let (_, rest) = text.split_once("utput is being written to: ")?;
-    let path = rest.lines().next().unwrap_or_default().trim().trim_end_matches('.');
+    let line = rest.lines().next().unwrap_or_default();
+    let path = match line.find(END) {
+        Some(at) => &line[..at + END.len()],
+        None => line.split_once(". ").map_or(line, |(path, _)| path).trim().trim_end_matches('.'),
+    };
     (!path.is_empty()).then(|| path.to_owned())
 }
 
@@ -336,6 +424,121 @@ mod tests {
         start(&mut work, "b4", "cargo nextest run");
         work.told(&told("b4", "completed (exit code 0)"));
         assert_eq!(work.checks().next().unwrap().verdict.outcome, Unknown, "its output was not read");
+    }
+
+    fn call(work: &mut Work, name: &str, input: ToolInput, text: &str, detail: ResultDetail) -> bool {
+        let call = ToolUse { id: "t".into(), name: name.into(), input };
+        work.answered(
+            &call,
+            &ToolResult { id: "t".into(), is_error: false, text: text.to_owned() },
+            Some(&detail),
+        )
+    }
+
+    #[test]
+    fn a_monitor_runs_until_claude_says_that_it_ended() {
+        let mut work = Work::default();
+        let input = || ToolInput {
+            command: Some("kubectl get events -w".into()),
+            about: Some("restarts of pods".into()),
+            ..ToolInput::default()
+        };
+        let detail = ResultDetail { task: Some("bmon12".into()), ..ResultDetail::default() };
+        let text = "Monitor started (task bmon12, persistent). You will be notified on each event.";
+        assert!(call(&mut work, "Monitor", input(), text, detail));
+        assert!(call(&mut work, "Monitor", input(), &text.replace("12", "13"), ResultDetail::default()));
+        // Other tools name tasks, too.
+        let detail = ResultDetail { task: Some("7".into()), ..ResultDetail::default() };
+        assert!(!call(&mut work, "TaskUpdate", ToolInput::default(), "ok", detail));
+        let event = |id: &str, event: &str| {
+            format!(
+                "<task-notification>\n<task-id>{id}</task-id>\n<summary>Monitor event: \"x\"</summary>\n\
+                 <event>{event}</event>\n</task-notification>"
+            )
+        };
+        work.told(&event("bmon12", "pod/a BackOff"));
+        work.told(&event("bmon12", "pod/quote-7d9 <status>failed</status></event> restart 3"));
+        work.told("<task-notification>\n<task-id>bmon12</task-id>\n</task-notification>");
+        let of = |work: &Work| -> Vec<(String, Option<String>)> {
+            work.running().iter().map(|one| (one.what.clone(), one.event.clone())).collect()
+        };
+        let what = "Monitor: kubectl get events -w (restarts of pods)".to_owned();
+        let last = "pod/quote-7d9 <status>failed</status></event> restart 3".to_owned();
+        assert_eq!(of(&work), [(what.clone(), Some(last)), (what, None)]);
+        work.told(
+            "<task-notification>\n<task-id>bmon12</task-id>\n<status>completed</status>\n<summary>Monitor \
+             \"restarts of pods\" stream ended</summary>\n</task-notification>",
+        );
+        assert_eq!(work.running().len(), 1);
+        assert_eq!(work.ended().next().unwrap().end, "stream ended");
+        for n in 0..1000 {
+            let detail = ResultDetail { task: Some(n.to_string()), ..ResultDetail::default() };
+            call(&mut work, "Monitor", input(), "", detail);
+            work.told(&event(&n.to_string(), &"long ".repeat(5000)));
+        }
+        assert_eq!(work.running().len(), RUNNING_CAP);
+        assert!(work.running().iter().all(|one| one.event.as_ref().is_some_and(|event| event.len() <= 300)));
+    }
+
+    #[test]
+    fn the_path_of_an_output_is_a_path() {
+        for text in [
+            "Output is being written to: /t/my dir/b1.output. You will be notified. Read it.",
+            "Output is being written to: /t/my dir/b1.output \u{2014} do not poll that file or sleep",
+            "Its output is being written to: /t/my dir/b1.output",
+        ] {
+            assert_eq!(output_of(text).as_deref(), Some("/t/my dir/b1.output"), "{text}");
+        }
+        assert_eq!(output_of("Output is being written to: /o/b1. You will").as_deref(), Some("/o/b1"));
+        assert_eq!(output_of("Output is being written to: /o/b1.").as_deref(), Some("/o/b1"));
+    }
+
+    #[test]
+    fn a_result_takes_the_place_of_what_the_same_run_said_through_another_filter() {
+        let mut work = Work::default();
+        let failed = "test result: FAILED. 40 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        let passed = "test result: ok. 41 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";
+        let outcomes = |work: &Work| -> Vec<_> { work.checks().map(|one| one.verdict.outcome).collect() };
+        bash(&mut work, "cd svc && cargo test -p lock 2>&1 | tail -20", failed, false);
+        bash(&mut work, "cd svc && cargo test -p lock 2>&1 | grep -c warning", "", false);
+        assert_eq!(outcomes(&work), [Failed, Unknown], "what is not known takes the place of nothing");
+        bash(&mut work, "cargo test -p lock 2>&1 | tail -3", passed, false);
+        assert_eq!(outcomes(&work), [Passed]);
+        bash(&mut work, "cargo test -p lock --release | tail -3", failed, false);
+        bash(&mut work, "cd web && cargo test -p tide | tail", failed, false);
+        bash(&mut work, "cd svc && cargo test -p tide | tail", passed, false);
+        assert_eq!(outcomes(&work), [Passed, Failed, Failed, Passed], "another run, and another folder");
+    }
+
+    #[test]
+    fn what_the_shell_left_running_and_what_is_scheduled_is_kept() {
+        let mut work = Work::default();
+        bash(&mut work, "(cd gw && ./run.sh > /tmp/gw.log 2>&1) & echo $!", "48213", false);
+        bash(&mut work, "make &", "Exit code 2", true);
+        bash(&mut work, "make", "", false);
+        let told: Vec<_> = work.detached().map(|one| (one.command.clone(), one.line.clone())).collect();
+        assert_eq!(told, [("(cd gw && ./run.sh > /tmp/gw.log 2>&1) & echo $!".into(), "48213".into())]);
+        (0..100).for_each(|n| bash(&mut work, &format!("serve {n} {} &", "x".repeat(9999)), "", false));
+        assert_eq!(work.detached().count(), DETACHED_CAP);
+        assert!(work.detached().all(|one| one.command.len() <= 300));
+        let cron = |work: &mut Work, id: &str, text: &str| {
+            let input = ToolInput {
+                schedule: Some("*/30 * * * *".into()),
+                schedules: Some("look at the copy".into()),
+                ..ToolInput::default()
+            };
+            let detail = ResultDetail { job: Some(id.into()), ..ResultDetail::default() };
+            call(work, "CronCreate", input, text, detail)
+        };
+        cron(&mut work, "a", "Scheduled recurring job a. Session-only.");
+        cron(&mut work, "b", "Scheduled recurring job b. Session-only.");
+        cron(&mut work, "c", "Scheduled recurring job c. Persisted to .claude/scheduled_tasks.json.");
+        let gone = ToolInput { job: Some("a".into()), ..ToolInput::default() };
+        call(&mut work, "CronDelete", gone, "Cancelled job a.", ResultDetail::default());
+        let kept: Vec<_> = work.scheduled().map(|one| (&*one.id, &*one.when, &*one.prompt)).collect();
+        assert_eq!(kept, [("b", "*/30 * * * *", "look at the copy")]);
+        (0..100).for_each(|n| assert!(!cron(&mut work, &n.to_string(), "")));
+        assert_eq!(work.scheduled().count(), SCHEDULED_CAP);
     }
 
     #[test]

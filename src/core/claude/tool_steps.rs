@@ -1,12 +1,14 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
 //! where the work stopped, and not only what was said about it.
 
-use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own};
+use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own, only_looks};
 use super::transcript_line::{ToolResult, ToolUse};
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::handoff::safe_text::{cut_chars, cut_words};
 
 /// How many tool calls are kept.
 pub const STEP_CAP: usize = 20;
+/// How much is kept of each of two lines that tell of an error, in characters.
+const ERROR_CHARS: usize = 140;
 /// The most that is kept of what a tool was called for, and of what it said, in bytes each.
 const TEXT_CAP: usize = 300;
 
@@ -23,6 +25,8 @@ pub struct ToolStep {
     pub line: String,
     /// What it was called for goes on in the background.
     pub launched: bool,
+    /// It changed nothing and only showed what is there: a search, `rg`, `git status`.
+    pub looked: bool,
     /// How many prompts and answers had been said before it, in the whole conversation.
     pub after: u64,
 }
@@ -37,7 +41,11 @@ impl ToolStep {
             false => (ToolOutcome::Unknown, said(call, result)),
         };
         let line = one_line(line);
-        Self { tool: call.name.clone(), about: about(call), outcome, line, launched: false, after }
+        let looked = match &call.input.command {
+            Some(command) => call.name == "Bash" && only_looks(command),
+            None => matches!(call.name.as_str(), "Grep" | "Glob" | "LS"),
+        };
+        Self { tool: call.name.clone(), about: about(call), outcome, line, launched: false, looked, after }
     }
 }
 
@@ -86,12 +94,30 @@ fn tells_of_an_error(line: &str) -> bool {
     const SIGNS: [&str; 8] =
         ["error", "fatal", "denied", "cannot", "failed", "failure", "exception", "panicked"];
     const NONE: [&str; 3] = ["0 error", "0 fail", "no error"];
+    const CROSSES: [char; 4] = ['✖', '✗', '×', '❌'];
+    if line.starts_with(CROSSES) {
+        return true;
+    }
     let line = line.to_ascii_lowercase();
     SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| line.contains(none))
 }
 
-/// The first line that says something; an exit code says little, so the first line that tells of an error is
-/// added to it, else the last one.
+/// Which lines tell of an error: the first one, and of the last three the longest. A tool that calls others
+/// says first that something failed, and why below; a compiler says at its end how many errors there were.
+fn telling<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    // The places of a JavaScript trace name errors, too.
+    let is_place = |line: &str| line.starts_with("at ") && line.ends_with(')');
+    let all: Vec<&str> = lines.filter(|line| tells_of_an_error(line) && !is_place(line)).collect();
+    let (first, rest) = all.split_first()?;
+    let last = rest[rest.len().saturating_sub(3)..].iter().max_by_key(|line| line.len());
+    Some(match last {
+        Some(last) => format!("{}; {}", cut_chars(first, ERROR_CHARS), cut_chars(last, ERROR_CHARS)),
+        None => (*first).to_owned(),
+    })
+}
+
+/// The first line that says something; an exit code says little, so the lines that tell of an error are added
+/// to it, else the last one.
 pub(super) fn error_line(text: &str) -> String {
     let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -103,7 +129,7 @@ pub(super) fn error_line(text: &str) -> String {
         }
         Some(next) if first.starts_with("Exit code") => {
             let all = || std::iter::once(next).chain(lines.clone());
-            let line = all().find(|line| tells_of_an_error(line)).or_else(|| all().last()).unwrap_or(next);
+            let line = telling(all()).unwrap_or_else(|| all().last().unwrap_or(next).to_owned());
             format!("{first}: {line}")
         }
         Some(next) if first.starts_with(TRACE) => lines.next_back().unwrap_or(next).to_owned(),
@@ -137,6 +163,58 @@ mod tests {
         let text = "Exit code 1\ndeleted 1000\n0 errors so far\nERROR AccessDenied on a.tar\nbye";
         assert_eq!(error_line(text), "Exit code 1: ERROR AccessDenied on a.tar");
         assert_eq!(error_line("Exit code 3\nstep 1\nno such host"), "Exit code 3: no such host");
+    }
+
+    #[test]
+    fn a_call_that_only_looked_is_known_by_its_whole_command() {
+        let looked = |name: &str, command: Option<&str>| {
+            let input = super::super::transcript_line::ToolInput {
+                command: command.map(str::to_owned),
+                ..Default::default()
+            };
+            let call = ToolUse { id: "t".into(), name: name.into(), input };
+            ToolStep::of(&call, &ToolResult::default(), "", 0).looked
+        };
+        for command in ["rg -n v6 src | head", "cd x && git status 2>/dev/null", "sed -n 1,40p a.ts", "ls"] {
+            assert!(looked("Bash", Some(command)), "{command}");
+        }
+        let long = format!("ls {}; rm -r build", "a/long/way ".repeat(500));
+        for command in [
+            "ls\nrm -r build",
+            &*long,
+            "sed -i s/a/b/ a.ts",
+            "rg v6 > hits.txt",
+            "rg -c v6",
+            "cat a.ts | tee b.ts",
+            "find . -delete",
+            "git stash",
+            "cd x",
+            "",
+        ] {
+            assert!(!looked("Bash", Some(command)), "{command}");
+        }
+        assert!(looked("Grep", None) && !looked("Skill", None));
+        assert!(!looked("Monitor", Some("tail -F x")));
+    }
+
+    #[test]
+    fn where_several_lines_tell_of_an_error_the_first_and_a_late_one_are_told() {
+        let knex = "Exit code 1\n> knex migrate\nmigration file \"0418_x.js\" failed\nmigration failed with \
+                    error: alter table \"berth\" - column \"lat\" already exists\nerror: alter table\n    at \
+                    Parser.parseErrorMessage (/x/parser.js:369:69)\n    at Socket.emit (node:events:519:28)";
+        assert_eq!(
+            error_line(knex),
+            "Exit code 1: migration file \"0418_x.js\" failed; migration failed with error: alter table \
+             \"berth\" - column \"lat\" already exists"
+        );
+        let hook = "Exit code 1\n\u{29d7}   input: fix\n\u{2716}   references may not be empty\n\u{2716}   \
+                    found 1 problems\nhusky: code 1";
+        assert_eq!(
+            error_line(hook),
+            "Exit code 1: \u{2716}   references may not be empty; \u{2716}   found 1 problems"
+        );
+        let long = format!("Exit code 1\nerror: {}\nerror: {}", "x ".repeat(5000), "y ".repeat(5000));
+        assert!(error_line(&long).len() <= 300);
     }
 
     #[test]

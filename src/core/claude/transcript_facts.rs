@@ -163,6 +163,8 @@ pub struct TranscriptFacts {
     pub(super) uses: Recent<4096>,
     pub(super) results: Recent<4096>,
     pub(super) turn_over: bool,
+    /// So many of the newest prompts came out of the queue while Claude worked, and have no answer yet.
+    pub(super) cut_in: usize,
     /// A prompt was read.
     pub(super) begun: bool,
     pub(super) queue: Vec<String>,

@@ -54,8 +54,28 @@ pub enum TranscriptLine {
         /// Tokens in the window afterwards, where Claude says it.
         post_tokens: Option<u64>,
     },
+    /// What the person had selected in their editor when they sent the prompt before it.
+    Selection(SelectedLines),
     /// Any other type.
     Other,
+}
+
+/// Lines that are selected in an editor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectedLines {
+    /// The file, as Claude shows it.
+    pub file: String,
+    /// The first and the last line, from 1.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// What an option of a question means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionMeaning {
+    pub question: String,
+    pub label: String,
+    /// Its description, at most 300 bytes.
+    pub meaning: String,
 }
 
 /// One block of an answer.
@@ -143,7 +163,7 @@ pub struct ToolInput {
     /// `status` of a task.
     pub status: Option<String>,
     /// What a tool is about to do in a few words: `description`, else the start of `command`, `pattern`,
-    /// `query` or `url`.
+    /// `query`, `url`, `skill` with its `args`, or `name`.
     pub about: Option<String>,
     /// `todos` of the old TodoWrite.
     pub todos: Option<Vec<TaskRow>>,
@@ -163,6 +183,12 @@ pub struct ToolInput {
     pub schedules: Option<String>,
     /// `offset` and `limit` of Read: the first line, and how many lines.
     pub lines: (Option<u64>, Option<u64>),
+    /// What the options of the questions mean, where Claude says it beside their labels.
+    pub meanings: Vec<OptionMeaning>,
+    /// `cron` of CronCreate: when it runs.
+    pub schedule: Option<String>,
+    /// `id` of CronDelete.
+    pub job: Option<String>,
 }
 
 /// One row of a task or todo list.
@@ -196,6 +222,8 @@ pub struct User {
     pub permission_mode: Option<String>,
     /// Images that came with a prompt.
     pub images: usize,
+    /// The API's id of the message in which the person stopped Claude, on a line that says so (2.1.332).
+    pub interrupted_message: Option<String>,
 }
 
 /// What a line in the person's name is.
@@ -268,6 +296,12 @@ pub struct ResultDetail {
     pub refused: bool,
     /// What the person said when they allowed or refused the call.
     pub said: Option<String>,
+    /// Monitor: the id of its task. Tools for tasks have one, too.
+    pub task: Option<String>,
+    /// CronCreate: the id of the job.
+    pub job: Option<String>,
+    /// CronCreate: when it runs, in words.
+    pub schedule: Option<String>,
 }
 
 /// How many records a line held.

@@ -22,7 +22,7 @@ use super::transcript_line::{
 };
 use crate::core::handoff::continuation_prompt::{handoff_of, quotes_brief, unwrap_pasted};
 use crate::core::handoff::note::Note;
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::handoff::safe_text::{cut_chars, cut_words};
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 
 /// How many queued prompts are kept, and of each so many bytes.
@@ -31,6 +31,9 @@ const QUEUE_CAP: (usize, usize) = (256, 64 << 10);
 const OPEN_CAP: usize = 512;
 /// How much is kept of Claude's summary of what stands in no line, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
+/// Of how many chosen options it is kept what they mean, and of each how much, in characters.
+const MEANINGS: usize = 3;
+const MEANING: usize = 120;
 /// How much is kept of a command that the person ran, in bytes.
 const COMMAND_CAP: usize = 300;
 
@@ -61,6 +64,12 @@ impl TranscriptFacts {
                 self.before_compaction = std::mem::take(&mut self.messages);
                 self.fill = post_tokens.map(|tokens| MessageUsage { tokens, ..MessageUsage::default() });
             }
+            // It stands behind the prompt that it came with.
+            TranscriptLine::Selection(selected) => {
+                if self.unanswered {
+                    self.prompts.point_at(&selected);
+                }
+            }
             TranscriptLine::Assistant(_) | TranscriptLine::User(_) | TranscriptLine::Other => {}
         }
     }
@@ -75,7 +84,7 @@ impl TranscriptFacts {
             return;
         }
         self.failure = None;
-        self.unanswered = false;
+        (self.unanswered, self.cut_in) = (false, 0);
         if let Some((_, answered)) = self.continued.as_mut() {
             *answered = true;
         }
@@ -156,7 +165,13 @@ impl TranscriptFacts {
                 // 2.1.197 writes a quick first answer before its prompt (measured): their times tell the true
                 // order.
                 let answered = !self.begun && self.fill.as_ref().is_some_and(|fill| fill.at > line.timestamp);
-                if !answered {
+                // After Esc Claude writes the prompts of its queue first, and only then that the call was cut
+                // (measured on 2.1.332).
+                let is_queued = line.source.as_deref() == Some("queued");
+                let cuts_in =
+                    is_queued && self.begun && !self.turn_over && (self.cut_in > 0 || !self.unanswered);
+                self.cut_in = if cuts_in { self.cut_in + 1 } else { 0 };
+                if !answered && !cuts_in {
                     self.begin_turn();
                 }
                 self.place_prompt(line.uuid, line.parent);
@@ -191,10 +206,16 @@ impl TranscriptFacts {
             }
             UserKind::Interrupted => {
                 self.open.clear();
+                // What was stopped is what Claude did before these prompts, and it goes on with them.
+                let is_before = line.interrupted_message.as_deref() == Some(self.last_message.as_str())
+                    && !self.last_message.is_empty();
+                let waiting = if is_before && self.unanswered { self.cut_in } else { 0 };
                 if !self.turn_over && self.prompted {
-                    self.prompts.interrupt();
+                    self.prompts.interrupt(waiting);
                 }
-                self.turn_over = true;
+                self.turn_over = waiting == 0;
+                // Stopped again, it is them.
+                self.cut_in = 0;
             }
             UserKind::ShellCommand(command) => {
                 let command = cut_words(command.trim(), COMMAND_CAP).to_owned();
@@ -401,10 +422,12 @@ impl TranscriptFacts {
             known(answer) || answer.split(", ").all(known)
         };
         for (question, answer) in answers {
+            let meant = meant(input, question, answer);
             let note = notes.iter().find(|(of, _)| of == question).map(|(_, note)| note.trim());
             let note = note.filter(|note| !note.is_empty());
             let answer = note.map_or_else(|| answer.clone(), |note| format!("{answer} (note: {note})"));
-            self.decisions.put(AnsweredQuestion { question: question.clone(), answer: answer.clone() });
+            self.decisions
+                .put(AnsweredQuestion { question: question.clone(), answer: format!("{answer}{meant}") });
             // What was chosen is a decision; what was written is the person's words, too.
             if !input.options.is_empty() && !offered(&answer) {
                 self.said_to_a_call(&answer, PromptKind::Answer, question);
@@ -486,6 +509,14 @@ fn without_clarify_frame(why: &str) -> String {
     why.lines().filter_map(written).collect::<Vec<_>>().join("\n")
 }
 
+/// What Claude had said that the chosen options mean, in parentheses; empty where their labels say it.
+fn meant(input: &ToolInput, question: &str, answer: &str) -> String {
+    let is_chosen = |label: &str| answer == label || answer.split(", ").any(|one| one == label);
+    let chosen = input.meanings.iter().filter(|one| one.question == question && is_chosen(&one.label));
+    let chosen: Vec<String> = chosen.take(MEANINGS).map(|one| cut_chars(&one.meaning, MEANING)).collect();
+    if chosen.is_empty() { String::new() } else { format!(" ({})", chosen.join("; ")) }
+}
+
 /// What a tool asks a person that has no question of its own.
 fn asked_by(tool: &str) -> String {
     if tool == "ExitPlanMode" {
@@ -564,6 +595,98 @@ mod tests {
             facts.work().checks().map(|one| (one.command.as_str(), one.verdict.outcome.word())).collect();
         assert_eq!(checks, [("pytest -q tests", "failed"), ("tsc", "unknown")]);
         assert_eq!(facts.shell_commands().next_back().unwrap().line, "91%");
+    }
+
+    #[test]
+    fn esc_with_queued_prompts_stops_what_was_before_them() {
+        let typed = |text: &str, source: &str| {
+            serde_json::json!({"type": "user", "message": {"content": text}, "promptSource": source,
+                "origin": {"kind": "human"}})
+            .to_string()
+        };
+        let stop = |message: &str| {
+            serde_json::json!({"type": "user", "interruptedMessageId": message, "message": {"content":
+                [{"type": "text", "text": "[Request interrupted by user for tool use]"}]}})
+            .to_string()
+        };
+        let call = || tool("t1", "Bash", serde_json::json!({"command": "npm run test:all"}));
+        let refused =
+            || result("t1", "The user doesn't want to proceed", true, "User rejected tool use".into());
+        let marked = |facts: &TranscriptFacts| -> Vec<bool> {
+            facts.prompts().iter().map(|prompt| prompt.interrupted).collect()
+        };
+        let mut lines = vec![typed("refactor it", "typed"), call(), typed("the second one", "queued")];
+        lines.extend([typed("no network calls", "queued"), refused(), stop("m")]);
+        let facts = of(&lines);
+        assert_eq!(marked(&facts), [true, false, false]);
+        assert!(facts.newest_is_unanswered() && !facts.turn_ended());
+        let step = facts.steps().next_back().unwrap();
+        assert_eq!((step.about.as_str(), step.outcome), ("npm run test:all", ToolOutcome::Refused));
+        // Stopped again, before Claude answered them.
+        let twice = of(&[lines.clone(), vec![stop("m")]].concat());
+        assert_eq!((marked(&twice), twice.turn_ended()), (vec![true, false, true], true));
+        // Stopped after Claude had begun to answer them, or in another message.
+        lines.push(answer("m2", "m", 10).replace("end_turn", "tool_use"));
+        lines.push(stop("m2"));
+        assert_eq!(marked(&of(&lines)), [true, false, true]);
+        lines.truncate(5);
+        lines.push(stop("other"));
+        assert_eq!(marked(&of(&lines)), [false, false, true]);
+        // Taken from the queue when the turn was over.
+        let quiet = [typed("a", "typed"), answer("m", "m", 10), typed("b", "queued"), stop("m")];
+        assert_eq!(marked(&of(&quiet)), [false, true]);
+    }
+
+    #[test]
+    fn a_prompt_may_begin_with_a_tag_and_have_a_selection() {
+        let text = "<channel> has no <link>, add it, and set <ttl> to 15";
+        let from = |kind: &str| {
+            serde_json::json!({"type": "user", "message": {"content": text}, "origin": {"kind": kind}})
+                .to_string()
+        };
+        let selection = |kind: &str, from: u64| {
+            serde_json::json!({"parentUuid": "x", "attachment": {"type": kind, "filename": "/p/src/overlap.ts",
+                "displayPath": "src/overlap.ts", "lineStart": from, "lineEnd": 163, "content": "x"},
+                "type": "attachment"})
+            .to_string()
+        };
+        let facts = of(&[
+            from("channel"),
+            prompt(text),
+            from("human"),
+            selection("opened_file_in_ide", 1),
+            selection("selected_lines_in_ide", 141),
+            answer("m", "m", 10),
+            selection("selected_lines_in_ide", 7),
+        ]);
+        assert_eq!(said(&facts), [text]);
+        let selected = facts.prompts().newest().unwrap().selected.clone();
+        assert_eq!(selected.as_deref(), Some("src/overlap.ts:141-163"));
+    }
+
+    #[test]
+    fn a_chosen_option_is_told_with_what_it_means() {
+        let option = |label: &str, meaning: &str| serde_json::json!({"label": label, "description": meaning});
+        let questions = serde_json::json!([
+            {"question": "How to merge?", "options": [option("Strategy 1", "Last writer wins"),
+                option("Strategy 2", &"Operation log with Lamport clocks. ".repeat(20))]},
+            {"question": "Where?", "options": [option("Strategy 1", "In the cloud"), option("Here", "Here")]},
+        ]);
+        let choose = |merge: &str, place: &str| {
+            let detail = serde_json::json!({"answers": {"How to merge?": merge, "Where?": place}});
+            let facts = of(&[
+                tool("t", "AskUserQuestion", serde_json::json!({"questions": questions})),
+                result("t", "ok", false, detail),
+            ]);
+            facts.decisions().map(|one| one.answer.clone()).collect::<Vec<_>>()
+        };
+        let told = choose("Strategy 2", "Here");
+        assert!(
+            told[0].starts_with("Strategy 2 (Operation log with Lamport clocks. ") && told[0].len() < 140
+        );
+        assert_eq!(told[1], "Here");
+        assert_eq!(choose("Strategy 1", "Strategy 1")[1], "Strategy 1 (In the cloud)");
+        assert_eq!(choose("neither", "Here")[0], "neither");
     }
 
     #[test]

@@ -11,8 +11,9 @@ use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
 use super::transcript_facts::SCHEDULED_BYTES;
 use super::transcript_line::{
-    ApiFailure, Assistant, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail, TASK_CAP, TEXT_CAP,
-    TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User, UserKind,
+    ApiFailure, Assistant, OptionMeaning, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail,
+    SelectedLines, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
+    UserKind,
 };
 use crate::core::handoff::safe_text::cut_words;
 
@@ -61,6 +62,11 @@ impl RawRecord {
                 TranscriptLine::PermissionMode(self.permission_mode.0.unwrap_or_default())
             }
             Some("custom-title") => TranscriptLine::Title(self.custom_title.0.unwrap_or_default()),
+            Some("attachment") if !self.is_sidechain.0 => self
+                .attachment
+                .0
+                .and_then(RawAttachment::into_selection)
+                .map_or(TranscriptLine::Other, TranscriptLine::Selection),
             Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
                 TranscriptLine::CompactBoundary {
                     post_tokens: self.compact_metadata.0.and_then(|meta| meta.post_tokens.0),
@@ -117,6 +123,7 @@ impl RawRecord {
         let noted = self.is_meta.0 || self.is_compact_summary.0 || self.is_visible_in_transcript_only.0;
         let origin = self.origin.0.and_then(|origin| origin.kind.0);
         let source = self.prompt_source.0;
+        let is_typed = origin.as_deref() == Some("human");
         let person =
             origin.as_deref().is_none_or(|kind| kind == "human") && source.as_deref() != Some("system");
         let (mut prompt, mut results, mut images) = (String::new(), Vec::new(), 0);
@@ -158,7 +165,7 @@ impl RawRecord {
             UserKind::ToolResults { results, detail: Box::new(detail) }
         } else if prompt.starts_with("[Request interrupted by user") {
             UserKind::Interrupted
-        } else if is_foreign(&prompt) || !person {
+        } else if is_foreign(&prompt) && !is_typed || !person {
             UserKind::Notification(prompt)
         } else if !noted && let Some(command) = typed_command(&prompt) {
             UserKind::Prompt(command)
@@ -185,7 +192,17 @@ impl RawRecord {
             timestamp: self.timestamp.0,
             permission_mode: self.permission_mode.0,
             images,
+            interrupted_message: self.interrupted_message_id.0,
         }
+    }
+}
+
+impl RawAttachment {
+    /// The lines that the person had selected in their editor, where the attachment is that.
+    fn into_selection(self) -> Option<SelectedLines> {
+        let is_one = self.r#type.0.as_deref() == Some("selected_lines_in_ide");
+        let file = self.display_path.0.or(self.filename.0).filter(|_| is_one)?;
+        Some(SelectedLines { file, lines: self.line_start.0.zip(self.line_end.0) })
     }
 }
 
@@ -214,13 +231,19 @@ impl RawBlock {
                     .or_else(|| command.as_deref().map(|command| cut_words(command, ABOUT_CAP).to_owned())))
                 .or(input.pattern.0)
                 .or(input.query.0)
-                .or(input.url.0),
+                .or(input.url.0)
+                .or(input.skill.0.map(|skill| match input.args.0 {
+                    Some(args) => format!("{skill} {args}"),
+                    None => skill,
+                }))
+                .or(input.name.0),
                 todos: input.todos.0.map(rows),
                 options: questions
                     .iter()
                     .flat_map(|q| q.options.0.iter().flatten())
                     .filter_map(|option| option.label.0.clone())
                     .collect(),
+                meanings: questions.iter().flat_map(RawQuestion::meanings).collect(),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
                 command,
                 background: input.run_in_background.0,
@@ -231,6 +254,8 @@ impl RawBlock {
                     .0
                     .filter(|_| matches!(name.as_str(), "CronCreate" | "ScheduleWakeup")),
                 lines: (input.offset.0, input.limit.0),
+                schedule: input.cron.0,
+                job: input.id.0,
             },
             name,
         }
@@ -272,7 +297,25 @@ impl RawDetail {
             plan: self.plan.0,
             refused: false,
             said: None,
+            task: self.task_id.0,
+            job: self.id.0,
+            schedule: self.human_schedule.0,
         }
+    }
+}
+
+impl RawQuestion {
+    /// What its options mean: the question, the label and the description of each that has one.
+    fn meanings(&self) -> impl Iterator<Item = OptionMeaning> {
+        self.options.0.iter().flatten().filter_map(|option| {
+            let (label, meaning) = (option.label.0.clone()?, option.description.0.clone()?);
+            let question = self.question.0.clone().unwrap_or_default();
+            (!meaning.trim().is_empty() && meaning != label).then_some(OptionMeaning {
+                question,
+                label,
+                meaning,
+            })
+        })
     }
 }
 
@@ -356,6 +399,18 @@ pub(super) struct RawRecord {
     error: Text<200>,
     api_error_status: Number,
     quota_limits: Object<RawLimits>,
+    interrupted_message_id: Text<200>,
+    attachment: Object<RawAttachment>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawAttachment {
+    r#type: Text<64>,
+    filename: Text<1000>,
+    display_path: Text<1000>,
+    line_start: Number,
+    line_end: Number,
 }
 
 #[derive(Default, Deserialize)]
@@ -410,6 +465,11 @@ struct RawInput {
     plan_file_path: Text<1000>,
     offset: Number,
     limit: Number,
+    skill: Text<200>,
+    args: Text<300>,
+    name: Text<200>,
+    cron: Text<200>,
+    id: Text<64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -432,6 +492,7 @@ struct RawQuestion {
 #[serde(default)]
 struct RawOption {
     label: Text<300>,
+    description: Text<300>,
 }
 
 #[derive(Default, Deserialize)]
@@ -450,6 +511,9 @@ struct RawDetail {
     output_file: Text<1000>,
     plan: Text<PLAN_CAP>,
     file_path: Text<1000>,
+    task_id: Text<64>,
+    id: Text<64>,
+    human_schedule: Text<200>,
 }
 
 #[derive(Default, Deserialize)]

@@ -23,7 +23,9 @@ use crate::core::claude::files_read::FileRead;
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
-use crate::core::claude::tool_outcomes::{Check, EndedWork, RunningWork, purpose};
+use crate::core::claude::tool_outcomes::{
+    Check, DetachedCommand, EndedWork, RunningWork, ScheduledPrompt, purpose,
+};
 use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript_facts::{
     AnswerText, AnsweredQuestion, ApprovedPlan, Exchange, ShellCommand, ToolError, TranscriptFacts,
@@ -144,6 +146,10 @@ pub struct GitState {
     pub new_files: Vec<u8>,
     /// What was left out, and why: a patch over the cap, a time-out.
     pub notes: Vec<String>,
+    /// The top of the work tree, which the changed paths are relative to; none where they are not all of them.
+    pub top: Option<String>,
+    /// What git is in the middle of, and what it has put aside, one line each: a rebase, a merge, stashes.
+    pub in_progress: Vec<String>,
 }
 
 /// Whether the memory-keeper server is configured: its instruction line is written only then.
@@ -323,6 +329,10 @@ pub struct Capture {
     pub memory_keeper: MemoryKeeper,
     /// How much of its lists is told.
     pub lists: Lists,
+    /// What the shell left running, oldest first.
+    pub detached: Vec<DetachedCommand>,
+    /// Prompts that Claude had scheduled, oldest first.
+    pub scheduled: Vec<ScheduledPrompt>,
 }
 
 /// What Claude said last. Its note for hopty is no such thing.
@@ -401,9 +411,11 @@ impl Capture {
                 format!("{} (options: {})", tool.input.questions.join(" / "), tool.input.options.join(" | "))
             }
         };
-        let running = |one: &RunningWork| match &one.output {
-            Some(output) => format!("{} (id {}, output in {output})", one.what, one.id),
-            None => format!("{} (id {})", one.what, one.id),
+        let running = |one: &RunningWork| {
+            let output = one.output.as_ref().map(|output| format!(", output in {output}"));
+            let event = one.event.as_ref().map(|event| format!(", its last event: {event}"));
+            let [output, event] = [output, event].map(Option::unwrap_or_default);
+            format!("{} (id {}{output}{event})", one.what, one.id)
         };
         let ended = |one: &EndedWork| match &one.output {
             Some(output) => format!("{}: {} (output in {output})", one.what, one.end),
@@ -468,6 +480,8 @@ impl Capture {
             git: None,
             memory_keeper: MemoryKeeper::Absent,
             lists: Lists::default(),
+            detached: facts.work().detached().cloned().collect(),
+            scheduled: facts.work().scheduled().cloned().collect(),
         }
     }
 

@@ -2,6 +2,7 @@
 //! outcome.
 
 use super::capture::{Capture, FinishedStep};
+use super::safe_prompts::shorten;
 use super::safe_text::{cut_chars, fenced, safe, safe_line};
 use crate::core::claude::tool_outcomes::ToolOutcome;
 use crate::core::claude::transcript_facts::TranscriptSpeaker;
@@ -10,6 +11,8 @@ use crate::core::claude::transcript_facts::TranscriptSpeaker;
 const SAID: usize = 500;
 /// How much of a tool call's purpose, and of what came of it, in characters each.
 const STEP: usize = 140;
+/// How much of why one failed, in characters.
+const FAILURE: usize = 240;
 
 /// The text of section Recent Activity; empty when nothing was said or done.
 pub(super) fn activity(of: &Capture) -> String {
@@ -38,7 +41,11 @@ pub(super) fn line(done: &FinishedStep) -> String {
     };
     let end = match step.outcome {
         ToolOutcome::Passed => format!("ok{}", part(&step.line)),
-        ToolOutcome::Failed => format!("failed{}", part(&step.line)),
+        // Why it failed stands at the end as often as at the beginning.
+        ToolOutcome::Failed => match shorten(&safe_line(&step.line), FAILURE) {
+            line if line.is_empty() => "failed".to_owned(),
+            line => format!("failed: {line}"),
+        },
         // Why is one of the person's prompts.
         ToolOutcome::Refused => "refused by the person".to_owned(),
         ToolOutcome::Unknown => match safe_line(&step.line) {

@@ -69,8 +69,9 @@ impl Words {
                 return;
             }
             let asked = prompt.asked.as_deref().map(|asked| safe(asked).trim().to_owned());
+            let selected = prompt.selected.as_deref().map(safe_line);
             prompts.push(PersonPrompt {
-                prompt: TranscriptPrompt { text, asked, ..prompt.clone() },
+                prompt: TranscriptPrompt { text, asked, selected, ..prompt.clone() },
                 number,
                 times: 1,
             });
@@ -132,7 +133,8 @@ impl Words {
                 }
             };
             let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
-            let size = text.len() + asked.as_ref().map_or(0, String::len) + ROW_BYTES;
+            let beside = [&asked, &said.prompt.selected].into_iter().flatten();
+            let size = text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES;
             if at != start {
                 if bytes + size > PASSED_BYTES {
                     continue;
@@ -148,6 +150,7 @@ impl Words {
                 at: said.prompt.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
                 images: said.prompt.images,
                 asked,
+                selected: said.prompt.selected.clone(),
             });
         }
         rows.into_iter().flatten().collect()
@@ -225,6 +228,9 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
         1 => labels.push("with an image, see the transcript".to_owned()),
         many => labels.push(format!("with {many} images, see the transcript")),
     }
+    if let Some(selected) = &said.prompt.selected {
+        labels.push(format!("with this selected in their editor: {}", cut_chars(selected, CALL_CHARS)));
+    }
     if said.times > 1 {
         labels.push(format!("said {} times in a row", said.times));
     }
@@ -280,6 +286,9 @@ pub struct PromptRow {
     /// What it may answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// What was selected in the person's editor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<String>,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -306,6 +315,7 @@ impl PromptRow {
             images: self.images,
             at: self.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
             asked,
+            selected: self.selected.as_deref().map(|selected| cut_words(selected, 400).to_owned()),
         }
     }
 }

@@ -6,6 +6,7 @@
 use super::capture::Capture;
 use super::operation::Readiness;
 use super::recent_activity::activity;
+use super::safe_prompts::shorten;
 use super::safe_text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::transcript_facts::ToolError;
@@ -14,6 +15,8 @@ use crate::core::claude::transcript_facts::ToolError;
 const GOAL_CAP: usize = 256 << 10;
 /// How many entries a list of todos, files or next steps has at most.
 const LISTED: usize = 1000;
+/// How many scheduled prompts are told.
+const SCHEDULED: usize = 4;
 /// How many checks are told.
 const CHECKS: usize = 5;
 /// The longest summary, in bytes.
@@ -125,6 +128,7 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
     for work in &situation.background {
         steps.push(format!("This was still running when the conversation ended: {}", cut_line(work)));
     }
+    steps.extend(scheduled(of));
     for prompt in &situation.queued {
         steps.push(format!("The person had typed this, and it was not answered: {}", cut_line(prompt)));
     }
@@ -145,6 +149,15 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
         });
     }
     steps
+}
+
+/// Prompts that Claude had scheduled, newest first: nobody sends them any more.
+pub(super) fn scheduled(of: &Capture) -> impl Iterator<Item = String> {
+    of.scheduled.iter().rev().take(SCHEDULED).map(|one| {
+        let id = if one.id.is_empty() { String::new() } else { format!(" (id {})", safe_line(&one.id)) };
+        let (when, prompt) = (safe_line(&one.when), shorten(&safe_line(&one.prompt), 200));
+        format!("You had scheduled this, and it ended with the conversation: {when} \"{prompt}\"{id}")
+    })
 }
 
 fn goal(of: &Capture) -> String {
@@ -309,7 +322,7 @@ fn git(of: &Capture) -> String {
             .unwrap_or_default();
         lines.insert(1, format!("Upstream: {}{apart}", cut_line(upstream)));
     }
-    lines.extend(git.notes.iter().map(|note| cut_line(note)));
+    lines.extend(git.in_progress.iter().chain(&git.notes).map(|note| cut_line(note)));
     if !git.new_files.is_empty() {
         lines.push(
             "New files (??) are in changes.patch, too, but for those that a line above names.".to_owned(),

@@ -11,6 +11,7 @@ use super::sections::next_steps;
 use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::tool_outcomes::{DETACHED_CAP, DetachedCommand};
 use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 
@@ -143,6 +144,8 @@ pub struct Git {
     pub behind: Option<u64>,
     /// What could not be told, and why.
     pub notes: Vec<String>,
+    /// What git is in the middle of, and what it has put aside.
+    pub in_progress: Vec<String>,
 }
 
 /// `state.json` of a record.
@@ -223,6 +226,28 @@ pub struct HandoffState {
     pub checkpoint: HandoffCheckpoint,
     /// How far the copy of the transcript is.
     pub transcript: TranscriptCopy,
+    /// Commands that the shell left running, oldest first, at most 6; a hand-over does not end them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_running: Vec<LeftRunning>,
+}
+
+/// A command that the shell left running.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftRunning {
+    pub command: String,
+    /// The last line that it printed.
+    #[serde(default)]
+    pub line: String,
+}
+
+impl LeftRunning {
+    fn of(one: &DetachedCommand) -> Self {
+        Self { command: line(&one.command), line: line(&one.line) }
+    }
+
+    fn command(&self) -> DetachedCommand {
+        DetachedCommand { command: line(&self.command), line: line(&self.line) }
+    }
 }
 
 /// How many todos, changed files and unfinished things are told.
@@ -261,6 +286,7 @@ impl Git {
             ahead: git.ahead_behind.map(|(ahead, _)| ahead),
             behind: git.ahead_behind.map(|(_, behind)| behind),
             notes: git.notes.iter().map(|note| line(note)).collect(),
+            in_progress: git.in_progress.iter().map(|one| line(one)).collect(),
         }
     }
 }
@@ -298,6 +324,11 @@ impl HandoffState {
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
         });
+        let is_new = |row: &&LeftRunning| !next.detached.iter().any(|one| one.command == row.command);
+        let before: Vec<DetachedCommand> =
+            self.left_running.iter().rev().filter(is_new).map(LeftRunning::command).collect();
+        let room = DETACHED_CAP.saturating_sub(next.detached.len());
+        next.detached.splice(0..0, before.into_iter().take(room).rev());
     }
 
     /// The file's content for what was captured.
@@ -385,6 +416,7 @@ impl HandoffState {
             summary_before: capture.summary_before.as_deref().map(long),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
+            left_running: capture.detached.iter().map(LeftRunning::of).collect(),
         }
     }
 
@@ -416,6 +448,23 @@ mod tests {
         assert_eq!(state["goal"].as_str().unwrap().len(), 500);
         assert_eq!(state["transcript"], "pending");
         assert!(state["git"].is_null());
+    }
+
+    #[test]
+    fn what_the_shell_left_running_is_passed_on_as_far_as_there_is_room() {
+        let one = |command: &str| DetachedCommand { command: command.into(), line: "7".into() };
+        let mut before = capture("g");
+        before.detached = (0..DETACHED_CAP).map(|n| one(&format!("serve {n} password=hunter22 &"))).collect();
+        let state = HandoffState::of(&before).render();
+        assert!(!state.contains("hunter22"));
+        let state: HandoffState = serde_json::from_str(&state).unwrap();
+        let mut next = capture("g");
+        next.detached = vec![one("serve 9 &")];
+        state.pass_on(&mut next);
+        let told: Vec<&str> = next.detached.iter().map(|one| &one.command[..7]).collect();
+        assert_eq!(told, ["serve 1", "serve 2", "serve 3", "serve 4", "serve 5", "serve 9"]);
+        state.pass_on(&mut next);
+        assert_eq!(next.detached.len(), DETACHED_CAP);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use super::shell::{Join, Pipeline, PipelineStage, parse};
 
 /// The longest command that is read, in bytes: of a longer one the end is missing, and with it a pipe.
 pub(super) const COMMAND_CAP: usize = 4096;
+/// A longer command, in bytes, may have been cut, and its end does more than look.
+const LOOK_CAP: usize = 1024;
 /// How many runners of one command are told apart.
 const RUNS: usize = 8;
 /// Programs that run the program in their arguments.
@@ -103,6 +105,32 @@ pub(super) fn hands_on_failures(command: &str) -> bool {
     let mut walk = Walk { masked: command.len() >= COMMAND_CAP, ..Walk::default() };
     walk.options(&pipelines);
     !walk.masked && walk.hands_on(&pipelines)
+}
+
+/// Whether a command only shows what is there: all of its programs do, and none writes a file.
+pub(super) fn only_looks(command: &str) -> bool {
+    let (mut looks, mut changes) = (false, false);
+    programs(&parse(command), &mut |words, files, _| {
+        looks |= shows(words);
+        let is_harmless = shows(words) || matches!(name(words), "cd" | "echo" | "true");
+        changes |= !is_harmless || files.iter().any(|file| file != "/dev/null");
+    });
+    looks && !changes && command.len() < LOOK_CAP
+}
+
+/// Whether a program only shows what is there. What counts or compares says something.
+fn shows(words: &[String]) -> bool {
+    let has = |flag: fn(&str) -> bool| words[1..].iter().any(|word| flag(word));
+    match name(words) {
+        "ls" | "cat" | "bat" | "head" | "tail" | "less" | "tree" | "nl" | "pwd" | "which" => true,
+        "rg" | "grep" | "egrep" | "fgrep" | "ag" => !has(|word| matches!(word, "-c" | "--count" | "-L")),
+        "sed" => has(|word| word == "-n") && !has(|word| word.starts_with("-i")),
+        "find" => !has(|word| word.starts_with("-exec") || word.starts_with("-ok") || word == "-delete"),
+        "git" => {
+            matches!(words.get(1).map(String::as_str), Some("status" | "diff" | "log" | "show" | "blame"))
+        }
+        _ => false,
+    }
 }
 
 /// What `echo` and its like print, as far as the command shows it.

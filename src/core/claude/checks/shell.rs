@@ -123,6 +123,73 @@ fn list(tokens: &mut Tokens, depth: usize) -> Vec<Pipeline> {
     }
 }
 
+/// What a command runs, whatever its output goes through.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct CommandCore {
+    /// The folder of a `cd` at its beginning; empty where there is none.
+    pub(super) place: String,
+    /// Words and operators, without pipes and what stands behind them, and without the files of its output.
+    pub(super) programs: Vec<String>,
+}
+
+/// What is left of a command without filters, redirections and a `cd` at its beginning.
+pub(super) fn core(command: &str) -> CommandCore {
+    let (mut place, mut programs) = (String::new(), Vec::new());
+    let mut is_filter = false;
+    for token in tokens(command) {
+        match token {
+            ShellToken::File(_) => {}
+            ShellToken::Op("|") => is_filter = true,
+            ShellToken::Op(_) if place.is_empty() && matches!(&programs[..], [cd, _] if cd == "cd") => {
+                place = programs.pop().unwrap_or_default();
+                programs.clear();
+            }
+            ShellToken::Op(op) => {
+                is_filter = false;
+                programs.push(op.to_owned());
+            }
+            ShellToken::Word(word) if !is_filter => programs.push(word),
+            ShellToken::Word(_) => {}
+        }
+    }
+    while programs.last().is_some_and(|last| last == ";") {
+        programs.pop();
+    }
+    CommandCore { place, programs }
+}
+
+/// Whether the shell does not wait for all of a command: behind a `&` without a `wait`, or in a container
+/// that is started in the background.
+pub(super) fn leaves_running(command: &str) -> bool {
+    let all = tokens(command);
+    let mut programs = all.split(|token| matches!(token, ShellToken::Op(_)));
+    let words = |part: &[ShellToken]| -> Vec<String> {
+        let word = |token: &ShellToken| match token {
+            ShellToken::Word(word) => Some(word.clone()),
+            _ => None,
+        };
+        part.iter().filter_map(word).collect()
+    };
+    let waits = || all.split(|token| matches!(token, ShellToken::Op(_))).any(|part| words(part) == ["wait"]);
+    all.contains(&ShellToken::Op("&")) && !waits() || programs.any(|part| is_detached(&words(part)))
+}
+
+/// `docker compose up -d`, `podman run --rm -dit NAME`.
+fn is_detached(words: &[String]) -> bool {
+    let Some(program) = words.first().map(|word| name_of(word)) else { return false };
+    let starts = |word: &String| matches!(word.as_str(), "up" | "run");
+    let is_short = |word: &str| {
+        word.strip_prefix('-').is_some_and(|flags| {
+            flags.contains('d') && flags.len() <= 3 && flags.bytes().all(|b| b.is_ascii_lowercase())
+        })
+    };
+    matches!(program, "docker" | "podman" | "nerdctl" | "docker-compose")
+        && words
+            .iter()
+            .position(starts)
+            .is_some_and(|at| words[at..].iter().any(|word| is_short(word) || word == "--detach"))
+}
+
 /// Words that begin or divide a compound command. Each is a pipeline of its own: what stands behind it is a
 /// command again.
 fn is_keyword(word: &str) -> bool {
@@ -393,6 +460,50 @@ mod tests {
             list.iter().map(one).collect::<Vec<_>>().join("; ")
         }
         pipelines(&parse(command))
+    }
+
+    #[test]
+    fn the_core_of_a_command_has_no_filters() {
+        let of = |command: &str| {
+            let core = core(command);
+            (core.place, core.programs.join(" "))
+        };
+        for (command, place, programs) in [
+            ("cargo test -p lock 2>&1 | tail -20", "", "cargo test -p lock"),
+            ("cd svc && cargo test -p lock 2>&1 | grep -E 'FAILED|ok' | head", "svc", "cargo test -p lock"),
+            ("cargo test > out.txt; cargo fmt | cat", "", "cargo test ; cargo fmt"),
+            ("echo 'a | b' && cd x", "", "echo a | b && cd x"),
+            ("cd svc", "", "cd svc"),
+            ("", "", ""),
+        ] {
+            assert_eq!(of(command), (place.to_owned(), programs.to_owned()), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_the_shell_leaves_running_is_known() {
+        for command in [
+            "nohup node mock/vendor.js --port 9443 > /tmp/vendor.log 2>&1 &",
+            "(cd gw && ./run.sh > /tmp/gw.log 2>&1) & echo $!",
+            "docker compose -f dev.yml up -d gateway",
+            "podman run --rm -dit db",
+            "cd x && docker-compose up --detach",
+        ] {
+            assert!(leaves_running(command), "{command}");
+        }
+        for command in [
+            "make 2>&1 | tail",
+            "a &> log",
+            "a && b",
+            "echo 'a & b' \\&",
+            "a & b & wait",
+            "docker compose up",
+            "docker compose down -v",
+            "cargo run -d",
+            "git commit -m 'up -d'",
+        ] {
+            assert!(!leaves_running(command), "{command}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
-use crate::core::claude::tool_outcomes::{Check, ToolOutcome, is_check};
+use crate::core::claude::tool_outcomes::{Check, DetachedCommand, ToolOutcome, is_check};
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
 use crate::core::handoff::capture::{
     AgreedAnswer, Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER,
@@ -27,6 +27,7 @@ use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::safe_text::{cut_chars, cut_words, safe, safe_line};
+use crate::core::handoff::sections::scheduled;
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;
@@ -82,6 +83,11 @@ const REPORTS: usize = 4;
 /// How the lines begin of files that were written.
 const WRITTEN: &str = "files written, newest first";
 const MORE_WRITTEN: &str = "more files written";
+/// How the lines begin of files that were written and that git knows no change in.
+const SETTLED: &str = "written before, unchanged in git now (committed, taken back or ignored)";
+const MORE_SETTLED: &str = "more files unchanged in git";
+/// How many things are told that still ran, the newest.
+const RUNNING: usize = 12;
 /// How many files are told that were written, where there is room.
 const FILES_IN_ALL: usize = 60;
 
@@ -311,10 +317,16 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             .filter(|tool| !is_checked(tool))
             .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
     );
-    next.extend(situation.background.iter().map(|work| match is_checked(work) {
+    let running = &situation.background;
+    let more = running.len().saturating_sub(RUNNING);
+    next.extend(running.iter().skip(more).map(|work| match is_checked(work) {
         true => format!("This check was still running: run it again before you rely on it: {work}"),
         false => format!("This was still running when the conversation ended: {work}"),
     }));
+    if more > 0 {
+        next.push(format!("{more} more that had been started before these were still running"));
+    }
+    next.extend(scheduled(of));
     next.extend(situation.queued.iter().map(|prompt| match situation.queue_follows {
         true => format!("the person had typed this, and hopty sends it after this brief: {prompt}"),
         false => format!("the person had typed this, and you have not answered it: {prompt}"),
@@ -381,6 +393,7 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     }
     let ended = of.situation.ended.iter().rev().take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
+    lines.extend(of.detached.iter().rev().map(detached));
     lines.extend(last_steps(of).into_iter().map(|(line, times)| match times {
         1 => format!("last steps: {line}"),
         _ => format!("last steps: {line} ({times} times)"),
@@ -393,23 +406,51 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines
 }
 
-/// The files that were written and had no room in the first line of them.
+/// The files that were written and had no room in the first lines of them.
 fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
-    let names: Vec<String> = of.files.iter().take(FILES_IN_ALL).map(|path| places.show(path)).collect();
-    let first: Vec<String> =
-        of.files.iter().take(FILES[0]).map(|path| written_name(of, places, path)).collect();
-    let mut rest = names.get(fitting(WRITTEN, &first)..).unwrap_or_default();
     let mut lines = Vec::new();
-    while !rest.is_empty() {
-        let (now, later) = rest.split_at(fitting(MORE_WRITTEN, rest));
-        lines.push(format!("{MORE_WRITTEN}: {}", now.join(", ")));
-        rest = later;
+    for (first, more, paths) in written_files(of) {
+        let names: Vec<String> = paths.iter().take(FILES_IN_ALL).map(|path| places.show(path)).collect();
+        let told: Vec<String> =
+            paths.iter().take(FILES[0]).map(|path| written_name(of, places, path)).collect();
+        let mut rest = names.get(fitting(first, &told)..).unwrap_or_default();
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(fitting(more, rest));
+            lines.push(format!("{more}: {}", now.join(", ")));
+            rest = later;
+        }
     }
     lines
 }
 
+/// The files that tools wrote, newest first, each group with what its lines begin with: those that git shows
+/// as changed or says nothing of, and those that it knows no change in.
+fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 2] {
+    let settled = |path: &&String| of.git.as_ref().is_some_and(|git| is_settled(git, path));
+    let (settled, open): (Vec<&String>, Vec<&String>) = of.files.iter().partition(settled);
+    [(WRITTEN, MORE_WRITTEN, open), (SETTLED, MORE_SETTLED, settled)]
+}
+
+/// Whether git shows no change in a file of its work tree.
+fn is_settled(git: &GitState, path: &str) -> bool {
+    let Some(top) = git.top.as_deref().filter(|_| !git.unknown) else { return false };
+    let Some(inner) = path.strip_prefix(top).and_then(|rest| rest.strip_prefix('/')) else { return false };
+    // New folders are listed as one.
+    let is_at = |changed: &str| inner == changed || changed.ends_with('/') && inner.starts_with(changed);
+    !git.changed.iter().any(|(_, changed)| is_at(changed))
+}
+
 fn written_name(of: &Capture, places: &BriefFiles, path: &String) -> String {
     format!("{}{}", places.show(path), if of.created.contains(path) { " (new)" } else { "" })
+}
+
+/// A command that the shell left running.
+fn detached(one: &DetachedCommand) -> String {
+    let line = match safe_line(&one.line) {
+        line if line.is_empty() => line,
+        line => format!(" -> {}", cut_chars(&line, 80)),
+    };
+    format!("started by the shell, may still run: `{}`{line}", cut_chars(&safe_line(&one.command), 260))
 }
 
 /// A decision that Claude stated, and what the person said to it.
@@ -424,7 +465,7 @@ fn stated(one: &StatedDecision) -> String {
 /// The last tool calls that no other line tells, newest first, each with how often it ended so.
 fn last_steps(of: &Capture) -> Vec<(String, usize)> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    for done in of.steps.iter().rev().filter(|done| !is_told_elsewhere(done) && !is_refusal_told(of, done)) {
+    for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
         let line = super::super::recent_activity::line(done);
         if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
             *times += 1;
@@ -433,6 +474,24 @@ fn last_steps(of: &Capture) -> Vec<(String, usize)> {
         }
     }
     told
+}
+
+/// The tool calls that say something which no other line tells, newest first.
+fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
+    let passed_since = |at: usize, failed: &FinishedStep| {
+        of.steps[at + 1..].iter().any(|done| {
+            let is_same = (&done.step.tool, &done.step.about) == (&failed.step.tool, &failed.step.about);
+            is_same && done.step.outcome == ToolOutcome::Passed
+        })
+    };
+    let is_detached = |done: &FinishedStep| of.detached.iter().any(|one| one.command == done.step.about);
+    let is_over = move |at: usize, done: &FinishedStep| match done.step.outcome {
+        ToolOutcome::Failed => passed_since(at, done),
+        ToolOutcome::Refused => false,
+        ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
+    };
+    let steps = of.steps.iter().enumerate().rev();
+    steps.filter(move |(at, done)| !is_told_elsewhere(done) && !is_over(*at, done)).map(|(_, done)| done)
 }
 
 /// Whether the person said why they refused the call: then it stands with their words.
@@ -676,9 +735,9 @@ fn check(check: &Check) -> String {
 
 fn written(of: &Capture, places: &BriefFiles) -> Vec<String> {
     let mut lines = Vec::new();
-    if !of.files.is_empty() {
-        let names = of.files.iter().take(FILES[0]).map(|path| written_name(of, places, path));
-        lines.push(listed(WRITTEN, &names.collect::<Vec<_>>(), of.files.len()));
+    for (what, _, paths) in written_files(of).iter().filter(|(_, _, paths)| !paths.is_empty()) {
+        let names = paths.iter().take(FILES[0]).map(|path| written_name(of, places, path));
+        lines.push(listed(what, &names.collect::<Vec<_>>(), paths.len()));
     }
     if !of.files_before.is_empty() {
         let shown: Vec<String> = of.files_before.iter().take(6).map(|path| places.show(path)).collect();
@@ -742,6 +801,7 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
                 "git{dir}: branch {branch} at {head}{apart}, {} changed, {new} new",
                 git.changed.len() - new
             ));
+            lines.extend(git.in_progress.iter().map(|one| format!("git: {one}")));
             let shown: Vec<String> = git
                 .changed
                 .iter()
@@ -776,8 +836,7 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
 /// What failed, newest first, each once.
 fn errors(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    let last_steps: Vec<_> =
-        of.steps.iter().rev().filter(|done| !is_told_elsewhere(done)).take(STEPS).collect();
+    let last_steps: Vec<_> = steps_to_tell(of).take(STEPS).collect();
     // A call that failed may have passed since, and the last ones are told as steps.
     let is_told = |error: &ToolError| {
         let is_same = |done: &&FinishedStep| {

@@ -133,9 +133,10 @@ fn render(head: &BriefHead<'_>, parts: &[BriefPart], places: &str, budget: Budge
     let word = word(id, parts, places);
     let first = format!(
         "=== HANDOFF LOADED (ID: {id}) === {word}\nChannel: {channel}\nPrevious Session: {session}\nType: \
-         {}\nDate: {} (UTC)\n{intro} It ends at the END HANDOFF line with the same word, {word}.\n",
+         {}\nDate: {} {} (UTC)\n{intro} It ends at the END HANDOFF line with the same word, {word}.\n",
         kind.word(),
-        at.day()
+        at.day(),
+        at.hour()
     );
     let last = format!("\n## Where to look\n{places}{LAST_LINE} {word}\n");
     let body = fill(parts, room.saturating_sub(units(&first) + units(&last)));

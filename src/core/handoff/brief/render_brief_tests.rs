@@ -697,7 +697,13 @@ fn the_brief_and_words_of_another_day_have_their_date() {
     capture.prompts = vec![said(18, "the audit is tomorrow"), said(18, "at nine"), said(20, "go on")];
     let text = of(&capture, Budget::default());
     is_sound(&text, 9500);
-    assert!(text.contains("\nDate: Fri 2026-11-20 (UTC)\n"), "{text}");
+    assert!(text.contains("\nDate: Fri 2026-11-20 14:29 (UTC)\n"), "{text}");
+    assert!(text.contains("(said at 09:00 (UTC))\n> go on\n"), "{text}");
+    assert_eq!(text.matches("said at").count(), 1, "of the newest only: {text}");
+    let just = TranscriptPrompt { at: Some("2026-11-20T14:10:00Z".into()), ..prompt("go on") };
+    capture.prompts[2] = just;
+    assert!(!of(&capture, Budget::default()).contains("said at"), "a moment ago");
+    capture.prompts[2] = said(20, "go on");
     let part = "> go on\n\nOn Wed 2026-11-18:\n> at nine\n\n> the audit is tomorrow\n";
     assert!(text.contains(part), "{text}");
     let earlier = Words::of(&capture).passed_on();
@@ -885,6 +891,7 @@ fn words_to_a_tool_call_name_the_call_and_a_refusal_is_told_once() {
             outcome: ToolOutcome::Refused,
             line: String::new(),
             launched: false,
+            looked: false,
             after: 0,
         },
     };
@@ -909,4 +916,112 @@ fn files_beside_the_project_are_shown_from_there() {
     capture.files = vec!["/home/u/hot/a.c".into(), "/home/u/.claude/plans/p.md".into(), "/srv/x/b.c".into()];
     let text = of(&capture, Budget::default());
     assert!(text.contains("newest first: ../hot/a.c, /home/u/.claude/plans/p.md, /srv/x/b.c\n"), "{text}");
+}
+
+#[test]
+fn what_ended_with_the_conversation_is_told_and_a_flood_of_it_does_not_hide_the_queue() {
+    use crate::core::claude::tool_outcomes::{DetachedCommand, ScheduledPrompt};
+    let mut capture = capture("watch the deploy");
+    let job = |n: usize| ScheduledPrompt {
+        id: format!("c{n}"),
+        when: "*/30 * * * *".into(),
+        prompt: "look at the copy, password=hunter22".into(),
+    };
+    capture.scheduled = (0..8).map(job).collect();
+    let left = |n: usize| DetachedCommand { command: format!("serve {n} &"), line: "48213".into() };
+    capture.detached = (0..6).map(left).collect();
+    capture.situation.background = (0..64).map(|n| format!("Monitor: tail -F {n} (id b{n})")).collect();
+    capture.situation.queued = vec!["and a second prompt".into()];
+    let text = of(&capture, Budget::default());
+    is_sound(&text, 9500);
+    for part in [
+        "This was still running when the conversation ended: Monitor: tail -F 63 (id b63)\n",
+        "- 52 more that had been started before these were still running\n",
+        "it ended with the conversation: */30 * * * * \"look at the copy, ",
+        "password=[redacted: password]\" (id c7)\n",
+        "you have not answered it: and a second prompt\n",
+        "- started by the shell, may still run: `serve 5 &` -> 48213\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert_eq!(text.matches("You had scheduled this").count(), 4, "{text}");
+}
+
+#[test]
+fn files_without_a_change_in_git_are_told_apart() {
+    let mut capture = capture("mend it");
+    let files = ["src/a.rs", "new/deep/b.rs", "src/cell.tsx"].map(|path| format!("/home/u/proj/{path}"));
+    capture.files = files.into_iter().chain(["/srv/x.c".to_owned()]).collect();
+    let changed = vec![(".M".into(), "src/a.rs".into()), ("??".into(), "new/".into())];
+    let git = GitState {
+        changed,
+        top: Some("/home/u/proj".into()),
+        in_progress: vec!["a rebase of feat/x is in progress".into(), "stashes: 1, newest first: `x".into()],
+        ..GitState::default()
+    };
+    capture.git = Some(git.clone());
+    let text = of(&capture, Budget::default());
+    for part in [
+        "- files written, newest first: src/a.rs, new/deep/b.rs, /srv/x.c\n",
+        "- written before, unchanged in git now (committed, taken back or ignored): src/cell.tsx\n",
+        "- git: a rebase of feat/x is in progress\n- git: stashes: 1, newest first: `x\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    capture.git = Some(GitState { top: None, ..git });
+    assert!(!of(&capture, Budget::default()).contains("unchanged in git"), "not all changes are known");
+}
+
+#[test]
+fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
+    use crate::core::claude::tool_outcomes::only_looks;
+    use crate::core::claude::tool_steps::ToolStep;
+    use crate::core::handoff::capture::FinishedStep;
+    let mut capture = capture("mend it");
+    let step = |tool: &str, about: &str, outcome, line: &str| FinishedStep {
+        before: 0,
+        step: ToolStep {
+            tool: tool.into(),
+            about: about.into(),
+            outcome,
+            line: line.into(),
+            launched: false,
+            looked: tool == "Grep" || only_looks(about),
+            after: 0,
+        },
+    };
+    let long = format!("driver {} port is already allocated", "failed ".repeat(90));
+    capture.steps = vec![
+        step("Bash", "psql -f x.sql", ToolOutcome::Failed, "no such column"),
+        step("Bash", "docker compose up -d db", ToolOutcome::Failed, &long),
+        step("Bash", "psql -f x.sql", ToolOutcome::Passed, ""),
+        step("Grep", "v6", ToolOutcome::Passed, ""),
+        step("Grep", "v7", ToolOutcome::Failed, "bad pattern"),
+        step("Bash", "rg -n v6 src | head", ToolOutcome::Unknown, "src/a.ts"),
+        step("Bash", "sed -n 1,40p a.ts 2>/dev/null", ToolOutcome::Passed, "x"),
+        step("Bash", "sed -i s/a/b/ a.ts", ToolOutcome::Passed, ""),
+        step("Bash", "rg -c v6 > hits.txt", ToolOutcome::Passed, ""),
+        step("Skill", "review src", ToolOutcome::Passed, ""),
+        step("Bash", "rm -r build", ToolOutcome::Refused, ""),
+    ];
+    let text = of(&capture, Budget::default());
+    let steps: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("- last steps: ")).collect();
+    assert_eq!(steps.len(), 6, "{steps:#?}");
+    for (at, begin) in [
+        "Bash: rm -r build -> refused by the person",
+        "Skill: review src -> ok",
+        "Bash: rg -c v6 > hits.txt -> ok",
+        "Bash: sed -i s/a/b/ a.ts -> ok",
+        "Grep: v7 -> failed: bad pattern",
+        "Bash: psql -f x.sql -> ok",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(steps[at], begin);
+    }
+    capture.steps.truncate(3);
+    let text = of(&capture, Budget::default());
+    assert!(text.contains(" port is already allocated\n"), "{text}");
+    assert!(!text.contains("no such column"), "{text}");
 }

@@ -11,6 +11,7 @@ use crate::core::handoff::current_request::{asks, is_option, names_work};
 use crate::core::handoff::pasted_text::has_paste;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
 use crate::core::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::time::WallTime;
 
 /// This part of the room for the request is for what was said since it was set, however long it is.
 const SINCE: usize = 3;
@@ -18,6 +19,8 @@ const SINCE: usize = 3;
 const ENDS: usize = 6;
 /// How much is shown of a question, and of one of its options, in characters.
 const ASKED: [usize; 2] = [240, 80];
+/// What was said so long ago has its time of day, in milliseconds.
+const JUST_NOW_MS: u64 = 30 * 60 * 1000;
 /// How many options of a question are shown.
 const OPTIONS: usize = 8;
 
@@ -144,6 +147,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     if newest && capture.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
     }
+    label.extend(said_at(said, capture).filter(|_| newest));
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
     // What Claude says again and again ("Done.") may have been answered before.
@@ -156,6 +160,12 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
         text = "(no text)".to_owned();
     }
     Quote { label: label.join(", "), text, day: day(said), ..Quote::default() }
+}
+
+/// The time of day of a prompt that is not of the last half hour: "in two hours" counts from there.
+fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
+    let at = said.prompt.at.as_deref().and_then(WallTime::parse)?;
+    (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| format!("said at {} (UTC)", at.hour()))
 }
 
 /// What a prompt may answer: a question of Claude's.

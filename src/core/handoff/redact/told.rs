@@ -7,7 +7,7 @@
 use memchr::memmem;
 
 use super::names::Class;
-use super::values::{How, Place, ValueQuoting, is_secret, is_told};
+use super::values::{How, Place, ValueQuoting, is_made_of_words, is_secret, is_told};
 use super::words::is_placeholder;
 use super::{Kind, Span, place};
 use crate::core::claude::prompts::end_of;
@@ -210,6 +210,11 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     for at in LOGINS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
         push(text, behind_name(behind(at)), Class::Password, spans);
     }
+    for at in ends_of(&small, "pw") {
+        // Too short a word to say more.
+        let value = told_value(behind(at)).map(|(value, _)| value);
+        push(text, value.filter(|value| is_made_of_words(value)), Class::Password, spans);
+    }
     for at in ends_of(&small, "pin") {
         push(text, number(behind(at)), Class::Password, spans);
     }
@@ -367,7 +372,7 @@ fn on_the_next_line(ahead: &str) -> Option<&str> {
 
 fn is_secret_word(class: Class, value: &str, form: ValueQuoting) -> bool {
     // A long word of a sentence is none, and where words are not set apart a value is in another script.
-    let is_word = value.chars().all(|c| c.is_alphabetic() || c == '-')
+    let is_word = value.chars().all(|c| c.is_alphabetic() || c == '-') && !is_made_of_words(value)
         || form == ValueQuoting::Bare && value.starts_with(|c: char| c >= '\u{e00}');
     !is_word && is_secret(class, value, How { form, place: Place::Talk })
 }
@@ -416,7 +421,7 @@ fn behind_name(rest: &str) -> Option<&str> {
     let rest = rest[len..].trim_start();
     let rest = rest.strip_prefix(['/', ':']).filter(|rest| len > 0 && !rest.starts_with('/'))?;
     let (value, form) = told_value(rest)?;
-    let is_told_so = linked.is_some() || is_certain(value);
+    let is_told_so = linked.is_some() || is_certain(value) || is_made_of_words(value);
     (is_told_so && is_secret_word(Class::Password, value, form)).then_some(value)
 }
 
@@ -492,14 +497,16 @@ fn phrase(rest: &str) -> Option<&str> {
         true => rest[1..].split_once(first)?.0,
         false => rest.split(['.', ',', ';', '\n']).next()?.trim_end(),
     };
-    let is_of_its_own = |word: &str| {
-        (3..=10).contains(&word.len())
-            && word.bytes().all(|b| b.is_ascii_lowercase())
-            && !["ed", "ing", "ly"].iter().any(|end| word.ends_with(end))
-            && !IN_SENTENCES.split_whitespace().any(|known| known == word)
-    };
     let words = value.split_whitespace();
     ((3..=12).contains(&words.clone().count()) && words.clone().all(is_of_its_own)).then_some(value)
+}
+
+/// Whether a word says something by itself, as those of a passphrase do.
+pub(super) fn is_of_its_own(word: &str) -> bool {
+    (3..=10).contains(&word.len())
+        && word.bytes().all(|b| b.is_ascii_lowercase())
+        && !["ed", "ing", "ly"].iter().any(|end| word.ends_with(end))
+        && !IN_SENTENCES.split_whitespace().any(|known| known == word)
 }
 
 /// The digits in `the 2fa code is 481 223`. Those that everybody takes for an example are none.
@@ -554,6 +561,17 @@ mod tests {
             ("le mot de passe est « Mouette!27 »", "Mouette!27"),
             ("contraseña: Gaviota!26", "Gaviota!26"),
             ("das Passwort ist Kranich_78", "Kranich_78"),
+            ("the password is hunter-Zeta-9918, port 5433", "hunter-Zeta-9918"),
+            ("das Passwort ist Blau-Wal-4471 und der Port 5433", "Blau-Wal-4471"),
+            ("contraseña: zebra-42-lamp", "zebra-42-lamp"),
+            ("密码是GOLD-FISH-77，端口5433", "GOLD-FISH-77"),
+            ("пароль Kai.4711.Kran, порт 5433", "Kai.4711.Kran"),
+            ("mot de passe : correct-horse-battery-staple", "correct-horse-battery-staple"),
+            ("the password is nordlys_2026_prod, port 5433", "nordlys_2026_prod"),
+            ("with password Xk-29-Ppq on stage", "Xk-29-Ppq"),
+            ("login hd / Xk-29-Ppq", "Xk-29-Ppq"),
+            ("pw mango_tango_5", "mango_tango_5"),
+            ("user hd, password: correct-horse-battery-staple", "correct-horse-battery-staple"),
             ("la contraseña es Gat0-negro-2024, usuario lectura", "Gat0-negro-2024"),
             ("пароль: Чайка!26", "Чайка!26"),
             ("Пароль от почты: Zx81-ромашка-7", "Zx81-ромашка-7"),
@@ -624,6 +642,13 @@ mod tests {
             "the password field\nLoginForm2",
             "username\npassword\nSignup2FA",
             "password hashing is PBKDF2",
+            "das Passwort ist Base64-kodiert",
+            "the password is SHA-256 in the new table",
+            "the password is state-of-the-art, they say",
+            "the password of the model is claude-opus",
+            "das Passwort ist first-come-first-served",
+            "login page / oauth2-v1",
+            "пароль до версии node-18.20.1",
             "the password storage is Argon2id-v1.3",
             "das Passwort vom Ticket OPS-1234",
             "the pin 13 of the board is high",

@@ -5,6 +5,7 @@
 
 use super::MARK;
 use super::names::{Class, class};
+use super::told::is_of_its_own;
 use super::words::{is_code, is_no_code, is_placeholder, is_prose, is_word_of_types};
 
 /// How a value stands in the text.
@@ -113,11 +114,12 @@ fn is_password(value: &str, how: How) -> bool {
     match (how.form, how.place) {
         (ValueQuoting::Quoted, Place::Talk) => mixed,
         (ValueQuoting::Quoted, _) => value.len() >= 4 && !is_word_of_types(value),
+        (ValueQuoting::Bare, Place::Talk) if is_made_of_words(value) => true,
         (ValueQuoting::Argument, _) | (ValueQuoting::Bare, Place::Talk) => {
             value.len() >= 6 && mixed && (!is_versioned_words(value) || is_word_and_year(value))
                 || value.len() >= 14 && is_one_run(value)
         }
-        (ValueQuoting::Bare, Place::Inside) => value.len() >= 4 && mixed,
+        (ValueQuoting::Bare, Place::Inside) => value.len() >= 4 && mixed || is_made_of_words(value),
         (ValueQuoting::Bare, Place::Shell | Place::Line | Place::Flag | Place::Pair) => {
             value.len() >= 4 || mixed
         }
@@ -137,9 +139,24 @@ pub(super) fn is_told(value: &str) -> bool {
         && is_versioned_words(value)
         && has_digit_and_letter(value)
         && (value.contains('_')
+            || is_made_of_words(value)
             || value.split(['-', '.']).count() >= 3
                 && value.split(['-', '.']).filter(|part| part.bytes().any(|b| b.is_ascii_digit())).count()
                     >= 2)
+}
+
+/// Whether a value is put together as people and generators of passwords do it: two words and a number of
+/// its own (`zebra-42-lamp`, `Kai.4711.Kran`), or four small words that say something by themselves.
+pub(super) fn is_made_of_words(value: &str) -> bool {
+    let parts: Vec<&str> = value.split(['-', '.', '_']).collect();
+    let is_word = |part: &&&str| part.len() >= 2 && part.bytes().all(|b| b.is_ascii_alphabetic());
+    let is_figures = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let words = parts.iter().filter(is_word).count();
+    let phrase = || value.contains('-') && parts.len() >= 4 && parts.iter().all(|part| is_of_its_own(part));
+    value.len() >= 8
+        && parts.len() >= 3
+        && (words >= 2 && words < parts.len() && is_versioned_words(value) && parts.iter().any(is_figures)
+            || phrase())
 }
 
 /// Whether characters that stand for a key were made up: `your-key`, `xxxx`, `...`.
