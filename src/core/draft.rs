@@ -69,6 +69,12 @@ impl Draft {
         self.overflowed = false;
     }
 
+    /// Whether more was typed than is kept.
+    #[must_use]
+    pub fn has_overflowed(&self) -> bool {
+        self.overflowed
+    }
+
     /// The bytes of the draft; empty after an overflow.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

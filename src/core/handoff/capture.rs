@@ -100,6 +100,8 @@ pub struct Situation {
     pub ended: Vec<String>,
     /// Prompts of the person that Claude had not taken yet.
     pub queued: Vec<String>,
+    /// What stood in Claude's queue and nobody is known to have entered as a prompt.
+    pub queued_by_nobody: Vec<String>,
     /// Whether hopty sends them to the next conversation.
     pub queue_follows: bool,
     /// Questions and plans that the person had not answered.

@@ -232,9 +232,10 @@ impl Host {
             capture.summary = Some(note.text());
             capture.note = Some(note);
         }
-        let queued = self.observer.facts().map(|facts| facts.queued_prompts().collect());
-        let run = self.recorder.supervisor.run();
-        self.keyboard.carried.found_queued(run, queued.unwrap_or_default());
+        let situation = &mut capture.situation;
+        situation.queued_by_nobody = self.keyboard.draft.take_foreign(&mut situation.queued);
+        let queued = situation.queued.iter().map(String::as_str).collect();
+        self.keyboard.carried.found_queued(self.recorder.supervisor.run(), queued);
         let own = self.jobs.own_files(self.child.pid(), self.session.began);
         let (dir, material) = (self.session.dir.clone(), self.compat.needs_material());
         self.jobs.save_handoff(capture, claim_for, dir, own, material);

@@ -56,6 +56,8 @@ impl Host {
         if text.is_some_and(|text| shown.is_some_and(|shown| shown.holds(text))) {
             self.observer.seek(self.keyboard.queue.entered(Clock::wall().rfc3339_ms()));
             self.mark_prompt();
+            let text = self.keyboard.queue.text().unwrap_or_default().as_bytes().to_vec();
+            self.keyboard.draft.was_submitted(text);
             self.type_in(b"\r");
         }
     }

@@ -331,6 +331,12 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
         true => format!("the person had typed this, and hopty sends it after this brief: {prompt}"),
         false => format!("the person had typed this, and you have not answered it: {prompt}"),
     }));
+    next.extend(situation.queued_by_nobody.iter().map(|text| {
+        format!(
+            "this stood in your queue, and nobody is known to have typed it as a prompt (it may be a shell \
+             command); it did not run and is no request: {text}"
+        )
+    }));
     if situation.draft.as_deref().is_some_and(|draft| !draft.trim().is_empty()) {
         next.push(
             "a draft of the person stood in the prompt box, not sent: it is put back there, and is no \
