@@ -3,7 +3,7 @@
 //! Claude from starting only where Claude would hang as well.
 //!
 //! [`Launching`] knows how far a launch is. It hands out what is to be done next as a [`LaunchStep`], which
-//! `wiring/program` does.
+//! `wiring/program_launch` does.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `requests` | the control socket: connections, requests and their answers, what clients send |
 //! | `terminals` | people's terminals: what they show, and what is typed on them |
-//! | `program` | the program: output and end, the next run, its screen, what scripts and hopty type |
+//! | `program` | the program: its output, its end and its screen |
+//! | `program_launch`, `program_sends` | the start of the next run; what scripts and hopty type into it |
 //! | `observer`, `hook_calls` | what Claude's files say, and the records that are made of a conversation; its hooks, and their answers |
 //! | `jobs` | what threads have brought; the journal, recordings, notifications |
 //! | `session_status` | the session's status, from what each part knows |
@@ -14,6 +15,8 @@ mod hook_calls;
 mod jobs;
 mod observer;
 mod program;
+mod program_launch;
+mod program_sends;
 mod requests;
 mod session_status;
 mod terminals;

@@ -1,123 +1,98 @@
 //! What is kept of a tape that failed: its last screen in several forms, and the recording.
 
 use std::fs;
-use std::path::PathBuf;
 
+use super::tape_outputs::TapeOutputs;
+use super::test_session::TestSession;
 use super::test_terminals::NamedTerminal;
-use super::{TapePlayer, redactions_of};
 use crate::core::cast::CastHeader;
-use crate::recording::html::{self, TraceOutcome, TracePage, TraceStep};
+use crate::core::tape::Tape;
+use crate::recording::html::{self, TracePage, TraceStep};
 use crate::screen::PictureLines;
+use crate::testing::discovery::TapeFile;
 use crate::testing::evidence_cast::{evidence_cast, last_screen};
 use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
 use crate::testing::redaction::TapeRedactions;
 
-impl TapePlayer<'_> {
-    /// The directory for what is made of this tape.
-    pub(super) fn evidence_dir(&self) -> PathBuf {
-        self.options.evidence.join(&self.file.name)
+/// Writes everything that there is. What cannot be written is no second failure.
+pub(super) fn write_evidence(
+    file: &TapeFile,
+    tape: &Tape,
+    session: &mut TestSession,
+    outputs: &TapeOutputs,
+    failure: &TapeFailure,
+) -> Vec<EvidenceFile> {
+    let dir = outputs.evidence_dir();
+    // What an earlier failure left would be taken for this one's.
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if !outputs.has_made(&entry.path()) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
-
-    /// Writes everything that there is. What cannot be written is no second failure.
-    pub(super) fn write_evidence(&mut self, failure: &TapeFailure) -> Vec<EvidenceFile> {
-        let dir = self.evidence_dir();
-        // What an earlier failure left would be taken for this one's.
-        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
-            if !self.made.contains(&entry.path()) {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-        if let Err(error) = fs::create_dir_all(&dir) {
-            self.warn(format!("nothing is kept of the failure: cannot make {}: {error}", dir.display()));
-            return Vec::new();
-        }
-        // What the tape redacts in its snapshots would else be kept here.
-        let redactions = Some(redactions_of(self.tape, &self.options.env)).filter(TapeRedactions::has_rules);
-        let redacted = |text: String| match &redactions {
-            Some(redactions) => redactions.text(&text),
-            None => text,
+    if let Err(error) = fs::create_dir_all(dir) {
+        let message = format!("nothing is kept of the failure: cannot make {}: {error}", dir.display());
+        session.findings.warn(message);
+        return Vec::new();
+    }
+    // What the tape redacts in its snapshots would else be kept here.
+    let redactions = Some(&session.redactions).filter(|all| all.has_rules());
+    let redacted = |text: String| match redactions {
+        Some(redactions) => redactions.text(&text),
+        None => text,
+    };
+    let mut files: Vec<(&str, String, Vec<u8>)> = Vec::new();
+    let term = &session.settings.term;
+    let casts: Vec<Vec<u8>> = session.terminals.named().map(|named| cast(term, named, redactions)).collect();
+    let redacted_screen = redactions.and_then(|_| casts.first()).and_then(|cast| last_screen(cast));
+    if let Some(screen) = session.terminals.screen() {
+        let text = redacted(screen.text(PictureLines::WithHistory));
+        files.push(("screen", "screen.txt".to_owned(), text.into_bytes()));
+        let screen = redacted_screen.as_ref().unwrap_or(screen);
+        files.push(("screen", "screen.svg".to_owned(), screen.svg(PictureLines::Screen).into_bytes()));
+        let json = format!("{:#}\n", screen.json(PictureLines::Screen));
+        files.push(("screen", "screen.json".to_owned(), json.into_bytes()));
+    }
+    for (number, (named, cast)) in session.terminals.named().zip(casts).enumerate() {
+        let name = if number == 0 { file.name.clone() } else { format!("{}-{}", file.name, named.name) };
+        files.push(("cast", format!("{name}.cast"), cast));
+    }
+    if let Some((_, _, cast)) = files.iter().find(|(kind, ..)| *kind == "cast") {
+        let started = session.terminals.started().unwrap_or(session.clock.began());
+        let page = TracePage {
+            title: file.path.display().to_string(),
+            cast: cast.clone(),
+            steps: session
+                .findings
+                .trace_steps(tape, started)
+                .into_iter()
+                .map(|step| TraceStep { line: redacted(step.line), ..step })
+                .collect(),
+            failure: Some(redacted(failure.message.clone())),
+            comparison: failure.comparison.as_ref().map(|rows| redacted(comparison_text(rows))),
         };
-        let mut files: Vec<(&str, String, Vec<u8>)> = Vec::new();
-        let casts: Vec<Vec<u8>> =
-            self.session.named().map(|named| self.cast(named, redactions.as_ref())).collect();
-        let redacted_screen =
-            redactions.as_ref().and_then(|_| casts.first()).and_then(|cast| last_screen(cast));
-        if let Some(screen) = self.session.screen() {
-            let text = redacted(screen.text(PictureLines::WithHistory));
-            files.push(("screen", "screen.txt".to_owned(), text.into_bytes()));
-            let screen = redacted_screen.as_ref().unwrap_or(screen);
-            files.push(("screen", "screen.svg".to_owned(), screen.svg(PictureLines::Screen).into_bytes()));
-            let json = format!("{:#}\n", screen.json(PictureLines::Screen));
-            files.push(("screen", "screen.json".to_owned(), json.into_bytes()));
+        if let Ok(page) = html::page(&page) {
+            files.insert(0, ("trace", "trace.html".to_owned(), page.into_bytes()));
         }
-        for (number, (named, cast)) in self.session.named().zip(casts).enumerate() {
-            let name = if number == 0 {
-                self.file.name.clone()
-            } else {
-                format!("{}-{}", self.file.name, named.name)
-            };
-            files.push(("cast", format!("{name}.cast"), cast));
-        }
-        if let Some((_, _, cast)) = files.iter().find(|(kind, ..)| *kind == "cast") {
-            let page = TracePage {
-                title: self.file.path.display().to_string(),
-                cast: cast.clone(),
-                steps: self
-                    .trace_steps()
-                    .into_iter()
-                    .map(|step| TraceStep { line: redacted(step.line), ..step })
-                    .collect(),
-                failure: Some(redacted(failure.message.clone())),
-                comparison: failure.comparison.as_ref().map(|rows| redacted(comparison_text(rows))),
-            };
-            if let Ok(page) = html::page(&page) {
-                files.insert(0, ("trace", "trace.html".to_owned(), page.into_bytes()));
-            }
-        }
-        let mut written = Vec::new();
-        for (kind, name, content) in files {
-            let path = dir.join(name);
-            match fs::write(&path, content) {
-                Ok(()) => written.push(EvidenceFile { kind: kind.to_owned(), path }),
-                Err(error) => self.warn(format!("cannot write {}: {error}", path.display())),
-            }
-        }
-        written
     }
+    let mut written = Vec::new();
+    for (kind, name, content) in files {
+        let path = dir.join(name);
+        match fs::write(&path, content) {
+            Ok(()) => written.push(EvidenceFile { kind: kind.to_owned(), path }),
+            Err(error) => session.findings.warn(format!("cannot write {}: {error}", path.display())),
+        }
+    }
+    written
+}
 
-    fn cast(&self, named: &NamedTerminal, redactions: Option<&TapeRedactions>) -> Vec<u8> {
-        let header = CastHeader {
-            term_type: Some(self.settings.term.clone()),
-            command: Some(named.command.clone()),
-            idle_time_limit: Some(2.0),
-            ..CastHeader::new(named.size.0, named.size.1)
-        };
-        evidence_cast(header, named.recording().events(), redactions)
-    }
-
-    /// The commands with the times at which they began, since the start of the current terminal.
-    fn trace_steps(&mut self) -> Vec<TraceStep> {
-        let started = self.session.current().map_or(self.began, |(_, terminal)| terminal.started());
-        let steps = self.tape.steps.iter().filter(|step| !step.ignored);
-        let carried_out = self.trace.len();
-        steps
-            .enumerate()
-            .map(|(number, step)| {
-                let began = self.trace.get(number).copied().unwrap_or(started);
-                let at_us = began.saturating_duration_since(started).as_micros();
-                TraceStep {
-                    at_us: u64::try_from(at_us).unwrap_or(u64::MAX),
-                    line: step.command.to_string(),
-                    source: format!("{}:{}", step.span.file, step.span.line),
-                    outcome: match number + 1 {
-                        number if number < carried_out => TraceOutcome::Passed,
-                        number if number == carried_out => TraceOutcome::Failed,
-                        _ => TraceOutcome::Skipped,
-                    },
-                }
-            })
-            .collect()
-    }
+fn cast(term: &str, named: &NamedTerminal, redactions: Option<&TapeRedactions>) -> Vec<u8> {
+    let header = CastHeader {
+        term_type: Some(term.to_owned()),
+        command: Some(named.command.clone()),
+        idle_time_limit: Some(2.0),
+        ..CastHeader::new(named.size.0, named.size.1)
+    };
+    evidence_cast(header, named.recording().events(), redactions)
 }
 
 /// What was expected beside what there is, as text.

@@ -1,8 +1,9 @@
 //! What is checked on a screen: style, cursor, title, bell, modes. Each is tried at the end of every frame
 //! until it holds.
 
-use super::TapePlayer;
+use super::screen_regions::ScreenRegions;
 use super::step_failure::{StepFailure, StepResult};
+use super::test_session::TestSession;
 use crate::core::tape::{
     CursorForm, StyleAttribute, StyleColor, StyleCommand, StyleRule, StyleTarget, TapePattern, TapeTime,
     UnderlineForm,
@@ -24,145 +25,133 @@ struct StyleCondition {
     link: String,
 }
 
-impl TapePlayer<'_> {
-    pub(super) fn check_style(&mut self, style: &StyleCommand) -> StepResult {
-        let limit = self.check_limit(style.limit);
-        let mut conditions = Vec::with_capacity(style.style.len());
-        for rule in &style.style {
-            let link = match rule {
-                StyleRule::Link(address) => self.text(address)?,
-                _ => String::new(),
-            };
-            conditions.push(StyleCondition { rule: rule.clone(), link });
-        }
-        let row = style.row.map(|row| row.saturating_sub(1));
-        let target = match &style.target {
-            StyleTarget::Pattern(pattern) => {
-                let area = row.map_or(ScreenArea::All, ScreenArea::Row);
-                Ok(Look::on_screen(self.pattern(pattern, true)?).within(area))
-            }
-            StyleTarget::Region(region) => Err(self.region(region)?),
+pub(super) fn check_style(
+    session: &mut TestSession,
+    regions: &ScreenRegions,
+    style: &StyleCommand,
+) -> StepResult {
+    let mut conditions = Vec::with_capacity(style.style.len());
+    for rule in &style.style {
+        let link = match rule {
+            StyleRule::Link(address) => session.workspace.text(address)?,
+            _ => String::new(),
         };
-        let (named, terminal) = self.terminal()?;
-        let goal = "the style";
-        let all = style.all;
-        terminal.wait_for_state(&named.mark, limit, goal, |terminal| {
-            let places: Vec<Vec<ScreenPlace>> = match &target {
-                Ok(look) => terminal
-                    .watch()
-                    .subject()
-                    .find(look)
-                    .into_iter()
-                    .filter_map(|place| match place {
-                        FoundPlace::Cells(places) => Some(places),
-                        _ => None,
-                    })
+        conditions.push(StyleCondition { rule: rule.clone(), link });
+    }
+    let row = style.row.map(|row| row.saturating_sub(1));
+    let target = match &style.target {
+        StyleTarget::Pattern(pattern) => {
+            let area = row.map_or(ScreenArea::All, ScreenArea::Row);
+            Ok(Look::on_screen(session.workspace.pattern(pattern, true)?).within(area))
+        }
+        StyleTarget::Region(region) => Err(regions.cells(session, region)?),
+    };
+    let all = style.all;
+    session.wait_for_state(style.limit, "the style", |terminal| {
+        let places: Vec<Vec<ScreenPlace>> = match &target {
+            Ok(look) => terminal
+                .watch()
+                .subject()
+                .find(look)
+                .into_iter()
+                .filter_map(|place| match place {
+                    FoundPlace::Cells(places) => Some(places),
+                    _ => None,
+                })
+                .collect(),
+            Err(region) => vec![
+                region
+                    .row_range()
+                    .filter(|at| row.is_none_or(|row| row == *at))
+                    .map(|row| ScreenPlace { row, cols: region.col_range() })
                     .collect(),
-                Err(region) => vec![
-                    region
-                        .row_range()
-                        .filter(|at| row.is_none_or(|row| row == *at))
-                        .map(|row| ScreenPlace { row, cols: region.col_range() })
-                        .collect(),
-                ],
-            };
-            let Ok(look) = &target else { return matching(terminal.view(), &places, &conditions, true) };
-            if places.is_empty() {
-                return Err(format!("{} is not {}", look.pattern, look.area));
-            }
-            matching(terminal.view(), &places, &conditions, all)
-        })?;
-        Ok(())
-    }
-
-    pub(super) fn check_cursor(
-        &mut self,
-        limit: Option<TapeTime>,
-        position: Option<(u16, u16)>,
-        shape: Option<CursorForm>,
-        visible: Option<bool>,
-    ) -> StepResult {
-        let limit = self.check_limit(limit);
-        let (named, terminal) = self.terminal()?;
-        terminal.wait_for_state(&named.mark, limit, "the cursor", |terminal| {
-            let cursor = terminal.screen().cursor();
-            let mut wrong = Vec::new();
-            let found = (cursor.row + 1, cursor.col + 1);
-            if let Some((row, col)) = position.filter(|wanted| *wanted != found) {
-                wrong.push(format!("it is at {},{}, not at {row},{col}", found.0, found.1));
-            }
-            if let Some(wanted) = shape.filter(|wanted| cursor.shape.name() != form_name(*wanted)) {
-                wrong.push(format!("it is a {}, not a {}", cursor.shape.name(), form_name(wanted)));
-            }
-            if visible.is_some_and(|wanted| wanted != cursor.visible) {
-                wrong.push(if cursor.visible { "it is shown" } else { "it is hidden" }.to_owned());
-            }
-            if wrong.is_empty() { Ok(()) } else { Err(format!("the cursor: {}", wrong.join(", "))) }
-        })?;
-        Ok(())
-    }
-
-    pub(super) fn check_title(&mut self, limit: Option<TapeTime>, pattern: &TapePattern) -> StepResult {
-        let limit = self.check_limit(limit);
-        let look = Look::on_screen(self.pattern(pattern, true)?).within(ScreenArea::Title);
-        let (named, terminal) = self.terminal()?;
-        let goal = look.pattern.to_string();
-        terminal.wait_for_state(&named.mark, limit, &goal, |terminal| {
-            if terminal.watch().subject().find(&look).is_empty() {
-                return Err(format!("the title is {:?}", terminal.screen().title()));
-            }
-            Ok(())
-        })?;
-        Ok(())
-    }
-
-    pub(super) fn check_bell(&mut self, limit: Option<TapeTime>, times: u32) -> StepResult {
-        let limit = self.check_limit(limit);
-        let (named, terminal) = self.terminal()?;
-        let mark = named.mark.clone();
-        let until = std::time::Instant::now() + limit;
-        let rings = |terminal: &TestTerminal| {
-            let rang = terminal.watch().bells_since(&mark);
-            let times = u64::from(times);
-            let noun = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
-            if rang == times { Ok(()) } else { Err(format!("it rang {}, not {}", noun(rang), noun(times))) }
+            ],
         };
-        terminal.wait_for_state(&named.mark, limit, "the bell", rings)?;
-        // One more may follow.
-        let left = || until.saturating_duration_since(std::time::Instant::now());
-        terminal.settle_count(left(), |terminal| rings(terminal).is_ok())?;
-        terminal.wait_until(left(), "the bell", rings)?;
-        Ok(())
-    }
-
-    pub(super) fn check_mode(
-        &mut self,
-        limit: Option<TapeTime>,
-        private: bool,
-        number: u16,
-        on: bool,
-    ) -> StepResult {
-        let limit = self.check_limit(limit);
-        let space = if private { ModeSpace::Private } else { ModeSpace::Ansi };
-        let name = format!("{}{number}", if private { "?" } else { "" });
-        let is_alternate = private && ALTERNATE_MODES.contains(&number);
-        let mode = TerminalMode::from_number(space, number);
-        if mode.is_none() && !is_alternate {
-            return Err(StepFailure::command(format!("hopty knows no mode {name}")));
+        let Ok(look) = &target else { return matching(terminal.view(), &places, &conditions, true) };
+        if places.is_empty() {
+            return Err(format!("{} is not {}", look.pattern, look.area));
         }
-        let (named, terminal) = self.terminal()?;
-        terminal.wait_for_state(&named.mark, limit, &format!("mode {name}"), |terminal| {
-            let screen = terminal.screen();
-            let is_on = mode.map_or(screen.alternate(), |mode| screen.is_on(mode));
-            let word = |on: bool| if on { "on" } else { "off" };
-            if is_on == on {
-                Ok(())
-            } else {
-                Err(format!("mode {name} is {}, not {}", word(is_on), word(on)))
-            }
-        })?;
+        matching(terminal.view(), &places, &conditions, all)
+    })
+}
+
+pub(super) fn check_cursor(
+    session: &mut TestSession,
+    limit: Option<TapeTime>,
+    position: Option<(u16, u16)>,
+    shape: Option<CursorForm>,
+    visible: Option<bool>,
+) -> StepResult {
+    session.wait_for_state(limit, "the cursor", |terminal| {
+        let cursor = terminal.screen().cursor();
+        let mut wrong = Vec::new();
+        let found = (cursor.row + 1, cursor.col + 1);
+        if let Some((row, col)) = position.filter(|wanted| *wanted != found) {
+            wrong.push(format!("it is at {},{}, not at {row},{col}", found.0, found.1));
+        }
+        if let Some(wanted) = shape.filter(|wanted| cursor.shape.name() != form_name(*wanted)) {
+            wrong.push(format!("it is a {}, not a {}", cursor.shape.name(), form_name(wanted)));
+        }
+        if visible.is_some_and(|wanted| wanted != cursor.visible) {
+            wrong.push(if cursor.visible { "it is shown" } else { "it is hidden" }.to_owned());
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(format!("the cursor: {}", wrong.join(", "))) }
+    })
+}
+
+pub(super) fn check_title(
+    session: &mut TestSession,
+    limit: Option<TapeTime>,
+    pattern: &TapePattern,
+) -> StepResult {
+    let look = Look::on_screen(session.workspace.pattern(pattern, true)?).within(ScreenArea::Title);
+    let goal = look.pattern.to_string();
+    session.wait_for_state(limit, &goal, |terminal| {
+        if terminal.watch().subject().find(&look).is_empty() {
+            return Err(format!("the title is {:?}", terminal.screen().title()));
+        }
         Ok(())
+    })
+}
+
+pub(super) fn check_bell(session: &mut TestSession, limit: Option<TapeTime>, times: u32) -> StepResult {
+    let limit = session.clock.check_limit(limit);
+    let (named, terminal) = session.terminal()?;
+    let mark = named.mark.clone();
+    let until = std::time::Instant::now() + limit;
+    let rings = |terminal: &TestTerminal| {
+        let rang = terminal.watch().bells_since(&mark);
+        let times = u64::from(times);
+        let noun = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
+        if rang == times { Ok(()) } else { Err(format!("it rang {}, not {}", noun(rang), noun(times))) }
+    };
+    terminal.wait_for_state(&named.mark, limit, "the bell", rings)?;
+    // One more may follow.
+    let left = || until.saturating_duration_since(std::time::Instant::now());
+    terminal.settle_count(left(), |terminal| rings(terminal).is_ok())?;
+    Ok(terminal.wait_until(left(), "the bell", rings)?)
+}
+
+pub(super) fn check_mode(
+    session: &mut TestSession,
+    limit: Option<TapeTime>,
+    private: bool,
+    number: u16,
+    on: bool,
+) -> StepResult {
+    let space = if private { ModeSpace::Private } else { ModeSpace::Ansi };
+    let name = format!("{}{number}", if private { "?" } else { "" });
+    let is_alternate = private && ALTERNATE_MODES.contains(&number);
+    let mode = TerminalMode::from_number(space, number);
+    if mode.is_none() && !is_alternate {
+        return Err(StepFailure::command(format!("hopty knows no mode {name}")));
     }
+    session.wait_for_state(limit, &format!("mode {name}"), |terminal| {
+        let screen = terminal.screen();
+        let is_on = mode.map_or(screen.alternate(), |mode| screen.is_on(mode));
+        let word = |on: bool| if on { "on" } else { "off" };
+        if is_on == on { Ok(()) } else { Err(format!("mode {name} is {}, not {}", word(is_on), word(on))) }
+    })
 }
 
 /// Whether one of the places, or every one, looks as wanted; else what the first one looks like.

@@ -1,63 +1,73 @@
-//! What plays a tape: the commands in order, each against the program in its terminal.
+//! What plays a tape. `TapePlayer` hands each command to the part that it is for:
 //!
-//! | file | what |
+//! | part | what it owns |
 //! |---|---|
-//! | `test_terminals` | the terminals of a test, and how programs are started in them |
-//! | `input_commands` | commands that are input: text, keys, mouse, paste, resize, signals |
-//! | `wait_commands` | `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit` |
-//! | `inspection` | what is checked on a screen: style, cursor, title, modes, regions |
-//! | `test_files` | files of the test, commands on the side, and what a tape writes |
-//! | `tape_snapshots` | `Snapshot` |
-//! | `pausing` | `Pause`, and the pause at a failure |
+//! | `test_session` | a test: its workspace, clock and terminals, and how programs are started |
+//! | `test_workspace`, `test_files` | directories, variables, files, and commands on the side |
+//! | `test_clock` | the deadline, and how long a wait may last |
+//! | `test_terminals`, `terminal_recording` | several terminals, and what passed in each |
+//! | `tape_input` | keys, mouse, paste, resize, signals, and what the report tells of them |
+//! | `wait_commands`, `inspection` | checks of text, time and end; of style, cursor, title, bell, modes |
+//! | `screen_regions`, `tape_snapshots` | named parts of the screen; `Snapshot` |
+//! | `tape_outputs`, `recorded_output` | what a tape writes of its screen |
 //! | `claude_test` | Claude Code with a scripted model, and what its hooks did |
-//! | `step_failure` | why a command failed |
-//! | `recorded_output` | `Output` to a recording, an animation or a page |
-//! | `failure_evidence` | the files that tell why a tape failed |
+//! | `tape_findings`, `failure_evidence` | warnings; the files that tell why a tape failed |
+//! | `pausing`, `step_failure` | `Pause`; why a command failed |
 
 mod claude_test;
 mod failure_evidence;
-mod input_commands;
 mod inspection;
 mod pausing;
 mod recorded_output;
+mod screen_regions;
 mod step_failure;
+mod tape_findings;
+mod tape_input;
+mod tape_outputs;
 mod tape_snapshots;
+mod terminal_recording;
+mod test_clock;
 mod test_files;
+mod test_session;
 mod test_terminals;
+mod test_workspace;
 mod wait_commands;
 
 pub use tape_snapshots::{SnapshotUse, redactions_of};
 pub(crate) use test_files::copy_tree;
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Write;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::libc;
 
 use self::claude_test::ClaudeTest;
-use self::recorded_output::HiddenTimes;
+use self::failure_evidence::write_evidence;
+use self::inspection::{check_bell, check_cursor, check_mode, check_style, check_title};
+use self::pausing::pause;
+use self::screen_regions::ScreenRegions;
 use self::step_failure::{StepFailure, StepResult};
-use self::test_terminals::{FinishedPrograms, TestSession};
+use self::tape_input::TapeInput;
+use self::tape_outputs::TapeOutputs;
+use self::tape_snapshots::TapeSnapshots;
+use self::test_files::{copy_file, expect_file, run_aside, write_file};
+use self::test_session::TestSession;
+use self::test_terminals::FinishedPrograms;
+use self::wait_commands::{TextChecks, check_status, exit, expect_not, ready, settle};
 use super::discovery::TapeFile;
-use super::isolation::{EnvironmentRules, TestDirs, TestHome};
 use super::outcome::{FailureKind, ScreenCopy, SnapshotNote, TapeFailure, TapeWarning, TestPlace, TestTimes};
 use super::processes::{end_all_of, end_words};
-use super::snapshot::{ScreenSnapshot, SnapshotStore};
+use super::snapshot::{ScreenSnapshot, SnapshotParts};
 use super::stress::SeededChoices;
 use super::test_pause::PauseRule;
 use crate::core::process_change::ProcessEnd;
 use crate::core::shell_word::shell_word;
 use crate::core::tape::{
-    RegionShape, Tape, TapeCommand, TapeHome, TapeLeftovers, TapeNeed, TapePattern, TapeSettings, TapeSpan,
-    TapeSpeed, TapeStep, TapeText, TapeTime,
+    Tape, TapeCommand, TapeLeftovers, TapeNeed, TapeSpeed, TapeStep, TapeTime, WaitRule,
 };
-use crate::sys::poll::is_readable;
 
 /// How tapes are played, the same for all of one run.
 #[derive(Clone, Debug)]
@@ -150,24 +160,17 @@ pub fn play(
             };
         }
     };
-    let end = player.play_all();
-    let (dir, home) = (player.dirs.dir().display().to_string(), player.dirs.home().display().to_string());
-    let times = TestTimes { took: began.elapsed(), ..player.session.times() };
-    let played = PlayedTape {
-        end,
-        started_ms,
-        times,
-        warnings: std::mem::take(&mut player.warnings),
-        snapshots: std::mem::take(&mut player.snapshots),
-        collected: std::mem::take(&mut player.collected),
-        last_screen: player.last_screen.take(),
-        dirs: Some((dir, home)),
-    };
+    let (end, last_screen) = player.play_all();
+    let TapePlayer { session, snapshots, .. } = player;
+    let (snapshots, collected) = snapshots.into_parts();
+    let dirs = session.workspace.dirs();
+    let dirs = Some((dirs.dir().display().to_string(), dirs.home().display().to_string()));
+    let times = TestTimes { took: began.elapsed(), ..session.terminals.times() };
     if options.keep {
-        let base = player.dirs.keep();
-        tell(format_args!("hopty: {}: kept {}", file.path.display(), base.display()));
+        tell(format_args!("hopty: {}: kept {}", file.path.display(), session.workspace.keep().display()));
     }
-    played
+    let warnings = session.findings.into_warnings();
+    PlayedTape { end, started_ms, times, warnings, snapshots, collected, last_screen, dirs }
 }
 
 /// A line for the person at the terminal, at once. Where nobody reads it nothing fails.
@@ -179,55 +182,18 @@ fn tell(text: std::fmt::Arguments<'_>) {
 const CRASH_SIGNALS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGSYS];
 
-/// What to do about a tape that takes too long.
-const DEADLINE_HINT: &str = "`Set Deadline 5m` at the top of the tape gives it more time";
-
 /// A tape while it is played.
 struct TapePlayer<'a> {
     file: &'a TapeFile,
     tape: &'a Tape,
     options: &'a PlayOptions,
-    settings: TapeSettings,
-    began: Instant,
-    /// How long it may take.
-    deadline: Duration,
-    is_fast: bool,
-    typing_speed: Duration,
-    dirs: TestDirs,
-    env: Vec<(OsString, OsString)>,
     session: TestSession,
-    choices: Option<SeededChoices>,
-    regions: BTreeMap<String, RegionShape>,
-    clipboard: String,
-    /// The same as keys for the report.
-    clipboard_keys: Vec<String>,
-    /// What `Expect` and `Wait` have found.
-    expected: Vec<TapePattern>,
-    /// When a key was sent that may be the begin of something, where nothing was sent since, and the pause
-    /// that it needs.
-    chord_sent: Option<(Instant, Duration)>,
-    is_hidden: bool,
-    /// The text of each `Output`, as far as it is written.
-    outputs: BTreeMap<String, String>,
-    /// The paths of each `Output` that is made of the recording.
-    recorded_outputs: Vec<String>,
-    hidden: HiddenTimes,
-    warned_of_theme: bool,
-    /// The current command's wait would go on beyond the tape's deadline.
-    is_cut_by_deadline: Cell<bool>,
-    /// Files that the tape made beside its evidence.
-    made: Vec<PathBuf>,
+    input: TapeInput,
+    regions: ScreenRegions,
+    texts: TextChecks,
+    outputs: TapeOutputs,
+    snapshots: TapeSnapshots,
     claude: ClaudeTest,
-    keys: Vec<String>,
-    /// When each command began.
-    trace: Vec<Instant>,
-    warnings: Vec<TapeWarning>,
-    snapshots: Vec<SnapshotNote>,
-    store: Option<SnapshotStore>,
-    collected: Vec<(String, ScreenSnapshot)>,
-    last_screen: Option<ScreenCopy>,
-    /// The line of the command that is carried out.
-    span: TapeSpan,
 }
 
 impl<'a> TapePlayer<'a> {
@@ -238,61 +204,27 @@ impl<'a> TapePlayer<'a> {
         choices: Option<SeededChoices>,
     ) -> std::io::Result<Self> {
         let settings = tape.settings();
-        let dirs = TestDirs::create()?;
-        dirs.link_program("hopty", &options.hopty)?;
-        let speed = settings.speed.unwrap_or(options.speed);
-        let name = file.path.display().to_string();
+        let is_strict = options.strict || settings.wait == WaitRule::Fresh;
         Ok(TapePlayer {
             file,
             tape,
             options,
-            began: Instant::now(),
-            deadline: duration(tape.deadline()),
-            is_fast: speed == TapeSpeed::Fast,
-            typing_speed: duration(settings.typing_speed),
-            session: TestSession::new(options.stop.clone(), choices.clone()),
-            settings,
-            dirs,
-            env: Vec::new(),
-            choices,
-            regions: BTreeMap::new(),
-            clipboard: String::new(),
-            clipboard_keys: Vec::new(),
-            expected: Vec::new(),
-            chord_sent: None,
-            is_hidden: false,
-            outputs: BTreeMap::new(),
-            recorded_outputs: Vec::new(),
-            hidden: HiddenTimes::default(),
-            warned_of_theme: false,
-            is_cut_by_deadline: Cell::new(false),
-            made: Vec::new(),
-            claude: ClaudeTest::default(),
-            keys: Vec::new(),
-            trace: Vec::new(),
-            warnings: Vec::new(),
-            snapshots: Vec::new(),
-            store: None,
-            collected: Vec::new(),
-            last_screen: None,
-            span: TapeSpan { file: name, line: 1, column: 1 },
+            input: TapeInput::new(settings.typing_speed, choices.clone()),
+            session: TestSession::create(file, tape, options, choices)?,
+            regions: ScreenRegions::default(),
+            texts: TextChecks::new(is_strict),
+            outputs: TapeOutputs::new(file, &options.evidence, options.render),
+            snapshots: TapeSnapshots::new(&file.path, options.snapshots),
+            claude: ClaudeTest::new(options.hopty.clone(), options.claude.clone()),
         })
     }
 
-    /// Plays every command, ends every process, and gathers what there is to tell.
-    fn play_all(&mut self) -> PlayEnd {
-        if let Err(reason) = self.requirements() {
-            return match reason {
-                Requirement::Missing(failure) => self.failed(None, *failure),
-                Requirement::Skip(reason) => PlayEnd::Skipped(reason),
-            };
-        }
+    /// Plays every command, ends every process, and returns how it ended and the last screen.
+    fn play_all(&mut self) -> (PlayEnd, Option<ScreenCopy>) {
         let tape = self.tape;
         let mut failure = self.prepare().err().map(|failure| (None, failure));
         if failure.is_none() {
             for step in tape.steps.iter().filter(|step| !step.ignored) {
-                self.span = step.span.clone();
-                self.trace.push(Instant::now());
                 if let Err(error) = self.step(step) {
                     failure = Some((Some(step), error));
                     break;
@@ -306,26 +238,24 @@ impl<'a> TapePlayer<'a> {
             && error.is_skip
         {
             let reason = error.message.clone();
-            self.session.finish_all();
-            end_all_of(self.dirs.base());
-            return PlayEnd::Skipped(reason);
+            self.session.terminals.finish_all();
+            end_all_of(self.session.workspace.dirs().base());
+            return (PlayEnd::Skipped(reason), None);
         }
+        let last_screen = self.session.terminals.view().map(ScreenCopy::of);
         let mut end = match failure {
             Some((_, error)) if error.is_stop => PlayEnd::Stopped,
             Some((step, error)) => {
                 let message = error.message.clone();
-                let end = self.failed(step, *error);
-                let message = redactions_of(self.tape, &self.options.env).text(&message);
+                let end = self.failed(step, error);
+                let message = self.session.redactions.text(&message);
                 self.pause_at_failure(&message);
                 end
             }
-            None => {
-                self.last_screen = self.session.view().map(ScreenCopy::of);
-                PlayEnd::Passed
-            }
+            None => PlayEnd::Passed,
         };
-        let FinishedPrograms { mut left, ended } = self.session.finish_all();
-        left.extend(end_all_of(self.dirs.base()));
+        let FinishedPrograms { mut left, ended } = self.session.terminals.finish_all();
+        left.extend(end_all_of(self.session.workspace.dirs().base()));
         if matches!(end, PlayEnd::Passed)
             && let Some(failure) = self.look_at_ends(ended)
         {
@@ -333,7 +263,7 @@ impl<'a> TapePlayer<'a> {
         }
         if matches!(end, PlayEnd::Passed)
             && !left.is_empty()
-            && self.settings.leftovers == TapeLeftovers::Fail
+            && self.session.settings.leftovers == TapeLeftovers::Fail
         {
             let names: Vec<String> =
                 left.iter().map(|process| format!("{} (pid {})", process.command, process.pid)).collect();
@@ -345,14 +275,18 @@ impl<'a> TapePlayer<'a> {
             .hint("`Set Leftovers allow` at the top of the tape ends them without a failure");
             end = self.failed(None, failure);
         }
-        self.write_outputs();
-        self.write_recorded_outputs();
-        end
+        self.outputs.write_all(&mut self.session);
+        let last_screen = match &end {
+            PlayEnd::Failed(failure) => failure.screen.clone(),
+            PlayEnd::Passed => last_screen,
+            PlayEnd::Skipped(_) | PlayEnd::Stopped => None,
+        };
+        (end, last_screen)
     }
 
     /// Programs that ended before the tape did, and whose end no `Exit` has checked: a crash is a failure, an
     /// exit code other than 0 a warning.
-    fn look_at_ends(&mut self, ended: Vec<(String, ProcessEnd)>) -> Option<StepFailure> {
+    fn look_at_ends(&mut self, ended: Vec<(String, ProcessEnd)>) -> Option<Box<StepFailure>> {
         for (command, end) in ended {
             let words = end_words(end);
             match end {
@@ -364,7 +298,7 @@ impl<'a> TapePlayer<'a> {
                 }
                 ProcessEnd::Exited(code) if code != 0 => {
                     let message = format!("{command} ended with {words}, which no `Exit` checks");
-                    self.warn(message);
+                    self.session.findings.warn(message);
                 }
                 _ => {}
             }
@@ -372,208 +306,196 @@ impl<'a> TapePlayer<'a> {
         None
     }
 
-    /// What the tape needs of this machine.
-    fn requirements(&mut self) -> Result<(), Requirement> {
-        let tape = self.tape;
-        for step in tape.steps.iter().filter(|step| !step.ignored) {
+    /// Looks for what the tape needs of this machine, and makes what its programs need.
+    fn prepare(&mut self) -> StepResult {
+        for step in self.tape.steps.iter().filter(|step| !step.ignored) {
             let TapeCommand::Require(program) = &step.command else { continue };
-            if self.find_program(program).is_none() {
-                self.span = step.span.clone();
+            if self.session.workspace.find_program(program).is_none() {
                 let message = format!("{program} is not installed");
                 return Err(if self.options.require_all {
-                    Requirement::Missing(Box::new(StepFailure::new(FailureKind::Command, message)))
+                    StepFailure::command(message).at(&step.span)
                 } else {
-                    Requirement::Skip(message)
+                    StepFailure::skip(message)
                 });
             }
         }
-        Ok(())
-    }
-
-    /// The environment: what the header says and every `Env`, wherever it stands.
-    fn prepare(&mut self) -> StepResult {
-        let mut rules = EnvironmentRules {
-            term: self.settings.term.clone(),
-            timezone: self.settings.timezone.clone(),
-            locale: self.settings.locale.clone(),
-            home: match self.settings.home {
-                TapeHome::Fresh => TestHome::Fresh,
-                TapeHome::Keep => TestHome::Keep,
-            },
-            passed: self.options.env.clone(),
-            set: Vec::new(),
-        };
-        self.env = self.dirs.environment(&rules, &|name| std::env::var_os(name));
-        let tape = self.tape;
-        for step in &tape.steps {
-            if let TapeCommand::Env { name, value } = &step.command {
-                self.span = step.span.clone();
-                let value = self.text(value)?;
-                rules.set.push((name.clone(), value));
-                self.env = self.dirs.environment(&rules, &|name| std::env::var_os(name));
-            }
-        }
-        self.collect_model_script()
+        self.session.workspace.set_environment(self.tape)?;
+        self.claude.collect_replies(&self.session.workspace, self.tape)
     }
 
     /// Carries out one command.
     fn step(&mut self, step: &TapeStep) -> StepResult {
-        self.in_time()?;
-        self.is_cut_by_deadline.set(false);
-        self.command(&step.command).map_err(|failure| self.cut_by_deadline(failure))?;
-        self.add_text_output(&step.command);
+        self.session.begin_command(&step.span)?;
+        self.command(&step.command).map_err(|failure| self.session.clock.cut_by_deadline(failure))?;
+        self.outputs.add_text(&step.command, self.session.terminals.view());
         Ok(())
-    }
-
-    /// A wait that would have gone on says that it was the tape's deadline that ended it.
-    fn cut_by_deadline(&self, mut failure: Box<StepFailure>) -> Box<StepFailure> {
-        if self.is_cut_by_deadline.get() && self.time_left().is_zero() && !failure.is_stop {
-            let deadline = self.tape.deadline();
-            failure.message =
-                format!("{}; the tape's deadline of {deadline} ended the wait", failure.message);
-            failure.hint.get_or_insert_with(|| DEADLINE_HINT.to_owned());
-        }
-        failure
-    }
-
-    /// How much of its time is left.
-    fn time_left(&self) -> Duration {
-        self.deadline.saturating_sub(self.began.elapsed())
-    }
-
-    /// Fails when its time is over, or when all tests are to stop.
-    fn in_time(&self) -> StepResult {
-        if self.options.stop.as_ref().is_some_and(|stop| is_readable(stop.as_fd())) {
-            return Err(StepFailure::stopped());
-        }
-        if !self.time_left().is_zero() {
-            return Ok(());
-        }
-        let deadline = self.tape.deadline();
-        let message = format!("the tape has taken longer than its deadline of {deadline}");
-        Err(Box::new(StepFailure::new(FailureKind::Timeout, message).hint(DEADLINE_HINT)))
     }
 
     fn command(&mut self, command: &TapeCommand) -> StepResult {
         use TapeCommand as C;
+        let (session, regions) = (&mut self.session, &self.regions);
         match command {
             C::Set(setting) => {
                 if let crate::core::tape::TapeSetting::TypingSpeed(speed) = setting {
-                    self.typing_speed = duration(*speed);
+                    self.input.set_typing_speed(*speed);
                 }
                 Ok(())
             }
             C::Env { .. } | C::Require(_) | C::Model(_) => Ok(()),
-            C::Output(path) => self.begin_output(path),
-            C::Type { text, speed } => self.type_text(text, *speed),
-            C::Key(press) => self.press_keys(press),
-            C::Scroll { up, rows, speed } => self.scroll(*up, *rows, *speed),
-            C::Sleep(time) => self.sleep(duration(*time)),
-            C::Wait { scope, limit, pattern } => self.wait(*scope, *limit, pattern.as_ref()),
-            C::Hide => self.hide(true),
-            C::Show => self.hide(false),
-            C::Screenshot(path) => self.screenshot(path),
-            C::Copy(text) => self.copy(text),
-            C::PasteClipboard => self.type_clipboard(),
-            C::Start(words) => self.start(words),
-            C::StartShell(line) => self.start_line(line),
-            C::Run(line) => self.run_aside(line),
-            C::File { path, content } => self.write_file(path, content),
-            C::CopyFile { from, to } => self.copy_file(from, to.as_ref()),
-            C::On(name) => self.switch_to(name),
-            C::Attach(name) => self.attach(name),
-            C::Detach => self.detach(),
-            C::Click(click) => self.click(click),
-            C::Drag { from, to, button } => self.drag(from, to, *button),
-            C::Wheel { direction, notches, at } => self.wheel(*direction, *notches, at.as_ref()),
-            C::Hover(place) => self.hover(place),
-            C::Paste(text) => self.paste(text),
-            C::Focus(is_in) => self.focus(*is_in),
-            C::Resize { cols, rows } => self.resize(*cols, *rows),
-            C::Signal(signal) => self.signal(signal),
-            C::Raw(text) => self.send_raw(text),
-            C::Expect(expect) => self.expect(expect),
-            C::ExpectNot(expect) => self.expect_not(expect),
-            C::Gone(expect) => self.gone(expect),
-            C::Settle { limit, quiet, except } => self.settle(*limit, *quiet, except),
-            C::Ready { limit } => self.ready(*limit),
-            C::Exit { limit, end } => self.exit(*limit, end),
-            C::Status(status) => self.check_status(*status),
+            C::Output(path) => self.outputs.begin(session, path),
+            C::Type { text, speed } => self.input.type_text(session, text, *speed),
+            C::Key(press) => self.input.press_keys(session, press),
+            C::Scroll { up, rows, speed } => self.input.scroll(session, *up, *rows, *speed),
+            C::Sleep(time) => session.sleep(duration(*time)),
+            C::Wait { scope, limit, pattern } => self.texts.wait(session, *scope, *limit, pattern.as_ref()),
+            C::Hide => {
+                self.outputs.hide(session.terminals.age());
+                Ok(())
+            }
+            C::Show => {
+                self.outputs.show(session.terminals.age());
+                Ok(())
+            }
+            C::Screenshot(path) => self.outputs.screenshot(session, path),
+            C::Copy(text) => self.input.copy(&session.workspace, text),
+            C::PasteClipboard => self.input.type_clipboard(session),
+            C::Start(words) => {
+                let argv = session.workspace.words(words)?;
+                session.start_program(argv, &[])
+            }
+            C::StartShell(line) => {
+                let line = session.workspace.text(line)?;
+                session.start_program(vec!["sh".into(), "-c".into(), line.into()], &[])
+            }
+            C::Run(line) => run_aside(session, line),
+            C::File { path, content } => write_file(&session.workspace, path, content),
+            C::CopyFile { from, to } => copy_file(&session.workspace, from, to.as_ref()),
+            C::On(name) => {
+                session.terminals.switch_to(name);
+                Ok(())
+            }
+            C::Attach(name) => session.start_program(vec!["hopty".into(), "attach".into(), name.into()], &[]),
+            C::Detach => self.input.detach(session),
+            C::Click(click) => self.input.click(session, click),
+            C::Drag { from, to, button } => self.input.drag(session, from, to, *button),
+            C::Wheel { direction, notches, at } => {
+                self.input.wheel(session, *direction, *notches, at.as_ref())
+            }
+            C::Hover(place) => self.input.hover(session, place),
+            C::Paste(text) => self.input.paste(session, text),
+            C::Focus(is_in) => self.input.focus(session, *is_in),
+            C::Resize { cols, rows } => self.input.resize(session, *cols, *rows),
+            C::Signal(signal) => self.input.signal(session, signal),
+            C::Raw(text) => self.input.send_raw(session, text),
+            C::Expect(expect) => self.texts.expect(session, regions, expect),
+            C::ExpectNot(expect) => expect_not(session, regions, expect),
+            C::Gone(expect) => self.texts.gone(session, regions, expect),
+            C::Settle { limit, quiet, except } => settle(session, regions, *limit, *quiet, except),
+            C::Ready { limit } => ready(session, *limit),
+            C::Exit { limit, end } => exit(session, *limit, end),
+            C::Status(status) => check_status(session, *status),
             C::Snapshot { name, region, style, cursor, history } => {
-                self.snapshot(name, region.as_ref(), *style, *cursor, *history)
+                let parts = SnapshotParts { cursor: *cursor, styles: *style };
+                self.snapshots.take(session, regions, name, region.as_ref(), *history, parts)
             }
-            C::Style(style) => self.check_style(style),
+            C::Style(style) => check_style(session, regions, style),
             C::Cursor { limit, position, shape, visible } => {
-                self.check_cursor(*limit, *position, *shape, *visible)
+                check_cursor(session, *limit, *position, *shape, *visible)
             }
-            C::Title { limit, pattern } => self.check_title(*limit, pattern),
-            C::Bell { limit, times } => self.check_bell(*limit, *times),
-            C::Mode { limit, private, number, on } => self.check_mode(*limit, *private, *number, *on),
+            C::Title { limit, pattern } => check_title(session, *limit, pattern),
+            C::Bell { limit, times } => check_bell(session, *limit, *times),
+            C::Mode { limit, private, number, on } => check_mode(session, *limit, *private, *number, *on),
             C::Region { name, shape } => {
-                self.regions.insert(name.clone(), shape.clone());
+                self.regions.name(name, shape);
                 Ok(())
             }
             C::ExpectFile { limit, path, absent, pattern } => {
-                self.expect_file(*limit, path, *absent, pattern)
+                expect_file(session, *limit, path, *absent, pattern)
             }
-            C::Claude(words) => self.start_claude(words, false),
-            C::ClaudeStandIn(words) => self.start_claude(words, true),
-            C::Plugin(dir) => self.add_plugin(dir),
-            C::ExpectRequest { limit, number, pattern } => self.expect_request(*limit, *number, pattern),
-            C::ExpectHook(hook) => self.expect_hook(hook),
-            C::ExpectState { limit, state } => self.expect_state(*limit, *state),
-            C::ExpectStatusline { limit, pattern } => self.expect_status_line(*limit, pattern),
+            C::Claude(words) => self.claude.start(session, words, false),
+            C::ClaudeStandIn(words) => self.claude.start(session, words, true),
+            C::Plugin(dir) => self.claude.add_plugin(&session.workspace, dir),
+            C::ExpectRequest { limit, number, pattern } => {
+                self.claude.expect_request(session, *limit, *number, pattern)
+            }
+            C::ExpectHook(hook) => self.claude.expect_hook(session, hook),
+            C::ExpectState { limit, state } => self.claude.expect_state(session, *limit, *state),
+            C::ExpectStatusline { limit, pattern } => {
+                self.claude.expect_status_line(session, *limit, pattern)
+            }
             C::Mark(text) => {
-                let text = self.text(text)?;
-                self.session.mark(&text);
+                let text = session.workspace.text(text)?;
+                session.terminals.mark(&text);
                 Ok(())
             }
             C::Caption(text) => {
-                let text = self.text(text)?;
-                self.session.mark(&format!("caption: {text}"));
+                let text = session.workspace.text(text)?;
+                session.terminals.mark(&format!("caption: {text}"));
                 Ok(())
             }
-            C::State(path) => self.write_state(path),
-            C::Pause => self.pause_here(),
+            C::State(path) => self.outputs.write_state(session, path),
+            C::Pause if self.options.pause == PauseRule::Never => {
+                session
+                    .findings
+                    .warn("`Pause` was skipped: nobody is at the terminal; `--pause` stops anyway");
+                Ok(())
+            }
+            C::Pause => {
+                session.terminal()?;
+                self.pause("paused")
+            }
         }
     }
 
     /// What is looked at when all commands are done.
     fn last_checks(&mut self) -> StepResult {
-        self.check_model_script()?;
+        self.claude.check_replies()?;
         if !self.tape.has_checks()
-            && let Some((named, terminal)) = self.session.current()
+            && let Some((named, terminal)) = self.session.terminals.current()
             // A shell that is typed into ends with the status of the last command.
             && !named.is_shell
             && let Some(end) = terminal.end()
             && end.code() != 0
         {
-            return Err(Box::new(StepFailure::new(
-                FailureKind::ProgramEnd,
-                format!("the program ended {} before the end of the tape", end.words()),
-            )));
+            let message = format!("the program ended {} before the end of the tape", end.words());
+            return Err(StepFailure::new(FailureKind::ProgramEnd, message));
         }
         Ok(())
     }
 
     /// Makes the failure that reports show.
-    fn failed(&mut self, step: Option<&TapeStep>, error: StepFailure) -> PlayEnd {
-        let place =
-            TestPlace { file: self.span.file.clone(), line: self.span.line, column: self.span.column };
+    fn failed(&mut self, step: Option<&TapeStep>, error: Box<StepFailure>) -> PlayEnd {
+        let place = error.place.unwrap_or_else(|| self.session.findings.place().clone());
         let command = step.map(|step| step.command.to_string()).unwrap_or_default();
         let mut failure = TapeFailure::new(error.kind, place, command, error.message);
-        failure.nearest = error.nearest;
         failure.hint = error.hint;
         failure.times = error.times;
         failure.row_notes = error.row_notes;
         failure.comparison = error.comparison;
-        failure.keys.clone_from(&self.keys);
-        failure.screen = self.session.screen_copy();
-        failure.program = self.session.program_words();
-        self.last_screen.clone_from(&failure.screen);
+        failure.keys = self.input.keys().to_owned();
+        failure.screen = self.session.terminals.screen_copy();
+        failure.program = self.session.terminals.program_words();
         failure.again = Some(self.again());
-        failure.evidence = self.write_evidence(&failure);
+        failure.evidence = write_evidence(self.file, self.tape, &mut self.session, &self.outputs, &failure);
         PlayEnd::Failed(Box::new(failure))
+    }
+
+    fn pause(&mut self, what: &str) -> StepResult {
+        let title = self.file.path.file_stem().unwrap_or_default().to_string_lossy();
+        pause(&mut self.session, &mut self.input, &self.options.hopty, &title, what)
+    }
+
+    /// The pause of `--pause`, once everything about the failure has been written down.
+    fn pause_at_failure(&mut self, message: &str) {
+        if self.options.pause != PauseRule::AtFailure || self.session.terminals.current().is_none() {
+            return;
+        }
+        let what = format!("failed: {}", message.lines().next().unwrap_or_default());
+        if let Err(failure) = self.pause(&what)
+            && !failure.is_stop
+        {
+            self.session.findings.warn(failure.message);
+        }
     }
 
     fn again(&self) -> String {
@@ -582,88 +504,6 @@ impl<'a> TapePlayer<'a> {
         let words: Vec<String> = words.chain([file]).collect();
         format!("hopty test {}", words.join(" "))
     }
-
-    fn warn(&mut self, message: String) {
-        let place =
-            TestPlace { file: self.span.file.clone(), line: self.span.line, column: self.span.column };
-        self.warnings.push(TapeWarning { place, message });
-    }
-
-    /// A text with the values of its variables.
-    fn text(&self, text: &TapeText) -> Result<String, Box<StepFailure>> {
-        text.resolve(|name| self.variable(name)).map_err(|name| {
-            let hint = if self.options.env.contains(&name) {
-                format!("`--env {name}` passes yours, and your environment has none")
-            } else {
-                format!("set it with `Env {name} \"…\"`, or pass yours with `--env {name}`")
-            };
-            Box::new(
-                StepFailure::new(FailureKind::Command, format!("there is no variable {name}")).hint(hint),
-            )
-        })
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        match name {
-            "DIR" => return Some(self.dirs.dir().display().to_string()),
-            "TAPE" => return Some(self.tape_dir().display().to_string()),
-            _ => {}
-        }
-        let found = self.env.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.to_string_lossy().into_owned())
-    }
-
-    /// The directory of the tape's own file.
-    fn tape_dir(&self) -> PathBuf {
-        let path = self.file.path.canonicalize().unwrap_or_else(|_| self.file.path.clone());
-        path.parent().map_or_else(|| ".".into(), Path::to_path_buf)
-    }
-
-    /// A pattern as the terminal looks for it. `lines`: `^` and `$` are the edges of a row.
-    fn pattern(
-        &self,
-        pattern: &TapePattern,
-        lines: bool,
-    ) -> Result<super::look::TextPattern, Box<StepFailure>> {
-        match pattern {
-            TapePattern::Text(text) => Ok(super::look::TextPattern::Text(self.text(text)?)),
-            TapePattern::Regex(regex) => match regex.compile(lines) {
-                Ok(regex) => Ok(super::look::TextPattern::Regex(regex)),
-                Err(error) => Err(Box::new(StepFailure::new(FailureKind::Command, error))),
-            },
-        }
-    }
-
-    /// How long a wait may last: what it says or the usual limit, and not beyond the tape's deadline.
-    fn limit(&self, given: Option<TapeTime>, usual: TapeTime) -> Duration {
-        let (wanted, left) = (duration(given.unwrap_or(usual)), self.time_left());
-        if left < wanted {
-            self.is_cut_by_deadline.set(true);
-        }
-        wanted.min(left)
-    }
-
-    /// The same for checks.
-    fn check_limit(&self, given: Option<TapeTime>) -> Duration {
-        self.limit(given, self.settings.expect_timeout)
-    }
-
-    /// A program of the test's `PATH`.
-    fn find_program(&self, name: &str) -> Option<PathBuf> {
-        if name.contains('/') {
-            let path = PathBuf::from(name);
-            return path.is_file().then_some(path);
-        }
-        let path = self.env.iter().find(|(known, _)| known == "PATH").map(|(_, value)| value.clone());
-        let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-        std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| is_executable(path))
-    }
-}
-
-/// Why a tape is not played.
-enum Requirement {
-    Missing(Box<StepFailure>),
-    Skip(String),
 }
 
 #[must_use]
@@ -673,10 +513,6 @@ pub fn wants_to_be_alone(tape: &Tape) -> bool {
 
 fn duration(time: TapeTime) -> Duration {
     Duration::from_nanos(time.as_nanos())
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
 #[cfg(test)]

@@ -1,78 +1,63 @@
 //! `Pause`, and the pause at a failure: a person looks, types, and lets the test go on.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::step_failure::{StepFailure, StepResult};
-use super::{TapePlayer, tell};
+use super::tape_input::TapeInput;
+use super::tell;
+use super::test_session::TestSession;
 use crate::core::tape::{TapeCommand, TypedKeys};
-use crate::testing::test_pause::{PauseNews, PauseRule, TestPause};
+use crate::testing::test_pause::{PauseNews, TestPause};
 
 /// How often the window is looked at: a key that is typed into it takes so long.
 const PAUSE_WINDOW_POLL: Duration = Duration::from_millis(5);
 
-impl TapePlayer<'_> {
-    pub(super) fn pause_here(&mut self) -> StepResult {
-        if self.options.pause == PauseRule::Never {
-            self.warn("`Pause` was skipped: nobody is at the terminal; `--pause` stops anyway".to_owned());
-            return Ok(());
-        }
-        self.terminal()?;
-        self.pause("paused")
-    }
-
-    /// The pause of `--pause`, once everything about the failure has been written down.
-    pub(super) fn pause_at_failure(&mut self, message: &str) {
-        if self.options.pause != PauseRule::AtFailure || self.session.current().is_none() {
-            return;
-        }
-        let what = format!("failed: {}", message.lines().next().unwrap_or_default());
-        if let Err(failure) = self.pause(&what)
-            && !failure.is_stop
-        {
-            self.warn(failure.message);
-        }
-    }
-
-    fn pause(&mut self, what: &str) -> StepResult {
-        let began = Instant::now();
-        let place = format!("{}:{}", self.span.file, self.span.line);
-        let dir = self.dirs.base().join("run");
-        let stem = self.file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let note = format!(" {place}: {what} \u{b7} ctrl-] continues ");
-        let mut pause = TestPause::begin(&self.options.hopty, &dir, &stem, note)
-            .map_err(|error| StepFailure::io("cannot pause", &error))?;
-        let name = pause.session();
-        tell(format_args!(
-            "hopty: {place}: {what}\n       `hopty attach {name}` shows it; ctrl-] there, or `hopty stop \
-             {name}`, continues the test"
-        ));
-        let mut typed = Vec::new();
-        let line = self.span.line;
-        let result = loop {
-            let Some((named, terminal)) = self.session.current() else { break Ok(()) };
-            match pause.serve(terminal) {
-                Ok(PauseNews::None) => {}
-                Ok(PauseNews::Over) => break Ok(()),
-                Ok(PauseNews::Keys(keys)) => {
-                    named.mark = terminal.take_mark(line);
-                    typed.extend_from_slice(&keys);
-                    // A program that has ended reads nothing, and the person sees that.
-                    let _ = terminal.send(&keys);
-                }
-                Err(error) => break Err(StepFailure::io("the pause broke off", &error)),
+/// Shows the current terminal to a person, until the person lets the test go on. `title`: what the window is
+/// called.
+pub(super) fn pause(
+    session: &mut TestSession,
+    input: &mut TapeInput,
+    hopty: &Path,
+    title: &str,
+    what: &str,
+) -> StepResult {
+    let began = Instant::now();
+    let place = session.findings.place().clone();
+    let dir = session.workspace.dirs().base().join("run");
+    let note = format!(" {place}: {what} \u{b7} ctrl-] continues ");
+    let mut pause = TestPause::begin(hopty, &dir, title, note)
+        .map_err(|error| StepFailure::io("cannot pause", &error))?;
+    let name = pause.session();
+    tell(format_args!(
+        "hopty: {place}: {what}\n       `hopty attach {name}` shows it; ctrl-] there, or `hopty stop \
+         {name}`, continues the test"
+    ));
+    let mut typed = Vec::new();
+    let result = loop {
+        let Some((named, terminal)) = session.terminals.current() else { break Ok(()) };
+        match pause.serve(terminal) {
+            Ok(PauseNews::None) => {}
+            Ok(PauseNews::Over) => break Ok(()),
+            Ok(PauseNews::Keys(keys)) => {
+                named.mark = terminal.take_mark(place.line);
+                typed.extend_from_slice(&keys);
+                // A program that has ended reads nothing, and the person sees that.
+                let _ = terminal.send(&keys);
             }
-            if let Err(stopped) = terminal.pass(PAUSE_WINDOW_POLL) {
-                break Err(stopped.into());
-            }
-        };
-        // The time of a person is not the test's.
-        self.began += began.elapsed();
-        let commands = TypedKeys::new().commands(&typed);
-        if !commands.is_empty() {
-            let lines: Vec<String> = commands.iter().map(TapeCommand::to_string).collect();
-            tell(format_args!("hopty: {place}: typed in the pause: {}", lines.join(" ")));
-            self.keys.extend(lines);
+            Err(error) => break Err(StepFailure::io("the pause broke off", &error)),
         }
-        result
+        if let Err(stopped) = terminal.pass(PAUSE_WINDOW_POLL) {
+            break Err(stopped.into());
+        }
+    };
+    // The time of a person is not the test's.
+    session.clock.leave_out(began.elapsed());
+    let commands = TypedKeys::new().commands(&typed);
+    if !commands.is_empty() {
+        let lines: Vec<String> = commands.iter().map(TapeCommand::to_string).collect();
+        tell(format_args!("hopty: {place}: typed in the pause: {}", lines.join(" ")));
+        lines.into_iter().for_each(|line| input.note(line));
     }
+    result
 }

@@ -5,16 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::TapePlayer;
-use super::test_terminals::FIRST;
-use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastTheme};
+use crate::core::cast::{CastEvent, CastEventKind, CastTheme};
 use crate::recording::html::{self, TracePage};
 use crate::recording::play_time::PlayTime;
 use crate::recording::svg::{AnimationRange, animated_svg};
 use crate::recording::timeline::Timeline;
 use crate::screen::Screen;
 use crate::screen::picture::theme::PictureTheme;
-use crate::testing::evidence_cast::evidence_cast;
 
 /// Pauses of an animation are cut to this, in µs, as `hopty play -o` does.
 const PAUSE_US: u64 = 2_000_000;
@@ -49,6 +46,10 @@ impl HiddenTimes {
         }
     }
 
+    pub fn is_hidden(&self) -> bool {
+        matches!(self.0.last(), Some((_, None)))
+    }
+
     pub fn show(&mut self, at: Duration) {
         if let Some((_, end @ None)) = self.0.last_mut() {
             *end = Some(at);
@@ -56,7 +57,7 @@ impl HiddenTimes {
     }
 
     /// The events with the hidden ones taken out: where they were stands what they had made of the screen.
-    fn without(&self, size: (u16, u16), events: Vec<CastEvent>) -> Vec<CastEvent> {
+    pub fn without(&self, size: (u16, u16), events: Vec<CastEvent>) -> Vec<CastEvent> {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let ranges: Vec<(u64, u64)> =
             self.0.iter().map(|(from, to)| (micros(*from), to.map_or(u64::MAX, micros))).collect();
@@ -113,65 +114,24 @@ pub(super) fn theme_of_setting(setting: &str) -> Option<CastTheme> {
     Some(CastTheme { fg: color("foreground")?, bg: color("background")?, palette: palette.collect() })
 }
 
-impl TapePlayer<'_> {
-    /// Whether an output of this ending is made of the recording.
-    pub(super) fn is_recorded_output(path: &str) -> bool {
-        ["cast", "svg", "html"].iter().any(|ending| path.ends_with(&format!(".{ending}")))
-    }
+/// Whether an output of this ending is made of the recording.
+pub(super) fn is_recorded_output(path: &str) -> bool {
+    ["cast", "svg", "html"].iter().any(|ending| path.ends_with(&format!(".{ending}")))
+}
 
-    /// The colours that pictures of this tape have.
-    pub(super) fn theme(&mut self) -> Option<CastTheme> {
-        let theme = theme_of_setting(&self.settings.theme);
-        if theme.is_none()
-            && !self.settings.theme.is_empty()
-            && !std::mem::replace(&mut self.warned_of_theme, true)
-        {
-            let name = self.settings.theme.clone();
-            self.warn(format!(
-                "hopty has no theme {name:?}: give its colours as JSON, or a name of docs/TAPES.md"
-            ));
+/// What a recording is made into for an output of this path.
+pub(super) fn recorded_output(path: &str, cast: &[u8], title: &str) -> Option<Vec<u8>> {
+    match path.rsplit('.').next() {
+        Some("svg") => Timeline::load(cast).ok().map(|timeline| {
+            let time = &PlayTime::new(&timeline, Some(PAUSE_US));
+            let to_us = timeline.duration_us();
+            animated_svg(&timeline, AnimationRange { time, from_us: 0, to_us }).svg.into_bytes()
+        }),
+        Some("html") => {
+            let page = TracePage { title: title.to_owned(), cast: cast.to_owned(), ..TracePage::default() };
+            html::page(&page).ok().map(String::into_bytes)
         }
-        theme
-    }
-
-    /// Writes what `Output` names and a recording can be made into.
-    pub(super) fn write_recorded_outputs(&mut self) {
-        let paths = std::mem::take(&mut self.recorded_outputs);
-        if paths.is_empty() {
-            return;
-        }
-        let theme = self.theme();
-        let first = self.session.named().find(|named| named.name == FIRST).or(self.session.named().next());
-        let Some(named) = first else { return };
-        let header = CastHeader {
-            term_type: Some(self.settings.term.clone()),
-            command: Some(named.command.clone()),
-            theme,
-            ..CastHeader::new(named.size.0, named.size.1)
-        };
-        let mut events = self.hidden.without(named.size, named.recording().events());
-        // What is typed may be a password.
-        events.retain(|event| !matches!(event.kind, CastEventKind::Input(_)));
-        let cast = evidence_cast(header, events, None);
-        for path in paths {
-            let made = match path.rsplit('.').next() {
-                Some("svg") => Timeline::load(&cast).ok().map(|timeline| {
-                    let time = &PlayTime::new(&timeline, Some(PAUSE_US));
-                    let to_us = timeline.duration_us();
-                    animated_svg(&timeline, AnimationRange { time, from_us: 0, to_us }).svg.into_bytes()
-                }),
-                Some("html") => {
-                    let title = self.file.path.display().to_string();
-                    let page = TracePage { title, cast: cast.clone(), ..TracePage::default() };
-                    html::page(&page).ok().map(String::into_bytes)
-                }
-                _ => Some(cast.clone()),
-            };
-            let Some(bytes) = made else { continue };
-            if let Err(failure) = self.write_made(&path, &bytes) {
-                self.warn(failure.message);
-            }
-        }
+        _ => Some(cast.to_owned()),
     }
 }
 
@@ -200,6 +160,20 @@ mod tests {
             }
         }
         assert_eq!(screen.lines()[0], "one two");
+    }
+
+    #[test]
+    fn only_what_was_hidden_and_not_yet_shown_is_hidden() {
+        let mut hidden = HiddenTimes::default();
+        hidden.show(Duration::ZERO);
+        assert!(!hidden.is_hidden());
+        hidden.hide(Duration::from_millis(1));
+        hidden.hide(Duration::from_millis(2));
+        assert!(hidden.is_hidden());
+        hidden.show(Duration::from_millis(3));
+        assert!(!hidden.is_hidden());
+        let events = vec![output(0, "shown"), output(1_500, "hidden")];
+        assert_eq!(hidden.without((20, 4), events).len(), 1);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::io;
 
+use super::tape_findings::place_of;
 use crate::core::io_words::io_words;
-use crate::testing::outcome::{FailureKind, ScreenComparison, TestTimes};
+use crate::core::tape::TapeSpan;
+use crate::testing::outcome::{FailureKind, ScreenComparison, TestPlace, TestTimes};
 use crate::testing::program_wait::{WaitEnd, WaitFailure};
 use crate::testing::test_terminal::TestStartError;
 
@@ -16,12 +18,13 @@ pub(super) struct StepFailure {
     pub kind: FailureKind,
     /// What went wrong; the first line stands alone.
     pub message: String,
-    pub nearest: Option<String>,
     pub hint: Option<String>,
     pub times: TestTimes,
     /// Words behind rows of the screen, from 1.
     pub row_notes: Vec<(u16, String)>,
     pub comparison: Option<ScreenComparison>,
+    /// Where it is to be mended, if not at the command that failed.
+    pub place: Option<TestPlace>,
     /// All tests were stopped.
     pub is_stop: bool,
     /// The tape cannot be played here, and that is no failure.
@@ -29,38 +32,42 @@ pub(super) struct StepFailure {
 }
 
 impl StepFailure {
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        StepFailure {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Box<Self> {
+        Box::new(StepFailure {
             kind,
             message: message.into(),
-            nearest: None,
             hint: None,
             times: TestTimes::default(),
             row_notes: Vec::new(),
             comparison: None,
+            place: None,
             is_stop: false,
             is_skip: false,
-        }
+        })
     }
 
     /// A command that could not be carried out.
     pub fn command(message: impl Into<String>) -> Box<Self> {
-        Box::new(StepFailure::new(FailureKind::Command, message))
+        StepFailure::new(FailureKind::Command, message)
     }
 
     /// A check that does not hold.
     pub fn check(message: impl Into<String>) -> Box<Self> {
-        Box::new(StepFailure::new(FailureKind::Check, message))
+        StepFailure::new(FailureKind::Check, message)
     }
 
     /// The tape cannot be played here.
     pub fn skip(reason: impl Into<String>) -> Box<Self> {
-        Box::new(StepFailure { is_skip: true, ..StepFailure::new(FailureKind::Command, reason) })
+        let mut failure = StepFailure::command(reason);
+        failure.is_skip = true;
+        failure
     }
 
     /// All tests are to stop.
     pub fn stopped() -> Box<Self> {
-        Box::new(StepFailure { is_stop: true, ..StepFailure::new(FailureKind::Timeout, "stopped") })
+        let mut failure = StepFailure::new(FailureKind::Timeout, "stopped");
+        failure.is_stop = true;
+        failure
     }
 
     /// A file or directory that could not be used.
@@ -68,8 +75,16 @@ impl StepFailure {
         StepFailure::command(format!("{what}: {}", io_words(error)))
     }
 
+    /// With the place where it is to be mended.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn at(mut self: Box<Self>, span: &TapeSpan) -> Box<Self> {
+        self.place = Some(place_of(span));
+        self
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.hint = Some(hint.into());
         self
     }
@@ -87,7 +102,7 @@ impl From<Box<WaitFailure>> for Box<StepFailure> {
         failure.times =
             TestTimes { took: wait.took, program_ran: wait.program_ran, waited_for_cpu: wait.waited_for_cpu };
         failure.row_notes = wait.nearest.iter().map(|place| (place.row + 1, String::new())).collect();
-        Box::new(failure)
+        failure
     }
 }
 

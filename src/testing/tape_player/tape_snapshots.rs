@@ -1,7 +1,11 @@
 //! `Snapshot`: the screen is compared with its file, or collected for an update.
 
+use std::path::{Path, PathBuf};
+
+use super::duration;
+use super::screen_regions::ScreenRegions;
 use super::step_failure::{StepFailure, StepResult};
-use super::{TapePlayer, duration};
+use super::test_session::TestSession;
 use crate::core::tape::{ScreenRegion, Tape};
 use crate::testing::outcome::{FailureKind, ScreenCopy, SnapshotChange, SnapshotNote};
 use crate::testing::program_wait::{SettleRules, WaitEnd};
@@ -33,37 +37,63 @@ pub fn redactions_of(tape: &Tape, env: &[String]) -> TapeRedactions {
     })
 }
 
-impl TapePlayer<'_> {
-    pub(super) fn snapshot(
+/// The snapshots of one tape.
+pub(super) struct TapeSnapshots {
+    tape_file: PathBuf,
+    purpose: SnapshotUse,
+    /// The files, once one is needed.
+    store: Option<SnapshotStore>,
+    /// Those that were taken.
+    notes: Vec<SnapshotNote>,
+    /// Those that were collected for an update.
+    collected: Vec<(String, ScreenSnapshot)>,
+}
+
+impl TapeSnapshots {
+    pub fn new(tape_file: &Path, purpose: SnapshotUse) -> Self {
+        let tape_file = tape_file.to_owned();
+        TapeSnapshots { tape_file, purpose, store: None, notes: Vec::new(), collected: Vec::new() }
+    }
+
+    /// Those that were taken, and those that were collected for an update.
+    pub fn into_parts(self) -> (Vec<SnapshotNote>, Vec<(String, ScreenSnapshot)>) {
+        (self.notes, self.collected)
+    }
+
+    /// `Snapshot`.
+    pub fn take(
         &mut self,
+        session: &mut TestSession,
+        regions: &ScreenRegions,
         name: &str,
         region: Option<&ScreenRegion>,
-        styles: bool,
-        cursor: bool,
         history: bool,
+        parts: SnapshotParts,
     ) -> StepResult {
         if history && region.is_some() {
             let failure = StepFailure::new(FailureKind::Snapshot, "a region has no scrollback (+History)");
-            return Err(Box::new(failure.hint("leave out the region or +History")));
+            return Err(failure.hint("leave out the region or +History"));
         }
         let rules = SettleRules {
-            quiet: duration(self.settings.settle),
-            only: region.map(|region| self.region(region)).transpose()?,
+            quiet: duration(session.settings.settle),
+            only: region.map(|region| regions.cells(session, region)).transpose()?,
             ..SettleRules::default()
         };
-        let limit = self.check_limit(None);
-        let (named, terminal) = self.terminal()?;
+        let limit = session.clock.check_limit(None);
+        let (named, terminal) = session.terminal()?;
         match terminal.settle_answer(&named.mark, &rules, limit) {
             // A program that has ended has settled.
             Err(failure) if !matches!(failure.end, WaitEnd::Ended(_)) => return Err(failure.into()),
             _ => {}
         }
-        let region = region.map(|region| self.region(region)).transpose()?;
-        let mut redactions = redactions_of(self.tape, &self.options.env)
-            .dir(&self.dirs.dir().to_string_lossy())
-            .home(&self.dirs.home().to_string_lossy())
-            .literal(&self.dirs.base().to_string_lossy(), "[TEST]");
-        let (_, terminal) = self.terminal()?;
+        let region = region.map(|region| regions.cells(session, region)).transpose()?;
+        let mut redactions = session
+            .redactions
+            .clone()
+            .dir(&session.workspace.dirs().dir().to_string_lossy())
+            .home(&session.workspace.dirs().home().to_string_lossy())
+            .literal(&session.workspace.dirs().base().to_string_lossy(), "[TEST]");
+        let (_, terminal) = session.terminal()?;
         let pids: Vec<i32> =
             terminal.look_at_processes().all.iter().map(|process| process.stat.pid).collect();
         redactions.add_pids(pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()));
@@ -72,30 +102,25 @@ impl TapePlayer<'_> {
             None if history => ScreenCopy::with_history(terminal.screen()),
             None => ScreenCopy::of(terminal.view()),
         };
-        let snapshot =
-            ScreenSnapshot::of(&redactions.snapshot_screen(&copy), SnapshotParts { cursor, styles });
-        let SnapshotUse::Compare(mode) = self.options.snapshots else {
+        let snapshot = ScreenSnapshot::of(&redactions.snapshot_screen(&copy), parts);
+        let SnapshotUse::Compare(mode) = self.purpose else {
             self.collected.push((name.to_owned(), snapshot));
             return Ok(());
         };
         let checked = match &mut self.store {
             Some(store) => store.check(name, &snapshot, mode),
-            None => SnapshotStore::of_tape(&self.file.path).and_then(|mut store| {
+            None => SnapshotStore::of_tape(&self.tape_file).and_then(|mut store| {
                 let checked = store.check(name, &snapshot, mode);
                 self.store = Some(store);
                 checked
             }),
         };
         let checked = checked.map_err(|error| snapshot_failure(&error))?;
-        self.snapshots.push(SnapshotNote {
-            name: name.to_owned(),
-            file: checked.file,
-            change: checked.change,
-        });
+        self.notes.push(SnapshotNote { name: name.to_owned(), file: checked.file, change: checked.change });
         let Some(failed) = checked.failure else { return Ok(()) };
         let mut failure = StepFailure::new(FailureKind::Snapshot, failed.message).hint(failed.hint);
         failure.comparison = (checked.change == SnapshotChange::Differs).then_some(checked.comparison);
-        Err(Box::new(failure))
+        Err(failure)
     }
 }
 
@@ -103,8 +128,8 @@ impl TapePlayer<'_> {
 fn snapshot_failure(error: &SnapshotError) -> Box<StepFailure> {
     let text = error.to_string();
     let failure = |message: &str| StepFailure::new(FailureKind::Snapshot, message);
-    Box::new(match text.split_once("\nhint: ") {
+    match text.split_once("\nhint: ") {
         Some((message, hint)) => failure(message).hint(hint),
         None => failure(&text),
-    })
+    }
 }

@@ -1,6 +1,9 @@
+use std::path::Path;
+
 use super::*;
 use crate::core::tape::{
-    ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapeSetting, WaitScope,
+    ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapePattern, TapeSetting, TapeSpan,
+    TapeText, WaitScope,
 };
 
 fn options(evidence: &Path) -> PlayOptions {

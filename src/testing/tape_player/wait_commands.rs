@@ -1,29 +1,42 @@
 //! Commands that wait: `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit`.
 
+use super::duration;
+use super::screen_regions::ScreenRegions;
 use super::step_failure::{StepFailure, StepResult};
-use super::{TapePlayer, duration};
+use super::test_session::TestSession;
+use super::test_terminals::signal_number;
 use crate::core::process_change::ProcessEnd;
-use crate::core::tape::{
-    ExpectArea, ExpectCommand, ProgramEnd, RegionShape, ScreenRect, ScreenRegion, TapePattern, TapeTime,
-    WaitRule, WaitScope,
-};
+use crate::core::tape::{ExpectCommand, ProgramEnd, ScreenRegion, TapePattern, TapeTime, WaitScope};
 use crate::testing::fresh_text_watch::TextAge;
-use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea, frame_around};
+use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
 use crate::testing::program_wait::{KEPT_CHANGING, OLD_TEXT, SettleRules, WaitFailure};
 
-impl TapePlayer<'_> {
+/// What a tape expects to see, and has seen.
+pub(super) struct TextChecks {
+    /// A `Wait` for what stood there before is a failure and not a warning.
+    is_strict: bool,
+    /// What `Expect` and `Wait` have found.
+    found: Vec<TapePattern>,
+}
+
+impl TextChecks {
+    pub fn new(is_strict: bool) -> Self {
+        TextChecks { is_strict, found: Vec::new() }
+    }
+
     /// `Wait` of VHS: until it stands there, whenever it came.
-    pub(super) fn wait(
+    pub fn wait(
         &mut self,
+        session: &mut TestSession,
         scope: WaitScope,
         limit: Option<TapeTime>,
         pattern: Option<&TapePattern>,
     ) -> StepResult {
-        let usual = TapePattern::Regex(self.settings.wait_pattern.clone());
+        let usual = TapePattern::Regex(session.settings.wait_pattern.clone());
         let look = Look {
-            pattern: self.pattern(pattern.unwrap_or(&usual), false)?,
+            pattern: session.workspace.pattern(pattern.unwrap_or(&usual), false)?,
             area: match scope {
                 WaitScope::Line => ScreenArea::Line,
                 WaitScope::Screen => ScreenArea::All,
@@ -31,9 +44,8 @@ impl TapePlayer<'_> {
             times: None,
             joined: true,
         };
-        let limit = self.limit(limit, self.settings.wait_timeout);
-        let is_strict = self.options.strict || self.settings.wait == WaitRule::Fresh;
-        let (named, terminal) = self.terminal()?;
+        let limit = session.clock.limit(limit, session.settings.wait_timeout);
+        let (named, terminal) = session.terminal()?;
         let found = match terminal.wait_for(&look, &named.mark, limit) {
             Ok(found) => found,
             Err(failure) => {
@@ -46,9 +58,9 @@ impl TapePlayer<'_> {
                 return Err(failure);
             }
         };
-        self.expected.extend(pattern.cloned());
+        self.found.extend(pattern.cloned());
         let shown = pattern.unwrap_or(&usual);
-        self.warn_of_unseen(&found.places, shown)?;
+        warn_of_unseen(session, &found.places, shown)?;
         let Some(age) = found.stale else { return Ok(()) };
         let message = match age {
             TextAge::Echo => format!("{shown} is only the echo of what was typed; `Expect` waits for more"),
@@ -56,212 +68,168 @@ impl TapePlayer<'_> {
                 format!("{shown} was there before line {line}; `Expect` waits for what is new")
             }
         };
-        if is_strict {
+        if self.is_strict {
             return Err(StepFailure::check(message));
         }
-        self.warn(message);
+        session.findings.warn(message);
         Ok(())
     }
 
-    /// What a check looks for, and where.
-    pub(super) fn look(&mut self, expect: &ExpectCommand) -> StepResult<Look> {
-        let area = match &expect.area {
-            ExpectArea::Screen => ScreenArea::All,
-            ExpectArea::Line => ScreenArea::Line,
-            ExpectArea::Row(row) => {
-                let rows = self.terminal()?.1.screen().size().1;
-                if *row > rows {
-                    return Err(StepFailure::command(format!("the screen has {rows} rows, so no row {row}")));
-                }
-                ScreenArea::Row(row.saturating_sub(1))
-            }
-            ExpectArea::Region(region) => ScreenArea::Region(self.region(region)?),
-            ExpectArea::History => ScreenArea::History,
-            ExpectArea::Title => ScreenArea::Title,
-            ExpectArea::Clipboard => ScreenArea::Clipboard,
-        };
-        let times = expect.times.and_then(|times| usize::try_from(times).ok());
-        Ok(Look { pattern: self.pattern(&expect.pattern, true)?, area, times, joined: false })
-    }
-
-    /// The cells of a region now.
-    pub(super) fn region(&mut self, region: &ScreenRegion) -> StepResult<CellRegion> {
-        let shape = match region {
-            ScreenRegion::Rect(rect) => RegionShape::Rect(*rect),
-            ScreenRegion::Named(name) => self.regions.get(name).cloned().ok_or_else(|| {
-                let known: Vec<&str> = self.regions.keys().map(String::as_str).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                StepFailure::command(format!("no region is called {name}; known: {known}"))
-            })?,
-        };
-        match shape {
-            RegionShape::Rect(ScreenRect { row, col, rows, cols }) => {
-                let (width, height) = self.terminal()?.1.screen().size();
-                let (below, behind) = (u32::from(row) + u32::from(rows), u32::from(col) + u32::from(cols));
-                if below > u32::from(height) + 1 || behind > u32::from(width) + 1 {
-                    return Err(StepFailure::command(format!(
-                        "the screen has {height} rows and {width} columns, so {row},{col} {rows}x{cols} is \
-                         not on it"
-                    )));
-                }
-                Ok(CellRegion { row: row.saturating_sub(1), col: col.saturating_sub(1), rows, cols })
-            }
-            RegionShape::Box(title) => {
-                let title = self.text(&title)?;
-                let limit = self.check_limit(None);
-                let (_, terminal) = self.terminal()?;
-                let mut inside = None;
-                terminal.wait_until(limit, "a frame with this title", |terminal| {
-                    inside = frame_around(terminal.view(), &title).map(|frame| frame.inside);
-                    inside.map(|_| ()).ok_or_else(|| format!("no frame is drawn around {title:?}"))
-                })?;
-                inside.ok_or_else(|| StepFailure::command(format!("no frame is drawn around {title:?}")))
-            }
-        }
-    }
-
-    pub(super) fn expect(&mut self, expect: &ExpectCommand) -> StepResult {
-        let look = self.look(expect)?;
-        let limit = self.check_limit(expect.limit);
-        let (named, terminal) = self.terminal()?;
+    pub fn expect(
+        &mut self,
+        session: &mut TestSession,
+        regions: &ScreenRegions,
+        expect: &ExpectCommand,
+    ) -> StepResult {
+        let look = regions.look(session, expect)?;
+        let limit = session.clock.check_limit(expect.limit);
+        let (named, terminal) = session.terminal()?;
         let found = terminal
             .expect(&look, &named.mark, limit)
             .map_err(|failure| noted(failure, &look, &expect.pattern))?;
-        self.expected.push(expect.pattern.clone());
-        self.warn_of_unseen(&found.places, &expect.pattern)
+        self.found.push(expect.pattern.clone());
+        warn_of_unseen(session, &found.places, &expect.pattern)
     }
 
-    /// Warns of text that is on the screen and that no person can see.
-    fn warn_of_unseen(&mut self, found: &[FoundPlace], pattern: &TapePattern) -> StepResult {
-        let watch = self.terminal()?.1.watch();
-        if !found.is_empty() && found.iter().all(|place| watch.is_unseen(place)) {
-            self.warn(format!(
-                "nobody can see {pattern}: it is hidden (SGR 8) or has the colour of its ground; \
-                 `Style {pattern}` checks how it looks"
-            ));
-        }
-        Ok(())
-    }
-
-    pub(super) fn expect_not(&mut self, expect: &ExpectCommand) -> StepResult {
-        let look = self.look(expect)?;
-        let limit = self.check_limit(expect.limit);
-        let only = match look.area {
-            ScreenArea::Row(row) => Some(CellRegion { row, col: 0, rows: 1, cols: u16::MAX }),
-            ScreenArea::Region(region) => Some(region),
-            _ => None,
-        };
-        let quiet = duration(self.settings.settle);
-        let rules = SettleRules { quiet, only, ..SettleRules::default() };
-        let (named, terminal) = self.terminal()?;
-        let done = terminal.expect_not(&look, &named.mark, &rules, limit);
-        done.map_err(|failure| {
-            let mut failure = noted(failure, &look, &expect.pattern);
-            if failure.message.contains(KEPT_CHANGING) {
-                let hint = format!("`Gone {}` does not wait for the whole screen to settle", expect.pattern);
-                failure.hint = Some(hint);
-            }
-            failure
-        })
-    }
-
-    pub(super) fn gone(&mut self, expect: &ExpectCommand) -> StepResult {
-        let look = self.look(expect)?;
-        let limit = self.check_limit(expect.limit);
-        let quiet = duration(self.settings.settle);
-        let (named, terminal) = self.terminal()?;
+    pub fn gone(
+        &mut self,
+        session: &mut TestSession,
+        regions: &ScreenRegions,
+        expect: &ExpectCommand,
+    ) -> StepResult {
+        let look = regions.look(session, expect)?;
+        let limit = session.clock.check_limit(expect.limit);
+        let quiet = duration(session.settings.settle);
+        let (named, terminal) = session.terminal()?;
         let was_there = terminal
             .gone(&look, &named.mark, quiet, limit)
             .map_err(|failure| noted(failure, &look, &expect.pattern))?;
-        if !was_there && !self.expected.contains(&expect.pattern) {
+        if !was_there && !self.found.contains(&expect.pattern) {
             let pattern = &expect.pattern;
-            self.warn(format!(
+            session.findings.warn(format!(
                 "{pattern} was not there, so it cannot go; `Expect {pattern}` before it makes sure"
             ));
         }
         Ok(())
     }
+}
 
-    pub(super) fn settle(
-        &mut self,
-        limit: Option<TapeTime>,
-        quiet: Option<TapeTime>,
-        except: &[ScreenRegion],
-    ) -> StepResult {
-        let except = except.iter().map(|region| self.region(region)).collect::<StepResult<_>>()?;
-        let rules =
-            SettleRules { quiet: duration(quiet.unwrap_or(self.settings.settle)), except, only: None };
-        let limit = self.check_limit(limit);
-        let (_, terminal) = self.terminal()?;
-        terminal.settle(&rules, limit).map_err(|failure| {
-            let mut failure: Box<StepFailure> = failure.into();
-            if failure.message.contains(KEPT_CHANGING) {
-                let hint =
-                    "`Settle except 3,1 1x80` leaves out the row 3; a `Region` gives such a place a name";
-                failure.hint = Some(hint.to_owned());
-            }
-            failure
-        })
+/// Warns of text that is on the screen and that no person can see.
+fn warn_of_unseen(session: &mut TestSession, found: &[FoundPlace], pattern: &TapePattern) -> StepResult {
+    let watch = session.terminal()?.1.watch();
+    if !found.is_empty() && found.iter().all(|place| watch.is_unseen(place)) {
+        session.findings.warn(format!(
+            "nobody can see {pattern}: it is hidden (SGR 8) or has the colour of its ground; \
+             `Style {pattern}` checks how it looks"
+        ));
     }
+    Ok(())
+}
 
-    pub(super) fn ready(&mut self, limit: Option<TapeTime>) -> StepResult {
-        let limit = self.check_limit(limit);
-        let (named, terminal) = self.terminal()?;
-        let ready = terminal.ready(&named.mark, limit)?;
-        named.status = ready.status;
-        Ok(())
-    }
-
-    pub(super) fn check_status(&mut self, status: i32) -> StepResult {
-        let status_then = self.terminal()?.0.status;
-        match status_then {
-            Some(found) if found == status => Ok(()),
-            Some(found) => Err(StepFailure::check(format!("the command ended with {found}, not {status}"))),
-            None => Err(Box::new(StepFailure::new(FailureKind::Check, "there is no exit status yet").hint(
-                "put `Ready` before it; bash, zsh and fish report the status, each started by `Set Shell` \
-                 and with its prompt as it is",
-            ))),
+pub(super) fn expect_not(
+    session: &mut TestSession,
+    regions: &ScreenRegions,
+    expect: &ExpectCommand,
+) -> StepResult {
+    let look = regions.look(session, expect)?;
+    let limit = session.clock.check_limit(expect.limit);
+    let only = match look.area {
+        ScreenArea::Row(row) => Some(CellRegion { row, col: 0, rows: 1, cols: u16::MAX }),
+        ScreenArea::Region(region) => Some(region),
+        _ => None,
+    };
+    let quiet = duration(session.settings.settle);
+    let rules = SettleRules { quiet, only, ..SettleRules::default() };
+    let (named, terminal) = session.terminal()?;
+    let done = terminal.expect_not(&look, &named.mark, &rules, limit);
+    done.map_err(|failure| {
+        let mut failure = noted(failure, &look, &expect.pattern);
+        if failure.message.contains(KEPT_CHANGING) {
+            let hint = format!("`Gone {}` does not wait for the whole screen to settle", expect.pattern);
+            failure.hint = Some(hint);
         }
-    }
+        failure
+    })
+}
 
-    pub(super) fn exit(&mut self, limit: Option<TapeTime>, wanted: &ProgramEnd) -> StepResult {
-        let limit = self.check_limit(limit);
-        let (named, terminal) = self.terminal()?;
-        let end = terminal.exit(limit)?;
-        named.is_end_checked = true;
-        let (is_right, words) = match (wanted, end) {
-            (ProgramEnd::Code(code), ProcessEnd::Exited(found)) => {
-                (i32::from(found) == *code, format!("exit {code}"))
-            }
-            (ProgramEnd::Code(code), _) => (false, format!("exit {code}")),
-            (ProgramEnd::Signal(signal), end) => {
-                let number = super::test_terminals::signal_number(signal.name());
-                let found = match end {
-                    ProcessEnd::Signaled(signal) => Some(signal.0),
-                    _ => None,
-                };
-                (found.is_some() && found == number, format!("SIG{}", signal.name()))
-            }
-        };
-        if is_right {
-            return Ok(());
+pub(super) fn settle(
+    session: &mut TestSession,
+    regions: &ScreenRegions,
+    limit: Option<TapeTime>,
+    quiet: Option<TapeTime>,
+    except: &[ScreenRegion],
+) -> StepResult {
+    let except = except.iter().map(|region| regions.cells(session, region)).collect::<StepResult<_>>()?;
+    let rules = SettleRules { quiet: duration(quiet.unwrap_or(session.settings.settle)), except, only: None };
+    let limit = session.clock.check_limit(limit);
+    let (_, terminal) = session.terminal()?;
+    terminal.settle(&rules, limit).map_err(|failure| {
+        let mut failure: Box<StepFailure> = failure.into();
+        if failure.message.contains(KEPT_CHANGING) {
+            let hint = "`Settle except 3,1 1x80` leaves out the row 3; a `Region` gives such a place a name";
+            failure.hint = Some(hint.to_owned());
         }
-        let message = format!("{} ended with {}, not {words}", named.command, end_words(end));
-        let mut failure = StepFailure::new(FailureKind::ProgramEnd, message);
-        failure.hint = match (wanted, end) {
-            (ProgramEnd::Code(_), ProcessEnd::Signaled(_)) => {
-                let name = end_words(end);
-                name.strip_prefix("SIG").map(|name| format!("`Exit {name}` expects this signal"))
-            }
-            (ProgramEnd::Signal(signal), ProcessEnd::Exited(code))
-                if super::test_terminals::signal_number(signal.name()) == Some(i32::from(code) - 128) =>
-            {
-                Some(format!("a shell exits by itself if a signal ends its last command: `Exit {code}`"))
-            }
-            _ => None,
-        };
-        Err(Box::new(failure))
+        failure
+    })
+}
+
+pub(super) fn ready(session: &mut TestSession, limit: Option<TapeTime>) -> StepResult {
+    let limit = session.clock.check_limit(limit);
+    let (named, terminal) = session.terminal()?;
+    let ready = terminal.ready(&named.mark, limit)?;
+    named.status = ready.status;
+    Ok(())
+}
+
+pub(super) fn check_status(session: &mut TestSession, status: i32) -> StepResult {
+    let status_then = session.terminal()?.0.status;
+    match status_then {
+        Some(found) if found == status => Ok(()),
+        Some(found) => Err(StepFailure::check(format!("the command ended with {found}, not {status}"))),
+        None => Err(StepFailure::check("there is no exit status yet").hint(
+            "put `Ready` before it; bash, zsh and fish report the status, each started by `Set Shell` \
+             and with its prompt as it is",
+        )),
     }
+}
+
+pub(super) fn exit(session: &mut TestSession, limit: Option<TapeTime>, wanted: &ProgramEnd) -> StepResult {
+    let limit = session.clock.check_limit(limit);
+    let (named, terminal) = session.terminal()?;
+    let end = terminal.exit(limit)?;
+    named.is_end_checked = true;
+    let (is_right, words) = match (wanted, end) {
+        (ProgramEnd::Code(code), ProcessEnd::Exited(found)) => {
+            (i32::from(found) == *code, format!("exit {code}"))
+        }
+        (ProgramEnd::Code(code), _) => (false, format!("exit {code}")),
+        (ProgramEnd::Signal(signal), end) => {
+            let number = signal_number(signal.name());
+            let found = match end {
+                ProcessEnd::Signaled(signal) => Some(signal.0),
+                _ => None,
+            };
+            (found.is_some() && found == number, format!("SIG{}", signal.name()))
+        }
+    };
+    if is_right {
+        return Ok(());
+    }
+    let message = format!("{} ended with {}, not {words}", named.command, end_words(end));
+    let mut failure = StepFailure::new(FailureKind::ProgramEnd, message);
+    failure.hint = match (wanted, end) {
+        (ProgramEnd::Code(_), ProcessEnd::Signaled(_)) => {
+            let name = end_words(end);
+            name.strip_prefix("SIG").map(|name| format!("`Exit {name}` expects this signal"))
+        }
+        (ProgramEnd::Signal(signal), ProcessEnd::Exited(code))
+            if signal_number(signal.name()) == Some(i32::from(code) - 128) =>
+        {
+            Some(format!("a shell exits by itself if a signal ends its last command: `Exit {code}`"))
+        }
+        _ => None,
+    };
+    Err(failure)
 }
 
 /// A failed wait, with what was expected as the tape has it, also beside the row that is most like it.
