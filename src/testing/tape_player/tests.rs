@@ -5,6 +5,7 @@ use crate::core::tape::{
     ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapePattern, TapeSetting, TapeSpan,
     TapeText, WaitScope,
 };
+use crate::testing::program_wait::OLD_TEXT;
 
 fn options(evidence: &Path) -> PlayOptions {
     PlayOptions {
@@ -640,6 +641,20 @@ fn a_line_that_was_typed_ahead_of_a_busy_shell_is_no_answer() {
     let failure = failure(play_now(commands(source)));
     assert!(failure.message.ends_with("only as the echo of what was typed"), "{}", failure.message);
     let source = "Type 'sleep 0.3'\nEnter\nType 'echo READY'\nEnter\nExpect /^READY$/\n";
+    let end = play_now(commands(source));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_line_that_was_typed_before_the_program_reads_is_no_answer() {
+    // Its editor of lines begins after a moment, and would draw once more what was typed until then.
+    let source = "Set ExpectTimeout 300ms\n\
+                  Start+Shell \"sleep 0.2; PS1='> ' exec bash --noprofile --norc -i\"\n\
+                  Type '# READY'\nEnter\nExpect 'READY'\n";
+    let failure = failure(play_now(commands(source)));
+    assert!(failure.message.contains(OLD_TEXT), "{failure:?}");
+    // One that never reads is typed into all the same.
+    let source = "Start sleep 60\nType 'abc'\nCtrl+C\nExit INT\n";
     let end = play_now(commands(source));
     assert!(matches!(end, PlayEnd::Passed), "{end:?}");
 }
