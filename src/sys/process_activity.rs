@@ -135,6 +135,15 @@ pub fn awaits_input(pid: i32, path: &Path) -> Option<bool> {
     is_known.then_some(false)
 }
 
+/// The names of a process's program: its file, and what a script or the process itself is called (`comm`).
+/// `None` where this user may not see them.
+#[must_use]
+pub fn program_names(pid: i32) -> Option<[String; 2]> {
+    let file = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some([file.file_name()?.to_string_lossy().into_owned(), name.trim_end().to_owned()])
+}
+
 /// How a process was called, its arguments separated by blanks; its name in brackets where that is unknown.
 #[must_use]
 pub fn command_line(pid: i32) -> Option<String> {

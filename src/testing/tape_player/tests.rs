@@ -533,6 +533,19 @@ fn a_status_is_that_of_the_last_input_in_this_terminal() {
 }
 
 #[test]
+fn only_a_shell_has_a_prompt_to_be_ready_at() {
+    let failure = failure(play_now(commands("Start sleep 60\nReady\n")));
+    assert_eq!(failure.message, "sleep 60 is no shell, so it has no prompt that is known");
+    assert!(failure.hint.is_some_and(|hint| hint.starts_with("`Expect`")));
+    for program in
+        ["Start sh", "Start+Shell 'exec sh'", "Start+Shell 'printf \"\\033]133;A\\007\"; exec sleep 60'"]
+    {
+        let end = play_now(commands(&format!("{program}\nReady\n")));
+        assert!(matches!(end, PlayEnd::Passed), "{program}: {end:?}");
+    }
+}
+
+#[test]
 fn what_is_outside_of_the_screen_is_no_place() {
     for check in [
         "Expect+Not+Region 30,1 5x5 'panic'",

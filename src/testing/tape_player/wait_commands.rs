@@ -7,11 +7,13 @@ use super::test_session::TestSession;
 use super::test_terminals::signal_number;
 use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{ExpectCommand, ProgramEnd, ScreenRegion, TapePattern, TapeTime, WaitScope};
+use crate::sys::process_activity::program_names;
 use crate::testing::fresh_text_watch::TextAge;
 use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
 use crate::testing::program_wait::{KEPT_CHANGING, OLD_TEXT, SettleRules, WaitFailure};
+use crate::testing::shells;
 
 /// What a tape expects to see, and has seen.
 pub(super) struct TextChecks {
@@ -177,6 +179,15 @@ pub(super) fn ready(session: &mut TestSession, limit: Option<TapeTime>) -> StepR
     let limit = session.clock.check_limit(limit);
     let (named, terminal) = session.terminal()?;
     let ready = terminal.ready(&named.mark, limit)?;
+    // A shell that announces its prompts is one by whatever name.
+    if !named.is_shell
+        && terminal.watch().shell_mark().is_none()
+        && let Some(names) = program_names(terminal.pid())
+        && !names.iter().any(|name| shells::is_shell(name))
+    {
+        let message = format!("{} is no shell, so it has no prompt that is known", named.command);
+        return Err(StepFailure::command(message).hint("`Expect` waits for the text of its prompt"));
+    }
     named.status = ready.status;
     Ok(())
 }
