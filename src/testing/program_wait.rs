@@ -806,14 +806,21 @@ impl TestTerminal {
         let found = self.watch().find(what, since);
         if let Some(times) = what.times.filter(|times| found.all.len() != *times) {
             let there = found.all.len();
-            return (format!("{} is {} {there} times, not {times}", what.pattern, what.area), None);
+            let there = if there == 1 { "once".to_owned() } else { format!("{there} times") };
+            return (format!("{} is {} {there}, not {times}", what.pattern, what.area), None);
         }
         if let Some(place) = found.all.first() {
             let pattern = &what.pattern;
             let state = match self.age_before(place, since) {
                 TextAge::Echo => format!("{pattern} is {place} only as the echo of what was typed"),
                 TextAge::Before(line) | TextAge::After(line) => {
-                    format!("{pattern} is {place}, but was on the screen before line {line}: {OLD_TEXT}")
+                    let was = match place {
+                        FoundPlace::Title | FoundPlace::Clipboard => "there",
+                        _ => "on the screen",
+                    };
+                    let before =
+                        if self.watch().is_between_inputs(place) { "the last input of " } else { "" };
+                    format!("{pattern} is {place}, but was {was} before {before}line {line}: {OLD_TEXT}")
                 }
             };
             let row = match place {

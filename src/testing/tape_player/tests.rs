@@ -673,6 +673,42 @@ fn a_line_that_was_typed_before_the_program_reads_is_no_answer() {
 }
 
 #[test]
+fn a_wrong_check_is_told_with_what_would_find_it() {
+    let numbers = "Start+Shell 'seq 1 100; read x'\nExpect '100'\n";
+    for (source, message, hint) in [
+        (
+            "Start+Shell 'seq 1 100; read x'\nExpect /^7$/".to_owned(),
+            "not on the screen",
+            "it has scrolled off the screen: `Expect+History /^7$/` finds it there",
+        ),
+        (format!("{numbers}Wait+Screen@300ms /^99$/"), "not on the screen", "in `Wait+Screen` `^` and `$` are"),
+        (format!("{numbers}Expect x0 /^99$/"), "is on the screen once, not 0", ""),
+        (format!("{numbers}Style /zebra\\d/ bold"), "/zebra\\d/ is not on the screen", ""),
+        (
+            "Start+Shell 'printf \"\\033]2;one\\007\"; read x'\nExpect+Title 'one'\nEnter\nExpect+Title 'one'"
+                .to_owned(),
+            "is in the title, but was there before line 4",
+            "",
+        ),
+    ] {
+        let failure = failure(play_now(commands(&format!("Set ExpectTimeout 300ms\n{source}\n"))));
+        assert!(failure.message.contains(message), "{source}: {}", failure.message);
+        assert!(failure.hint.unwrap_or_default().contains(hint), "{source}");
+    }
+    // Two inputs of one line.
+    let mut played = tape(commands(
+        "Set ExpectTimeout 300ms\nStart sh -c 'stty -echo -icanon; printf go; head -c 3; sleep 60'\nExpect 'go'\n\
+         Type 'abc'\nEnter\nExpect 'abc'\n",
+    ));
+    played.steps[4].span.line = 4;
+    crate::sys::process::become_subreaper();
+    let dir = tempfile::tempdir().unwrap();
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    let failure = failure(play(&file, &played, &options(dir.path()), None).end);
+    assert!(failure.message.contains("before the last input of line 4"), "{}", failure.message);
+}
+
+#[test]
 fn what_a_person_would_not_see_or_mean_is_a_warning() {
     let source = "Start sh -c 'printf \"\\033[?1000h\\033[8mtoken\\033[m OK OK\"; read a'\nExpect 'token'\nClick 'OK'\n";
     let played = play_whole(source);

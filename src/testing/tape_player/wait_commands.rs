@@ -57,6 +57,11 @@ impl TextChecks {
                     let hint = "it stands on another row than the cursor: `Wait+Screen` looks at all of them";
                     failure.hint.get_or_insert_with(|| hint.to_owned());
                 }
+                if scope == WaitScope::Screen && self.is_on_one_row(session, pattern.unwrap_or(&usual))? {
+                    let hint = "in `Wait+Screen` `^` and `$` are the edges of the whole screen: begin the \
+                                regex with `(?m)`, or use `Expect`";
+                    failure.hint = Some(hint.to_owned());
+                }
                 return Err(failure);
             }
         };
@@ -77,6 +82,12 @@ impl TextChecks {
         Ok(())
     }
 
+    /// Whether a row of the screen matches, where the edges are those of a row.
+    fn is_on_one_row(&self, session: &mut TestSession, pattern: &TapePattern) -> StepResult<bool> {
+        let look = Look::on_screen(session.workspace.pattern(pattern, true)?);
+        Ok(!session.terminal()?.1.watch().subject().find(&look).is_empty())
+    }
+
     pub fn expect(
         &mut self,
         session: &mut TestSession,
@@ -86,9 +97,20 @@ impl TextChecks {
         let look = regions.look(session, expect)?;
         let limit = session.clock.check_limit(expect.limit);
         let (named, terminal) = session.terminal()?;
-        let found = terminal
-            .expect(&look, &named.mark, limit)
-            .map_err(|failure| noted(failure, &look, &expect.pattern))?;
+        let found = terminal.expect(&look, &named.mark, limit).map_err(|failure| {
+            let mut failure = noted(failure, &look, &expect.pattern);
+            let history = Look { area: ScreenArea::History, ..look.clone() };
+            if look.area == ScreenArea::All
+                && terminal.watch().subject().find(&look).is_empty()
+                && !terminal.watch().find(&history, &named.mark).new.is_empty()
+            {
+                failure.hint = Some(format!(
+                    "it has scrolled off the screen: `Expect+History {}` finds it there",
+                    expect.pattern
+                ));
+            }
+            failure
+        })?;
         self.found.push(expect.pattern.clone());
         warn_of_unseen(session, &found.places, &expect.pattern)
     }
