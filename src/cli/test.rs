@@ -80,7 +80,7 @@ pub(super) struct TestArgs {
     /// Fail a tape whose Wait is true before anything has changed
     #[arg(long)]
     pub strict: bool,
-    /// Write the files that the tapes' Output lines name
+    /// Write the files of Output, Screenshot and State where the tapes say
     #[arg(long)]
     pub render: bool,
     /// Write a report: console, tap, junit, github, json or markdown; repeatable

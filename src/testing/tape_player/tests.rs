@@ -709,6 +709,20 @@ fn a_wrong_check_is_told_with_what_would_find_it() {
 }
 
 #[test]
+fn a_file_that_is_no_program_gets_a_hint() {
+    let failure = failure(play_now(commands("File a.sh 'exit 0'\nStart ./a.sh\n")));
+    assert_eq!(failure.message, "cannot start ./a.sh: Permission denied");
+    assert!(failure.hint.is_some_and(|hint| hint.ends_with("`Start sh ./a.sh`")));
+}
+
+#[test]
+fn a_picture_that_is_not_where_the_tape_says_is_told_once() {
+    let source = "Start+Shell 'echo ok; read x'\nExpect 'ok'\nScreenshot r/a.svg\nState r/b.json\n";
+    let told: Vec<String> = play_whole(source).warnings.into_iter().map(|warning| warning.message).collect();
+    assert!(told.len() == 1 && told[0].starts_with("r/a.svg is written with `--render`; now"), "{told:?}");
+}
+
+#[test]
 fn what_a_person_would_not_see_or_mean_is_a_warning() {
     let source = "Start sh -c 'printf \"\\033[?1000h\\033[8mtoken\\033[m OK OK\"; read a'\nExpect 'token'\nClick 'OK'\n";
     let played = play_whole(source);
