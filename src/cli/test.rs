@@ -229,11 +229,16 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
     if let Some(Some(name)) = &args.accept {
         pending.retain(|snapshot| snapshot.name == *name);
         if pending.is_empty() {
-            return Err(Failed::new(3, "there is no such pending snapshot")
+            return Err(Failed::new(3, format!("there is no such pending snapshot {}", places(args)))
                 .about(visible(name))
                 .called(Code::NotFound)
                 .hint("play the tape first; give the name of the file: TAPE__NAME"));
         }
+    }
+    if pending.is_empty() {
+        let places = places(args);
+        note(format_args!("hopty: there is no pending snapshot {places}; name tapes to look elsewhere"));
+        return Ok(0);
     }
     if args.review {
         let colors = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -246,6 +251,12 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
     }
     accept(&pending)?;
     Ok(0)
+}
+
+/// Where snapshots are looked for.
+fn places(args: &TestArgs) -> String {
+    let named: Vec<String> = args.paths.iter().map(|path| visible(&path.to_string_lossy())).collect();
+    if named.is_empty() { "below tests and tapes".to_owned() } else { format!("beside {}", named.join(", ")) }
 }
 
 /// Accepts snapshots, and says which.
