@@ -145,6 +145,9 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
         note(format_args!("hopty: order of seed {seed}: --shuffle={seed} gives it again"));
         SeededChoices::new(seed).shuffle(&mut files);
     }
+    for name in args.env.iter().filter(|name| std::env::var_os(name).is_none()) {
+        note(format_args!("hopty: --env {}: there is no such variable to pass", visible(name)));
+    }
     let stress = args.stress.map(|seed| seed.unwrap_or_else(fresh_seed));
     if let Some(seed) = stress {
         note(format_args!("hopty: stress of seed {seed}: --stress={seed} gives it again"));
@@ -160,9 +163,16 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
 /// The tapes that the words mean.
 pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
     let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
-        Failed::new(2, error.to_string())
-            .about(visible(&path.to_string_lossy()))
-            .hint("name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/")
+        let mut tape = path.clone().into_os_string();
+        tape.push(".tape");
+        let tape = PathBuf::from(tape);
+        let hint = if tape.is_file() {
+            format!("did you mean {}?", visible(&tape.to_string_lossy()))
+        } else {
+            "name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/"
+                .to_owned()
+        };
+        Failed::new(2, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
     })?;
     if let Some(filter) = &args.filter {
         let regex = regex::Regex::new(filter).map_err(|error| {

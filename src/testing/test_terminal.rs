@@ -21,6 +21,7 @@ use thiserror::Error;
 use super::fresh_text_watch::{FrameEnd, FreshTextWatch, TestMark};
 use super::look::{FoundPlace, Look};
 use super::processes::{LeftProcess, ProcessLook, TestProcesses};
+use crate::core::io_words::io_words;
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::terminal::{Modes, Size};
 use crate::pty::child;
@@ -131,7 +132,7 @@ pub enum TestStartError {
     #[error("cannot open a pseudo-terminal: {0}")]
     NoTerminal(io::Error),
     /// The system refused.
-    #[error("cannot start {0}: {1}")]
+    #[error("cannot start {0}: {why}", why = io_words(.1))]
     Refused(String, io::Error),
 }
 

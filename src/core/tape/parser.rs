@@ -149,7 +149,8 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         let Some(inside) = self.cur.text.strip_prefix('>') else { return };
         let word = inside.trim_start().split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
         if is_own_command(word) || command_words().any(|command| command == word) {
-            let message = format!("this is a comment, so `{word}` does nothing: a command stands behind `#> `");
+            let message =
+                format!("this is a comment, so `{word}` does nothing: a command stands behind `#> `");
             self.warn(self.cur.start, self.cur.end, message);
         }
     }

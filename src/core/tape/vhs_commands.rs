@@ -1,7 +1,7 @@
 //! The commands of VHS.
 
-use super::command_words;
 use super::command::{KeyAction, KeyPress, TapeCommand, WaitScope};
+use super::command_words;
 use super::key::{KeyChord, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
 use super::nearest::nearest;
@@ -13,7 +13,6 @@ use super::tape_problem::shown;
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 use super::vhs_settings::VHS_SETTINGS;
-use crate::core::nearest_word::{nearest_word, slips};
 
 impl<'a> TapeParser<'a, '_, '_> {
     pub(super) fn command(&mut self) {
@@ -69,6 +68,12 @@ impl<'a> TapeParser<'a, '_, '_> {
         match token.kind {
             TokenKind::Bare if self.lexer.source[..token.start].ends_with(|c: char| c.is_ascii_digit()) => {
                 Some("times are written 500ms, 2s, 1m or 1m30s".to_owned())
+            }
+            TokenKind::Bare if matches!(token.text, "and" | "or") => {
+                Some("a command has one text or regex: write a line for each".to_owned())
+            }
+            TokenKind::Backslash if self.lexer.source[token.end..].starts_with('"') => {
+                Some(r#"a text has no escapes: use other quotes ('…' or `…`), or $"…""#.to_owned())
             }
             TokenKind::Bare if token.text.len() > 1 => {
                 let chord: KeyChord = token.text.parse().ok()?;
@@ -206,8 +211,7 @@ impl<'a> TapeParser<'a, '_, '_> {
 
     /// A word that begins a line behind a text and is spelled almost as a command: VHS types it.
     fn tell_of_misspelt_command(&mut self, word: Token<'a>) {
-        let near = nearest_word(word.text, command_words(), slips(word.text));
-        let Some(near) = near else { return };
+        let Some(near) = nearest(word.text, command_words()) else { return };
         let message = format!("there is no command `{}`, so it is typed", word.text);
         let hint = format!("did you mean `{near}`? Quote it to type it: \"{}\"", word.text);
         let problem = self.lines.problem(word.start, word.end, message).with_hint(hint);
