@@ -169,6 +169,23 @@ fn the_hint_for_a_snapshot_is_a_command_that_accepts_it() {
     assert!(told.contains("`hopty test x.tape --accept=x__s`"), "{told}");
     hopty_test(dir.path(), &["x.tape", "--accept=x__s"]);
     assert_eq!(hopty_test(dir.path(), &["--fast", "x.tape"]).status.code(), Some(0));
+    for option in ["--accept", "--review"] {
+        let told = said(&hopty_test(dir.path(), &["x.tape", option]));
+        assert!(
+            told.contains("there is no pending snapshot beside x.tape; name tapes to look elsewhere"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_slip_of_the_command_line_is_told() {
+    let dir = with_tape("");
+    std::fs::write(dir.path().join("x.tape"), "Start true\nExit 0\n").unwrap();
+    let told = said(&hopty_test(dir.path(), &["x"]));
+    assert!(told.contains("did you mean x.tape?"), "{told}");
+    let told = said(&hopty_test(dir.path(), &["x.tape", "--env", "NO_SUCH_NAME"]));
+    assert!(told.contains("hopty: --env NO_SUCH_NAME: there is no such variable to pass"), "{told}");
 }
 
 #[test]

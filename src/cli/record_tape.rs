@@ -89,10 +89,8 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
     file.set_len(0).and_then(|()| file.write_all(recorded.text.as_bytes())).map_err(about)?;
     drop(file);
     say_wrapped(format_args!("recorded {} to {name}", plural(recorded.commands, "command")))?;
-    if recorded.has_secrets {
-        note(format_args!(
-            "hopty: hidden input is not on the tape: set SECRET_1 and play it with `--env SECRET_1`"
-        ));
+    if !recorded.secrets.is_empty() {
+        note(format_args!("{}", secrets_note(&recorded.secrets)));
         return Ok(0);
     }
     let status = Command::new(std::env::current_exe()?).args(["test", "--fast", "--"]).arg(path).status()?;
@@ -100,4 +98,22 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
         note(format_args!("hopty: the tape does not pass yet: edit the line that failed"));
     }
     Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1))
+}
+
+/// How a tape is played on which these variables stand for hidden input.
+fn secrets_note(names: &[String]) -> String {
+    let options: Vec<String> = names.iter().map(|name| format!("--env {name}")).collect();
+    let names = names.join(", ");
+    format!("hopty: hidden input is not on the tape: set {names} and play it with `{}`", options.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::secrets_note;
+
+    #[test]
+    fn every_hidden_input_is_named() {
+        let note = secrets_note(&["SECRET_1", "SECRET_2"].map(str::to_owned));
+        assert!(note.ends_with("set SECRET_1, SECRET_2 and play it with `--env SECRET_1 --env SECRET_2`"));
+    }
 }

@@ -80,7 +80,7 @@ pub(super) struct TestArgs {
     /// Fail a tape whose Wait is true before anything has changed
     #[arg(long)]
     pub strict: bool,
-    /// Write the files that the tapes' Output lines name
+    /// Write the files of Output, Screenshot and State where the tapes say
     #[arg(long)]
     pub render: bool,
     /// Write a report: console, tap, junit, github, json or markdown; repeatable
@@ -145,6 +145,9 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
         note(format_args!("hopty: order of seed {seed}: --shuffle={seed} gives it again"));
         SeededChoices::new(seed).shuffle(&mut files);
     }
+    for name in args.env.iter().filter(|name| std::env::var_os(name).is_none()) {
+        note(format_args!("hopty: --env {}: there is no such variable to pass", visible(name)));
+    }
     let stress = args.stress.map(|seed| seed.unwrap_or_else(fresh_seed));
     if let Some(seed) = stress {
         note(format_args!("hopty: stress of seed {seed}: --stress={seed} gives it again"));
@@ -160,9 +163,16 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
 /// The tapes that the words mean.
 pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
     let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
-        Failed::new(2, error.to_string())
-            .about(visible(&path.to_string_lossy()))
-            .hint("name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/")
+        let mut tape = path.clone().into_os_string();
+        tape.push(".tape");
+        let tape = PathBuf::from(tape);
+        let hint = if tape.is_file() {
+            format!("did you mean {}?", visible(&tape.to_string_lossy()))
+        } else {
+            "name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/"
+                .to_owned()
+        };
+        Failed::new(2, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
     })?;
     if let Some(filter) = &args.filter {
         let regex = regex::Regex::new(filter).map_err(|error| {
@@ -229,11 +239,16 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
     if let Some(Some(name)) = &args.accept {
         pending.retain(|snapshot| snapshot.name == *name);
         if pending.is_empty() {
-            return Err(Failed::new(3, "there is no such pending snapshot")
+            return Err(Failed::new(3, format!("there is no such pending snapshot {}", places(args)))
                 .about(visible(name))
                 .called(Code::NotFound)
                 .hint("play the tape first; give the name of the file: TAPE__NAME"));
         }
+    }
+    if pending.is_empty() {
+        let places = places(args);
+        note(format_args!("hopty: there is no pending snapshot {places}; name tapes to look elsewhere"));
+        return Ok(0);
     }
     if args.review {
         let colors = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -246,6 +261,12 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
     }
     accept(&pending)?;
     Ok(0)
+}
+
+/// Where snapshots are looked for.
+fn places(args: &TestArgs) -> String {
+    let named: Vec<String> = args.paths.iter().map(|path| visible(&path.to_string_lossy())).collect();
+    if named.is_empty() { "below tests and tapes".to_owned() } else { format!("beside {}", named.join(", ")) }
 }
 
 /// Accepts snapshots, and says which.

@@ -2,9 +2,27 @@
 //! CPU, and the time for which they could have run but no CPU was free.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
+use nix::libc;
+
 use super::process::Stat;
+
+/// The system calls that read a descriptor, which is their first argument.
+const READING_CALLS: [i64; 2] = [libc::SYS_read, libc::SYS_readv];
+/// Those that wait for one of several descriptors.
+#[cfg(target_arch = "x86_64")]
+const POLLING_CALLS: [i64; 6] = [
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_select,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_wait,
+    libc::SYS_epoll_pwait,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const POLLING_CALLS: [i64; 3] = [libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_pwait];
 
 /// What a process does, summed over its threads. Threads that have ended do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +109,39 @@ fn children_of_thread(dir: &str) -> Vec<i32> {
 #[must_use]
 pub fn system_call(pid: i32) -> Option<i64> {
     fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether a process waits for input from the terminal at `path`, which may be its `/dev/tty`: a thread reads
+/// it, or the first one polls descriptors. `None` where this user may not see it.
+#[must_use]
+pub fn awaits_input(pid: i32, path: &Path) -> Option<bool> {
+    let mut is_known = false;
+    for thread in numbers_in(&format!("/proc/{pid}/task")) {
+        let Ok(text) = fs::read_to_string(format!("/proc/{pid}/task/{thread}/syscall")) else { continue };
+        is_known = true;
+        let mut words = text.split_whitespace();
+        let call: i64 = words.next().and_then(|call| call.parse().ok()).unwrap_or(-1);
+        let is_waiting = if READING_CALLS.contains(&call) {
+            let fd = words.next().and_then(|fd| i32::from_str_radix(fd.trim_start_matches("0x"), 16).ok());
+            let file = fd.and_then(|fd| fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok());
+            file.is_some_and(|file| file == path || file == Path::new("/dev/tty"))
+        } else {
+            thread == pid && POLLING_CALLS.contains(&call)
+        };
+        if is_waiting {
+            return Some(true);
+        }
+    }
+    is_known.then_some(false)
+}
+
+/// The names of a process's program: its file, and what a script or the process itself is called (`comm`).
+/// `None` where this user may not see them.
+#[must_use]
+pub fn program_names(pid: i32) -> Option<[String; 2]> {
+    let file = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some([file.file_name()?.to_string_lossy().into_owned(), name.trim_end().to_owned()])
 }
 
 /// How a process was called, its arguments separated by blanks; its name in brackets where that is unknown.

@@ -66,8 +66,8 @@ pub struct RecordedTape {
     pub text: String,
     /// How many commands it has.
     pub commands: usize,
-    /// Variables stand for what was typed and not shown, so that it cannot be played without them.
-    pub has_secrets: bool,
+    /// The variables that stand for what was typed and not shown: it cannot be played without them.
+    pub secrets: Vec<String>,
     /// How the program ended; `None` where the person ended the recording.
     pub end: Option<ProcessEnd>,
 }
@@ -158,7 +158,7 @@ pub fn record_tape(
     Ok(RecordedTape {
         text: draft.text(&header),
         commands: draft.commands().len(),
-        has_secrets: draft.has_secrets(),
+        secrets: draft.secret_names(),
         end,
     })
 }

@@ -180,8 +180,7 @@ impl TapeDraft {
     pub fn text(&self, header: &str) -> String {
         let mut tape = header.to_owned();
         if self.secrets > 0 {
-            let names: Vec<String> =
-                (1..=self.secrets).map(|number| format!("--env SECRET_{number}")).collect();
+            let names: Vec<String> = self.secret_names().iter().map(|name| format!("--env {name}")).collect();
             let _ = writeln!(
                 tape,
                 "# What was typed and not shown is a variable: hopty test {}",
@@ -194,9 +193,9 @@ impl TapeDraft {
         tape
     }
 
-    /// Whether variables stand for what was typed.
-    pub fn has_secrets(&self) -> bool {
-        self.secrets > 0
+    /// The variables that stand for what was typed and not shown.
+    pub fn secret_names(&self) -> Vec<String> {
+        (1..=self.secrets).map(|number| format!("SECRET_{number}")).collect()
     }
 }
 
@@ -299,7 +298,7 @@ mod tests {
             }
         }
         let text = draft.text("");
-        assert!(text.ends_with("Type $\"${SECRET_1}\"\n") && draft.has_secrets(), "{text}");
+        assert!(text.ends_with("Type $\"${SECRET_1}\"\n") && draft.secret_names() == ["SECRET_1"], "{text}");
     }
 
     #[test]

@@ -457,11 +457,24 @@ impl FreshTextWatch {
     /// When the youngest cell of a place came, in lines of the tape; `None` where that is not known.
     #[must_use]
     pub fn age(&self, place: &FoundPlace) -> Option<TextAge> {
+        self.age_of_frame(self.frame_of(place)?)
+    }
+
+    /// The frame in which the youngest cell of a place came.
+    fn frame_of(&self, place: &FoundPlace) -> Option<u64> {
         let FoundPlace::Cells(places) = place else { return None };
         let places: Vec<ScreenPlace> =
             places.iter().map(|place| self.on_screen(place).ok()).collect::<Option<_>>()?;
-        let frame = places.iter().map(|place| self.changes.since(place)).max()?;
-        self.age_of_frame(frame)
+        places.iter().map(|place| self.changes.since(place)).max()
+    }
+
+    /// Whether a place was drawn between two inputs of one line of the tape, as what the first one typed.
+    #[must_use]
+    pub fn is_between_inputs(&self, place: &FoundPlace) -> bool {
+        let Some(frame) = self.frame_of(place).filter(|frame| *frame > 0) else { return false };
+        let next = self.marks.iter().position(|(mark, _)| *mark >= frame);
+        next.and_then(|next| self.marks.get(next.checked_sub(1)?..=next))
+            .is_some_and(|marks| marks[0].1 == marks[1].1)
     }
 
     fn age_of_frame(&self, frame: u64) -> Option<TextAge> {

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use super::fresh_text_watch::{FrameEnd, TestMark, TextAge};
 use super::look::{CellRegion, FoundPlace, Look, ScreenArea, short};
 use super::processes::{ProcessLook, end_words};
-use super::test_terminal::{PumpEnd, TestTerminal};
+use super::test_terminal::{PumpEnd, TestTerminal, echoes_lines};
 use crate::core::process_change::ProcessEnd;
 use crate::screen::{ScreenPlace, ShellMark};
-use crate::sys::process_activity::{ProcessActivity, system_call};
+use crate::sys::process_activity::{ProcessActivity, awaits_input, system_call};
 
 /// How many times its limit a wait may last while the program waits for a CPU.
 const STARVED_MAX: u32 = 4;
@@ -638,6 +638,44 @@ impl TestTerminal {
         }
     }
 
+    /// Waits until the program takes what is typed: it has set the modes of its terminal, or waits for input.
+    /// The terminal echoes what is typed before, and a program that edits lines draws it once more when it
+    /// begins to read, which looks like an answer. Only the first call waits, and when its limit is over the
+    /// program is taken to read later.
+    ///
+    /// # Errors
+    /// When the test is stopped.
+    pub fn first_read(&mut self, limit: Duration) -> Result<(), Box<WaitFailure>> {
+        if std::mem::replace(&mut self.has_first_read, true) {
+            return Ok(());
+        }
+        let mut waiting = Waiting::start(self, limit);
+        let mut pause = PROCESS_LOOK.0;
+        while !self.takes_input() {
+            match waiting.step(self, Some(Instant::now() + pause)) {
+                WaitStep::Frame(_) => {}
+                WaitStep::Moment => pause = (pause * 2).min(PROCESS_LOOK.1),
+                WaitStep::Failed(WaitEnd::Stopped) => {
+                    let goal = "the program to read its terminal";
+                    return Err(Box::new(waiting.failure(self, WaitEnd::Stopped, goal, String::new())));
+                }
+                WaitStep::Failed(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the program has set the modes of its terminal, or one of its processes waits for input.
+    fn takes_input(&mut self) -> bool {
+        let path = self.path();
+        self.modes().map_or(true, |modes| !echoes_lines(&modes))
+            || self
+                .look_at_processes()
+                .all
+                .iter()
+                .any(|process| awaits_input(process.stat.pid, path.as_path()).unwrap_or(!process.is_working))
+    }
+
     /// Waits until a condition on the terminal holds, which is tried at the end of each frame. `goal` names
     /// it, `state` says what there is instead.
     ///
@@ -768,14 +806,21 @@ impl TestTerminal {
         let found = self.watch().find(what, since);
         if let Some(times) = what.times.filter(|times| found.all.len() != *times) {
             let there = found.all.len();
-            return (format!("{} is {} {there} times, not {times}", what.pattern, what.area), None);
+            let there = if there == 1 { "once".to_owned() } else { format!("{there} times") };
+            return (format!("{} is {} {there}, not {times}", what.pattern, what.area), None);
         }
         if let Some(place) = found.all.first() {
             let pattern = &what.pattern;
             let state = match self.age_before(place, since) {
                 TextAge::Echo => format!("{pattern} is {place} only as the echo of what was typed"),
                 TextAge::Before(line) | TextAge::After(line) => {
-                    format!("{pattern} is {place}, but was on the screen before line {line}: {OLD_TEXT}")
+                    let was = match place {
+                        FoundPlace::Title | FoundPlace::Clipboard => "there",
+                        _ => "on the screen",
+                    };
+                    let before =
+                        if self.watch().is_between_inputs(place) { "the last input of " } else { "" };
+                    format!("{pattern} is {place}, but was {was} before {before}line {line}: {OLD_TEXT}")
                 }
             };
             let row = match place {

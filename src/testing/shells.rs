@@ -20,6 +20,18 @@ pub struct ShellStart {
 /// The names that `Set Shell` takes.
 pub const SHELL_NAMES: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];
 
+/// Other programs that show a prompt for commands.
+const OTHER_SHELLS: [&str; 10] =
+    ["sh", "dash", "ash", "ksh", "mksh", "csh", "tcsh", "yash", "elvish", "oils"];
+
+/// Whether a program of this name is a shell, such as `bash`, `-zsh` or `ksh93`.
+#[must_use]
+pub fn is_shell(program: &str) -> bool {
+    let name = program.trim_start_matches('-');
+    let end = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
+    SHELL_NAMES.contains(&&name[..end]) || OTHER_SHELLS.contains(&&name[..end])
+}
+
 /// `> ` in the colour #5B56E0.
 const PROMPT: &str = "\x1b[38;2;91;86;224m> \x1b[m";
 
@@ -102,6 +114,12 @@ mod tests {
         for name in SHELL_NAMES {
             let start = shell(name).unwrap();
             assert!(start.argv[0].to_str().unwrap().starts_with(name));
+        }
+        for name in ["sh", "-bash", "ksh93", "bash-5.2"] {
+            assert!(is_shell(name), "{name}");
+        }
+        for name in ["sleep", "python3", "ssh", "menu.sh", ""] {
+            assert!(!is_shell(name), "{name}");
         }
         assert_eq!(shell("sh"), None);
         assert_eq!(shell("Bash"), None);

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,6 +21,7 @@ use thiserror::Error;
 use super::fresh_text_watch::{FrameEnd, FreshTextWatch, TestMark};
 use super::look::{FoundPlace, Look};
 use super::processes::{LeftProcess, ProcessLook, TestProcesses};
+use crate::core::io_words::io_words;
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::terminal::{Modes, Size};
 use crate::pty::child;
@@ -131,7 +132,7 @@ pub enum TestStartError {
     #[error("cannot open a pseudo-terminal: {0}")]
     NoTerminal(io::Error),
     /// The system refused.
-    #[error("cannot start {0}: {1}")]
+    #[error("cannot start {0}: {why}", why = io_words(.1))]
     Refused(String, io::Error),
 }
 
@@ -197,6 +198,8 @@ pub struct TestTerminal {
     processes: TestProcesses,
     input: OutBuf,
     started: Instant,
+    /// The program takes what is typed, or was waited for in vain.
+    pub(super) has_first_read: bool,
     /// When the last mark was taken.
     marked: Instant,
     /// When output came last.
@@ -270,6 +273,7 @@ impl TestTerminal {
             processes: TestProcesses::new(pid, program.own_dir.clone()),
             input: OutBuf::default(),
             started: now,
+            has_first_read: false,
             marked: now,
             last_output: now,
             tap: None,
@@ -353,6 +357,11 @@ impl TestTerminal {
     #[must_use]
     pub fn started(&self) -> Instant {
         self.started
+    }
+
+    /// The terminal's device file.
+    pub(super) fn path(&self) -> PathBuf {
+        std::fs::read_link(format!("/proc/self/fd/{}", self.slave.as_raw_fd())).unwrap_or_default()
     }
 
     /// The terminal's modes (termios).
@@ -709,8 +718,16 @@ impl TestTerminal {
 }
 
 fn hides_input(modes: &Modes) -> bool {
-    let is_on = |flag: libc::tcflag_t| modes.lflag & u64::from(flag) != 0;
-    is_on(libc::ICANON) && !is_on(libc::ECHO)
+    has_local_flag(modes, libc::ICANON) && !has_local_flag(modes, libc::ECHO)
+}
+
+/// Whether the terminal reads lines and echoes them, as a new one does.
+pub(super) fn echoes_lines(modes: &Modes) -> bool {
+    has_local_flag(modes, libc::ICANON) && has_local_flag(modes, libc::ECHO)
+}
+
+fn has_local_flag(modes: &Modes, flag: libc::tcflag_t) -> bool {
+    modes.lflag & u64::from(flag) != 0
 }
 
 /// A terminal under test that is dropped leaves no process.

@@ -39,8 +39,7 @@ pub use typed_keys::TypedKeys;
 
 /// The words with which commands begin: those of VHS, then hopty's own.
 pub fn command_words() -> impl Iterator<Item = &'static str> {
-    let vhs = lexer::VHS_KEYWORDS.into_iter().filter(|word| !vhs_settings::VHS_SETTINGS.contains(word));
-    vhs.chain(own_commands::OWN_COMMANDS)
+    vhs_commands::vhs_command_words().chain(own_commands::OWN_COMMANDS)
 }
 
 /// The names of the settings: those of VHS, then hopty's own.
@@ -161,7 +160,7 @@ impl Tape {
 pub fn parse(name: &str, bytes: &[u8], options: ParseOptions, files: &dyn TapeFiles) -> Tape {
     let mut reading = parser::TapeReading::new(options, files);
     reading.read(name, bytes);
-    let mut tape = reading.tape;
+    let mut tape = reading.finish();
     if tape.steps.is_empty() && tape.errors.is_empty() {
         tape.errors.push(TapeProblem::of_file(name, "this tape has no commands"));
     }

@@ -9,7 +9,7 @@ use super::tape_problem::{LineTable, TapeProblem, shown};
 use super::tape_settings::TapeSetting;
 use super::tape_text::{BadEscape, TapeText};
 use super::tape_time::TapeTime;
-use super::{ParseOptions, Tape, TapeFiles, TapeStep};
+use super::{ParseOptions, Tape, TapeFiles, TapeStep, command_words};
 
 /// How many errors a tape may have until the reader gives up.
 const MOST_ERRORS: usize = 100;
@@ -19,6 +19,8 @@ const MOST_WARNINGS: usize = 100;
 const MOST_STEPS: usize = 50_000;
 /// How many bytes a tape may have, those of its files included, each as often as it is named.
 const MOST_BYTES: usize = 4 << 20;
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// How deep `Source` may go.
 pub(super) const DEEPEST_SOURCE: usize = 16;
 
@@ -34,6 +36,10 @@ pub(super) struct TapeReading<'f> {
     in_header: bool,
     /// Whether the reader gave up.
     stopped: bool,
+    /// Words that begin a line, are almost a command, and are typed.
+    misspelt: Vec<TapeProblem>,
+    /// Whether the tape has something that only hopty understands.
+    has_own: bool,
 }
 
 impl<'f> TapeReading<'f> {
@@ -46,7 +52,24 @@ impl<'f> TapeReading<'f> {
             bytes: 0,
             in_header: true,
             stopped: false,
+            misspelt: Vec::new(),
+            has_own: false,
         }
+    }
+
+    /// Adds a word that is almost a command and is typed.
+    pub(super) fn add_misspelt(&mut self, problem: TapeProblem) {
+        if self.misspelt.len() < MOST_ERRORS {
+            self.misspelt.push(problem);
+        }
+    }
+
+    /// The tape. In one that only hopty plays, a command that is misspelt is an error; a tape of VHS types it
+    /// there as well, so there it is a warning.
+    pub(super) fn finish(mut self) -> Tape {
+        let problems = if self.has_own { &mut self.tape.errors } else { &mut self.tape.warnings };
+        problems.append(&mut self.misspelt);
+        self.tape
     }
 
     /// Reads a file to its end, or until there are too many errors.
@@ -60,7 +83,7 @@ impl<'f> TapeReading<'f> {
             return;
         }
         self.open.push(name.to_owned());
-        let source = String::from_utf8_lossy(bytes);
+        let source = String::from_utf8_lossy(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes));
         TapeParser::new(name, &source, self).parse();
         self.open.pop();
     }
@@ -111,6 +134,8 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
                 self.command();
             } else if self.cur.text.starts_with("> ") && !self.in_comment {
                 self.comment_line();
+            } else if !self.in_comment {
+                self.warn_of_comment();
             }
             self.next();
         }
@@ -119,7 +144,18 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         }
     }
 
-    /// Reads a line that begins with `#>`: a comment for VHS, commands for hopty.
+    /// Warns of a comment that was probably meant as a command for hopty.
+    fn warn_of_comment(&mut self) {
+        let Some(inside) = self.cur.text.strip_prefix('>') else { return };
+        let word = inside.trim_start().split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        if is_own_command(word) || command_words().any(|command| command == word) {
+            let message =
+                format!("this is a comment, so `{word}` does nothing: a command stands behind `#> `");
+            self.warn(self.cur.start, self.cur.end, message);
+        }
+    }
+
+    /// Reads a line that begins with `#> `: a comment for VHS, commands for hopty.
     pub(super) fn comment_line(&mut self) {
         let line_end = self.cur.end;
         let whole = self.lexer;
@@ -246,6 +282,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
             let message = format!("{what} is an extension of hopty; VHS does not have it");
             self.report(token.start, token.end, message, Some(hint.to_owned()));
         }
+        self.reading.has_own |= !self.is_strict();
         !self.is_strict()
     }
 
@@ -313,6 +350,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         if token.kind != TokenKind::Escaped {
             return TapeText::plain(token.literal());
         }
+        self.reading.has_own = true;
         TapeText::from_escaped(token.text).unwrap_or_else(|BadEscape { at, message, hint }| {
             let at = token.start + 2 + at;
             self.report(at, at + 2, message, hint.map(str::to_owned));

@@ -1,6 +1,7 @@
 //! The commands of VHS.
 
 use super::command::{KeyAction, KeyPress, TapeCommand, WaitScope};
+use super::command_words;
 use super::key::{KeyChord, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
 use super::nearest::nearest;
@@ -68,6 +69,12 @@ impl<'a> TapeParser<'a, '_, '_> {
             TokenKind::Bare if self.lexer.source[..token.start].ends_with(|c: char| c.is_ascii_digit()) => {
                 Some("times are written 500ms, 2s, 1m or 1m30s".to_owned())
             }
+            TokenKind::Bare if matches!(token.text, "and" | "or") => {
+                Some("a command has one text or regex: write a line for each".to_owned())
+            }
+            TokenKind::Backslash if self.lexer.source[token.end..].starts_with('"') => {
+                Some(r#"a text has no escapes: use other quotes ('…' or `…`), or $"…""#.to_owned())
+            }
             TokenKind::Bare if token.text.len() > 1 => {
                 let chord: KeyChord = token.text.parse().ok()?;
                 Some(format!("did you mean `{chord}`?"))
@@ -110,8 +117,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             return;
         }
         let own = OWN_COMMANDS.iter().copied().filter(|_| !self.is_strict());
-        let commands = VHS_KEYWORDS.iter().copied().filter(|name| !VHS_SETTINGS.contains(name)).chain(own);
-        match nearest(&word, commands.chain(settings)) {
+        match nearest(&word, vhs_command_words().chain(own).chain(settings)) {
             Some(near) if token.kind == TokenKind::Bare => {
                 let near = if VHS_SETTINGS.contains(&near) { format!("Set {near}") } else { near.to_owned() };
                 self.error_with_hint(token, message, format!("did you mean `{near}`?"));
@@ -172,9 +178,10 @@ impl<'a> TapeParser<'a, '_, '_> {
             self.error_with_hint(self.peek, message, hint);
             return None;
         }
+        self.tell_of_typed_word();
         let mut text = self.take_text();
         while self.text_follows() {
-            self.warn_of_typed_word();
+            self.tell_of_typed_word();
             text.push(' ');
             let more = self.take_text();
             text.append(&more);
@@ -182,10 +189,16 @@ impl<'a> TapeParser<'a, '_, '_> {
         Some(text)
     }
 
-    /// Warns when the next word is typed although it looks like a command.
-    pub(super) fn warn_of_typed_word(&mut self) {
+    /// Tells when the next word is typed although it looks like a command.
+    pub(super) fn tell_of_typed_word(&mut self) {
         let word = self.peek;
-        if word.kind != TokenKind::Bare || !is_own_command(word.text) {
+        if word.kind != TokenKind::Bare {
+            return;
+        }
+        if !is_own_command(word.text) {
+            if !self.is_strict() && self.is_first_on_line(word) {
+                self.tell_of_misspelt_command(word);
+            }
             return;
         }
         let message = format!("`{}` is typed here", word.text);
@@ -194,6 +207,15 @@ impl<'a> TapeParser<'a, '_, '_> {
         } else if self.cur.kind == TokenKind::Quoted {
             self.warn(word.start, word.end, format!("{message}; as a command it needs a line of its own"));
         }
+    }
+
+    /// A word that begins a line behind a text and is spelled almost as a command: VHS types it.
+    fn tell_of_misspelt_command(&mut self, word: Token<'a>) {
+        let Some(near) = nearest(word.text, command_words()) else { return };
+        let message = format!("there is no command `{}`, so it is typed", word.text);
+        let hint = format!("did you mean `{near}`? Quote it to type it: \"{}\"", word.text);
+        let problem = self.lines.problem(word.start, word.end, message).with_hint(hint);
+        self.reading.add_misspelt(problem);
     }
 
     pub(super) fn require(&mut self) -> Option<TapeCommand> {
@@ -409,6 +431,11 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
         Some(path.as_str().to_owned())
     }
+}
+
+/// The words with which commands of VHS begin.
+pub(super) fn vhs_command_words() -> impl Iterator<Item = &'static str> {
+    VHS_KEYWORDS.into_iter().filter(|name| !VHS_SETTINGS.contains(name))
 }
 
 /// What to do when a path is missing.

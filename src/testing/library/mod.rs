@@ -155,6 +155,8 @@ impl Terminal {
     pub fn type_text(&mut self, text: &str) -> TestResult<&mut Self> {
         let words = format!("type_text {text:?}");
         self.keys.extend(text.chars().map(|c| if c == ' ' { "Space".to_owned() } else { c.to_string() }));
+        // It fails only where a test is stopped, which is for tapes.
+        let _ = self.terminal.first_read(ECHO_LIMIT);
         self.send(&words, text.replace('\n', "\r").as_bytes(), Location::caller())?;
         match self.terminal.typed(text, &self.mark, ECHO_LIMIT) {
             // A program that ends has read it.
@@ -192,6 +194,7 @@ impl Terminal {
     /// When the terminal is gone.
     #[track_caller]
     pub fn paste(&mut self, text: &str) -> TestResult<&mut Self> {
+        let _ = self.terminal.first_read(ECHO_LIMIT);
         let bytes = input::paste(self.terminal.screen(), text);
         self.keys.push(format!("(paste {text:?})"));
         self.send("paste", &bytes, Location::caller())

@@ -44,6 +44,8 @@ pub struct TapeRedactions {
 /// How much is redacted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
+    /// Secrets and directories.
+    OwnWords,
     /// Secrets, rules and directories.
     Report,
     /// And what differs from run to run.
@@ -110,9 +112,38 @@ impl TapeRedactions {
         self.pids.extend(pids.into_iter().filter(|pid| *pid >= 100));
     }
 
-    /// A text for a report, of one or more lines.
+    /// A text of the program for a report, of one or more lines.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
+        self.lines(text, |_, _| (Vec::new(), Depth::Report))
+    }
+
+    /// A text of the tape or of hopty for a report. The tape's rules are for what programs show, and would
+    /// make it another one.
+    #[must_use]
+    pub fn own_words(&self, text: &str) -> String {
+        self.lines(text, |_, _| (Vec::new(), Depth::OwnWords))
+    }
+
+    /// A message about `command` for a report. Its first line is hopty's own, but for what it quotes of the
+    /// program; what follows is output.
+    #[must_use]
+    pub fn message(&self, message: &str, command: &str) -> String {
+        self.lines(message, |number, line| {
+            if number > 0 {
+                return (Vec::new(), Depth::Report);
+            }
+            let mut found = Vec::new();
+            for quoted in quoted_ranges(line).filter(|quoted| !command.contains(&line[quoted.clone()])) {
+                self.find_by_rules(&line[quoted.clone()], quoted.start, &mut found);
+            }
+            (found, Depth::OwnWords)
+        })
+    }
+
+    /// A text line by line, each with what `find` has found by its number, from 0, and how much else is
+    /// redacted.
+    fn lines(&self, text: &str, find: impl Fn(usize, &str) -> (Vec<Replacement>, Depth)) -> String {
         // Before what is known of no value, which may cut one.
         let mut text = text.to_owned();
         for (secret, with) in &self.secrets {
@@ -121,9 +152,10 @@ impl TapeRedactions {
         let text = redact(&text);
         let lines: Vec<String> = text
             .split('\n')
-            .map(|line| {
-                let found = self.replacements(line, Vec::new(), Depth::Report);
-                replaced(line, &found)
+            .enumerate()
+            .map(|(number, line)| {
+                let (found, depth) = find(number, line);
+                replaced(line, &self.replacements(line, found, depth))
             })
             .collect();
         lines.join("\n")
@@ -189,7 +221,7 @@ impl TapeRedactions {
         }
         outcome.other_failures.iter_mut().for_each(|failure| self.redact_failure(failure));
         for warning in &mut outcome.warnings {
-            warning.message = self.text(&warning.message);
+            warning.message = self.message(&warning.message, "");
         }
         outcome.last_screen = outcome.last_screen.map(|screen| self.screen(&screen));
         RedactedOutcome(outcome)
@@ -204,13 +236,14 @@ impl TapeRedactions {
 
     fn redact_failure(&self, failure: &mut TapeFailure) {
         let redact = |text: &mut String| *text = self.text(text);
-        redact(&mut failure.command);
-        redact(&mut failure.message);
+        let redact_own = |text: &mut String| *text = self.own_words(text);
+        failure.message = self.message(&failure.message, &failure.command);
+        redact_own(&mut failure.command);
         failure.nearest.iter_mut().for_each(redact);
-        failure.hint.iter_mut().for_each(redact);
-        failure.again.iter_mut().for_each(redact);
+        failure.hint.iter_mut().for_each(redact_own);
+        failure.again.iter_mut().for_each(redact_own);
         failure.program.iter_mut().for_each(redact);
-        failure.row_notes.iter_mut().for_each(|(_, text)| redact(text));
+        failure.row_notes.iter_mut().for_each(|(_, text)| redact_own(text));
         failure.keys = self.keys(&failure.keys);
         failure.screen = failure.screen.as_ref().map(|screen| self.screen(screen));
         let Some(comparison) = &mut failure.comparison else { return };
@@ -276,6 +309,15 @@ impl TapeRedactions {
         by_row
     }
 
+    /// What the tape's rules replace in a part that begins at `start`.
+    fn find_by_rules(&self, part: &str, start: usize, found: &mut Vec<Replacement>) {
+        for (rule, with) in &self.rules {
+            for part in rule.find_iter(part).filter(|part| !part.is_empty()) {
+                add(found, start + part.start()..start + part.end(), with);
+            }
+        }
+    }
+
     fn find_literals(&self, text: &str, found: &mut Vec<Replacement>) {
         for (secret, with) in &self.secrets {
             for (at, _) in text.match_indices(secret.as_str()) {
@@ -296,10 +338,8 @@ impl TapeRedactions {
 
     /// All that is replaced in a line, in order, besides what was found already.
     fn replacements(&self, line: &str, mut found: Vec<Replacement>, depth: Depth) -> Vec<Replacement> {
-        for (rule, with) in &self.rules {
-            for part in rule.find_iter(line).filter(|part| !part.is_empty()) {
-                add(&mut found, part.range(), with);
-            }
+        if depth != Depth::OwnWords {
+            self.find_by_rules(line, 0, &mut found);
         }
         self.find_literals(line, &mut found);
         if depth == Depth::Snapshot {
@@ -343,6 +383,20 @@ fn replaced(text: &str, found: &[Replacement]) -> String {
     }
     out.push_str(&text[from..]);
     out
+}
+
+/// What stands between quotes in a line, as `{:?}` writes them.
+fn quoted_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut is_escaped = false;
+    let quotes = line.bytes().enumerate().filter(move |(_, byte)| {
+        let is_quote = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_quote
+    });
+    let quotes: Vec<usize> = quotes.map(|(at, _)| at).collect();
+    // What has no second quote goes on to the end.
+    let ends: Vec<usize> = quotes.iter().copied().chain([line.len()]).collect();
+    (0..quotes.len()).step_by(2).map(move |number| quotes[number] + 1..ends[number + 1])
 }
 
 fn is_character(key: &str) -> bool {
@@ -424,6 +478,26 @@ mod tests {
         let screen = copy(40, "at 12:00:01");
         assert_eq!(redactions.screen(&screen).text_rows()[0], "at 12:00:01");
         assert_eq!(redactions.snapshot_screen(&screen).text_rows()[0], "at [TIME]");
+    }
+
+    #[test]
+    fn a_rule_of_the_tape_changes_what_a_program_has_shown_and_no_word_of_hopty() {
+        let place = TestPlace { file: "a1.tape".to_owned(), line: 1, column: 1 };
+        let message = "ended with exit 3, not exit 0; nearest: row 12 \"took 41 ms\", not \"x1\"\n12 lines";
+        let mut failure = TapeFailure::new(FailureKind::Check, place, "Expect \"x1\"", message);
+        failure.hint = Some("`Exit 3` expects it".to_owned());
+        failure.again = Some("hopty test a1.tape".to_owned());
+        failure.nearest = Some("took 41 ms".to_owned());
+        failure.row_notes = vec![(1, "expected \"x1\"".to_owned())];
+        let redactions = TapeRedactions::new().rule(Regex::new(r"\d+").unwrap(), "N").dir("/tmp/t1");
+        let shown = redactions.failure(failure);
+        let expected = "ended with exit 3, not exit 0; nearest: row 12 \"took N ms\", not \"x1\"\nN lines";
+        assert_eq!((shown.message.as_str(), shown.command.as_str()), (expected, "Expect \"x1\""));
+        assert_eq!(shown.hint.as_deref(), Some("`Exit 3` expects it"));
+        assert_eq!(shown.again.as_deref(), Some("hopty test a1.tape"));
+        assert_eq!(shown.nearest.as_deref(), Some("took N ms"));
+        assert_eq!(shown.row_notes, [(1, "expected \"x1\"".to_owned())]);
+        assert_eq!(redactions.message("in /tmp/t1: \"a \\\" 1", ""), "in [DIR]: \"a \\\" N");
     }
 
     #[test]

@@ -47,6 +47,10 @@ pub(super) fn check_style(
         StyleTarget::Region(region) => Err(regions.cells(session, region)?),
     };
     let all = style.all;
+    let sought = match &style.target {
+        StyleTarget::Pattern(pattern) => pattern.to_string(),
+        StyleTarget::Region(_) => String::new(),
+    };
     session.wait_for_state(style.limit, "the style", |terminal| {
         let places: Vec<Vec<ScreenPlace>> = match &target {
             Ok(look) => terminal
@@ -69,7 +73,7 @@ pub(super) fn check_style(
         };
         let Ok(look) = &target else { return matching(terminal.view(), &places, &conditions, true) };
         if places.is_empty() {
-            return Err(format!("{} is not {}", look.pattern, look.area));
+            return Err(format!("{sought} is not {}", look.area));
         }
         matching(terminal.view(), &places, &conditions, all)
     })
@@ -105,8 +109,7 @@ pub(super) fn check_title(
     pattern: &TapePattern,
 ) -> StepResult {
     let look = Look::on_screen(session.workspace.pattern(pattern, true)?).within(ScreenArea::Title);
-    let goal = look.pattern.to_string();
-    session.wait_for_state(limit, &goal, |terminal| {
+    session.wait_for_state(limit, &pattern.to_string(), |terminal| {
         if terminal.watch().subject().find(&look).is_empty() {
             return Err(format!("the title is {:?}", terminal.screen().title()));
         }

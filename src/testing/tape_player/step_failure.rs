@@ -108,6 +108,12 @@ impl From<Box<WaitFailure>> for Box<StepFailure> {
 
 impl From<TestStartError> for Box<StepFailure> {
     fn from(error: TestStartError) -> Self {
-        StepFailure::command(error.to_string())
+        let failure = StepFailure::command(error.to_string());
+        match error {
+            TestStartError::Refused(name, error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                failure.hint(format!("it is not executable; start what reads it, such as `Start sh {name}`"))
+            }
+            _ => failure,
+        }
     }
 }

@@ -24,6 +24,8 @@ use crate::testing::stress::SeededChoices;
 
 /// How long a program may take to show what was typed.
 const TYPED_LIMIT: TapeTime = TapeTime::from_millis(2000);
+/// How long a program may take from its start until it reads its terminal.
+const FIRST_READ: TapeTime = TapeTime::from_millis(2000);
 /// What most programs wait at most whether a sequence follows a lone Escape.
 const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
 /// Twenty times as long as between two keys that tmux takes for a paste (`assume-paste-time`): what is sent
@@ -145,6 +147,13 @@ impl TapeInput {
         Ok((named, terminal))
     }
 
+    /// The same for a text: a program that has just been started begins to read its terminal first.
+    fn begin_text<'s>(&mut self, session: &'s mut TestSession) -> StepResult<CurrentTerminal<'s>> {
+        let limit = session.clock.limit(None, FIRST_READ);
+        session.terminal()?.1.first_read(limit)?;
+        self.begin(session)
+    }
+
     /// The pause after each key: the tape's own in real time, none in fast mode, uneven ones under stress.
     fn key_pause(&mut self, clock: &TestClock, given: Option<TapeTime>) -> Duration {
         match &mut self.choices {
@@ -184,7 +193,7 @@ impl TapeInput {
     ) -> StepResult {
         let text = typed.text.as_str();
         let is_after_chord = self.chord.is_some();
-        let (_, terminal) = self.begin(session)?;
+        let (_, terminal) = self.begin_text(session)?;
         if terminal.is_hiding_input() {
             self.note(HIDDEN_KEYS);
         } else {
@@ -273,7 +282,7 @@ impl TapeInput {
     }
 
     pub fn paste(&mut self, session: &mut TestSession, text: &TapeText) -> StepResult {
-        self.begin(session)?;
+        self.begin_text(session)?;
         let shown = reported(session, text);
         let text = session.workspace.text(text)?;
         self.note(format!("Paste {shown}"));

@@ -38,6 +38,7 @@ pub(super) struct TapeOutputs {
     recorded: Vec<String>,
     hidden: HiddenTimes,
     warned_of_theme: bool,
+    warned_of_place: bool,
     /// Files that were made.
     made: Vec<PathBuf>,
 }
@@ -53,6 +54,7 @@ impl TapeOutputs {
             recorded: Vec::new(),
             hidden: HiddenTimes::default(),
             warned_of_theme: false,
+            warned_of_place: false,
             made: Vec::new(),
         }
     }
@@ -206,7 +208,17 @@ impl TapeOutputs {
                 return Ok(());
             }
         };
-        self.write_made(&session.redactions, &path, content.as_bytes())
+        self.write_picture(session, &path, content.as_bytes())
+    }
+
+    /// Writes what a command makes of the screen, and warns once where that is not where the tape says.
+    fn write_picture(&mut self, session: &mut TestSession, path: &str, content: &[u8]) -> StepResult {
+        self.write_made(&session.redactions, path, content)?;
+        if !self.render && !std::mem::replace(&mut self.warned_of_place, true) {
+            let file = self.made_file(path);
+            session.findings.warn(format!("{path} is written with `--render`; now it is {}", file.display()));
+        }
+        Ok(())
     }
 
     pub fn write_state(&mut self, session: &mut TestSession, path: &TapeText) -> StepResult {
@@ -218,7 +230,7 @@ impl TapeOutputs {
         let end = terminal.end();
         state["modes"] = json!(screen.modes());
         state["exit"] = json!(end.map(ProcessEnd::code));
-        self.write_made(&session.redactions, &path, format!("{state:#}\n").as_bytes())
+        self.write_picture(session, &path, format!("{state:#}\n").as_bytes())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::core::tape::{
     ExpectArea, ExpectCommand, KeyChord, KeyName, KeyPress, ProgramEnd, TapePattern, TapeSetting, TapeSpan,
     TapeText, WaitScope,
 };
+use crate::testing::program_wait::OLD_TEXT;
 
 fn options(evidence: &Path) -> PlayOptions {
     PlayOptions {
@@ -532,6 +533,19 @@ fn a_status_is_that_of_the_last_input_in_this_terminal() {
 }
 
 #[test]
+fn only_a_shell_has_a_prompt_to_be_ready_at() {
+    let failure = failure(play_now(commands("Start sleep 60\nReady\n")));
+    assert_eq!(failure.message, "sleep 60 is no shell, so it has no prompt that is known");
+    assert!(failure.hint.is_some_and(|hint| hint.starts_with("`Expect`")));
+    for program in
+        ["Start sh", "Start+Shell 'exec sh'", "Start+Shell 'printf \"\\033]133;A\\007\"; exec sleep 60'"]
+    {
+        let end = play_now(commands(&format!("{program}\nReady\n")));
+        assert!(matches!(end, PlayEnd::Passed), "{program}: {end:?}");
+    }
+}
+
+#[test]
 fn what_is_outside_of_the_screen_is_no_place() {
     for check in [
         "Expect+Not+Region 30,1 5x5 'panic'",
@@ -642,6 +656,70 @@ fn a_line_that_was_typed_ahead_of_a_busy_shell_is_no_answer() {
     let source = "Type 'sleep 0.3'\nEnter\nType 'echo READY'\nEnter\nExpect /^READY$/\n";
     let end = play_now(commands(source));
     assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_line_that_was_typed_before_the_program_reads_is_no_answer() {
+    // Its editor of lines begins after a moment, and would draw once more what was typed until then.
+    let source = "Set ExpectTimeout 300ms\n\
+                  Start+Shell \"sleep 0.2; PS1='> ' exec bash --noprofile --norc -i\"\n\
+                  Type '# READY'\nEnter\nExpect 'READY'\n";
+    let failure = failure(play_now(commands(source)));
+    assert!(failure.message.contains(OLD_TEXT), "{failure:?}");
+    // One that never reads is typed into all the same.
+    let source = "Start sleep 60\nType 'abc'\nCtrl+C\nExit INT\n";
+    let end = play_now(commands(source));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_wrong_check_is_told_with_what_would_find_it() {
+    let numbers = "Start+Shell 'seq 1 100; read x'\nExpect '100'\n";
+    for (source, message, hint) in [
+        (
+            "Start+Shell 'seq 1 100; read x'\nExpect /^7$/".to_owned(),
+            "not on the screen",
+            "it has scrolled off the screen: `Expect+History /^7$/` finds it there",
+        ),
+        (format!("{numbers}Wait+Screen@300ms /^99$/"), "not on the screen", "in `Wait+Screen` `^` and `$` are"),
+        (format!("{numbers}Expect x0 /^99$/"), "is on the screen once, not 0", ""),
+        (format!("{numbers}Style /zebra\\d/ bold"), "/zebra\\d/ is not on the screen", ""),
+        (
+            "Start+Shell 'printf \"\\033]2;one\\007\"; read x'\nExpect+Title 'one'\nEnter\nExpect+Title 'one'"
+                .to_owned(),
+            "is in the title, but was there before line 4",
+            "",
+        ),
+    ] {
+        let failure = failure(play_now(commands(&format!("Set ExpectTimeout 300ms\n{source}\n"))));
+        assert!(failure.message.contains(message), "{source}: {}", failure.message);
+        assert!(failure.hint.unwrap_or_default().contains(hint), "{source}");
+    }
+    // Two inputs of one line.
+    let mut played = tape(commands(
+        "Set ExpectTimeout 300ms\nStart sh -c 'stty -echo -icanon; printf go; head -c 3; sleep 60'\nExpect 'go'\n\
+         Type 'abc'\nEnter\nExpect 'abc'\n",
+    ));
+    played.steps[4].span.line = 4;
+    crate::sys::process::become_subreaper();
+    let dir = tempfile::tempdir().unwrap();
+    let file = TapeFile { path: "t.tape".into(), name: "t".to_owned() };
+    let failure = failure(play(&file, &played, &options(dir.path()), None).end);
+    assert!(failure.message.contains("before the last input of line 4"), "{}", failure.message);
+}
+
+#[test]
+fn a_file_that_is_no_program_gets_a_hint() {
+    let failure = failure(play_now(commands("File a.sh 'exit 0'\nStart ./a.sh\n")));
+    assert_eq!(failure.message, "cannot start ./a.sh: Permission denied");
+    assert!(failure.hint.is_some_and(|hint| hint.ends_with("`Start sh ./a.sh`")));
+}
+
+#[test]
+fn a_picture_that_is_not_where_the_tape_says_is_told_once() {
+    let source = "Start+Shell 'echo ok; read x'\nExpect 'ok'\nScreenshot r/a.svg\nState r/b.json\n";
+    let told: Vec<String> = play_whole(source).warnings.into_iter().map(|warning| warning.message).collect();
+    assert!(told.len() == 1 && told[0].starts_with("r/a.svg is written with `--render`; now"), "{told:?}");
 }
 
 #[test]

@@ -7,11 +7,13 @@ use super::test_session::TestSession;
 use super::test_terminals::signal_number;
 use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{ExpectCommand, ProgramEnd, ScreenRegion, TapePattern, TapeTime, WaitScope};
+use crate::sys::process_activity::program_names;
 use crate::testing::fresh_text_watch::TextAge;
 use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
 use crate::testing::program_wait::{KEPT_CHANGING, OLD_TEXT, SettleRules, WaitFailure};
+use crate::testing::shells;
 
 /// What a tape expects to see, and has seen.
 pub(super) struct TextChecks {
@@ -55,6 +57,11 @@ impl TextChecks {
                     let hint = "it stands on another row than the cursor: `Wait+Screen` looks at all of them";
                     failure.hint.get_or_insert_with(|| hint.to_owned());
                 }
+                if scope == WaitScope::Screen && self.is_on_one_row(session, pattern.unwrap_or(&usual))? {
+                    let hint = "in `Wait+Screen` `^` and `$` are the edges of the whole screen: begin the \
+                                regex with `(?m)`, or use `Expect`";
+                    failure.hint = Some(hint.to_owned());
+                }
                 return Err(failure);
             }
         };
@@ -75,6 +82,12 @@ impl TextChecks {
         Ok(())
     }
 
+    /// Whether a row of the screen matches, where the edges are those of a row.
+    fn is_on_one_row(&self, session: &mut TestSession, pattern: &TapePattern) -> StepResult<bool> {
+        let look = Look::on_screen(session.workspace.pattern(pattern, true)?);
+        Ok(!session.terminal()?.1.watch().subject().find(&look).is_empty())
+    }
+
     pub fn expect(
         &mut self,
         session: &mut TestSession,
@@ -84,9 +97,20 @@ impl TextChecks {
         let look = regions.look(session, expect)?;
         let limit = session.clock.check_limit(expect.limit);
         let (named, terminal) = session.terminal()?;
-        let found = terminal
-            .expect(&look, &named.mark, limit)
-            .map_err(|failure| noted(failure, &look, &expect.pattern))?;
+        let found = terminal.expect(&look, &named.mark, limit).map_err(|failure| {
+            let mut failure = noted(failure, &look, &expect.pattern);
+            let history = Look { area: ScreenArea::History, ..look.clone() };
+            if look.area == ScreenArea::All
+                && terminal.watch().subject().find(&look).is_empty()
+                && !terminal.watch().find(&history, &named.mark).new.is_empty()
+            {
+                failure.hint = Some(format!(
+                    "it has scrolled off the screen: `Expect+History {}` finds it there",
+                    expect.pattern
+                ));
+            }
+            failure
+        })?;
         self.found.push(expect.pattern.clone());
         warn_of_unseen(session, &found.places, &expect.pattern)
     }
@@ -177,6 +201,15 @@ pub(super) fn ready(session: &mut TestSession, limit: Option<TapeTime>) -> StepR
     let limit = session.clock.check_limit(limit);
     let (named, terminal) = session.terminal()?;
     let ready = terminal.ready(&named.mark, limit)?;
+    // A shell that announces its prompts is one by whatever name.
+    if !named.is_shell
+        && terminal.watch().shell_mark().is_none()
+        && let Some(names) = program_names(terminal.pid())
+        && !names.iter().any(|name| shells::is_shell(name))
+    {
+        let message = format!("{} is no shell, so it has no prompt that is known", named.command);
+        return Err(StepFailure::command(message).hint("`Expect` waits for the text of its prompt"));
+    }
     named.status = ready.status;
     Ok(())
 }

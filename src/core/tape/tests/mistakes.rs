@@ -34,15 +34,84 @@ fn the_nearest_word_is_named() {
         ),
         ("Sleep 1min", "1:8: there is no command `min` (times are written 500ms, 2s, 1m or 1m30s)"),
         (
+            r#"Type "it's \"quoted\"""#,
+            "1:20: a command was expected, not `\\` (a text has no escapes: use other quotes ('…' or `…`), or \
+             $\"…\")",
+        ),
+        (
             "Set MarginFill “#674EFF”",
             "1:16: `“` begins no value (a text stands in quotes such as \"…\" or '…')",
         ),
         ("Style 'a' bolt", "1:11: `Style` has no option `bolt` (did you mean `bold`?)"),
         ("Style 'a' fg=rot", "1:11: there is no colour `rot` (default, red, bright-red, 208 or #ff8700)"),
+        (
+            "Expect 'a' and 'b'",
+            "1:12: there is no command `and` (a command has one text or regex: write a line for each)",
+        ),
+        (
+            "Key ctrl-nope",
+            "1:5: there is no key `nope` (keys are called a, enter, f5, ctrl-c, alt-shift-left)",
+        ),
         ("Expect+State sleepy", "1:14: `sleepy` is not a state (busy, idle, blocked)"),
     ] {
         assert_eq!(error(source), message, "{source}");
     }
+}
+
+#[test]
+fn a_misspelt_command_behind_a_text_is_an_error_unless_the_tape_is_one_of_vhs() {
+    let own = "Start cat\nType \"yes\"\nEntre\nExspect \"all is well\"\nCopy \"abc\"\nSnapshto end";
+    let tape = read(own);
+    let told: Vec<(u32, &str)> = tape
+        .errors
+        .iter()
+        .map(|error| (error.span.line, error.hint.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, "did you mean `Enter`? Quote it to type it: \"Entre\""),
+            (4, "did you mean `Expect`? Quote it to type it: \"Exspect\""),
+            (6, "did you mean `Snapshot`? Quote it to type it: \"Snapshto\""),
+        ],
+        "{}",
+        tape.report()
+    );
+    assert_eq!(
+        error("Type\nentr\n#> Expect 'x'"),
+        "2:1: there is no command `entr`, so it is typed (did you mean `Enter`? Quote it to type it: \"entr\")"
+    );
+    // A tape of VHS types the same as there, and says so.
+    let vhs = "Type 'yes'\nEntre\nSleep 1";
+    is(vhs, &["Type \"yes Entre\"", "Sleep 1s"]);
+    assert!(read(vhs).report().contains("there is no command `Entre`, so it is typed"));
+    // What begins no line, is not like a command, or stands in quotes is text.
+    for text in ["Start cat\nType a Entre", "Start cat\nType a\nmake\ncd", "Start cat\nType a\n'Entre'"] {
+        let tape = read(text);
+        assert!(tape.errors.is_empty() && tape.warnings.is_empty(), "{text}\n{}", tape.report());
+    }
+}
+
+#[test]
+fn a_command_behind_a_comment_s_angle_without_a_blank_is_told() {
+    for text in ["#>Expect 'zzz'", "#>Enter", "#>\tHome"] {
+        let tape = read(&format!("Show\n{text}"));
+        assert_eq!(tape.steps.len(), 1, "{text}");
+        let warnings: Vec<&str> = tape.warnings.iter().map(|warning| warning.message.as_str()).collect();
+        assert!(warnings.len() == 1 && warnings[0].contains("stands behind `#> `"), "{text}: {warnings:?}");
+    }
+    assert!(read("Show\n#>\n#>>> Expect\n#>expected\n# >Expect").warnings.is_empty());
+}
+
+#[test]
+fn a_byte_order_mark_begins_no_command() {
+    let tape = read("\u{feff}Show\nFoo");
+    assert_eq!(
+        (tape.steps.len(), tape.errors.len(), tape.errors[0].span.line),
+        (1, 1, 2),
+        "{}",
+        tape.report()
+    );
 }
 
 #[test]
