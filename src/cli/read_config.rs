@@ -57,11 +57,12 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     };
     let user = user_path.as_deref().and_then(&mut text_of);
     let own = if counts(&project_path) { text_of(&project_path) } else { None };
-    let user_path = user_path.unwrap_or_default();
     let ours = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HOPTY_"));
     let env: Vec<(String, String)> =
         ours.filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
-    let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
+    let (user_name, project_name) = (
+        user_path.as_deref().unwrap_or(Path::new("")).display().to_string(),
+        project_path.display().to_string());
     let mut sources = Sources {
         user: user.as_deref().map(|text| File { path: &user_name, text }),
         project: own.as_deref().map(|text| File { path: &project_name, text }),
