@@ -62,7 +62,8 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
         ours.filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
     let (user_name, project_name) = (
         user_path.as_deref().unwrap_or(Path::new("")).display().to_string(),
-        project_path.display().to_string());
+        project_path.display().to_string(),
+    );
     let mut sources = Sources {
         user: user.as_deref().map(|text| File { path: &user_name, text }),
         project: own.as_deref().map(|text| File { path: &project_name, text }),

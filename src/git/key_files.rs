@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn the_parts_of_key_files_go() {
-        let part = |path: &str, text: &str| format!("diff --git a/{path} b/{path}\n@@ -1 +1 @@\n-x\n+{text}\n");
+        let part =
+            |path: &str, text: &str| format!("diff --git a/{path} b/{path}\n@@ -1 +1 @@\n-x\n+{text}\n");
         let (first, last) = (part("a b/main.rs", "diff --git a/x b/.env"), part("z", "1"));
         let keys = part("b/.env", "KEY=1") + "diff --git \"a/n\\n.pem\" \"b/n\\n.pem\"\n+x\n";
         let merged = "diff --cc id_rsa\nindex 1,2..3\n++x\n";

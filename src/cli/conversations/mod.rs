@@ -77,9 +77,11 @@ pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
     let lines = |lines: u64| plural(usize::try_from(lines).unwrap_or(usize::MAX), "line");
     let parts: Vec<String> = [
         (left_out.modes > 0).then(|| "the permission mode (now default)".to_owned()),
-        (left_out.files > 0).then(|| "what /rewind would do to files that may be outside of the project".to_owned()),
-        (left_out.others > 0)
-            .then(|| format!("{} that Claude may act on (queued prompts and the like)", lines(left_out.others))),
+        (left_out.files > 0)
+            .then(|| "what /rewind would do to files that may be outside of the project".to_owned()),
+        (left_out.others > 0).then(|| {
+            format!("{} that Claude may act on (queued prompts and the like)", lines(left_out.others))
+        }),
         (left_out.unreadable > 0)
             .then(|| format!("{} that cannot be read and may have such parts", lines(left_out.unreadable))),
     ]

@@ -159,8 +159,8 @@ const SECRET_NAMES: [&str; 25] = [
 ];
 /// How files of code end: one that is named after credentials holds none.
 const CODE_ENDS: [&str; 18] = [
-    ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".md", ".php", ".py", ".rb",
-    ".rs", ".ts", ".tsx",
+    ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".md", ".php", ".py",
+    ".rb", ".rs", ".ts", ".tsx",
 ];
 
 /// Whether a file's name says that it holds credentials or a key.

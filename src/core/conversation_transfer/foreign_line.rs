@@ -167,11 +167,7 @@ fn passes(members: &JsonMembers<'_>) -> bool {
 }
 
 /// The object of tracked files without those outside of the project; `None` if it stays.
-fn files_inside(
-    tracked: &str,
-    project: &ForeignProject,
-    left_out: &mut LeftOutOfLines,
-) -> Option<String> {
+fn files_inside(tracked: &str, project: &ForeignProject, left_out: &mut LeftOutOfLines) -> Option<String> {
     let all = JsonMembers::of(tracked)?.0;
     let inside: Vec<String> = all
         .iter()
@@ -236,7 +232,10 @@ mod tests {
         let mut left_out = LeftOutOfLines::default();
         let line = b"{\"type\":\"user\",\"x\":\"\xff\",\"permissionMode\":\"dontAsk\"}";
         let new = "{\"type\":\"user\",\"x\":\"\u{fffd}\",\"permissionMode\":\"default\"}";
-        assert_eq!(without_acting_parts(line, &ForeignProject::default(), &mut left_out), ForeignLine::Changed(new.to_owned()));
+        assert_eq!(
+            without_acting_parts(line, &ForeignProject::default(), &mut left_out),
+            ForeignLine::Changed(new.to_owned())
+        );
         // Claude reads half of a character, several values, and what stands behind NULs, where hopty does not.
         let unreadable = LeftOutOfLines { unreadable: 1, ..LeftOutOfLines::default() };
         for line in [

@@ -4,8 +4,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::core::conversation_transfer::{
-    ForeignLine, ForeignProject, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules,
-    without_acting_parts,
+    ForeignLine, ForeignProject, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules, without_acting_parts,
 };
 use crate::fs::atomic;
 use crate::fs::file_error::FsError;

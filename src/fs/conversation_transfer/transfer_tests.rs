@@ -48,7 +48,10 @@ impl Home {
             r#"{{"type":"user","cwd":"/old/web/src","sessionId":"{ID}","text":"/old/web","toolUseResult":{{"persistedOutputPath":"{}"}}}}"#,
             stored.display()
         );
-        home.file(&format!("projects/-old-web/{ID}.jsonl"), &format!("{line}\ntorn\n{{\"type\":\"user\",\"cwd\":\"/other\"}}"));
+        home.file(
+            &format!("projects/-old-web/{ID}.jsonl"),
+            &format!("{line}\ntorn\n{{\"type\":\"user\",\"cwd\":\"/other\"}}"),
+        );
         home.file(&format!("projects/-old-web/{ID}/subagents/agent-1.jsonl"), &format!("{line}\n"));
         home.file(&format!("projects/-old-web/{ID}/tool-results/t.txt"), "/old/web\n");
         home.file("projects/-old-web/agent-a.jsonl", &format!("{line}\n"));

@@ -78,10 +78,8 @@ impl PromptDraft {
     }
 
     fn note_key(&mut self, class: InputClass) {
-        if matches!(
-            class,
-            InputClass::Typed | InputClass::Paste | InputClass::Interrupt | InputClass::Submit
-        ) {
+        if matches!(class, InputClass::Typed | InputClass::Paste | InputClass::Interrupt | InputClass::Submit)
+        {
             self.has_keys = true;
             // Enter behind a backslash continues the draft.
             self.has_keys_behind = class != InputClass::Submit || !self.typed.bytes().is_empty();

@@ -189,9 +189,10 @@ fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWor
         "echo" | "printf"
             if matches!(name(before(1)), "echo" | "printf") || matches!(before(1), "-n" | "-e" | "%s") =>
         {
-            let asks = words[n + 1..].windows(2).take(8).any(|pair| {
-                pair[0].text == "|" && matches!(name(pair[1].text), "su" | "cryptsetup")
-            });
+            let asks = words[n + 1..]
+                .windows(2)
+                .take(8)
+                .any(|pair| pair[0].text == "|" && matches!(name(pair[1].text), "su" | "cryptsetup"));
             if asks || piped(&["--password-stdin", "-S", "--with-token", "--stdin"]) {
                 word
             } else if piped(&["chpasswd"]) {

@@ -253,8 +253,15 @@ fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Ve
     for Range { start: at, end } in cuts.into_iter().chain(std::iter::once(text.len()..text.len())) {
         let mut spans = Vec::new();
         let part = &text[from..at];
-        for find in [blocks::find, secret_rules::find, urls::find, places::find, assigned::find, tables::find, told::find]
-        {
+        for find in [
+            blocks::find,
+            secret_rules::find,
+            urls::find,
+            places::find,
+            assigned::find,
+            tables::find,
+            told::find,
+        ] {
             find(part, &mut spans);
         }
         spans.iter_mut().for_each(|span| go_on_below(part, span));

@@ -19,9 +19,10 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
     for (at, _) in text.match_indices("kind: Secret\n") {
         let ahead = cut_bytes(&text[at..], LAYOUT_MAX);
-        for (n, name) in ["data:\n", "stringData:\n"].iter().filter_map(|name| {
-            Some((ahead.find(&format!("\n{name}"))? + 1, name))
-        }) {
+        for (n, name) in ["data:\n", "stringData:\n"]
+            .iter()
+            .filter_map(|name| Some((ahead.find(&format!("\n{name}"))? + 1, name)))
+        {
             below(text, at + n + name.len(), ": ", 4, spans);
         }
     }
@@ -64,7 +65,8 @@ fn web_key(text: &str, at: usize, spans: &mut Vec<Span>) {
 
 /// The values of the lines below that are indented, each behind `joint`, of at least `least` bytes.
 fn below(text: &str, from: usize, joint: &str, least: usize, spans: &mut Vec<Span>) {
-    for line in cut_bytes(&text[from..], LAYOUT_MAX).split('\n').take_while(|line| line.starts_with([' ', '\t']))
+    for line in
+        cut_bytes(&text[from..], LAYOUT_MAX).split('\n').take_while(|line| line.starts_with([' ', '\t']))
     {
         let line = line.trim().trim_start_matches("- ");
         let value = line.split_once(joint).map(|(name, value)| (name, value.trim_matches(['"', '\''])));
@@ -113,7 +115,10 @@ mod tests {
         for (text, secret) in [
             ("| user | password |\n|---|---|\n| bob | Tr1ck-Kite7x |\n", "Tr1ck-Kite7x"),
             ("| **token** | of |\n|:--|--:|\n| aB3dE5fG7hJ9kL1mN3pQ | x |", "aB3dE5fG7hJ9kL1mN3pQ"),
-            ("apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  db: NWhqOHlJWk0=\n", "NWhqOHlJWk0="),
+            (
+                "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  db: NWhqOHlJWk0=\n",
+                "NWhqOHlJWk0=",
+            ),
             ("kind: Secret\nstringData:\n  db: hunter-two\ntype: Opaque\n", "hunter-two"),
             ("chpasswd:\n  list: |\n    root:Lu91oNdiCp\n  expire: false\n", "Lu91oNdiCp"),
             ("<auth-user-pass>\nbob\nQD9DJW4zkh5L\n</auth-user-pass>", "QD9DJW4zkh5L"),

@@ -47,7 +47,9 @@ fn secrets_in_commands_and_files_of_many_tools_are_replaced() {
         assert!(!shown.contains(token) && shown.contains("[redacted: "), "{text} -> {shown}");
     }
     let github = format!("run gh{}", "p_Ab3xYz9QwK7LmN2pRs5TuV8");
-    for end in ["\\\nPt7gCxCOzXK3EyswTqX0 end", "\\\r\nPt7gCxCOzXK3EyswTqX0 end", "\r\nPt7gCxCOzXK3EyswTqX0\r\nend"] {
+    for end in
+        ["\\\nPt7gCxCOzXK3EyswTqX0 end", "\\\r\nPt7gCxCOzXK3EyswTqX0 end", "\r\nPt7gCxCOzXK3EyswTqX0\r\nend"]
+    {
         let shown = redact(&format!("{github}{end}"));
         assert!(!shown.contains("CxCOzXK3"), "{shown}");
     }

@@ -63,8 +63,20 @@ const PASSWORDS: [&str; 42] = [
 /// sentences with them hold none, and a verb must link the value.
 const ENGLISH: [&str; 3] = ["password", "passphrase", "passcode"];
 /// Such verbs.
-const VERBS: [&str; 12] =
-    [" is ", " ist ", " lautet ", " heißt ", " est ", " es ", " è ", " é ", " är ", " este ", " είναι ", " היא "];
+const VERBS: [&str; 12] = [
+    " is ",
+    " ist ",
+    " lautet ",
+    " heißt ",
+    " est ",
+    " es ",
+    " è ",
+    " é ",
+    " är ",
+    " este ",
+    " είναι ",
+    " היא ",
+];
 
 /// Words for a key or a token, of which only random characters are taken.
 const TOKENS: [&str; 27] = [
@@ -99,10 +111,43 @@ const TOKENS: [&str; 27] = [
 
 /// What stands between such a word and its value.
 const LINKS: [&str; 37] = [
-    " are ", " este ", " είναι ", " היא ",
-    ":", "c'est ", " je ", " है ", "：", "=", "＝", " lautet", " ist ", " heißt ", " est ", " es ", " è ",
-    " é ", " is ", " är ", " er ", " on ", " to ", " jest ", " это ", " — ", " – ", " - ", " -> ", "は",
-    "是", "为", "為", "는 ", "은 ", " là ", " هي ",
+    " are ",
+    " este ",
+    " είναι ",
+    " היא ",
+    ":",
+    "c'est ",
+    " je ",
+    " है ",
+    "：",
+    "=",
+    "＝",
+    " lautet",
+    " ist ",
+    " heißt ",
+    " est ",
+    " es ",
+    " è ",
+    " é ",
+    " is ",
+    " är ",
+    " er ",
+    " on ",
+    " to ",
+    " jest ",
+    " это ",
+    " — ",
+    " – ",
+    " - ",
+    " -> ",
+    "は",
+    "是",
+    "为",
+    "為",
+    "는 ",
+    "은 ",
+    " là ",
+    " هي ",
 ];
 
 /// What stands before a name and its password: `login is root / X`.
@@ -274,7 +319,12 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         let words = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), WALLET_WORDS.1, |word| {
             (3..=8).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_lowercase())
         });
-        push(text, words.filter(|(_, n)| *n >= WALLET_WORDS.0).map(|(words, _)| words), Class::Password, spans);
+        push(
+            text,
+            words.filter(|(_, n)| *n >= WALLET_WORDS.0).map(|(words, _)| words),
+            Class::Password,
+            spans,
+        );
     }
     for at in RECOVERY_CODES.iter().flat_map(|word| ends_of(&small, word)) {
         let codes = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), usize::MAX, |word| {
@@ -286,8 +336,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
     for at in ends_of(&small, "2fa secret").chain(ends_of(&small, "totp secret")) {
         let is_group = |word: &str| {
-            word.len() == 4
-                && word.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'2'..=b'7'))
+            word.len() == 4 && word.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'2'..=b'7'))
         };
         let groups = words_in_a_row(behind(at), usize::MAX, is_group);
         let has_digit = |words: &&str| words.bytes().any(|b| b.is_ascii_digit());
@@ -404,7 +453,8 @@ fn english(rest: &str) -> Option<&str> {
     let first = gap.split_whitespace().next().unwrap_or_default();
     // `the password is X` is an assignment, and found there.
     let is_foreign = VERBS.iter().skip(1).any(|verb| gap.trim_end() == verb.trim());
-    let says_whose = is_foreign || gap.starts_with('(') || matches!(first, "for" | "of" | "on") || WHOSE.contains(&first);
+    let says_whose =
+        is_foreign || gap.starts_with('(') || matches!(first, "for" | "of" | "on") || WHOSE.contains(&first);
     (says_whose && gap.split_whitespace().count() <= 5).then_some(value)
 }
 

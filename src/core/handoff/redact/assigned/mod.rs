@@ -164,7 +164,9 @@ impl Finder<'_> {
             }
             (b'>', _) if from > 0 && matches!(self.bytes[from - 1], b'<' | b':') => self.element(spaced + 1),
             (b'>', _) if quoted_name => self.element(spaced + 1),
-            (b'<', b'/') if self.bytes[spaced..].starts_with(PLIST_KEY_END) => self.plist(spaced + PLIST_KEY_END.len()),
+            (b'<', b'/') if self.bytes[spaced..].starts_with(PLIST_KEY_END) => {
+                self.plist(spaced + PLIST_KEY_END.len())
+            }
             (b'|', b' ') if self.begins_cell(from) => self.cell(spaced + 1),
             (b',', _) if quoted_name && (in_quotes || selector) => self.next_argument(from, spaced + 1),
             (b'(', _) => self.call(&self.bytes[from..to], class, spaced + 1),
