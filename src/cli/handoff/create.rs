@@ -42,7 +42,8 @@ struct HandoffSource {
     facts: TranscriptFacts,
 }
 
-/// A transcript that nobody named, if it is no link: one that a program put there leads to another conversation.
+/// A transcript that nobody named, if it is no link: one that a program put there leads to another
+/// conversation.
 fn not_linked(path: PathBuf) -> Result<PathBuf, Failed> {
     match path.symlink_metadata() {
         Ok(meta) if meta.is_symlink() => Err(Failed::new(1, "the transcript is a symbolic link")

@@ -1,5 +1,6 @@
 //! A line of a conversation that may come from anybody, without what Claude would do when it is resumed:
-//! enter another permission mode or directory, send prompts, and write files outside of the project at `/rewind`.
+//! enter another permission mode or directory, send prompts, and write files outside of the project at
+//! `/rewind`.
 
 use std::borrow::Cow;
 
@@ -7,8 +8,8 @@ use super::json_parts::{JsonMembers, range_in, string};
 use super::path_map::is_at_or_below;
 use crate::core::claude::line_context::{project_dir_name, uncut_project_dir_name};
 
-/// The types of lines that pass (those of 1.0.128 to 2.1.332 that a resumed conversation needs, or that Claude
-/// writes into every one and only counts with). Each release adds some, and some of them act.
+/// The types of lines that pass (those of 1.0.128 to 2.1.332 that a resumed conversation needs, or that
+/// Claude writes into every one and only counts with). Each release adds some, and some of them act.
 const TYPES: [&str; 25] = [
     "user",
     "assistant",
@@ -49,7 +50,8 @@ const HARMLESS_MODES: [&str; 4] = ["default", "plan", "auto", "bypassPermissions
 pub struct LeftOutOfLines {
     /// Permission modes; `default` stands there now.
     pub modes: u64,
-    /// Entries of files that are not known to lie in the project, which `/rewind` would have written or deleted.
+    /// Entries of files that are not known to lie in the project, which `/rewind` would have written or
+    /// deleted.
     pub files: u64,
     /// Lines of other types than those that pass, such as queued prompts and worktrees.
     pub others: u64,
@@ -179,9 +181,9 @@ fn files_inside(tracked: &str, project: &ForeignProject, left_out: &mut LeftOutO
 }
 
 /// Whether this backup of a file is of one in the project, and says in which directory it was. Claude names a
-/// file in the project relative to it, and any other by its absolute path; at `/rewind` it touches no file whose
-/// directory is, with all links resolved, another than `realParentDir` (2.1.332): no link in the project leads
-/// out of it then, also none that is made later. What an older Claude wrote does not say that.
+/// file in the project relative to it, and any other by its absolute path; at `/rewind` it touches no file
+/// whose directory is, with all links resolved, another than `realParentDir` (2.1.332): no link in the
+/// project leads out of it then, also none that is made later. What an older Claude wrote does not say that.
 fn is_inside(path: &str, backup: &str, project: &ForeignProject) -> bool {
     let is_relative = !path.starts_with('~')
         && path.split('/').all(|part| !matches!(part, "" | ".."))

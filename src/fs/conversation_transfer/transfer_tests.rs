@@ -18,7 +18,8 @@ use crate::fs::paths::Paths;
 pub(super) const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 pub(super) const NEW_ID: &str = "00000000-94b9-4841-b82f-a62cfb8efdc0";
 
-/// Lines of a conversation of `/old/web` that Claude acts on when it resumes it, and those that are left of them.
+/// Lines of a conversation of `/old/web` that Claude acts on when it resumes it, and those that are left of
+/// them.
 pub(in crate::fs) const ACTING: &str = "{\"type\":\"permission-mode\",\"permissionMode\":\"acceptEdits\"}\n\
     {\"type\":\"file-history-snapshot\",\"snapshot\":{\"trackedFileBackups\":{\
     \"a.rs\":{\"realParentDir\":\"/old/web\"},\"/home/u/.bashrc\":{},\

@@ -2,7 +2,8 @@
 //!
 //! Keys of known services by a table of rules (`secret_rules`), private keys (`blocks`),
 //! credentials in URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names`
-//! and `values`), values that are told in a sentence, in many languages (`told`) or stand in a table (`tables`), and the places of
+//! and `values`), values that are told in a sentence, in many languages (`told`), or stand in a table below
+//! their name (`tables`), and the places of
 //! credentials in headers and password files (`places`) and in command lines
 //! (`commands`, and `argv` for their words). Each of them reads the text once, so that any input costs linear
 //! time. What is found is replaced by a mark that says its kind.

@@ -487,8 +487,8 @@ fn is_my_password<'a>(text: &'a str, small: &str, at: usize) -> Option<&'a str> 
     last_word(&text[from..from + n]).filter(|value| is_short && is_certain(value))
 }
 
-/// The words of this kind that follow a name one after the other, with their number: behind a link, on one line
-/// or one on each. Numbers of a list may stand before them.
+/// The words of this kind that follow a name one after the other, with their number: behind a link, on one
+/// line or one on each. Numbers of a list may stand before them.
 fn words_in_a_row(rest: &str, most: usize, is_one: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
     let start = LINKS.iter().find_map(|link| rest.strip_prefix(link)).unwrap_or(rest);
     let is_number =

@@ -31,7 +31,8 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Aws "access key" ["AKIA" "ASIA" "ABIA" "ACCA"] [Exactly(16, Upper)] ["{U16}"] "ASIAPACIFIC";
     Aws "Bedrock key" ["ABSK"] [AtLeast(60, Base64)] ["{B110}"] "ABSKSHORT";
     Aws "short Bedrock key" ["bedrock-api-key-"] [AtLeast(20, Base64)] ["{B120}"] "bedrock-api-key-rotation";
-    Aws "session token" ["IQoJb3JpZ2lu" "FwoGZXIvYXdz" "FQoGZXIvYXdz"] [AtLeast(60, Base64)] ["{B300}"] "FwoGZXIvYXdz";
+    Aws "session token" ["IQoJb3JpZ2lu" "FwoGZXIvYXdz" "FQoGZXIvYXdz"] [AtLeast(60, Base64)]
+        ["{B300}"] "FwoGZXIvYXdz";
     Google "API key" ["AIza"] [AtLeast(30, Word)] ["{W35}"] "AIzation";
     Google "API key with a dot" ["AQ.Ab8RN6"] [AtLeast(30, Word)] ["{W44}"] "AQ.Ab8RN6";
     Google "OAuth client secret" ["GOCSPX-"] [AtLeast(16, Word)] ["{W28}"] "GOCSPX-secret";
@@ -202,8 +203,9 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Service "Infracost" ["ico-"] [AtLeast(30, Alnum)] ["{A32}"] "ico-png";
     Service "42" ["s-s4t2ud-" "s-s4t2af-"] [AtLeast(60, Hex)] ["{h64}"] "s-s4t2ud-app";
     Service "OpenShift" ["sha256~"] [AtLeast(40, Word)] ["{W43}"] "sha256~digest";
-    Service "Razorpay, with its secret" ["rzp_live_" "rzp_test_"] [Exactly(14, Alnum), Text(":"), AtLeast(20, Alnum)]
-        ["{A14}:{A24}"] "rzp_live_id:secret";
+    Service "Razorpay, with its secret" ["rzp_live_" "rzp_test_"] [
+        Exactly(14, Alnum), Text(":"), AtLeast(20, Alnum)
+    ] ["{A14}:{A24}"] "rzp_live_id:secret";
     Service "Razorpay" ["rzp_live_" "rzp_test_"] [AtLeast(12, Alnum)] ["{A14}"] "rzp_test_key";
     Service "Rootly" ["rootly_"] [AtLeast(40, Hex)] ["{h64}"] "rootly_incident";
     Service "Scalingo" ["tk-us-"] [Exactly(48, Word)] ["{W48}"] "tk-us-east";
@@ -227,7 +229,8 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Service "Neon" ["napi_"] [AtLeast(40, Alnum)] ["{a64}"] "napi_get_value_string_utf8";
     Service "MongoDB Atlas" ["mdb_sa_sk_"] [AtLeast(30, Word)] ["{W40}"] "mdb_sa_sk_name";
     Service "Daytona" ["dtn_"] [Exactly(64, Hex)] ["{h64}"] "dtn_deadbeef";
-    Service "ClickUp" ["pk_"] [Between(5, 10, Digit), Text("_"), AtLeast(30, Upper)] ["{d7}_{U32}"] "pk_12345_ID";
+    Service "ClickUp" ["pk_"] [Between(5, 10, Digit), Text("_"), AtLeast(30, Upper)]
+        ["{d7}_{U32}"] "pk_12345_ID";
     Service "Asana" ["1/" "2/"] [
         Between(10, 20, Digit), Text("/"), Between(10, 20, Digit), Text(":"), AtLeast(32, Hex)
     ] ["{d16}/{d16}:{h32}"] "2/3:4";
