@@ -39,8 +39,12 @@ const TYPES: [&str; 25] = [
 ];
 /// Types of lines, each with the member that acts and its only value that does nothing.
 const IDLE: [(&str, &str, &str); 2] = [("mode", "mode", "normal"), ("atis-latch", "atis", "")];
-/// Attachments that act: prompts that come later, and a question to other programs.
-const ACTING_ATTACHMENTS: [&str; 2] = ["session_cron_carry", "projects_thread_ask"];
+/// Attachments that act, prompts that come later and a question to other programs, each with its empty form.
+/// They stay, because the next message names the line as the one before it.
+const ACTING_ATTACHMENTS: [(&str, &str); 2] = [
+    ("session_cron_carry", r#"{"type":"session_cron_carry","tasks":[]}"#),
+    ("projects_thread_ask", r#"{"type":"projects_thread_ask","call":null}"#),
+];
 /// Modes that may be named: they widen nothing, or Claude does not take them from a transcript (measured on
 /// 2.1.332, which takes `acceptEdits` and `dontAsk`).
 const HARMLESS_MODES: [&str; 4] = ["default", "plan", "auto", "bypassPermissions"];
@@ -53,7 +57,7 @@ pub struct LeftOutOfLines {
     /// Entries of files that are not known to lie in the project, which `/rewind` would have written or
     /// deleted.
     pub files: u64,
-    /// Lines of other types than those that pass, such as queued prompts and worktrees.
+    /// Lines of other types than those that pass, such as queued prompts and worktrees, and scheduled prompts.
     pub others: u64,
     /// Lines that cannot be read and may have one of these.
     pub unreadable: u64,
@@ -114,7 +118,7 @@ pub fn without_acting_parts(
     }
     let mut edits: Vec<(&str, Cow<'_, str>)> = Vec::new();
     // A name may stand there twice: the last one counts for Claude.
-    for (name, value) in &members.0 {
+    for &(ref name, value) in &members.0 {
         match name.as_ref() {
             "permissionMode"
                 if !string(value).is_some_and(|mode| HARMLESS_MODES.contains(&mode.as_str())) =>
@@ -136,6 +140,14 @@ pub fn without_acting_parts(
                     {
                         edits.push((tracked, inside.into()));
                     }
+                }
+            }
+            "attachment" => {
+                let kind = JsonMembers::of(value).and_then(|members| string(members.get("type")?));
+                let empty = ACTING_ATTACHMENTS.iter().find(|(acting, _)| kind.as_deref() == Some(*acting));
+                if let Some((_, empty)) = empty.filter(|(_, empty)| value != *empty) {
+                    left_out.others += 1;
+                    edits.push((value, (*empty).into()));
                 }
             }
             _ => {}
@@ -162,10 +174,6 @@ fn passes(members: &JsonMembers<'_>) -> bool {
     let kind = text("type");
     TYPES.contains(&kind.as_str())
         && IDLE.iter().all(|(acting, member, idle)| kind != *acting || text(member) == *idle)
-        && members.0.iter().filter(|(name, _)| name == "attachment").all(|(_, value)| {
-            let attached = JsonMembers::of(value).and_then(|members| string(members.get("type")?));
-            !attached.is_some_and(|kind| ACTING_ATTACHMENTS.contains(&kind.as_str()))
-        })
 }
 
 /// The object of tracked files without those outside of the project; `None` if it stays.
@@ -261,12 +269,21 @@ mod tests {
             r#"{"type":"user","\u0074ype":"queue-operation"}"#,
             r#"{"type":"mode","mode":"coordinator"}"#,
             r#"{"type":"atis-latch","atis":"x"}"#,
-            r#"{"type":"attachment","attachment":{"type":"session_cron_carry","tasks":[{"prompt":"x"}]}}"#,
             r#"{"type":7}"#,
             "{}",
         ] {
             assert_eq!(left(line), (ForeignLine::Gone, others), "{line}");
         }
+    }
+
+    #[test]
+    fn scheduled_prompts_go_and_their_line_stays() {
+        let line = |carry: &str| format!(r#"{{"type":"attachment","uuid":"u","attachment":{carry},"x":1}}"#);
+        let empty = line(r#"{"type":"session_cron_carry","tasks":[]}"#);
+        let (changed, counts) =
+            left(&line(r#"{"type":"session_cron_carry","tasks":[{"prompt":"x"}],"tickPrompt":"y"}"#));
+        assert_eq!((changed, counts.others), (ForeignLine::Changed(empty.clone()), 1));
+        assert_eq!(left(&empty), (ForeignLine::Same, LeftOutOfLines::default()));
     }
 
     #[test]
