@@ -57,7 +57,8 @@ pub struct LeftOutOfLines {
     /// Entries of files that are not known to lie in the project, which `/rewind` would have written or
     /// deleted.
     pub files: u64,
-    /// Lines of other types than those that pass, such as queued prompts and worktrees, and scheduled prompts.
+    /// Lines of other types than those that pass, such as queued prompts and worktrees, and scheduled
+    /// prompts.
     pub others: u64,
     /// Lines that cannot be read and may have one of these.
     pub unreadable: u64,
