@@ -171,10 +171,12 @@ pub fn without_acting_parts(
 
 /// Whether a line is of a type that passes, and does nothing.
 fn passes(members: &JsonMembers<'_>) -> bool {
-    let text = |name: &str| members.get(name).and_then(string).unwrap_or_default();
-    let kind = text("type");
+    let kind = members.get("type").and_then(string).unwrap_or_default();
+    let is_idle = |member: &str, idle: &str| {
+        members.get(member).is_none_or(|value| string(value).as_deref() == Some(idle))
+    };
     TYPES.contains(&kind.as_str())
-        && IDLE.iter().all(|(acting, member, idle)| kind != *acting || text(member) == *idle)
+        && IDLE.iter().all(|(acting, member, idle)| kind != *acting || is_idle(member, idle))
 }
 
 /// The object of tracked files without those outside of the project; `None` if it stays.
@@ -332,6 +334,7 @@ mod tests {
             r#"{"type":"attachment","attachment":{"snapshot":{"trackedFileBackups":{"/x":{}}}},"snapshot":7}"#,
             r#"{"type":"system","subtype":"compact_boundary"}"#,
             r#"{"type":"mode","mode":"normal"}"#,
+            r#"{"type":"mode"}"#,
             r#"{"type":"atis-latch","atis":""}"#,
         ] {
             assert_eq!(left(line), (ForeignLine::Same, LeftOutOfLines::default()), "{line}");
