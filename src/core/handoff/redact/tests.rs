@@ -32,6 +32,7 @@ fn secrets_in_commands_and_files_of_many_tools_are_replaced() {
         "x-honeycomb-team: @",
         "PASS=$(echo @)",
         "vault login @",
+        "https://hook.eu1.make.com/@",
         "poetry config pypi-token.pypi @",
         "poetry config http-basic.foo bob @",
         "rootpw --plaintext @",
