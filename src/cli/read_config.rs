@@ -20,6 +20,9 @@ const MAX_FILE: u64 = 1 << 20;
 pub(super) const HINT: &str =
     "`hopty config init --print` lists every key and its values; `hopty config show` shows what is in force";
 
+/// The bit of a mode that lets other users write.
+const OTHERS: u32 = 0o002;
+
 /// The configuration, and what is wrong with its pieces.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
     let resolved = resolved(Some(paths), flags);
@@ -33,7 +36,9 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     let project_path = project.join(".hopty.toml");
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
-        read(path).unwrap_or_else(|kind| {
+        // It may name a program to run. What others can write in a project is Claude's trust to decide.
+        let closed = if user_path.as_deref() == Some(path) { OTHERS } else { 0 };
+        read(path, FileRule::configuration(MAX_FILE).closed_to(closed)).unwrap_or_else(|kind| {
             unreadable.push(Problem {
                 at: ConfigSource::File { path: path.display().to_string(), line: None },
                 kind,
@@ -52,11 +57,13 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     };
     let user = user_path.as_deref().and_then(&mut text_of);
     let own = if counts(&project_path) { text_of(&project_path) } else { None };
-    let user_path = user_path.unwrap_or_default();
     let ours = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"HOPTY_"));
     let env: Vec<(String, String)> =
         ours.filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?))).collect();
-    let (user_name, project_name) = (user_path.display().to_string(), project_path.display().to_string());
+    let (user_name, project_name) = (
+        user_path.as_deref().unwrap_or(Path::new("")).display().to_string(),
+        project_path.display().to_string(),
+    );
     let mut sources = Sources {
         user: user.as_deref().map(|text| File { path: &user_name, text }),
         project: own.as_deref().map(|text| File { path: &project_name, text }),
@@ -122,16 +129,19 @@ pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
 
 /// A configuration file; `None` where there is none. A device, to which a link leads, is none either, and
 /// keeps nobody waiting. A pipe is refused: client and host each read the file, and a pipe can be read once.
-fn read(path: &Path) -> Result<Option<String>, ProblemKind> {
+fn read(path: &Path, rule: FileRule) -> Result<Option<String>, ProblemKind> {
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_char_device()) {
         return Ok(None);
     }
-    safe_file::read(path, FileRule::configuration(MAX_FILE)).map_or_else(
+    safe_file::read(path, rule).map_or_else(
         |error| {
             Err(match error {
                 SafeFileError::Io { source, .. } => ProblemKind::Unreadable(source.to_string()),
                 SafeFileError::TooLong { cap, .. } => {
                     ProblemKind::TooLarge(usize::try_from(cap).unwrap_or(usize::MAX))
+                }
+                SafeFileError::Writable(_) => {
+                    ProblemKind::Unreadable("other users can write it: chmod go-w it".to_owned())
                 }
                 SafeFileError::Foreign(_) => ProblemKind::Unreadable("it belongs to another user".to_owned()),
                 SafeFileError::Kind { found, .. } => {
@@ -157,4 +167,23 @@ pub(super) fn cleanup_period(paths: &Paths, dir: &Path) -> CleanupPeriod {
 /// The same in this directory.
 pub(super) fn cleanup_period_here(paths: &Paths) -> CleanupPeriod {
     cleanup_period(paths, &std::env::current_dir().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_configuration_that_others_can_write_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.toml");
+        std::fs::write(&file, "[notify]\ncommand = [\"x\"]\n").unwrap();
+        for (mode, is_read) in [(0o600, true), (0o644, true), (0o664, true), (0o646, false), (0o666, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let found = read(&file, FileRule::configuration(MAX_FILE).closed_to(OTHERS));
+            assert_eq!(found.is_ok(), is_read, "{mode:o}: {found:?}");
+        }
+    }
 }

@@ -46,6 +46,11 @@ fn escaped(word: &str) -> String {
     word.replace('\\', "\\\\").replace('%', "%%").replace('"', "\\\"")
 }
 
+/// Whether a line of a unit can hold this path.
+fn is_one_line(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| !path.contains(char::is_control))
+}
+
 /// The absolute directories of a `PATH`, those that a line of a unit can hold.
 fn absolute_dirs(path: &str) -> String {
     let dirs: Vec<&str> =
@@ -78,6 +83,11 @@ fn text(hopty: &Path, path: &str) -> String {
 pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     let files = UnitFiles::of_user()?;
     let hopty = std::env::current_exe()?;
+    if !is_one_line(&hopty) {
+        return Err(Failed::new(1, "its path has characters that no line of a unit can hold")
+            .about(format!("{hopty:?}"))
+            .hint("move hopty to another directory"));
+    }
     let wanted = text(&hopty, &std::env::var("PATH").unwrap_or_default());
     let is_there = safe_file::read_text(&files.unit(), FileRule::own(UNIT_CAP))
         .is_ok_and(|found| found.as_ref() == Some(&wanted))
@@ -170,5 +180,7 @@ mod tests {
         let unit = text(Path::new("/home/a b/100%/hopty"), "/a b/100%:bin:/c\\\"d:/e\nf::/usr/bin");
         assert!(unit.contains("\nEnvironment=\"PATH=/a b/100%%:/c\\\\\\\"d:/usr/bin\"\n"), "{unit}");
         assert!(unit.contains("\nExecStart=\"/home/a b/100%%/hopty\" restore\n"), "{unit}");
+        assert!(is_one_line(Path::new("/home/a b/100%/hopty")));
+        assert!(!is_one_line(Path::new("/x\"\nExecStartPre=/bin/touch /tmp/y\n/hopty")));
     }
 }

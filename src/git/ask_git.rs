@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::git_program;
 use super::git_run::{KillReason, RunOutput};
+use super::key_files::{self, without_key_files};
 use super::new_files;
 use super::private_git_dir::WorkTreeGit;
 use super::repository::Repository;
@@ -37,6 +38,8 @@ const DIFF: [&str; 6] = [
 ];
 /// Of how many changed paths it is asked whether a filter changes them.
 const ATTRIBUTES_CAP: usize = 200;
+/// How many files that may hold keys are named.
+const NAMED_KEYS: usize = 20;
 /// How many changed paths are kept.
 const PATHS_CAP: usize = 2000;
 /// Of how many written files, the newest, the work tree is looked for.
@@ -179,7 +182,12 @@ fn read_until(
     }
     if limits.patch > 0 {
         if let Some(patch) = ask.diff(&["--binary"], "patch", &mut state, limits.patch) {
-            state.patch = patch;
+            let mut keys = BTreeSet::new();
+            state.patch = without_key_files(patch, &mut keys);
+            if !keys.is_empty() {
+                let names: Vec<String> = keys.into_iter().take(NAMED_KEYS).collect();
+                state.notes.push(format!("not in changes.patch: {} ({})", names.join(", "), key_files::WHY));
+            }
         }
         ask.parts(&mut state);
         let room = limits.patch.saturating_sub(state.patch.len());
@@ -319,7 +327,8 @@ impl DiffRunner<'_> {
             (true, false) => state.patch[..state.patch.len().min(PART_CAP)].to_vec(),
             _ => {
                 let args: Vec<&str> = DIFF.iter().chain(how).copied().collect();
-                self.git.ask(&args, PART_CAP).map(|output| output.stdout).unwrap_or_default()
+                let patch = self.git.ask(&args, PART_CAP).map(|output| output.stdout).unwrap_or_default();
+                without_key_files(patch, &mut BTreeSet::new())
             }
         };
         let of_staged = if staged { part(&["--cached"], !unstaged) } else { Vec::new() };

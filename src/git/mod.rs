@@ -10,6 +10,7 @@ pub mod ask_git;
 mod git_config_keys;
 mod git_program;
 mod git_run;
+mod key_files;
 mod new_files;
 mod private_git_dir;
 mod repository;

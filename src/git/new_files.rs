@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::git_run::KillReason;
+use super::key_files::{self, is_key_file};
 use super::private_git_dir::WorkTreeGit;
 use crate::core::compat::SessionCompat;
 use crate::core::handoff::capture::GitState;
@@ -101,6 +102,9 @@ fn lines(names: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
 fn one(top: &Path, path: &[u8], room: usize) -> Result<Vec<u8>, &'static str> {
     if path.ends_with(b"/") {
         return Err("a nested repository");
+    }
+    if is_key_file(path) {
+        return Err(key_files::WHY);
     }
     let place = top.join(OsStr::from_bytes(path));
     let inside = place.parent().is_some_and(|dir| dir.canonicalize().is_ok_and(|real| real == dir));

@@ -124,6 +124,32 @@ fn what_is_left_out_is_named() {
 }
 
 #[test]
+fn no_patch_has_a_file_of_keys() {
+    let dir = repository();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at("deploy")).unwrap();
+    fs::write(at("deploy/prod.env"), "KEY=old\n").unwrap();
+    fs::write(at("code"), "old\n").unwrap();
+    done(dir.path(), &["add", "-f", "."]);
+    done(dir.path(), &["commit", "-q", "-m", "x"]);
+    fs::write(at("deploy/prod.env"), "KEY=tracked\n").unwrap();
+    fs::write(at("code"), "new\n").unwrap();
+    fs::write(at(".env"), "KEY=untracked\n").unwrap();
+    fs::write(at("id_ed25519"), "KEY=untracked\n").unwrap();
+    let state = state(dir.path());
+    let patches = [&*state.patch, &*state.new_files, &*state.staged, &*state.unstaged].concat();
+    let text = String::from_utf8(patches).unwrap();
+    assert!(text.contains("+new") && !text.contains("KEY="), "{text}");
+    assert_eq!(
+        state.notes,
+        [
+            "not in changes.patch: prod.env (may hold a key, by its name)",
+            "not in changes.patch: .env (may hold a key, by its name), id_ed25519 (may hold a key, by its name)"
+        ]
+    );
+}
+
+#[test]
 fn there_is_an_end_to_files_and_bytes() {
     let dir = repository();
     for n in 0..230 {

@@ -2,17 +2,22 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use nix::errno::Errno;
-use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, getsockopt, recvmsg, sendmsg, sockopt,
-};
+use nix::sys::socket::{ControlMessage, MsgFlags, getsockopt, sendmsg, sockopt};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::frame::{Frame, TooLarge};
 use super::message::MAX_LINE;
 use crate::sys::outbuf::OutBuf;
+
+/// How many descriptors of the peer may wait here; more are closed.
+const MAX_FDS: usize = 4;
+/// How many descriptors the kernel lets one message carry (`SCM_MAX_FD`).
+const MESSAGE_FDS: usize = 253;
 
 /// Whether a connection can still be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,33 +79,32 @@ impl FrameStream {
     pub fn fill(&mut self) -> ConnectionState {
         // On the stack, whose pages stay resident: every process of every session has them.
         let mut buf = [0; 16384];
-        let mut cmsg = nix::cmsg_space!([RawFd; 4]);
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MESSAGE_FDS))];
         loop {
             if self.is_full() {
                 return ConnectionState::Open;
             }
             let mut iov = [IoSliceMut::new(&mut buf)];
-            let got =
-                recvmsg::<()>(self.socket.as_raw_fd(), &mut iov, Some(&mut cmsg), MsgFlags::MSG_CMSG_CLOEXEC);
-            match got {
+            // It owns what arrives, also in a message that the kernel cut, and closes what nobody takes.
+            let mut control = RecvAncillaryBuffer::new(&mut space);
+            match recvmsg(&self.socket, &mut iov, &mut control, RecvFlags::CMSG_CLOEXEC) {
                 Ok(message) => {
                     let n = message.bytes;
-                    for control in message.cmsgs().into_iter().flatten() {
-                        if let ControlMessageOwned::ScmRights(fds) = control {
-                            // SAFETY: the kernel has just made these descriptors for this process.
-                            self.fds.extend(fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }));
+                    for part in control.drain() {
+                        if let RecvAncillaryMessage::ScmRights(fds) = part {
+                            self.fds.extend(fds);
                         }
                     }
-                    self.fds.truncate(4);
+                    self.fds.truncate(MAX_FDS);
                     if n == 0 {
                         return ConnectionState::Closed;
                     }
                     self.input.extend_from_slice(&buf[..n]);
                 }
-                Err(nix::errno::Errno::EINTR) => {}
-                Err(nix::errno::Errno::EAGAIN) => return ConnectionState::Open,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => return ConnectionState::Open,
                 Err(error) => {
-                    self.reset |= error == Errno::ECONNRESET;
+                    self.reset |= error == rustix::io::Errno::CONNRESET;
                     return ConnectionState::Closed;
                 }
             }
@@ -364,5 +368,24 @@ mod tests {
         near.fill();
         let got = std::iter::from_fn(|| near.take_fd()).count();
         assert_eq!(got, 4);
+    }
+
+    /// The end of a pipe that nobody has any more says so, whatever other tests open and close meanwhile.
+    #[test]
+    fn descriptors_over_four_are_closed_however_many_one_message_brings() {
+        for count in [5, MESSAGE_FDS] {
+            let (far, mut near) = pair();
+            let (mut kept, sent) = io::pipe().unwrap();
+            let fds = vec![sent.as_raw_fd(); count];
+            let rights = [ControlMessage::ScmRights(&fds)];
+            let iov = [io::IoSlice::new(b"x")];
+            sendmsg::<()>(far.as_raw_fd(), &iov, &rights, MsgFlags::empty(), None).unwrap();
+            drop(sent);
+            assert_eq!(near.fill(), ConnectionState::Open);
+            assert_eq!(std::iter::from_fn(|| near.take_fd()).count(), MAX_FDS, "{count}");
+            let end = crate::sys::poll::wait_for(&kept.as_fd(), crate::sys::poll::Interest::Read, 10_000);
+            assert!(end.unwrap(), "a descriptor of {count} is still open");
+            assert_eq!(io::Read::read(&mut kept, &mut [0; 1]).unwrap(), 0);
+        }
     }
 }

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
+use super::cast_theme::parse_rgb;
+use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastTheme, CastWriter};
 use crate::core::handoff::redact::{redact, secret_ranges};
 use crate::screen::Screen;
 
@@ -20,6 +21,10 @@ const PART_LEN: usize = 6;
 #[must_use]
 pub fn redacted_cast(header: &CastHeader, events: &[CastEvent]) -> Vec<u8> {
     redacted_cast_with(header, events, |_| Vec::new())
+}
+
+fn is_of_colours(theme: &CastTheme) -> bool {
+    [&theme.fg, &theme.bg].into_iter().chain(&theme.palette).all(|text| parse_rgb(text).is_some())
 }
 
 /// The same; `more` finds what else is hidden in the text of a screen, as ranges of bytes.
@@ -49,6 +54,8 @@ pub fn redacted_cast_with(
         command: header.command.as_deref().map(redact),
         title: header.title.as_deref().map(redact),
         env: Default::default(),
+        // A theme is colours; another text there is nobody's business.
+        theme: header.theme.clone().filter(is_of_colours),
         ..header.clone()
     };
     let mut lines = redacted_header.line().into_bytes();
@@ -215,6 +222,21 @@ mod tests {
         reader.finish();
         let events = std::iter::from_fn(|| reader.next()).map(Result::unwrap).collect();
         (String::from_utf8(bytes).unwrap(), reader.header().unwrap().clone(), events)
+    }
+
+    #[test]
+    fn a_theme_has_colours_and_no_secret() {
+        let colours = |last: &str| CastTheme {
+            fg: "#ffffff".to_owned(),
+            bg: "#000".to_owned(),
+            palette: vec!["#112233".to_owned(), last.to_owned()],
+        };
+        for (last, stays) in [("#445566", true), (KEY, false)] {
+            let header = CastHeader { theme: Some(colours(last)), ..CastHeader::new(30, 6) };
+            let bytes = redacted_cast(&header, &[]);
+            let text = String::from_utf8(bytes).unwrap();
+            assert_eq!((text.contains("#112233"), text.contains(KEY)), (stays, false), "{text}");
+        }
     }
 
     fn output(text: &str) -> CastEventKind {

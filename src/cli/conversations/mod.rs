@@ -78,13 +78,16 @@ pub(super) const MAY_BE_LEFT_OUT: &str =
 
 /// What was left out of transcripts that may come from anybody, in words; `None` where nothing was.
 pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
+    let lines = |lines: u64| plural(usize::try_from(lines).unwrap_or(usize::MAX), "line");
     let parts: Vec<String> = [
         (left_out.modes > 0).then(|| "the permission mode (now default)".to_owned()),
-        (left_out.files > 0).then(|| "what /rewind would do to files outside of the project".to_owned()),
-        (left_out.unreadable > 0).then(|| {
-            let lines = usize::try_from(left_out.unreadable).unwrap_or(usize::MAX);
-            format!("{} that cannot be read and may have such parts", plural(lines, "line"))
+        (left_out.files > 0)
+            .then(|| "what /rewind would do to files that may be outside of the project".to_owned()),
+        (left_out.others > 0).then(|| {
+            format!("{} that Claude may act on (queued prompts and the like)", lines(left_out.others))
         }),
+        (left_out.unreadable > 0)
+            .then(|| format!("{} that cannot be read and may have such parts", lines(left_out.unreadable))),
     ]
     .into_iter()
     .flatten()
@@ -94,7 +97,10 @@ pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
 
 /// The same for programs.
 pub(super) fn left_out_json(left_out: LeftOutOfLines) -> Value {
-    json!({"modes": left_out.modes, "files": left_out.files, "lines": left_out.unreadable})
+    json!({
+        "modes": left_out.modes, "files": left_out.files, "others": left_out.others,
+        "lines": left_out.unreadable,
+    })
 }
 
 /// The conversation that the session of this name runs, or ran last.

@@ -42,6 +42,17 @@ struct HandoffSource {
     facts: TranscriptFacts,
 }
 
+/// A transcript that nobody named, if it is no link: one that a program put there leads to another
+/// conversation.
+fn not_linked(path: PathBuf) -> Result<PathBuf, Failed> {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_symlink() => Err(Failed::new(1, "the transcript is a symbolic link")
+            .about(path.display())
+            .hint("name the file that it leads to with `--transcript PATH` if that is the conversation")),
+        _ => Ok(path),
+    }
+}
+
 impl HandoffSource {
     fn find(place: &HandoffPlace, given: Option<&Path>) -> Result<Self, Failed> {
         let mut source = HandoffSource {
@@ -55,9 +66,10 @@ impl HandoffSource {
         match given.map(Path::to_owned) {
             Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
             None => match meant(&place.paths, None, Rule::Careful)? {
-                Meant::Transcript(found) => source.transcript = Some(found.path),
+                Meant::Transcript(found) => source.transcript = Some(not_linked(found.path)?),
                 Meant::Session(name, status) => {
-                    source.transcript = status.transcript.as_ref().map(PathBuf::from);
+                    source.transcript =
+                        status.transcript.as_ref().map(|path| not_linked(PathBuf::from(path))).transpose()?;
                     source.conversation = status.conversation.clone();
                     source.dir = Some(status.dir.clone());
                     source.session = Some((name, *status));
@@ -211,4 +223,21 @@ pub(super) fn new_id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {
     })?;
     let id = HandoffId::new(Clock::wall(), &conversation);
     answer(at.json, &json!({"id": id, "session_id": conversation}), id.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_that_is_a_link_is_not_taken_unasked() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("a.jsonl"), dir.path().join("b.jsonl"));
+        std::fs::write(&file, "{}\n").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(not_linked(file.clone()).unwrap(), file);
+        assert!(not_linked(link).is_err());
+        // What is not there is told where it is read.
+        assert!(not_linked(dir.path().join("c.jsonl")).is_ok());
+    }
 }

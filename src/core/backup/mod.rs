@@ -33,8 +33,7 @@ pub enum BackupContent {
 }
 
 /// What of Claude's directory is a record, beside the directories of conversations' files.
-const CLAUDE_RECORDS: &[&str] =
-    &["projects", "paste-cache", "handoff", "history.jsonl", "channel-registry.json"];
+const CLAUDE_RECORDS: &[&str] = &["projects", "paste-cache", "handoff", "channel-registry.json"];
 /// What of Claude's directory says what is run.
 const CLAUDE_SETTINGS: &[&str] = &[
     "settings.json",
@@ -48,6 +47,8 @@ const CLAUDE_SETTINGS: &[&str] = &[
     "hooks",
     "output-styles",
     "keybindings.json",
+    // What Up brings into the box again, commands for the shell among it.
+    "history.jsonl",
 ];
 
 impl BackupRoot {
@@ -128,15 +129,56 @@ pub fn is_left_out(path: &str) -> bool {
     is_secret(name) || is_index || is_lock || name.starts_with(".hopty-tmp-") || path.contains(".lock.d/")
 }
 
+/// Names of files that hold credentials or keys, in lower case; `*` is anything.
+const SECRET_NAMES: [&str; 25] = [
+    "*credential*",
+    "*.key",
+    "*.pem",
+    "*.p12",
+    "*.pfx",
+    "*.p8",
+    "*.ppk",
+    "*.keystore",
+    "*.jks",
+    "*.kdbx",
+    "*.age-key",
+    "*.env",
+    ".env.local",
+    ".env.*.local",
+    ".env.production",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".claude.json",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+];
+/// How files of code end: one that is named after credentials holds none.
+const CODE_ENDS: [&str; 18] = [
+    ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".md", ".php", ".py",
+    ".rb", ".rs", ".ts", ".tsx",
+];
+
 /// Whether a file's name says that it holds credentials or a key.
 #[must_use]
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let ends = [".key", ".pem", ".p12", ".pfx", ".keystore", ".jks", ".kdbx", ".age-key"];
-    name.contains("credential")
-        || ends.iter().any(|end| name.ends_with(end))
-        || matches!(name.as_str(), ".env" | ".netrc" | ".npmrc" | ".pypirc" | ".claude.json")
-        || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].contains(&name.as_str())
+    let is_public = name.ends_with(".pub") || CODE_ENDS.iter().any(|end| name.ends_with(end));
+    !is_public && SECRET_NAMES.iter().any(|pattern| fits(pattern, &name))
+}
+
+/// Whether a name fits a pattern in which `*` is anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((begin, rest)) => name.strip_prefix(begin).is_some_and(|name| {
+            name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| fits(rest, &name[at..]))
+        }),
+    }
 }
 
 /// Whether it is the transcript of a conversation: restored after everything that belongs to it.
@@ -175,6 +217,7 @@ mod tests {
             ("claude/handoff/web.manifest.json", Some(("claude", "handoff/web.manifest.json", Record))),
             ("claude/handoff/web.md", Some(("claude", "handoff/web.md", Settings))),
             ("claude/settings.json", Some(("claude", "settings.json", Settings))),
+            ("claude/history.jsonl", Some(("claude", "history.jsonl", Settings))),
             ("claude/commands/a/b.md", Some(("claude", "commands/a/b.md", Settings))),
             ("state/sessions/web/journal.jsonl", Some(("state", "sessions/web/journal.jsonl", Settings))),
             ("config/config.toml", Some(("config", "config.toml", Settings))),
@@ -199,6 +242,9 @@ mod tests {
             "skills/deploy/id_ed25519",
             "skills/x/.env",
             "commands/AWS_Credentials",
+            "skills/x/.credentials.json.bak",
+            "skills/x/prod.env",
+            "skills/x/.env.staging.local",
             "archive/.lock",
             "archive/index.json",
             "handoff/.hopty-tmp-x",
@@ -209,6 +255,10 @@ mod tests {
         for path in [
             "projects/-p/id.jsonl",
             "commands/keys.md",
+            "commands/credentials.md",
+            "skills/x/credential_store.py",
+            "skills/x/.env.example",
+            "skills/x/id_rsa.pub",
             "agents/monkey.md",
             "history.jsonl",
             "skills/charts/index.json",

@@ -159,7 +159,9 @@ impl LastAnswer {
     /// Every line of a message repeats its usage.
     fn count(&mut self, message: &str, usage: TokenUsage) {
         let before = if message == self.counted.0 { self.counted.1 } else { TokenUsage::default() };
-        let more = |total: &mut u64, now: u64, before: u64| *total += now.saturating_sub(before);
+        let more = |total: &mut u64, now: u64, before: u64| {
+            *total = total.saturating_add(now.saturating_sub(before));
+        };
         more(&mut self.tokens.input, usage.input, before.input);
         more(&mut self.tokens.cache_read, usage.cache_read, before.cache_read);
         more(&mut self.tokens.cache_creation, usage.cache_creation, before.cache_creation);
@@ -178,6 +180,15 @@ mod tests {
         let mut answer = LastAnswer::default();
         lines.iter().for_each(|line| answer.feed(line.to_string().as_bytes()));
         answer
+    }
+
+    #[test]
+    fn a_forged_usage_overflows_nothing() {
+        let line = |id: &str| {
+            json!({"type": "assistant", "message": {"id": id, "role": "assistant", "content": [],
+                "usage": {"input_tokens": u64::MAX, "output_tokens": u64::MAX}}})
+        };
+        assert_eq!(read(&[prompt("x"), line("a"), line("b")]).tokens.input, u64::MAX);
     }
 
     fn prompt(text: &str) -> Value {

@@ -39,6 +39,20 @@ pub struct ScreenPromptBox {
 }
 
 impl ScreenPromptBox {
+    /// A box that holds this text.
+    #[cfg(test)]
+    pub(crate) fn of_text(text: &str) -> Self {
+        ScreenPromptBox {
+            text: text.to_owned(),
+            folded: false,
+            rows: 0..1,
+            mode: BoxMode::Prompt,
+            hidden: (0, 0),
+            fold: None,
+            width: 80,
+        }
+    }
+
     /// Whether the box holds exactly `prompt`, or the fold sign that a paste of it would leave.
     ///
     /// White space is not compared, because wrapping hides where it was. Of a draft that is taller than the

@@ -1,23 +1,65 @@
 //! A line of a conversation that may come from anybody, without what Claude would do when it is resumed:
-//! enter another permission mode, and write files outside of the project at `/rewind`.
+//! enter another permission mode or directory, send prompts, and write files outside of the project at
+//! `/rewind`.
 
 use std::borrow::Cow;
 
 use super::json_parts::{JsonMembers, range_in, string};
+use super::path_map::is_at_or_below;
+use crate::core::claude::line_context::{project_dir_name, uncut_project_dir_name};
 
+/// The types of lines that pass (those of 1.0.128 to 2.1.332 that a resumed conversation needs, or that
+/// Claude writes into every one and only counts with). Each release adds some, and some of them act.
+const TYPES: [&str; 25] = [
+    "user",
+    "assistant",
+    "system",
+    "attachment",
+    "progress",
+    "summary",
+    "custom-title",
+    "ai-title",
+    "tag",
+    "agent-name",
+    "agent-color",
+    "relocated",
+    "last-prompt",
+    "content-replacement",
+    "permission-mode",
+    "mode",
+    "atis-latch",
+    "file-history-snapshot",
+    "file-history-delta",
+    "tools-used",
+    "cost-state",
+    "api-request",
+    "api-request-shape",
+    "api-request-blob",
+    "api-request-resumed",
+];
+/// Types of lines, each with the member that acts and its only value that does nothing.
+const IDLE: [(&str, &str, &str); 2] = [("mode", "mode", "normal"), ("atis-latch", "atis", "")];
+/// Attachments that act, prompts that come later and a question to other programs, each with its empty form.
+/// They stay, because the next message names the line as the one before it.
+const ACTING_ATTACHMENTS: [(&str, &str); 2] = [
+    ("session_cron_carry", r#"{"type":"session_cron_carry","tasks":[]}"#),
+    ("projects_thread_ask", r#"{"type":"projects_thread_ask","call":null}"#),
+];
 /// Modes that may be named: they widen nothing, or Claude does not take them from a transcript (measured on
 /// 2.1.332, which takes `acceptEdits` and `dontAsk`).
 const HARMLESS_MODES: [&str; 4] = ["default", "plan", "auto", "bypassPermissions"];
-/// The members that act. In a line that hopty cannot read, Claude may find them.
-const ACTING: [&str; 4] = ["permissionMode", "trackedFileBackups", "trackingPath", "\\u"];
 
 /// What was left out of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOutOfLines {
     /// Permission modes; `default` stands there now.
     pub modes: u64,
-    /// Files outside of the project that `/rewind` would have written or deleted.
+    /// Entries of files that are not known to lie in the project, which `/rewind` would have written or
+    /// deleted.
     pub files: u64,
+    /// Lines of other types than those that pass, such as queued prompts and worktrees, and scheduled
+    /// prompts.
+    pub others: u64,
     /// Lines that cannot be read and may have one of these.
     pub unreadable: u64,
 }
@@ -33,8 +75,18 @@ impl std::ops::AddAssign for LeftOutOfLines {
     fn add_assign(&mut self, more: Self) {
         self.modes += more.modes;
         self.files += more.files;
+        self.others += more.others;
         self.unreadable += more.unreadable;
     }
+}
+
+/// The project that a conversation belongs to, as far as a file of anybody says that.
+#[derive(Clone, Debug, Default)]
+pub struct ForeignProject {
+    /// The name of the directory in which Claude keeps its transcripts.
+    pub folder: String,
+    /// Claude's own directories there, which are elsewhere here: what is in them is not in the project.
+    pub claude: Vec<String>,
 }
 
 /// What becomes of a line.
@@ -48,17 +100,26 @@ pub enum ForeignLine {
 
 /// The line, which has no newline at its end, without what acts; counted in `left_out`.
 #[must_use]
-pub fn without_acting_parts(line: &[u8], left_out: &mut LeftOutOfLines) -> ForeignLine {
+pub fn without_acting_parts(
+    line: &[u8],
+    project: &ForeignProject,
+    left_out: &mut LeftOutOfLines,
+) -> ForeignLine {
     // Claude replaces what is not UTF-8, and reads on.
     let text = String::from_utf8_lossy(line);
     let Some(members) = JsonMembers::of(&text) else {
-        let may_act = ACTING.iter().any(|word| text.contains(word));
+        // Claude may read what hopty cannot.
+        let may_act = text.contains('{');
         left_out.unreadable += u64::from(may_act);
         return if may_act { ForeignLine::Gone } else { ForeignLine::Same };
     };
+    if !passes(&members) {
+        left_out.others += 1;
+        return ForeignLine::Gone;
+    }
     let mut edits: Vec<(&str, Cow<'_, str>)> = Vec::new();
     // A name may stand there twice: the last one counts for Claude.
-    for (name, value) in members.0 {
+    for &(ref name, value) in &members.0 {
         match name.as_ref() {
             "permissionMode"
                 if !string(value).is_some_and(|mode| HARMLESS_MODES.contains(&mode.as_str())) =>
@@ -66,17 +127,28 @@ pub fn without_acting_parts(line: &[u8], left_out: &mut LeftOutOfLines) -> Forei
                 left_out.modes += 1;
                 edits.push((value, "\"default\"".into()));
             }
-            "trackingPath" if !is_inside(string(value).as_deref()) => {
+            "trackingPath"
+                if !string(value)
+                    .is_some_and(|path| is_inside(&path, members.get("backup").unwrap_or(""), project)) =>
+            {
                 left_out.files += 1;
                 return ForeignLine::Gone;
             }
             "snapshot" => {
                 for (name, tracked) in JsonMembers::of(value).into_iter().flat_map(|members| members.0) {
                     if name == "trackedFileBackups"
-                        && let Some(inside) = files_inside(tracked, left_out)
+                        && let Some(inside) = files_inside(tracked, project, left_out)
                     {
                         edits.push((tracked, inside.into()));
                     }
+                }
+            }
+            "attachment" => {
+                let kind = JsonMembers::of(value).and_then(|members| string(members.get("type")?));
+                let empty = ACTING_ATTACHMENTS.iter().find(|(acting, _)| kind.as_deref() == Some(*acting));
+                if let Some((_, empty)) = empty.filter(|(_, empty)| value != *empty) {
+                    left_out.others += 1;
+                    edits.push((value, (*empty).into()));
                 }
             }
             _ => {}
@@ -97,34 +169,58 @@ pub fn without_acting_parts(line: &[u8], left_out: &mut LeftOutOfLines) -> Forei
     ForeignLine::Changed(new)
 }
 
+/// Whether a line is of a type that passes, and does nothing.
+fn passes(members: &JsonMembers<'_>) -> bool {
+    let kind = members.get("type").and_then(string).unwrap_or_default();
+    let is_idle = |member: &str, idle: &str| {
+        members.get(member).is_none_or(|value| string(value).as_deref() == Some(idle))
+    };
+    TYPES.contains(&kind.as_str())
+        && IDLE.iter().all(|(acting, member, idle)| kind != *acting || is_idle(member, idle))
+}
+
 /// The object of tracked files without those outside of the project; `None` if it stays.
-fn files_inside(tracked: &str, left_out: &mut LeftOutOfLines) -> Option<String> {
+fn files_inside(tracked: &str, project: &ForeignProject, left_out: &mut LeftOutOfLines) -> Option<String> {
     let all = JsonMembers::of(tracked)?.0;
     let inside: Vec<String> = all
         .iter()
-        .filter(|(path, _)| is_inside(Some(path)))
+        .filter(|(path, backup)| is_inside(path, backup, project))
         .map(|(path, backup)| format!("{}:{backup}", serde_json::Value::from(path.as_ref())))
         .collect();
     left_out.files += (all.len() - inside.len()) as u64;
     (inside.len() < all.len()).then(|| format!("{{{}}}", inside.join(",")))
 }
 
-/// Claude names a file in the project relative to it, and any other by its absolute path.
-fn is_inside(path: Option<&str>) -> bool {
-    path.is_some_and(|path| {
-        !path.starts_with('~')
-            && path.split('/').all(|part| !matches!(part, "" | ".."))
-            && !path.contains('\0')
-    })
+/// Whether this backup of a file is of one in the project, and says in which directory it was. Claude names a
+/// file in the project relative to it, and any other by its absolute path; at `/rewind` it touches no file
+/// whose directory is, with all links resolved, another than `realParentDir` (2.1.332): no link in the
+/// project leads out of it then, also none that is made later. What an older Claude wrote does not say that.
+fn is_inside(path: &str, backup: &str, project: &ForeignProject) -> bool {
+    let is_relative = !path.starts_with('~')
+        && path.split('/').all(|part| !matches!(part, "" | ".."))
+        && !path.contains('\0');
+    let parent = JsonMembers::of(backup).and_then(|members| string(members.get("realParentDir")?));
+    let Some(parent) = parent.filter(|parent| is_relative && parent.starts_with('/')) else { return false };
+    let dir = match path.rsplit_once('/') {
+        Some((below, _)) => parent.strip_suffix(below).and_then(|above| above.strip_suffix('/')),
+        None => Some(parent.as_str()),
+    };
+    let is_project = |dir: &str| {
+        let dir = if dir.is_empty() { "/" } else { dir };
+        [project_dir_name(dir), uncut_project_dir_name(dir)].contains(&project.folder)
+    };
+    dir.is_some_and(is_project) && !project.claude.iter().any(|claude| is_at_or_below(&parent, claude))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Of the project `/p`.
     fn left(line: &str) -> (ForeignLine, LeftOutOfLines) {
+        let project = ForeignProject { folder: "-p".to_owned(), claude: vec!["/p/c".to_owned()] };
         let mut left_out = LeftOutOfLines::default();
-        (without_acting_parts(line.as_bytes(), &mut left_out), left_out)
+        (without_acting_parts(line.as_bytes(), &project, &mut left_out), left_out)
     }
 
     #[test]
@@ -135,41 +231,98 @@ mod tests {
                 r#"{"type":"permission-mode","permissionMode":"acceptEdits","x":1.0}"#,
                 r#"{"type":"permission-mode","permissionMode":"default","x":1.0}"#,
             ),
-            (r#"{"\u0070ermissionMode" : "dont\u0041sk"}"#, r#"{"\u0070ermissionMode" : "default"}"#),
             (
-                r#"{"permissionMode":"plan","permissionMode":"new"}"#,
-                r#"{"permissionMode":"plan","permissionMode":"default"}"#,
+                r#"{"type":"user","\u0070ermissionMode" : "dont\u0041sk"}"#,
+                r#"{"type":"user","\u0070ermissionMode" : "default"}"#,
+            ),
+            (
+                r#"{"type":"user","permissionMode":"plan","permissionMode":"new"}"#,
+                r#"{"type":"user","permissionMode":"plan","permissionMode":"default"}"#,
             ),
         ] {
             assert_eq!(left(line), (ForeignLine::Changed(new.to_owned()), modes), "{line}");
         }
         let mut left_out = LeftOutOfLines::default();
-        let bytes = without_acting_parts(b"{\"x\":\"\xff\",\"permissionMode\":\"dontAsk\"}", &mut left_out);
+        let line = b"{\"type\":\"user\",\"x\":\"\xff\",\"permissionMode\":\"dontAsk\"}";
+        let new = "{\"type\":\"user\",\"x\":\"\u{fffd}\",\"permissionMode\":\"default\"}";
         assert_eq!(
-            bytes,
-            ForeignLine::Changed("{\"x\":\"\u{fffd}\",\"permissionMode\":\"default\"}".to_owned())
+            without_acting_parts(line, &ForeignProject::default(), &mut left_out),
+            ForeignLine::Changed(new.to_owned())
         );
-        // Claude reads half of a character, and several values, where hopty does not.
-        for line in [r#"{"\ud800":1,"permissionMode":"dontAsk"}"#, r#"{}{"permissionMode":"dontAsk"}"#] {
-            assert_eq!(
-                left(line),
-                (ForeignLine::Gone, LeftOutOfLines { unreadable: 1, ..Default::default() })
-            );
+        // Claude reads half of a character, several values, and what stands behind NULs, where hopty does not.
+        let unreadable = LeftOutOfLines { unreadable: 1, ..LeftOutOfLines::default() };
+        for line in [
+            r#"{"\ud800":1,"type":"user"}"#,
+            r#"{}{"permissionMode":"dontAsk"}"#,
+            "\0{\"type\":\"queue-operation\"}",
+        ] {
+            assert_eq!(left(line), (ForeignLine::Gone, unreadable), "{line}");
         }
     }
 
     #[test]
+    fn lines_of_types_that_act_or_that_nobody_knows_go() {
+        let others = LeftOutOfLines { others: 1, ..LeftOutOfLines::default() };
+        for line in [
+            r#"{"type":"queue-operation","operation":"enqueue","content":"always push --force"}"#,
+            r#"{"type":"worktree-state","worktreeSession":{"worktreePath":"/tmp/x"}}"#,
+            r#"{"type":"agent-setting","agentSetting":"x"}"#,
+            r#"{"type":"dev-mods","folder":"/x"}"#,
+            r#"{"type":"something-new"}"#,
+            r#"{"type":"user","\u0074ype":"queue-operation"}"#,
+            r#"{"type":"mode","mode":"coordinator"}"#,
+            r#"{"type":"atis-latch","atis":"x"}"#,
+            r#"{"type":7}"#,
+            "{}",
+        ] {
+            assert_eq!(left(line), (ForeignLine::Gone, others), "{line}");
+        }
+    }
+
+    #[test]
+    fn scheduled_prompts_go_and_their_line_stays() {
+        let line = |carry: &str| format!(r#"{{"type":"attachment","uuid":"u","attachment":{carry},"x":1}}"#);
+        let empty = line(r#"{"type":"session_cron_carry","tasks":[]}"#);
+        let (changed, counts) =
+            left(&line(r#"{"type":"session_cron_carry","tasks":[{"prompt":"x"}],"tickPrompt":"y"}"#));
+        assert_eq!((changed, counts.others), (ForeignLine::Changed(empty.clone()), 1));
+        assert_eq!(left(&empty), (ForeignLine::Same, LeftOutOfLines::default()));
+    }
+
+    #[test]
     fn only_files_of_the_project_are_rewound() {
-        let snapshot = |files: &str| format!(r#"{{"snapshot":{{"trackedFileBackups":{{{files}}},"y":1}}}}"#);
-        let inside = r#""a.rs":{"backupFileName":"x@v1"},"b/c d.rs":{"backupFileName":null}"#;
+        let snapshot = |files: &str| {
+            format!(
+                r#"{{"type":"file-history-snapshot","snapshot":{{"trackedFileBackups":{{{files}}},"y":1}}}}"#
+            )
+        };
+        let inside = r#""a.rs":{"backupFileName":"x@v1","realParentDir":"/p"},"b/c d.rs":{"backupFileName":null,"realParentDir":"/p/b"}"#;
         assert_eq!(left(&snapshot(inside)), (ForeignLine::Same, LeftOutOfLines::default()));
-        let outside = r#""/home/u/.bashrc":{"backupFileName":null},"../x":{},"a/../../x":{},"~/x":{}"#;
-        let (line, counts) = left(&snapshot(&format!("{inside},{outside}")));
-        assert_eq!((line, counts.files), (ForeignLine::Changed(snapshot(inside)), 4));
-        for (path, gone) in [("a.rs", false), ("/home/u/.bashrc", true), ("a/../../x", true)] {
-            let (line, counts) = left(&format!(r#"{{"trackingPath":"{path}","backup":{{}}}}"#));
+        let outside = [
+            r#""/home/u/.bashrc":{"realParentDir":"/home/u"},"../x":{"realParentDir":"/"},"~/x":{}"#,
+            // A link of the project, and what does not say where it was.
+            r#""a/../../x":{"realParentDir":"/p/a/../.."},"lnk/.bashrc":{"realParentDir":"/home/u"},"b.rs":{}"#,
+            r#""lnk/x":{"realParentDir":"/home/u/lnk"},"c.rs":{"realParentDir":"/p","realParentDir":"/home/u"}"#,
+        ];
+        let (line, counts) = left(&snapshot(&format!("{inside},{}", outside.join(","))));
+        assert_eq!((line, counts.files), (ForeignLine::Changed(snapshot(inside)), 8));
+        for (path, parent, gone) in [
+            ("a.rs", "/p", false),
+            ("b/a.rs", "/p/b", false),
+            ("a.rs", "/home/u", true),
+            // It would get the name of Claude's directory here.
+            ("c/settings.json", "/p/c", true),
+            ("/home/u/.bashrc", "/home/u", true),
+            ("a/../../x", "/p/a/../..", true),
+        ] {
+            let line = format!(
+                r#"{{"type":"file-history-delta","trackingPath":"{path}","backup":{{"realParentDir":"{parent}"}}}}"#
+            );
+            let (line, counts) = left(&line);
             assert_eq!((line == ForeignLine::Gone, counts.files), (gone, u64::from(gone)), "{path}");
         }
+        let no_backup = r#"{"type":"file-history-delta","trackingPath":"a.rs"}"#;
+        assert_eq!(left(no_backup).0, ForeignLine::Gone);
     }
 
     #[test]
@@ -178,7 +331,11 @@ mod tests {
             "",
             "torn",
             r#"{"type":"user","permissionMode":"bypassPermissions","message":{"permissionMode":"dontAsk"}}"#,
-            r#"{"attachment":{"snapshot":{"trackedFileBackups":{"/x":{}}}},"snapshot":7}"#,
+            r#"{"type":"attachment","attachment":{"snapshot":{"trackedFileBackups":{"/x":{}}}},"snapshot":7}"#,
+            r#"{"type":"system","subtype":"compact_boundary"}"#,
+            r#"{"type":"mode","mode":"normal"}"#,
+            r#"{"type":"mode"}"#,
+            r#"{"type":"atis-latch","atis":""}"#,
         ] {
             assert_eq!(left(line), (ForeignLine::Same, LeftOutOfLines::default()), "{line}");
         }

@@ -19,6 +19,11 @@ impl<'a> JsonMembers<'a> {
     pub fn of(text: &'a str) -> Option<Self> {
         text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
     }
+
+    /// The last member of this name, which is the one that counts.
+    pub fn get(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().rev().find(|(found, _)| found == name).map(|(_, value)| *value)
+    }
 }
 
 impl<'a> JsonItems<'a> {

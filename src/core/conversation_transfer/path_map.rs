@@ -32,7 +32,7 @@ impl PathMap {
     }
 }
 
-fn is_at_or_below(path: &str, dir: &str) -> bool {
+pub(super) fn is_at_or_below(path: &str, dir: &str) -> bool {
     path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

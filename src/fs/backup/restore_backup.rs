@@ -10,7 +10,7 @@ use super::cipher::{BackupKey, is_encrypted};
 use super::{BackupFailure, root};
 use crate::core::archive::CleanupPeriod;
 use crate::core::backup::{BackupContent, is_transcript, place_of};
-use crate::core::conversation_transfer::LeftOutOfLines;
+use crate::core::conversation_transfer::{ForeignProject, LeftOutOfLines};
 use crate::core::package::{PackageError, PackageFile, PackageKind, PackageLimits, PackageManifest};
 use crate::core::time::WallTime;
 use crate::fs::conversation_transfer::leave_out_acting_parts;
@@ -192,7 +192,9 @@ fn put_one(
     let (target, mut put) = decide(paths, file, plan)?;
     let staged = staged.join(file.name.as_str());
     if put != Put::Same && !plan.with_settings && is_transcript(file.name.as_str()) {
-        let left_out = leave_out_acting_parts(&staged)?;
+        let folder = file.name.as_str().split('/').nth(2).unwrap_or_default().to_owned();
+        let left_out =
+            leave_out_acting_parts(&staged, &ForeignProject { folder, ..ForeignProject::default() })?;
         if put != Put::New && !left_out.is_nothing() && hash(&staged)? == hash(&target)? {
             put = Put::Same;
         } else if put != Put::Differs {

@@ -152,7 +152,7 @@ fn what_runs_programs_is_restored_only_when_that_is_asked_for() {
 fn what_claude_acts_on_in_a_transcript_is_restored_only_when_that_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let from = home(&dir.path().join("from"));
-    let name = format!("projects/-p/{ID}.jsonl");
+    let name = format!("projects/-old-web/{ID}.jsonl");
     put(from.claude.join(&name), ACTING);
     let backup = create(&from, &dir.path().join("backup"), &BackupCipher::None, NOW).unwrap().path;
     let plain = RestorePlan { with_settings: false, ..PLAN };

@@ -13,7 +13,8 @@ use super::file_place::FilePlace;
 use super::kill_point::kill_point;
 use super::transfer_lines::leave_out_acting_parts;
 use super::transfers::{RESERVE, Transfers};
-use crate::core::conversation_transfer::LeftOutOfLines;
+use crate::core::claude::line_context::project_dir_name;
+use crate::core::conversation_transfer::{ForeignProject, LeftOutOfLines};
 use crate::core::ids::ConversationId;
 use crate::core::package::{PackageError, PackageKind, PackageLimits, PackageManifest};
 use crate::fs::conversations::FileRole;
@@ -187,8 +188,12 @@ impl Transfers<'_> {
         reader.unpack(&dir)?;
         kill_point();
         for one in &mut package.conversations {
+            let project = ForeignProject {
+                folder: one.dir.as_deref().map(project_dir_name).unwrap_or_default(),
+                claude: vec![one.claude.clone(), one.sidecar.clone()],
+            };
             for (_, path) in one.files.iter().filter(|(place, _)| place.role == FileRole::Transcript) {
-                one.left_out += leave_out_acting_parts(path)?;
+                one.left_out += leave_out_acting_parts(path, &project)?;
             }
         }
         Ok(package)

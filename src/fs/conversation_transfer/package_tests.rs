@@ -113,7 +113,8 @@ fn what_claude_acts_on_does_not_come_out_of_a_package() {
     assert_eq!(unpacked.conversations[0].left_out, LEFT_OUT);
     drop((unpacked, transfers));
     let report = import(&to, &package, "/new", ID).unwrap();
-    assert_eq!(fs::read_to_string(&report.transcript).unwrap(), HARMLESS);
+    let moved = HARMLESS.replace("/old/web", "/new");
+    assert_eq!(fs::read_to_string(&report.transcript).unwrap(), moved);
     assert_eq!(fs::metadata(&report.transcript).unwrap().mtime(), 1_790_000_000);
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::core::conversation_transfer::{
-    ForeignLine, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules, without_acting_parts,
+    ForeignLine, ForeignProject, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules, without_acting_parts,
 };
 use crate::fs::atomic;
 use crate::fs::file_error::FsError;
@@ -112,13 +112,14 @@ fn copy_without_acting_parts(
     from: &mut impl BufRead,
     to: &mut dyn Write,
     most: usize,
+    project: &ForeignProject,
 ) -> io::Result<LeftOutOfLines> {
     let (mut line, mut left_out) = (Vec::new(), LeftOutOfLines::default());
     loop {
         match next(from, &mut line, most)? {
             LinePiece::End => return Ok(left_out),
             LinePiece::Line { has_end } => {
-                match without_acting_parts(&line, &mut left_out) {
+                match without_acting_parts(&line, project, &mut left_out) {
                     ForeignLine::Same => to.write_all(&line)?,
                     ForeignLine::Changed(new) => to.write_all(new.as_bytes())?,
                     ForeignLine::Gone => continue,
@@ -139,12 +140,13 @@ fn copy_without_acting_parts(
 ///
 /// # Errors
 /// When it cannot be read or written.
-pub fn leave_out_acting_parts(path: &Path) -> Result<LeftOutOfLines, FsError> {
+pub fn leave_out_acting_parts(path: &Path, project: &ForeignProject) -> Result<LeftOutOfLines, FsError> {
     let file = safe_file::open(path, FileRule::own(u64::MAX))?;
     let file = file.ok_or_else(|| FsError::io("open", path)(io::ErrorKind::NotFound.into()))?;
     let copy = |to: &mut dyn Write| {
         (&file).seek(SeekFrom::Start(0))?;
-        copy_without_acting_parts(&mut BufReader::with_capacity(1 << 17, &file), to, LINE_BYTES)
+        let mut from = BufReader::with_capacity(1 << 17, &file);
+        copy_without_acting_parts(&mut from, to, LINE_BYTES, project)
     };
     // Mostly there is nothing of that, and nothing to write.
     let left_out = copy(&mut io::sink()).map_err(FsError::io("read", path))?;
@@ -284,11 +286,12 @@ mod tests {
 
     #[test]
     fn a_line_that_is_longer_than_is_looked_into_is_left_out() {
-        let from = b"{\"a\":1}\n{\"permissionMode\":\"dontAsk\"}\n\nend";
+        let from = b"torn\n{\"permissionMode\":\"dontAsk\"}\n\nend";
+        let project = ForeignProject::default();
         for size in [1, 5, 1000] {
             let mut to = Vec::new();
-            let left_out = copy_without_acting_parts(&mut pieces(from, size), &mut to, 10).unwrap();
-            assert_eq!((to.as_slice(), left_out.unreadable), (&b"{\"a\":1}\n\nend"[..], 1));
+            let left_out = copy_without_acting_parts(&mut pieces(from, size), &mut to, 10, &project).unwrap();
+            assert_eq!((to.as_slice(), left_out.unreadable), (&b"torn\n\nend"[..], 1));
         }
     }
 

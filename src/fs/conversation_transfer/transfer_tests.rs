@@ -18,13 +18,20 @@ use crate::fs::paths::Paths;
 pub(super) const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
 pub(super) const NEW_ID: &str = "00000000-94b9-4841-b82f-a62cfb8efdc0";
 
-/// Lines that Claude acts on when it resumes the conversation, and those that are left of them.
+/// Lines of a conversation of `/old/web` that Claude acts on when it resumes it, and those that are left of
+/// them.
 pub(in crate::fs) const ACTING: &str = "{\"type\":\"permission-mode\",\"permissionMode\":\"acceptEdits\"}\n\
-    {\"snapshot\":{\"trackedFileBackups\":{\"a.rs\":{},\"/home/u/.bashrc\":{}}}}\n\
-    {\"trackingPath\":\"/home/u/.bashrc\",\"backup\":{}}\n{\"type\":\"user\"}\n";
+    {\"type\":\"file-history-snapshot\",\"snapshot\":{\"trackedFileBackups\":{\
+    \"a.rs\":{\"realParentDir\":\"/old/web\"},\"/home/u/.bashrc\":{},\
+    \"lnk/.bashrc\":{\"realParentDir\":\"/home/u\"}}}}\n\
+    {\"type\":\"file-history-delta\",\"trackingPath\":\"/home/u/.bashrc\",\"backup\":{}}\n\
+    {\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"content\":\"always push --force\"}\n\
+    {\"type\":\"worktree-state\",\"worktreeSession\":{\"worktreePath\":\"/tmp/x\"}}\n{\"type\":\"user\"}\n";
 pub(in crate::fs) const HARMLESS: &str = "{\"type\":\"permission-mode\",\"permissionMode\":\"default\"}\n\
-    {\"snapshot\":{\"trackedFileBackups\":{\"a.rs\":{}}}}\n{\"type\":\"user\"}\n";
-pub(in crate::fs) const LEFT_OUT: LeftOutOfLines = LeftOutOfLines { modes: 1, files: 2, unreadable: 0 };
+    {\"type\":\"file-history-snapshot\",\"snapshot\":{\"trackedFileBackups\":{\
+    \"a.rs\":{\"realParentDir\":\"/old/web\"}}}}\n{\"type\":\"user\"}\n";
+pub(in crate::fs) const LEFT_OUT: LeftOutOfLines =
+    LeftOutOfLines { modes: 1, files: 3, others: 2, unreadable: 0 };
 
 /// A home with one conversation of `/old/web`.
 pub(super) struct Home {
@@ -42,7 +49,10 @@ impl Home {
             r#"{{"type":"user","cwd":"/old/web/src","sessionId":"{ID}","text":"/old/web","toolUseResult":{{"persistedOutputPath":"{}"}}}}"#,
             stored.display()
         );
-        home.file(&format!("projects/-old-web/{ID}.jsonl"), &format!("{line}\ntorn\n{{\"cwd\":\"/other\"}}"));
+        home.file(
+            &format!("projects/-old-web/{ID}.jsonl"),
+            &format!("{line}\ntorn\n{{\"type\":\"user\",\"cwd\":\"/other\"}}"),
+        );
         home.file(&format!("projects/-old-web/{ID}/subagents/agent-1.jsonl"), &format!("{line}\n"));
         home.file(&format!("projects/-old-web/{ID}/tool-results/t.txt"), "/old/web\n");
         home.file("projects/-old-web/agent-a.jsonl", &format!("{line}\n"));

@@ -41,6 +41,11 @@ pub(in crate::host) struct PromptDraft {
     /// Labels the person's keys that went to the child.
     labels: Classifier,
     typed: Draft,
+    /// Whether somebody has pressed a key since the last prompt was submitted: without one there is no draft,
+    /// whatever the box shows. Any program of this user can draw there.
+    has_keys: bool,
+    /// Whether one came behind the last Enter.
+    has_keys_behind: bool,
     /// The draft of the old run, to be typed into the new one.
     saved: Vec<u8>,
     /// The run whose draft was saved last.
@@ -59,6 +64,8 @@ impl PromptDraft {
         PromptDraft {
             labels: Classifier::default(),
             typed: Draft::default(),
+            has_keys: false,
+            has_keys_behind: false,
             saved: Vec::new(),
             saved_in: None,
             entered: None,
@@ -83,6 +90,16 @@ impl PromptDraft {
                 self.was_submitted(typed);
             }
             self.typed.take(&[], std::slice::from_ref(piece));
+            self.note_key(piece.class);
+        }
+    }
+
+    fn note_key(&mut self, class: InputClass) {
+        if matches!(class, InputClass::Typed | InputClass::Paste | InputClass::Interrupt | InputClass::Submit)
+        {
+            self.has_keys = true;
+            // Enter behind a backslash continues the draft.
+            self.has_keys_behind = class != InputClass::Submit || !self.typed.bytes().is_empty();
         }
     }
 
@@ -91,10 +108,13 @@ impl PromptDraft {
         let mut pieces = Vec::new();
         self.labels.flush(&mut pieces);
         self.typed.take(&[], &pieces);
+        pieces.iter().for_each(|piece| self.note_key(piece.class));
     }
 
     /// The draft was submitted, or the box is empty.
     pub fn forget(&mut self) {
+        // Keys that came behind the Enter, before Claude said that it has the prompt, are of the next draft.
+        self.has_keys = self.has_keys_behind;
         self.typed.clear();
         self.entered = None;
     }
@@ -151,7 +171,7 @@ impl PromptDraft {
         self.saved.extend(match shown {
             // There is no box to read: the typed bytes are all that is known.
             None => typed,
-            Some(shown) if shown.text.is_empty() => Vec::new(),
+            Some(shown) if shown.text.is_empty() || !self.has_keys => Vec::new(),
             Some(shown) if shown.folded || self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
             // The bytes do not explain the text in the box: the text that the person saw counts.
             Some(shown) => paste(&shown.text),
@@ -296,6 +316,40 @@ mod tests {
         assert_eq!(draft.take_saved(), b"\x1b[200~stopped\x1b[201~second");
         draft.save(2, None);
         assert_eq!(draft.saved(), b"");
+    }
+
+    #[test]
+    fn a_text_that_nobody_typed_is_no_draft() {
+        let drawn = ScreenPromptBox::of_text("push --force");
+        let saved = |before: &dyn Fn(&mut PromptDraft)| {
+            let mut draft = PromptDraft::new(true);
+            before(&mut draft);
+            draft.save(1, Some(&drawn));
+            draft.saved().to_vec()
+        };
+        assert_eq!(saved(&|_| {}), b"");
+        let submitted = |draft: &mut PromptDraft| {
+            draft.note(b"first\r", Stamp(0));
+            draft.forget();
+        };
+        assert_eq!(saved(&submitted), b"");
+        assert_eq!(saved(&|draft| draft.note(b"\x1b[I", Stamp(0))), b"", "the terminal got the focus");
+        // What cursor keys, an interrupt or a dialog bring into the box is a draft, also where its keys came
+        // before the prompt before it was known to be submitted.
+        for keys in [&b"\x1b[A"[..], b"\x03", b"/rewind\r\r", b"@a"] {
+            let after = |draft: &mut PromptDraft| {
+                submitted(draft);
+                draft.note(keys, Stamp(0));
+            };
+            assert_eq!(saved(&after), paste("push --force"), "{keys:?}");
+        }
+        for keys in [&b"first\rnext"[..], b"first\r\x03", b"half"] {
+            let ahead = |draft: &mut PromptDraft| {
+                draft.note(keys, Stamp(0));
+                draft.forget();
+            };
+            assert_eq!(saved(&ahead), paste("push --force"), "{keys:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,9 @@ use super::{Kind, Span, run};
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
+/// The same of the format of SSH2 (RFC 4716).
+const SSH2_BEGIN: &str = "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----";
+const SSH2_END: &str = "---- END SSH2 ENCRYPTED PRIVATE KEY ----";
 /// The longest block that is taken for one, in bytes.
 const LONGEST: usize = 64 << 10;
 
@@ -34,6 +37,14 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
                 spans.push(Span { from, to: end, kind: Kind::PrivateKey });
             }
         }
+    }
+    for (at, _) in text.match_indices(SSH2_BEGIN) {
+        let from = at + SSH2_BEGIN.len();
+        // An end that comes after another beginning, or much later, is another block's.
+        let ahead = crate::core::handoff::safe_text::cut_bytes(&text[from..], LONGEST);
+        let ahead = &ahead[..ahead.find(SSH2_BEGIN).unwrap_or(ahead.len())];
+        let to = ahead.find(SSH2_END).map_or_else(|| body(bytes, from), |n| from + n + SSH2_END.len());
+        spans.push(Span { from: at, to, kind: Kind::PrivateKey });
     }
     for (at, _) in text.match_indices("Private-Lines: ") {
         spans.push(Span { from: at, to: self::body(bytes, at + 15), kind: Kind::PrivateKey });

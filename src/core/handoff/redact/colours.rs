@@ -90,9 +90,25 @@ fn code(text: &str, at: usize) -> Option<usize> {
     if bytes.get(open) == Some(&b']') {
         return link(text, open + 1);
     }
-    let rest = bytes.get(open..bytes.len().min(open + LONGEST))?.strip_prefix(b"[")?;
-    let len = rest.iter().position(|b| !(b.is_ascii_digit() || matches!(b, b';' | b':' | b'?')))?;
-    matches!(rest[len], b'm' | b'K').then_some(open + len + 2)
+    let rest = bytes.get(open..bytes.len().min(open + LONGEST))?;
+    if let Some(rest) = rest.strip_prefix(b"[") {
+        let len = rest.iter().position(|b| !(0x20..=0x3f).contains(b))?;
+        // A pattern such as `\e[A-Z` is written out, and names no code.
+        let is_code = *escape == "\u{1b}" || matches!(rest[len], b'm' | b'K');
+        return ((0x40..=0x7e).contains(&rest[len]) && is_code).then_some(open + len + 2);
+    }
+    if *escape != "\u{1b}" {
+        return None;
+    }
+    match rest.first()? {
+        // A string of the terminal: it ends as a link does.
+        b'P' | b'X' | b'^' | b'_' => link(text, open + 1),
+        // `ESC ( B`, `ESC 7` and the like.
+        _ => {
+            let len = rest.iter().position(|b| !(0x20..=0x2f).contains(b))?;
+            (0x30..=0x7e).contains(&rest[len]).then_some(open + len + 1)
+        }
+    }
 }
 
 /// The end of the link or title whose content begins at `from`.
@@ -146,6 +162,11 @@ mod tests {
                 "password\u{1b}[0m=\u{1b}[33m[redacted: password]\u{1b}[0m\n",
             ),
             ("password=hun\u{1b}[1mter22".into(), "password=[redacted: password]"),
+            (format!("{}\u{1b}(B{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
+            (format!("{}\u{1b}7{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
+            (format!("{}\u{1b}[?25l{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
+            (format!("{}\u{1b}[0C{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
+            (format!("{}\u{1b}Pq\u{1b}\\{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
             (format!("{}\u{1b}]8;;https://x\u{7}{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
             ("\u{1b}[32mok\u{1b}[0m \u{1b}[ \u{1b}".into(), "\u{1b}[32mok\u{1b}[0m \u{1b}[ \u{1b}"),
         ] {

@@ -3,6 +3,7 @@
 //! A flag like `--password` is found by its name (`assigned`). Here are the short flags, which mean something
 //! else in every command, and the commands that take a password without one.
 
+use super::values::is_random;
 use super::words::is_placeholder;
 use super::{Kind, Span, run};
 
@@ -44,7 +45,7 @@ const FLAGS: [(&str, &str, Sticks); 33] = [
 ];
 
 /// Commands that take a password in other ways.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 18] = [
     "curl",
     "wget",
     "http",
@@ -59,6 +60,10 @@ const OTHERS: [&str; 14] = [
     "wpa_passphrase",
     "ConvertTo-SecureString",
     "send",
+    "lftp",
+    "vault",
+    "poetry",
+    "rootpw",
 ];
 
 /// Whether a value stands in the same word as its flag.
@@ -163,6 +168,7 @@ fn pair<'a>(command: &str, word: ShellWord<'a>, before: &str) -> Option<ShellWor
         ("curl", _) if word.text.starts_with("-u") => (':', from(word, 2)),
         ("curl", _) => (':', from(word, word.text.find("--user=").map(|n| n + 7)?)),
         ("smbclient", "-U") => ('%', word),
+        ("lftp", "-u") => (',', word),
         ("sqlplus", _) => ('/', ShellWord { text: word.text.split('@').next()?, ..word }),
         _ => return None,
     };
@@ -183,7 +189,11 @@ fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWor
         "echo" | "printf"
             if matches!(name(before(1)), "echo" | "printf") || matches!(before(1), "-n" | "-e" | "%s") =>
         {
-            if piped(&["--password-stdin", "-S", "--with-token", "--stdin"]) {
+            let asks = words[n + 1..]
+                .windows(2)
+                .take(8)
+                .any(|pair| pair[0].text == "|" && matches!(name(pair[1].text), "su" | "cryptsetup"));
+            if asks || piped(&["--password-stdin", "-S", "--with-token", "--stdin"]) {
                 word
             } else if piped(&["chpasswd"]) {
                 from(word, word.text.find(':')? + 1)
@@ -199,6 +209,16 @@ fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWor
         }
         "rabbitmqctl" if matches!(before(2), "add_user" | "change_password" | "authenticate_user") => word,
         "wpa_passphrase" if name(before(2)) == command => word,
+        "rootpw" if before(1) == "--plaintext" => word,
+        "vault" if before(1) == "login" && is_random(word.text) => word,
+        "poetry" if before(1).starts_with("pypi-token.") || before(2).starts_with("http-basic.") => word,
+        // `net use Z: \\\\host\\share X /user:bob`
+        _ if words.get(n + 1).is_some_and(|next| next.text.to_ascii_lowercase().starts_with("/user:"))
+            && words[..n].iter().any(|word| word.text == "use")
+            && !word.text.contains(['\\', ':', '*']) =>
+        {
+            word
+        }
         _ if before(1).to_ascii_lowercase().starts_with("/user:") && before(1).len() > 6 => word,
         "ConvertTo-SecureString" if matches!(name(before(1)), "ConvertTo-SecureString" | "String") => word,
         // An answer of `expect` to the question for a password.

@@ -2,7 +2,8 @@
 //!
 //! Keys of known services by a table of rules (`secret_rules`), private keys (`blocks`),
 //! credentials in URLs (`urls`), values that are assigned to a name like `password` (`assigned`, with `names`
-//! and `values`), values that are told in a sentence, in many languages (`told`), and the places of
+//! and `values`), values that are told in a sentence, in many languages (`told`), or stand in a table below
+//! their name (`tables`), and the places of
 //! credentials in headers and password files (`places`) and in command lines
 //! (`commands`, and `argv` for their words). Each of them reads the text once, so that any input costs linear
 //! time. What is found is replaced by a mark that says its kind.
@@ -18,6 +19,7 @@ mod commands;
 mod names;
 mod places;
 mod secret_rules;
+mod tables;
 mod told;
 mod urls;
 mod values;
@@ -252,7 +254,15 @@ fn spans_between(text: &str, cuts: impl IntoIterator<Item = Range<usize>>) -> Ve
     for Range { start: at, end } in cuts.into_iter().chain(std::iter::once(text.len()..text.len())) {
         let mut spans = Vec::new();
         let part = &text[from..at];
-        for find in [blocks::find, secret_rules::find, urls::find, places::find, assigned::find, told::find] {
+        for find in [
+            blocks::find,
+            secret_rules::find,
+            urls::find,
+            places::find,
+            assigned::find,
+            tables::find,
+            told::find,
+        ] {
             find(part, &mut spans);
         }
         spans.iter_mut().for_each(|span| go_on_below(part, span));
@@ -275,7 +285,13 @@ fn go_on_below(text: &str, span: &mut Span) {
     let is_token = !matches!(span.kind, Kind::Password | Kind::Url | Kind::PrivateKey | Kind::PasswordFile);
     let rest = &text[span.to..];
     let stop = rest.len() - rest.trim_start_matches('.').len();
-    let Some(below) = rest[stop..].strip_prefix('\n').filter(|_| is_token) else { return };
+    // A line of a shell goes on behind a backslash.
+    let (slash, below) = match rest[stop..].strip_prefix('\\') {
+        Some(below) => (1, below),
+        None => (0, &rest[stop..]),
+    };
+    let (cr, below) = below.strip_prefix('\r').map_or((0, below), |below| (1, below));
+    let Some(below) = below.strip_prefix('\n').filter(|_| is_token) else { return };
     let bytes = &below.as_bytes()[..below.len().min(2048)];
     let len =
         run(bytes, 0, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'+' | b'/' | b'='));
@@ -284,8 +300,8 @@ fn go_on_below(text: &str, span: &mut Span) {
     let is_all = below[len..].trim_start_matches([' ', '\r']).chars().next().is_none_or(|c| c == '\n');
     let is_mixed =
         has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit) && len >= 16;
-    if is_all && is_mixed && value.split(['.', '_', '-', '/']).any(values::is_dense) {
-        span.to += stop + 1 + len;
+    if (is_all || slash > 0) && is_mixed && value.split(['.', '_', '-', '/']).any(values::is_dense) {
+        span.to += stop + slash + cr + 1 + len;
     }
 }
 

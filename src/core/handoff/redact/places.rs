@@ -217,7 +217,7 @@ fn logins(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     for at in memchr::memchr_iter(b'(', bytes) {
         let before = bytes[at.saturating_sub(12)..at].to_ascii_lowercase();
-        if !["auth", "auth=", "login", "credentials", "credential"]
+        if !["auth", "auth=", "auth::new", "login", "credentials", "credential"]
             .iter()
             .any(|name| before.ends_with(name.as_bytes()))
         {

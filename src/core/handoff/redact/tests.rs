@@ -24,6 +24,49 @@ fn secrets_are_replaced_by_their_kind() {
 }
 
 #[test]
+fn secrets_in_commands_and_files_of_many_tools_are_replaced() {
+    let token = "uT432hGM4FuqD9A8Vx6F49BH";
+    for text in [
+        "SSHPASS=@ sshpass -e ssh x",
+        "ADMIN_PSW=@",
+        "x-honeycomb-team: @",
+        "PASS=$(echo @)",
+        "vault login @",
+        "https://hook.eu1.make.com/@",
+        "poetry config pypi-token.pypi @",
+        "poetry config http-basic.foo bob @",
+        "rootpw --plaintext @",
+        "lftp -u bob,@ ftp://x",
+        "net use Z: \\\\h\\s @ /user:bob",
+        "echo -n @ | cryptsetup luksFormat /dev/x -",
+        "echo \"@\" | su -c id",
+        "BasicAuth::new(\"bob\", \"@\")",
+        "<key>password</key>\n<string>@</string>",
+        "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: x\n@\n---- END SSH2 ENCRYPTED PRIVATE KEY ----",
+    ] {
+        let shown = redact(&text.replace('@', token));
+        assert!(!shown.contains(token) && shown.contains("[redacted: "), "{text} -> {shown}");
+    }
+    let github = format!("run gh{}", "p_Ab3xYz9QwK7LmN2pRs5TuV8");
+    for end in
+        ["\\\nPt7gCxCOzXK3EyswTqX0 end", "\\\r\nPt7gCxCOzXK3EyswTqX0 end", "\r\nPt7gCxCOzXK3EyswTqX0\r\nend"]
+    {
+        let shown = redact(&format!("{github}{end}"));
+        assert!(!shown.contains("CxCOzXK3"), "{shown}");
+    }
+    for kept in [
+        "vault login userpass",
+        "net use Z: \\\\host\\share /user:bob",
+        "echo done | tee log; su - bob",
+        "poetry config virtualenvs.in-project true",
+        "<key>password</key>\n<true/>",
+        "PASS=$(echo)",
+    ] {
+        assert_eq!(redact(kept), kept);
+    }
+}
+
+#[test]
 fn the_ranges_of_secrets_are_what_is_replaced() {
     for seed in [1, 2] {
         for planted in planted(seed) {
@@ -127,6 +170,15 @@ fn hostile_inputs_cost_linear_time() {
     let end = format!("-----END PRIV{} KEY-----", "ATE");
     let units = [
         "password=",
+        "\n|--|",
+        "|password|\n|--|\n",
+        "\"kty\"",
+        "kind: Secret\n",
+        "kind: Secret\ndata:\n",
+        "seed phrase ",
+        "backup codes 1111 ",
+        "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
+        "\u{1b}P",
         "password=\"",
         "password=\\\"x",
         "password='\\\\\\\"",

@@ -14,7 +14,10 @@ use crate::core::claude::prompts::end_of;
 use crate::core::handoff::safe_text::cut_bytes;
 
 /// Words for a password, in small letters.
-const PASSWORDS: [&str; 39] = [
+const PASSWORDS: [&str; 42] = [
+    "parola",
+    "parolă",
+    "הסיסמה",
     "passwort",
     "kennwort",
     "mot de passe",
@@ -60,10 +63,27 @@ const PASSWORDS: [&str; 39] = [
 /// sentences with them hold none, and a verb must link the value.
 const ENGLISH: [&str; 3] = ["password", "passphrase", "passcode"];
 /// Such verbs.
-const VERBS: [&str; 9] = [" is ", " ist ", " lautet ", " heißt ", " est ", " es ", " è ", " é ", " är "];
+const VERBS: [&str; 12] = [
+    " is ",
+    " ist ",
+    " lautet ",
+    " heißt ",
+    " est ",
+    " es ",
+    " è ",
+    " é ",
+    " är ",
+    " este ",
+    " είναι ",
+    " היא ",
+];
 
 /// Words for a key or a token, of which only random characters are taken.
-const TOKENS: [&str; 23] = [
+const TOKENS: [&str; 27] = [
+    "unseal key",
+    "totp seed",
+    "otp seed",
+    "2fa secret",
     "api-schlüssel",
     "api schlüssel",
     "zugriffsschlüssel",
@@ -90,10 +110,44 @@ const TOKENS: [&str; 23] = [
 ];
 
 /// What stands between such a word and its value.
-const LINKS: [&str; 33] = [
-    ":", "c'est ", " je ", " है ", "：", "=", "＝", " lautet", " ist ", " heißt ", " est ", " es ", " è ",
-    " é ", " is ", " är ", " er ", " on ", " to ", " jest ", " это ", " — ", " – ", " - ", " -> ", "は",
-    "是", "为", "為", "는 ", "은 ", " là ", " هي ",
+const LINKS: [&str; 37] = [
+    " are ",
+    " este ",
+    " είναι ",
+    " היא ",
+    ":",
+    "c'est ",
+    " je ",
+    " है ",
+    "：",
+    "=",
+    "＝",
+    " lautet",
+    " ist ",
+    " heißt ",
+    " est ",
+    " es ",
+    " è ",
+    " é ",
+    " is ",
+    " är ",
+    " er ",
+    " on ",
+    " to ",
+    " jest ",
+    " это ",
+    " — ",
+    " – ",
+    " - ",
+    " -> ",
+    "は",
+    "是",
+    "为",
+    "為",
+    "는 ",
+    "은 ",
+    " là ",
+    " هي ",
 ];
 
 /// What stands before a name and its password: `login is root / X`.
@@ -181,6 +235,31 @@ const IN_SENTENCES: &str = "the and for not all any are was were has had have it
 
 /// The longest text between a word and what links it to its value, in bytes.
 const GAP: usize = 60;
+/// What names the words that open a wallet.
+const WALLETS: [&str; 7] = [
+    "seed phrase",
+    "recovery phrase",
+    "backup phrase",
+    "mnemonic",
+    "wallet words",
+    "seed words",
+    "recovery words",
+];
+/// How many such words there are: at least, and at most.
+const WALLET_WORDS: (usize, usize) = (12, 24);
+/// What names codes that each open an account once.
+const RECOVERY_CODES: [&str; 2] = ["recovery codes", "backup codes"];
+/// What stands behind a value and says that it is a password: `use X as the password`.
+const AS_PASSWORD: [&str; 8] = [
+    " as the password",
+    " as password",
+    " as my password",
+    " as its password",
+    " as the passphrase",
+    " als passwort",
+    " comme mot de passe",
+    " como contraseña",
+];
 /// How far a line is looked at on each side of such a word, in bytes.
 const AROUND: usize = 240;
 
@@ -231,6 +310,43 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
     for at in CARD_CHECKS.iter().flat_map(|word| ends_of(&small, word)) {
         push(text, card_check(behind(at)), Class::Token, spans);
+    }
+    for word in AS_PASSWORD.iter().filter(may_have) {
+        for at in memmem::find_iter(small.as_bytes(), word) {
+            let value = last_word(end_of(&text[..at], AROUND)).filter(|value| is_certain(value));
+            push(text, value.filter(|_| ends_a_clause(&small[at + word.len()..])), Class::Password, spans);
+        }
+    }
+    for at in ENGLISH.iter().flat_map(|word| ends_of(&small, word)) {
+        push(text, is_my_password(text, &small, at), Class::Password, spans);
+    }
+    for at in WALLETS.iter().flat_map(|word| ends_of(&small, word)) {
+        let words = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), WALLET_WORDS.1, |word| {
+            (3..=8).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_lowercase())
+        });
+        push(
+            text,
+            words.filter(|(_, n)| *n >= WALLET_WORDS.0).map(|(words, _)| words),
+            Class::Password,
+            spans,
+        );
+    }
+    for at in RECOVERY_CODES.iter().flat_map(|word| ends_of(&small, word)) {
+        let codes = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), usize::MAX, |word| {
+            (4..=24).contains(&word.len())
+                && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+                && word.bytes().any(|b| b.is_ascii_digit())
+        });
+        push(text, codes.filter(|(_, n)| *n >= 3).map(|(codes, _)| codes), Class::Password, spans);
+    }
+    for at in ends_of(&small, "2fa secret").chain(ends_of(&small, "totp secret")) {
+        let is_group = |word: &str| {
+            word.len() == 4 && word.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'2'..=b'7'))
+        };
+        let groups = words_in_a_row(behind(at), usize::MAX, is_group);
+        let has_digit = |words: &&str| words.bytes().any(|b| b.is_ascii_digit());
+        let groups = groups.filter(|(_, n)| *n >= 4).map(|(words, _)| words).filter(has_digit);
+        push(text, groups, Class::Token, spans);
     }
     for at in PROOFS.iter().flat_map(|word| ends_of(&small, word)) {
         let before = end_of(&text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
@@ -340,8 +456,64 @@ fn english(rest: &str) -> Option<&str> {
     let value = linked(rest, Class::Password, &VERBS).filter(|value| is_certain(value))?;
     let gap = rest[..place(rest, value)].trim_start();
     let first = gap.split_whitespace().next().unwrap_or_default();
-    let says_whose = gap.starts_with('(') || matches!(first, "for" | "of" | "on") || WHOSE.contains(&first);
+    // `the password is X` is an assignment, and found there.
+    let is_foreign = VERBS.iter().skip(1).any(|verb| gap.trim_end() == verb.trim());
+    let says_whose =
+        is_foreign || gap.starts_with('(') || matches!(first, "for" | "of" | "on") || WHOSE.contains(&first);
     (says_whose && gap.split_whitespace().count() <= 5).then_some(value)
+}
+
+/// The last word of a text, without the quotes round it.
+fn last_word(text: &str) -> Option<&str> {
+    let word = text.rsplit(char::is_whitespace).next()?;
+    Some(word.trim_matches(['"', '\'', '`', '“', '”', '«', '»', ','])).filter(|word| !word.is_empty())
+}
+
+/// Whether no word follows that would make another name of the one before: `password field`.
+fn ends_a_clause(rest: &str) -> bool {
+    let rest = rest.trim_start_matches(' ');
+    let ends = |c: char| matches!(c, '.' | ',' | ';' | '!' | '\n' | ')' | '"');
+    rest.chars().next().is_none_or(ends)
+        || ["for ", "of ", "on ", "to ", "in ", "and "].iter().any(|word| rest.starts_with(word))
+}
+
+/// The value in `X is my wifi password`, where the word for a password ends at `at` and the sentence with it.
+fn is_my_password<'a>(text: &'a str, small: &str, at: usize) -> Option<&'a str> {
+    if !ends_a_clause(&small[at..]) {
+        return None;
+    }
+    let line = end_of(&small[..at], AROUND).rsplit('\n').next()?;
+    let from = at - line.len();
+    let (n, link) = [" is my ", " is our ", " is the ", " is your "]
+        .iter()
+        .filter_map(|link| Some((line.rfind(link)?, link.len())))
+        .max()?;
+    let is_short = line[n + link..].split_whitespace().count() <= 3;
+    last_word(&text[from..from + n]).filter(|value| is_short && is_certain(value))
+}
+
+/// The words of this kind that follow a name one after the other, with their number: behind a link, on one
+/// line or one on each. Numbers of a list may stand before them.
+fn words_in_a_row(rest: &str, most: usize, is_one: impl Fn(&str) -> bool) -> Option<(&str, usize)> {
+    let start = LINKS.iter().find_map(|link| rest.strip_prefix(link)).unwrap_or(rest);
+    let is_number =
+        |word: &str| word.ends_with(['.', ')']) && word[..word.len() - 1].bytes().all(|b| b.is_ascii_digit());
+    let mut found: Option<(usize, usize, usize)> = None;
+    for word in start.split([' ', '\n', '\r', '\t', ',', '"', '\'']).filter(|word| !word.is_empty()) {
+        if is_number(word) || matches!(word, "-" | "*" | "=" | ":") {
+            continue;
+        }
+        let word = word.trim_end_matches('.');
+        if !is_one(word) || found.is_some_and(|(_, _, n)| n == most) {
+            break;
+        }
+        let at = place(rest, word);
+        found = Some(match found {
+            None => (at, at + word.len(), 1),
+            Some((from, _, n)) => (from, at + word.len(), n + 1),
+        });
+    }
+    found.map(|(from, to, n)| (&rest[from..to], n))
 }
 
 /// The word that is the whole next line, where nothing follows on this one but a colon or a verb:
@@ -605,6 +777,27 @@ mod tests {
             ("card 4111 1111 1111 1111 cvc 737", "737"),
             ("the visa of the office: 4539-1488-0343-6467", "0343"),
             ("my password is\nTr1ck-Kite7", "Tr1ck-Kite7"),
+            ("use Tr0ub4dor&3xyz as the password", "Tr0ub4dor"),
+            ("\"Tr0ub4dor&3xyz\" is my wifi password", "Tr0ub4dor"),
+            ("credentials are admin / Tr0ub4dor&3xyz", "Tr0ub4dor"),
+            ("la password è Tr0ub4dor&3xyz", "Tr0ub4dor"),
+            ("parola este Tr0ub4dor&3xyz", "Tr0ub4dor"),
+            ("parola: Tr0ub4dor&3xyz", "Tr0ub4dor"),
+            ("ο κωδικός είναι Tr0ub4dor&3xyz", "Tr0ub4dor"),
+            ("הסיסמה היא Tr0ub4dor&3xyz", "Tr0ub4dor"),
+            ("the TOTP seed is LC2T4KUJU7XCE45KK5VS4NXTXS2SOEUP", "KUJU7XCE45"),
+            ("2FA secret: tjtp jrwi pevt rtss uvpz hwzd vxar d2b4", "pevt rtss"),
+            ("Unseal Key 1: hnwgbDmzP3aWeDGjprsZTFJpG9qH46qpqtHcDzW0JVT=", "WeDGjprsZ"),
+            (
+                "seed phrase:\nocean\nrail\ntissue\nvelvet\nhawk\nlamp\norbit\nmuseum\npencil\nshrimp\ntower\nzebra",
+                "pencil",
+            ),
+            (
+                "my wallet words are ocean rail tissue velvet hawk lamp orbit museum pencil shrimp tower zebra",
+                "pencil",
+            ),
+            ("GitHub recovery codes:\nf45d9-24fa0\nbcb61-4ead9\n9018f-13554\n0ec6c-3b38c", "9018f-13554"),
+            ("backup codes: 8639 7306 6715 5494", "7306"),
             ("password:\nTr1ck-Kite8\nand go on", "Tr1ck-Kite8"),
             ("Passwort:\nTr1ck-Kite21", "Tr1ck-Kite21"),
             ("пароль\nTr1ck-Kite52", "Tr1ck-Kite52"),
@@ -631,6 +824,16 @@ mod tests {
         }
         for kept in [
             "the files that set the password:\nauth2fa.rs",
+            "the seed phrase is a list of words that nobody may see",
+            "mnemonic: keep short names for the most common flags only",
+            "backup codes: 10 of them, each for one login",
+            "the recovery codes are hashed with bcrypt",
+            "SHA256 is the default password hash",
+            "use OAuth2Client as the password grant does",
+            "use OAuth2Client as password field",
+            "AesGcm256 is the password hash",
+            "2FA secret: see docs",
+            "la parola chiave è async",
             "the commit that changed the password:\n9f3c1ab77d2e",
             "password:\n  required",
             "password:\n- at least 12 characters",

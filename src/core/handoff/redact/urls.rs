@@ -14,7 +14,7 @@ const SCHEME: usize = 24;
 const LONGEST: usize = 512;
 
 /// Hosts and paths whose URL is the permission itself; what follows is hidden.
-const WEBHOOKS: [&str; 10] = [
+const WEBHOOKS: [&str; 14] = [
     "hooks.slack.com/services/",
     "hooks.slack.com/workflows/",
     "hooks.slack.com/triggers/",
@@ -25,6 +25,10 @@ const WEBHOOKS: [&str; 10] = [
     "hooks.zapier.com/hooks/catch/",
     "maker.ifttt.com/trigger/",
     "chat.googleapis.com/v1/spaces/",
+    "hook.eu1.make.com/",
+    "hook.eu2.make.com/",
+    "hook.us1.make.com/",
+    "hook.us2.make.com/",
 ];
 
 /// Parameters that sign a URL or open it.

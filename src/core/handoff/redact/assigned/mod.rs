@@ -14,6 +14,10 @@ use super::{Kind, Span, run};
 
 /// The most bytes between a name and its value.
 const BRIDGE: usize = 64;
+/// What stands behind a name in a property list.
+const PLIST_KEY_END: &[u8] = b"</key>";
+/// How a shell is asked for what a command writes.
+const ECHO: &[u8] = b"$(echo ";
 /// How many names may share the end of their value.
 const NESTED: u32 = 8;
 
@@ -160,6 +164,9 @@ impl Finder<'_> {
             }
             (b'>', _) if from > 0 && matches!(self.bytes[from - 1], b'<' | b':') => self.element(spaced + 1),
             (b'>', _) if quoted_name => self.element(spaced + 1),
+            (b'<', b'/') if self.bytes[spaced..].starts_with(PLIST_KEY_END) => {
+                self.plist(spaced + PLIST_KEY_END.len())
+            }
             (b'|', b' ') if self.begins_cell(from) => self.cell(spaced + 1),
             (b',', _) if quoted_name && (in_quotes || selector) => self.next_argument(from, spaced + 1),
             (b'(', _) => self.call(&self.bytes[from..to], class, spaced + 1),
@@ -180,6 +187,13 @@ impl Finder<'_> {
         let mut value = self.quoted((self.byte(at) == b'(').then_some(at + 1)?)?;
         value.how.form = ValueQuoting::Argument;
         Some(value)
+    }
+
+    /// The text behind `<key>name</key>` in a property list.
+    fn plist(&self, at: usize) -> Option<AssignedValue> {
+        let at = self.skip(at, |b| b.is_ascii_whitespace());
+        let tag = [&b"<string>"[..], b"<data>"].into_iter().find(|tag| self.bytes[at..].starts_with(tag))?;
+        self.element(at + tag.len())
     }
 
     /// The cell of a table behind that with the name.
@@ -238,6 +252,9 @@ impl Finder<'_> {
             }
         }
         at = self.skip(at, |b| b == b'>');
+        if self.bytes.get(at..).is_some_and(|rest| rest.starts_with(ECHO)) {
+            at += ECHO.len();
+        }
         if let Some(value) = self.quoted(at) {
             return Some(value.at(place));
         }

@@ -31,7 +31,10 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Aws "access key" ["AKIA" "ASIA" "ABIA" "ACCA"] [Exactly(16, Upper)] ["{U16}"] "ASIAPACIFIC";
     Aws "Bedrock key" ["ABSK"] [AtLeast(60, Base64)] ["{B110}"] "ABSKSHORT";
     Aws "short Bedrock key" ["bedrock-api-key-"] [AtLeast(20, Base64)] ["{B120}"] "bedrock-api-key-rotation";
+    Aws "session token" ["IQoJb3JpZ2lu" "FwoGZXIvYXdz" "FQoGZXIvYXdz"] [AtLeast(60, Base64)]
+        ["{B300}"] "FwoGZXIvYXdz";
     Google "API key" ["AIza"] [AtLeast(30, Word)] ["{W35}"] "AIzation";
+    Google "API key with a dot" ["AQ.Ab8RN6"] [AtLeast(30, Word)] ["{W44}"] "AQ.Ab8RN6";
     Google "OAuth client secret" ["GOCSPX-"] [AtLeast(16, Word)] ["{W28}"] "GOCSPX-secret";
     Google "access token" ["ya29."] [AtLeast(20, Dotted)] ["a0{W120}"] "ya29.txt";
     Google "refresh token" ["1//0"] [AtLeast(20, Word)] ["{W60}"] "1//0.5";
@@ -54,6 +57,8 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Model "Anthropic" ["sk-ant-"] [AtLeast(12, Word)] ["api03-{W93}AA" "oat01-{W93}AA"] "sk-ant-key";
     Model "OpenAI" ["sk-proj-" "sk-svcacct-" "sk-admin-" "sk-None-"] [AtLeast(12, Word)]
         ["{W74}T3BlbkFJ{W74}"] "sk-proj-one";
+    Model "OpenAI session" ["sess-"] [Random(36, Alnum)] ["{A40}"] "sess-12345";
+    Model "Cursor" ["key_"] [Exactly(64, Hex)] ["{h64}"] "key_deadbeef";
     Model "OpenRouter" ["sk-or-v1-"] [AtLeast(12, Word)] ["{h64}"] "sk-or-v1-model";
     Model "Langfuse" ["sk-lf-"] [AtLeast(16, Word)] ["{G}"] "sk-lf-trace";
     Model "OpenAI, DeepSeek and others" ["sk-"] [Random(16, Word)]
@@ -79,6 +84,7 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Model "Firecrawl" ["fc-"] [AtLeast(32, Hex)] ["{h32}"] "fc-cache";
     Model "Voyage" ["pa-"] [Exactly(43, Word)] ["{W43}"] "pa-rser";
     Registry "npm" ["npm_"] [AtLeast(20, Alnum)] ["{A36}"] "npm_config_registry_and_more";
+    Registry "Nexus" ["NpmToken."] [AtLeast(32, Word)] ["{G}"] "NpmToken.parse";
     Registry "PyPI" ["pypi-"] [AtLeast(20, Word)] ["AgEIcHlwaS5vcmc{W150}"] "pypi-mirror";
     Registry "Docker Hub" ["dckr_pat_" "dckr_oat_"] [AtLeast(12, Word)] ["{W27}" "{W32}"] "dckr_pat_file";
     Registry "RubyGems" ["rubygems_"] [AtLeast(32, Hex)] ["{h48}"] "rubygems_version";
@@ -177,6 +183,7 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Service "Typeform" ["tfp_"] [AtLeast(40, Base64)] ["{W44}_{A14}"] "tfp_form";
     Service "Dropbox" ["sl." "sl.u."] [AtLeast(60, Word)] ["{W135}"] "sl.open";
     Service "Facebook" ["EAAC" "EAAG"] [AtLeast(60, Alnum)] ["{A100}"] "EAAGER";
+    Service "Facebook, every app" ["EAA"] [AtLeast(100, Alnum)] ["{A150}"] "EAAGERLY";
     Service "Instagram" ["IGQV"] [AtLeast(60, Word)] ["{A120}"] "IGQV";
     Service "Twitter" ["AAAAAAAAAAAAAAAAAAAAA"] [AtLeast(40, Base64)]
         ["{A14}%{A45}"] "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -196,6 +203,9 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Service "Infracost" ["ico-"] [AtLeast(30, Alnum)] ["{A32}"] "ico-png";
     Service "42" ["s-s4t2ud-" "s-s4t2af-"] [AtLeast(60, Hex)] ["{h64}"] "s-s4t2ud-app";
     Service "OpenShift" ["sha256~"] [AtLeast(40, Word)] ["{W43}"] "sha256~digest";
+    Service "Razorpay, with its secret" ["rzp_live_" "rzp_test_"] [
+        Exactly(14, Alnum), Text(":"), AtLeast(20, Alnum)
+    ] ["{A14}:{A24}"] "rzp_live_id:secret";
     Service "Razorpay" ["rzp_live_" "rzp_test_"] [AtLeast(12, Alnum)] ["{A14}"] "rzp_test_key";
     Service "Rootly" ["rootly_"] [AtLeast(40, Hex)] ["{h64}"] "rootly_incident";
     Service "Scalingo" ["tk-us-"] [Exactly(48, Word)] ["{W48}"] "tk-us-east";
@@ -215,6 +225,21 @@ pub(super) const RULES: &[SecretRule] = rules! {
         Exactly(8, Hex), Text("-"), Exactly(4, Hex), Text("-"), Exactly(4, Hex), Text("-"), Exactly(4, Hex),
         Text("-"), Exactly(12, Hex)
     ] ["{G}"] "api-deadbeef-2";
+    Service "Cloudflare" ["cfut_" "cfat_" "cfk_"] [AtLeast(30, Alnum)] ["{A40}"] "cfut_user";
+    Service "Neon" ["napi_"] [AtLeast(40, Alnum)] ["{a64}"] "napi_get_value_string_utf8";
+    Service "MongoDB Atlas" ["mdb_sa_sk_"] [AtLeast(30, Word)] ["{W40}"] "mdb_sa_sk_name";
+    Service "Daytona" ["dtn_"] [Exactly(64, Hex)] ["{h64}"] "dtn_deadbeef";
+    Service "ClickUp" ["pk_"] [Between(5, 10, Digit), Text("_"), AtLeast(30, Upper)]
+        ["{d7}_{U32}"] "pk_12345_ID";
+    Service "Asana" ["1/" "2/"] [
+        Between(10, 20, Digit), Text("/"), Between(10, 20, Digit), Text(":"), AtLeast(32, Hex)
+    ] ["{d16}/{d16}:{h32}"] "2/3:4";
+    Service "Intercom" ["dG9rO"] [AtLeast(50, Base64)] ["{A55}"] "dG9rO";
+    Service "Infisical" ["st."] [Exactly(24, Hex), Text("."), Exactly(32, Hex), Text("."), AtLeast(32, Hex)]
+        ["{h24}.{h32}.{h32}"] "st.a.b.c";
+    Service "Braintree" ["access_token$production$" "access_token$sandbox$"] [
+        Exactly(16, Alnum), Text("$"), AtLeast(32, Hex)
+    ] ["{a16}${h32}"] "access_token$production$id";
     Azure "client secret" [""] [First(3, Url), First(1, Digit), Text("Q~"), AtLeast(24, Url)]
         ["{A3}8Q~{A34}"] "abc8Q~";
     Azure "DevOps token" [""] [First(52, Alnum), Text("JQQJ99"), AtLeast(20, Alnum)]
@@ -227,12 +252,15 @@ pub(super) const RULES: &[SecretRule] = rules! {
     Jwt "web token with another header" ["eyJ"] [AtLeast(7, Word), Text(".eyJ"), AtLeast(7, Url)]
         ["{A20}.eyJ{A40}.{W43}"] "eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEuanMiXX0=";
     PasswordFile "MD5 crypt" ["$1$"] [AtLeast(20, Crypt)] ["{A8}${A22}"] "$1$2";
+    PasswordFile "Apache MD5" ["$apr1$"] [AtLeast(20, Crypt)] ["{A8}${A22}"] "$apr1$2";
     PasswordFile "bcrypt" ["$2a$" "$2b$" "$2y$"] [AtLeast(40, Crypt)] ["12${A53}"] "$2a$10";
     PasswordFile "SHA-256 and SHA-512 crypt, yescrypt" ["$5$" "$6$" "$y$"] [AtLeast(30, Crypt)]
         ["{A12}${A86}"] "$5$total";
     PasswordFile "Argon2" ["$argon2"] [AtLeast(30, Crypt)]
         ["id$v=19$m=65536,t=3,p=4${A22}${A43}"] "$argon2id";
     PrivateKey "age" ["AGE-SECRET-KEY-"] [AtLeast(40, Upper)] ["1{U58}"] "AGE-SECRET-KEY-1";
+    PrivateKey "wallet" ["xprv" "yprv" "zprv" "tprv"] [AtLeast(100, Alnum)] ["{A107}"] "xprvate";
+    PrivateKey "Nostr" ["nsec1"] [Exactly(58, Alnum)] ["{a58}"] "nsec1key";
     // The bodies of private keys without their frames: OpenSSH, and PEM that was encoded once more.
     PrivateKey "OpenSSH body" ["b3BlbnNzaC1rZXktdjE"] [AtLeast(20, Base64)] ["{B64}"] "b3BlbnNzaC1rZXktdjE";
     PrivateKey "PEM in base64" [

@@ -1,0 +1,145 @@
+//! Secrets in layouts of several lines, where the name of a value stands above it or round it: a table with a
+//! column of passwords, a `Secret` of Kubernetes, users of cloud-init and OpenVPN, a private JSON web key.
+
+use super::names::{Class, class};
+use super::values::{How, Place, ValueQuoting, is_secret};
+use super::words::is_placeholder;
+use super::{Kind, Span, place, run};
+use crate::core::claude::prompts::end_of;
+use crate::core::handoff::safe_text::cut_bytes;
+
+/// How far such a layout goes at most, in bytes.
+const LAYOUT_MAX: usize = 4096;
+/// The members of a private JSON web key: those of RSA and of elliptic curves, and a key of bytes.
+const PRIVATE_MEMBERS: [&str; 7] = ["\"d\"", "\"p\"", "\"q\"", "\"dp\"", "\"dq\"", "\"qi\"", "\"k\""];
+
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    for (at, _) in text.match_indices("\"kty\"") {
+        web_key(text, at, spans);
+    }
+    for (at, _) in text.match_indices("kind: Secret\n") {
+        let ahead = cut_bytes(&text[at..], LAYOUT_MAX);
+        for (n, name) in ["data:\n", "stringData:\n"]
+            .iter()
+            .filter_map(|name| Some((ahead.find(&format!("\n{name}"))? + 1, name)))
+        {
+            below(text, at + n + name.len(), ": ", 4, spans);
+        }
+    }
+    for (at, _) in text.match_indices("chpasswd:\n") {
+        below(text, at + "chpasswd:\n".len(), ":", 3, spans);
+    }
+    for (at, _) in text.match_indices("<auth-user-pass>\n") {
+        // The name, and below it the password.
+        let ahead = &text[at + "<auth-user-pass>\n".len()..];
+        let password = ahead.split('\n').nth(1).map(str::trim).filter(|line| !line.starts_with('<'));
+        push(text, password, Kind::Password, spans);
+    }
+    for (at, _) in text.match_indices("\n|").filter(|(at, _)| is_ruler(&text[at + 1..])) {
+        columns(text, at, spans);
+    }
+}
+
+fn push(text: &str, value: Option<&str>, kind: Kind, spans: &mut Vec<Span>) {
+    if let Some(value) = value.filter(|value| value.len() >= 3 && !is_placeholder(value)) {
+        let from = place(text, value);
+        spans.push(Span { from, to: from + value.len(), kind });
+    }
+}
+
+/// The private members of the JSON web key round `at`.
+fn web_key(text: &str, at: usize, spans: &mut Vec<Span>) {
+    let before = end_of(&text[..at], LAYOUT_MAX);
+    let begin = at - before.len() + before.rfind('{').unwrap_or(0);
+    let whole = cut_bytes(&text[begin..], LAYOUT_MAX);
+    let whole = &whole[..whole.find('}').unwrap_or(whole.len())];
+    for (at, name) in PRIVATE_MEMBERS.iter().filter_map(|name| Some((begin + whole.find(name)?, name))) {
+        let bytes = text.as_bytes();
+        let from = run(bytes, at + name.len(), |b| matches!(b, b' ' | b':' | b'"'));
+        let to = run(bytes, from, |b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        if to - from >= 20 {
+            push(text, Some(&text[from..to]), Kind::PrivateKey, spans);
+        }
+    }
+}
+
+/// The values of the lines below that are indented, each behind `joint`, of at least `least` bytes.
+fn below(text: &str, from: usize, joint: &str, least: usize, spans: &mut Vec<Span>) {
+    for line in
+        cut_bytes(&text[from..], LAYOUT_MAX).split('\n').take_while(|line| line.starts_with([' ', '\t']))
+    {
+        let line = line.trim().trim_start_matches("- ");
+        let value = line.split_once(joint).map(|(name, value)| (name, value.trim_matches(['"', '\''])));
+        // `list: |` and `expire: false` of cloud-init have a blank behind their colon.
+        let value = value.filter(|(name, value)| {
+            !name.contains(' ') && value.len() >= least && !value.starts_with(' ') && !value.contains(' ')
+        });
+        push(text, value.map(|(_, value)| value), Kind::Password, spans);
+    }
+}
+
+/// Whether the line is the one between the head of a table and its rows.
+fn is_ruler(text: &str) -> bool {
+    let line = text.split('\n').next().unwrap_or_default();
+    line.contains("--") && line.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\r'))
+}
+
+/// The cells of a table in columns whose head names a password, or a secret. The head ends at `at`.
+fn columns(text: &str, at: usize, spans: &mut Vec<Span>) {
+    let head = text[..at].rsplit('\n').next().unwrap_or_default();
+    let wanted: Vec<(usize, Class)> = (0..)
+        .zip(head.split('|'))
+        .filter_map(|(n, name)| Some((n, class(name.trim().trim_matches(['*', '`']).as_bytes())?)))
+        .filter(|(_, class)| matches!(class, Class::Password | Class::Secret | Class::Token))
+        .collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let rows = cut_bytes(&text[at + 1..], LAYOUT_MAX).split('\n').skip(1);
+    for row in rows.take_while(|row| row.starts_with('|')) {
+        for (n, class) in &wanted {
+            let cell = row.split('|').nth(*n).unwrap_or_default().trim().trim_matches('`');
+            let how = How { form: ValueQuoting::Bare, place: Place::Talk };
+            let kind = if *class == Class::Password { Kind::Password } else { Kind::Secret };
+            push(text, Some(cell).filter(|cell| is_secret(*class, cell, how)), kind, spans);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::handoff::redact::redact;
+
+    #[test]
+    fn secrets_below_their_names_are_replaced() {
+        for (text, secret) in [
+            ("| user | password |\n|---|---|\n| bob | Tr1ck-Kite7x |\n", "Tr1ck-Kite7x"),
+            ("| **token** | of |\n|:--|--:|\n| aB3dE5fG7hJ9kL1mN3pQ | x |", "aB3dE5fG7hJ9kL1mN3pQ"),
+            (
+                "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  db: NWhqOHlJWk0=\n",
+                "NWhqOHlJWk0=",
+            ),
+            ("kind: Secret\nstringData:\n  db: hunter-two\ntype: Opaque\n", "hunter-two"),
+            ("chpasswd:\n  list: |\n    root:Lu91oNdiCp\n  expire: false\n", "Lu91oNdiCp"),
+            ("<auth-user-pass>\nbob\nQD9DJW4zkh5L\n</auth-user-pass>", "QD9DJW4zkh5L"),
+            (
+                r#"{"kty":"RSA","d":"XgviEQ5aEmgV9Mdt08Hop6gB1fHOHZmybyfFcm","n":"x"}"#,
+                "XgviEQ5aEmgV9Mdt08Hop6gB1fHOHZmybyfFcm",
+            ),
+        ] {
+            let shown = redact(text);
+            assert!(!shown.contains(secret) && shown.contains("[redacted: "), "{text} -> {shown}");
+            assert_eq!(redact(&shown), shown);
+        }
+        for kept in [
+            "| field | password |\n|---|---|\n| type | string |\n| length | 12 |\n",
+            "| token | count |\n|---|---|\n| input | 12000 |\n| output | 400 |\n",
+            "kind: ConfigMap\ndata:\n  mode: production\n",
+            "kind: Secret\nmetadata:\n  name: registry-login\n  labels: x\n",
+            "chpasswd:\n  expire: false\n",
+            r#"{"kty":"RSA","n":"XgviEQ5aEmgV9Mdt08Hop6gB1fHOHZmybyfFcm","e":"AQAB","kid":"d"}"#,
+        ] {
+            assert_eq!(redact(kept), kept);
+        }
+    }
+}

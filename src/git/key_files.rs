@@ -1,0 +1,61 @@
+//! Files whose names say that they hold credentials or keys: no patch has them.
+
+use std::collections::BTreeSet;
+
+use crate::core::backup::is_secret;
+
+/// Why a file is left out.
+pub(super) const WHY: &str = "may hold a key, by its name";
+
+/// Whether the path, as it is or as git writes it, is that of such a file.
+pub(super) fn is_key_file(path: &[u8]) -> bool {
+    is_secret(&name(path))
+}
+
+fn name(path: &[u8]) -> String {
+    let text = String::from_utf8_lossy(path);
+    let name = text.rsplit('/').next().unwrap_or_default();
+    name.trim_end_matches('"').to_owned()
+}
+
+/// A patch of git without the parts of such files, whose names are added to `left_out`. No other line of a
+/// patch begins as the first line of a part.
+pub(super) fn without_key_files(patch: Vec<u8>, left_out: &mut BTreeSet<String>) -> Vec<u8> {
+    let mut is_left_out = false;
+    let mut new = Vec::with_capacity(patch.len());
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        let path = [&b"diff --git "[..], b"diff --cc ", b"diff --combined "]
+            .iter()
+            .find_map(|begin| line.strip_prefix(*begin));
+        if let Some(path) = path {
+            let path = path.strip_suffix(b"\n").unwrap_or(path);
+            is_left_out = is_key_file(path);
+            if is_left_out {
+                left_out.insert(name(path));
+            }
+        }
+        if !is_left_out {
+            new.extend_from_slice(line);
+        }
+    }
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_key_files_go() {
+        let part =
+            |path: &str, text: &str| format!("diff --git a/{path} b/{path}\n@@ -1 +1 @@\n-x\n+{text}\n");
+        let (first, last) = (part("a b/main.rs", "diff --git a/x b/.env"), part("z", "1"));
+        let keys = part("b/.env", "KEY=1") + "diff --git \"a/n\\n.pem\" \"b/n\\n.pem\"\n+x\n";
+        let merged = "diff --cc id_rsa\nindex 1,2..3\n++x\n";
+        let patch = format!("{first}{keys}{merged}{last}");
+        let mut left_out = BTreeSet::new();
+        let new = without_key_files(patch.into_bytes(), &mut left_out);
+        assert_eq!(String::from_utf8(new).unwrap(), format!("{first}{last}"));
+        assert_eq!(left_out.into_iter().collect::<Vec<_>>(), [".env", "id_rsa", "n\\n.pem"]);
+    }
+}
