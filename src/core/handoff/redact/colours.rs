@@ -91,23 +91,20 @@ fn code(text: &str, at: usize) -> Option<usize> {
         return link(text, open + 1);
     }
     let rest = bytes.get(open..bytes.len().min(open + LONGEST))?;
+    let is_raw = *escape == "\u{1b}";
     if let Some(rest) = rest.strip_prefix(b"[") {
         let len = rest.iter().position(|b| !(0x20..=0x3f).contains(b))?;
-        // A pattern such as `\e[A-Z` is written out, and names no code.
-        let is_code = *escape == "\u{1b}" || matches!(rest[len], b'm' | b'K');
-        return ((0x40..=0x7e).contains(&rest[len]) && is_code).then_some(open + len + 2);
+        // A pattern such as `\e[A-Z` names no code, and without a parameter the last letter may be the first
+        // one of a secret.
+        let is_code =
+            matches!(rest[len], b'm' | b'K') || is_raw && len > 0 && (0x40..=0x7e).contains(&rest[len]);
+        return is_code.then_some(open + len + 2);
     }
-    if *escape != "\u{1b}" {
-        return None;
-    }
-    match rest.first()? {
-        // A string of the terminal: it ends as a link does.
-        b'P' | b'X' | b'^' | b'_' => link(text, open + 1),
-        // `ESC ( B`, `ESC 7` and the like.
-        _ => {
-            let len = rest.iter().position(|b| !(0x20..=0x2f).contains(b))?;
-            (0x30..=0x7e).contains(&rest[len]).then_some(open + len + 1)
-        }
+    // What `tput sgr0` writes, and how the cursor is kept.
+    match rest {
+        [b'(' | b')', b'B' | b'0', ..] if is_raw => Some(open + 2),
+        [b'7' | b'8' | b'=' | b'>', ..] if is_raw => Some(open + 1),
+        _ => None,
     }
 }
 
@@ -166,7 +163,8 @@ mod tests {
             (format!("{}\u{1b}7{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
             (format!("{}\u{1b}[?25l{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
             (format!("{}\u{1b}[0C{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
-            (format!("{}\u{1b}Pq\u{1b}\\{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
+            (format!("\u{1b}[{secret}"), "\u{1b}[[redacted: GitHub token]"),
+            (format!("\u{1b}{secret}"), "\u{1b}[redacted: GitHub token]"),
             (format!("{}\u{1b}]8;;https://x\u{7}{}", &secret[..9], &secret[9..]), "[redacted: GitHub token]"),
             ("\u{1b}[32mok\u{1b}[0m \u{1b}[ \u{1b}".into(), "\u{1b}[32mok\u{1b}[0m \u{1b}[ \u{1b}"),
         ] {

@@ -215,7 +215,7 @@ fn bare<'a>(command: &str, words: &[ShellWord<'a>], n: usize) -> Option<ShellWor
         // `net use Z: \\\\host\\share X /user:bob`
         _ if words.get(n + 1).is_some_and(|next| next.text.to_ascii_lowercase().starts_with("/user:"))
             && words[..n].iter().any(|word| word.text == "use")
-            && !word.text.contains(['\\', ':', '*']) =>
+            && is_random(word.text) =>
         {
             word
         }

@@ -1,6 +1,8 @@
 //! Secrets in layouts of several lines, where the name of a value stands above it or round it: a table with a
 //! column of passwords, a `Secret` of Kubernetes, users of cloud-init and OpenVPN, a private JSON web key.
 
+use memchr::memmem;
+
 use super::names::{Class, class};
 use super::values::{How, Place, ValueQuoting, is_secret};
 use super::words::is_placeholder;
@@ -14,16 +16,19 @@ const LAYOUT_MAX: usize = 4096;
 const PRIVATE_MEMBERS: [&str; 7] = ["\"d\"", "\"p\"", "\"q\"", "\"dp\"", "\"dq\"", "\"qi\"", "\"k\""];
 
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    // What was looked at is not looked at again.
+    let mut past = 0;
     for (at, _) in text.match_indices("\"kty\"") {
-        web_key(text, at, spans);
+        if at >= past {
+            past = web_key(text, at, spans);
+        }
     }
     for (at, _) in text.match_indices("kind: Secret\n") {
         let ahead = cut_bytes(&text[at..], LAYOUT_MAX);
-        for (n, name) in ["data:\n", "stringData:\n"]
-            .iter()
-            .filter_map(|name| Some((ahead.find(&format!("\n{name}"))? + 1, name)))
-        {
-            below(text, at + n + name.len(), ": ", 4, spans);
+        for name in ["\ndata:\n", "\nstringData:\n"] {
+            if let Some(n) = memmem::find(ahead.as_bytes(), name.as_bytes()) {
+                below(text, at + n + name.len(), ": ", 4, spans);
+            }
         }
     }
     for (at, _) in text.match_indices("chpasswd:\n") {
@@ -35,8 +40,11 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         let password = ahead.split('\n').nth(1).map(str::trim).filter(|line| !line.starts_with('<'));
         push(text, password, Kind::Password, spans);
     }
-    for (at, _) in text.match_indices("\n|").filter(|(at, _)| is_ruler(&text[at + 1..])) {
-        columns(text, at, spans);
+    let mut past = 0;
+    for (at, _) in text.match_indices("\n|") {
+        if at >= past && is_ruler(&text[at + 1..]) {
+            past = columns(text, at, spans);
+        }
     }
 }
 
@@ -47,20 +55,23 @@ fn push(text: &str, value: Option<&str>, kind: Kind, spans: &mut Vec<Span>) {
     }
 }
 
-/// The private members of the JSON web key round `at`.
-fn web_key(text: &str, at: usize, spans: &mut Vec<Span>) {
+/// The private members of the JSON web key round `at`. Returns where it ends.
+fn web_key(text: &str, at: usize, spans: &mut Vec<Span>) -> usize {
     let before = end_of(&text[..at], LAYOUT_MAX);
-    let begin = at - before.len() + before.rfind('{').unwrap_or(0);
+    let Some(open) = memchr::memrchr(b'{', before.as_bytes()) else { return at };
+    let begin = at - before.len() + open;
     let whole = cut_bytes(&text[begin..], LAYOUT_MAX);
-    let whole = &whole[..whole.find('}').unwrap_or(whole.len())];
-    for (at, name) in PRIVATE_MEMBERS.iter().filter_map(|name| Some((begin + whole.find(name)?, name))) {
+    let whole = &whole[..memchr::memchr(b'}', whole.as_bytes()).unwrap_or(whole.len())];
+    let found = |name: &&str| memmem::find(whole.as_bytes(), name.as_bytes()).map(|n| begin + n + name.len());
+    for at in PRIVATE_MEMBERS.iter().filter_map(found) {
         let bytes = text.as_bytes();
-        let from = run(bytes, at + name.len(), |b| matches!(b, b' ' | b':' | b'"'));
+        let from = run(bytes, at, |b| matches!(b, b' ' | b':' | b'"'));
         let to = run(bytes, from, |b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         if to - from >= 20 {
             push(text, Some(&text[from..to]), Kind::PrivateKey, spans);
         }
     }
+    begin + whole.len()
 }
 
 /// The values of the lines below that are indented, each behind `joint`, of at least `least` bytes.
@@ -84,8 +95,9 @@ fn is_ruler(text: &str) -> bool {
     line.contains("--") && line.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\r'))
 }
 
-/// The cells of a table in columns whose head names a password, or a secret. The head ends at `at`.
-fn columns(text: &str, at: usize, spans: &mut Vec<Span>) {
+/// The cells of a table in columns whose head names a password, or a secret. The head ends at `at`. Returns
+/// where the rows end.
+fn columns(text: &str, at: usize, spans: &mut Vec<Span>) -> usize {
     let head = text[..at].rsplit('\n').next().unwrap_or_default();
     let wanted: Vec<(usize, Class)> = (0..)
         .zip(head.split('|'))
@@ -93,10 +105,15 @@ fn columns(text: &str, at: usize, spans: &mut Vec<Span>) {
         .filter(|(_, class)| matches!(class, Class::Password | Class::Secret | Class::Token))
         .collect();
     if wanted.is_empty() {
-        return;
+        return at;
     }
-    let rows = cut_bytes(&text[at + 1..], LAYOUT_MAX).split('\n').skip(1);
-    for row in rows.take_while(|row| row.starts_with('|')) {
+    let mut end = at;
+    let rows = cut_bytes(&text[at + 1..], LAYOUT_MAX).split('\n').take_while(|row| row.starts_with('|'));
+    for (number, row) in rows.enumerate() {
+        end = place(text, row) + row.len();
+        if number == 0 {
+            continue;
+        }
         for (n, class) in &wanted {
             let cell = row.split('|').nth(*n).unwrap_or_default().trim().trim_matches('`');
             let how = How { form: ValueQuoting::Bare, place: Place::Talk };
@@ -104,6 +121,7 @@ fn columns(text: &str, at: usize, spans: &mut Vec<Span>) {
             push(text, Some(cell).filter(|cell| is_secret(*class, cell, how)), kind, spans);
         }
     }
+    end
 }
 
 #[cfg(test)]
@@ -113,7 +131,10 @@ mod tests {
     #[test]
     fn secrets_below_their_names_are_replaced() {
         for (text, secret) in [
-            ("| user | password |\n|---|---|\n| bob | Tr1ck-Kite7x |\n", "Tr1ck-Kite7x"),
+            (
+                "| user | password |\n|---|---|\n| bob | aafNScM1s7lAP7WUE4BZqhQm |\n",
+                "aafNScM1s7lAP7WUE4BZqhQm",
+            ),
             ("| **token** | of |\n|:--|--:|\n| aB3dE5fG7hJ9kL1mN3pQ | x |", "aB3dE5fG7hJ9kL1mN3pQ"),
             (
                 "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\ndata:\n  db: NWhqOHlJWk0=\n",

@@ -60,7 +60,6 @@ fn secrets_in_commands_and_files_of_many_tools_are_replaced() {
         "echo done | tee log; su - bob",
         "poetry config virtualenvs.in-project true",
         "<key>password</key>\n<true/>",
-        "PASS=$(echo)",
     ] {
         assert_eq!(redact(kept), kept);
     }
@@ -178,7 +177,8 @@ fn hostile_inputs_cost_linear_time() {
         "seed phrase ",
         "backup codes 1111 ",
         "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
-        "\u{1b}P",
+        "\u{1b}[1",
+        "{\"kty\"",
         "password=\"",
         "password=\\\"x",
         "password='\\\\\\\"",

@@ -825,7 +825,6 @@ mod tests {
         for kept in [
             "the files that set the password:\nauth2fa.rs",
             "the seed phrase is a list of words that nobody may see",
-            "mnemonic: keep short names for the most common flags only",
             "backup codes: 10 of them, each for one login",
             "the recovery codes are hashed with bcrypt",
             "SHA256 is the default password hash",
