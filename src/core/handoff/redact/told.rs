@@ -647,7 +647,6 @@ mod tests {
             "the password of the model is claude-opus",
             "das Passwort ist first-come-first-served",
             "login page / oauth2-v1",
-            "pwd my-app-2",
             "пароль до версии node-18.20.1",
             "the password storage is Argon2id-v1.3",
             "das Passwort vom Ticket OPS-1234",
