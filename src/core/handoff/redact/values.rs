@@ -119,7 +119,7 @@ fn is_password(value: &str, how: How) -> bool {
             value.len() >= 6 && mixed && (!is_versioned_words(value) || is_word_and_year(value))
                 || value.len() >= 14 && is_one_run(value)
         }
-        (ValueQuoting::Bare, Place::Inside) => value.len() >= 4 && mixed || is_made_of_words(value),
+        (ValueQuoting::Bare, Place::Inside) => value.len() >= 4 && mixed,
         (ValueQuoting::Bare, Place::Shell | Place::Line | Place::Flag | Place::Pair) => {
             value.len() >= 4 || mixed
         }
