@@ -104,9 +104,20 @@ pub(super) enum BackupVerb {
     },
 }
 
+/// Whether a file is encrypted, as its name says.
+fn is_encrypted_name(name: &Path) -> bool {
+    name.extension().is_some_and(|end| end.eq_ignore_ascii_case("age"))
+}
+
 pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
     match verb {
         BackupVerb::Create { file, encrypt_to, phrase, json } => {
+            let is_plain = encrypt_to.is_empty() && !phrase.passphrase && phrase.passphrase_fd.is_none();
+            if let Some(name) = file.as_ref().filter(|name| is_plain && is_encrypted_name(name)) {
+                return Err(Failed::new(2, "a backup of this name is encrypted, and no key is given")
+                    .about(name.display())
+                    .hint("add `--passphrase` or `--encrypt-to RECIPIENT`, or leave out `.age`"));
+            }
             let cipher = if encrypt_to.is_empty() {
                 phrase_of(&phrase, true)?.map_or(BackupCipher::None, BackupCipher::Passphrase)
             } else {

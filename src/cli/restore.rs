@@ -309,6 +309,11 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSe
         let conversation = session::resumable(&status).cloned();
         let problem = match &conversation {
             _ if !status.agent.is(Agent::Claude) => Some("hopty can only resume Claude".to_owned()),
+            None if status.conversation.is_some() && status.transcript.is_some() => Some(
+                "its conversation is no longer where it was: archived, moved or deleted (`hopty conversations \
+                 archive --list` shows what is archived)"
+                    .to_owned(),
+            ),
             None => Some("it has no conversation to resume: no prompt was submitted".to_owned()),
             Some(_) if !Path::new(&status.dir).is_dir() => Some("its directory is gone".to_owned()),
             Some(_) if status.command.iter().any(|word| word.contains(SECRET)) => {

@@ -16,6 +16,8 @@ use crate::sys::safe_file::{self, FileRule};
 const UNIT: &str = "hopty-restore.service";
 /// The longest unit that is read, in bytes.
 const UNIT_CAP: u64 = 1 << 16;
+/// How a unit begins that hopty wrote.
+const MARK: &str = "# Written by `hopty setup`";
 /// What systemd starts at login.
 const TARGET: &str = "default.target.wants";
 
@@ -96,7 +98,17 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
         note(format_args!("{} is in place already", files.unit().display()));
         return Ok(0);
     }
-    say(format_args!("This writes:\n\n  {}\n", files.unit().display()))?;
+    let is_changed = match standing(&files)? {
+        Some(found) if !found.starts_with(MARK) => return Err(foreign(&files)),
+        found => found.is_some_and(|found| without_values(&found) != without_values(&wanted)),
+    };
+    if is_changed && yes {
+        return Err(Failed::new(1, "it was changed, and `--yes` would replace it")
+            .about(files.unit().display())
+            .hint("`hopty setup` in a terminal shows what it writes and asks"));
+    }
+    let what = if is_changed { "This replaces a unit that was changed:" } else { "This writes:" };
+    say(format_args!("{what}\n\n  {}\n", files.unit().display()))?;
     wanted.lines().try_for_each(|line| say(format_args!("    {line}")))?;
     say(format_args!("\n  {} -> {}\n", files.link().display(), files.unit().display()))?;
     say_wrapped(format_args!(
@@ -130,6 +142,29 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
+/// The unit that is there.
+fn standing(files: &UnitFiles) -> Result<Option<String>, Failed> {
+    safe_file::read_text(&files.unit(), FileRule::own(UNIT_CAP)).map_err(|e| {
+        Failed::new(1, format!("it cannot be read: {e}"))
+            .about(files.unit().display())
+            .hint("move it away, then run it again")
+    })
+}
+
+/// A file that somebody else wrote stands in the place of the unit.
+fn foreign(files: &UnitFiles) -> Failed {
+    Failed::new(1, "this file is not hopty's")
+        .about(files.unit().display())
+        .hint("move it away, then run it again")
+}
+
+/// A unit without the path of hopty and the value of PATH, which change by themselves.
+fn without_values(unit: &str) -> Vec<&str> {
+    let name =
+        |line: &'static [&'static str; 2], text: &str| line.iter().any(|begin| text.starts_with(begin));
+    unit.lines().filter(|line| !name(&["ExecStart=", "Environment=\"PATH="], line)).collect()
+}
+
 /// Asks the person. Without one, nothing is written.
 fn agrees() -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
@@ -141,6 +176,9 @@ fn agrees() -> Result<bool, Failed> {
 /// Removes the unit, and the directories that are empty without it.
 pub(super) fn unsetup() -> Result<u8, Failed> {
     let files = UnitFiles::of_user()?;
+    if standing(&files)?.is_some_and(|found| !found.starts_with(MARK)) {
+        return Err(foreign(&files));
+    }
     let mut removed = false;
     for file in [files.link(), files.unit()] {
         match std::fs::remove_file(&file) {
@@ -174,6 +212,15 @@ fn reload() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_is_hoptys_by_its_first_line_and_changed_where_more_than_paths_differ() {
+        let (old, new) = (text(Path::new("/old/hopty"), "/bin"), text(Path::new("/new/hopty"), "/usr/bin"));
+        assert!(new.starts_with(MARK));
+        assert_eq!(without_values(&old), without_values(&new));
+        let changed = old.replace("[Service]", "[Service]\nEnvironment=X=1");
+        assert_ne!(without_values(&changed), without_values(&new));
+    }
 
     #[test]
     fn a_path_is_one_word_of_the_unit() {

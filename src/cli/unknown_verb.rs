@@ -78,6 +78,10 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
     let word = args.first()?.to_str()?;
     let session = || match args {
         [_] if runs(word) => Some(format!("hopty attach {word}")),
+        [_, verb] if runs(word) => {
+            let verb = verb.to_str().filter(|verb| super::args::verbs().any(|known| known == *verb));
+            verb.map(|verb| format!("hopty {verb} {word}"))
+        }
         [_] if ATTACH.contains(&word) => Some("hopty attach".to_owned()),
         [_, name] if ATTACH.contains(&word) => {
             name.to_str().filter(|name| runs(name)).map(|name| format!("hopty attach {name}"))
