@@ -84,7 +84,7 @@ impl PromptDraft {
         self.typed.take(bytes, &[]);
         for piece in &pieces {
             let (typed, has_overflowed) = (self.typed.bytes(), self.typed.has_overflowed());
-            if piece.class == InputClass::Submit && !(typed.is_empty() && !has_overflowed) {
+            if piece.class == InputClass::Submit && (has_overflowed || !typed.is_empty()) {
                 let typed = typed.to_vec();
                 self.entered = (!has_overflowed).then(|| (now, typed.clone())).or(self.entered.take());
                 self.was_submitted(typed);
