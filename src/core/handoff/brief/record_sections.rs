@@ -88,6 +88,11 @@ const SETTLED: &str = "written before, unchanged in git now (committed, taken ba
 const MORE_SETTLED: &str = "more files unchanged in git";
 /// How many things are told that still ran, the newest.
 const RUNNING: usize = 12;
+/// How the line begins of calls that only looked.
+const LOOKED: &str = "last looked with";
+/// How many of them are told, and how much of each, in characters.
+const LOOKS: usize = 6;
+const LOOK_CHARS: usize = 100;
 /// How many files are told that were written, where there is room.
 const FILES_IN_ALL: usize = 60;
 
@@ -409,6 +414,7 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines.extend(tasks(&old, "to do, from before the current request"));
     lines.extend(before.skip(REPORTS).map(|one| report(one, REPORT[1])));
     lines.extend(more_written(of, places));
+    lines.extend(looks(of));
     lines
 }
 
@@ -480,6 +486,20 @@ fn last_steps(of: &Capture) -> Vec<(String, usize)> {
         }
     }
     told
+}
+
+/// What Claude searched and looked into with commands, newest first, each once: it names files that no other
+/// line tells.
+fn looks(of: &Capture) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    let passed = |done: &&FinishedStep| done.step.looked && done.step.outcome != ToolOutcome::Failed;
+    for step in of.steps.iter().rev().filter(passed).map(|done| &done.step) {
+        let look = format!("`{}`", cut_chars(&safe_line(&step.about).replace('`', "'"), LOOK_CHARS));
+        if !step.about.is_empty() && told.len() < LOOKS && !told.contains(&look) {
+            told.push(look);
+        }
+    }
+    (!told.is_empty()).then(|| listed(LOOKED, &told, told.len()))
 }
 
 /// The tool calls that say something which no other line tells, newest first.
