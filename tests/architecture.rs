@@ -124,7 +124,6 @@ const COMPAT_DOOR: &[(&str, &str)] = &[
 /// Functions that nothing in `src` calls, and who does.
 const OUTSIDE: &[(&str, &str)] = &[
     ("at_level", "benches/archive.rs"),
-    ("command_words", "tests/docs.rs"),
     ("every_tape_is_listed", "a test that a macro of the library writes"),
     ("filling_loop", "scripts of tests for the stand-in"),
     ("setting_names", "tests/docs.rs"),

@@ -251,6 +251,9 @@ impl Host {
         self.keyboard
             .keep_unsent(self.session.private.is_none().then(|| self.session.claim.dir.join("unsent.txt")));
         self.cast.exit(exit.code());
+        if let Some(bytes) = self.child.end_pastes() {
+            self.show(bytes);
+        }
         let message = self.last_word();
         // A client that learns of the end may read the file at once.
         self.write_session_file();

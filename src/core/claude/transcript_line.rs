@@ -71,7 +71,7 @@ pub struct SelectedLines {
 
 /// What an option of a question means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionMeaning {
+pub struct ChosenMeaning {
     pub question: String,
     pub label: String,
     /// Its description, at most 300 bytes.
@@ -184,7 +184,7 @@ pub struct ToolInput {
     /// `offset` and `limit` of Read: the first line, and how many lines.
     pub lines: (Option<u64>, Option<u64>),
     /// What the options of the questions mean, where Claude says it beside their labels.
-    pub meanings: Vec<OptionMeaning>,
+    pub meanings: Vec<ChosenMeaning>,
     /// `cron` of CronCreate: when it runs.
     pub schedule: Option<String>,
     /// `id` of CronDelete.

@@ -236,7 +236,8 @@ impl TranscriptFacts {
                 };
                 self.prompts.put(said, "");
             }
-            // A fork of a compacted conversation has none of the lines before (2.1.332). Else they stand above.
+            // A fork of a compacted conversation has none of the lines before (2.1.332). Else they stand
+            // above.
             UserKind::Summary(text) if !self.begun => {
                 self.summary = Some(cut_words(text.trim(), SUMMARY_CAP).to_owned());
             }

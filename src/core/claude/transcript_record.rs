@@ -11,7 +11,7 @@ use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
 use super::transcript_facts::SCHEDULED_BYTES;
 use super::transcript_line::{
-    ApiFailure, Assistant, OptionMeaning, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail,
+    ApiFailure, Assistant, ChosenMeaning, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail,
     SelectedLines, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
     UserKind,
 };
@@ -65,7 +65,7 @@ impl RawRecord {
             Some("attachment") if !self.is_sidechain.0 => self
                 .attachment
                 .0
-                .and_then(RawAttachment::into_selection)
+                .and_then(RawAttached::into_selection)
                 .map_or(TranscriptLine::Other, TranscriptLine::Selection),
             Some("system") if self.subtype.0.as_deref() == Some("compact_boundary") => {
                 TranscriptLine::CompactBoundary {
@@ -197,7 +197,7 @@ impl RawRecord {
     }
 }
 
-impl RawAttachment {
+impl RawAttached {
     /// The lines that the person had selected in their editor, where the attachment is that.
     fn into_selection(self) -> Option<SelectedLines> {
         let is_one = self.r#type.0.as_deref() == Some("selected_lines_in_ide");
@@ -306,11 +306,11 @@ impl RawDetail {
 
 impl RawQuestion {
     /// What its options mean: the question, the label and the description of each that has one.
-    fn meanings(&self) -> impl Iterator<Item = OptionMeaning> {
+    fn meanings(&self) -> impl Iterator<Item = ChosenMeaning> {
         self.options.0.iter().flatten().filter_map(|option| {
             let (label, meaning) = (option.label.0.clone()?, option.description.0.clone()?);
             let question = self.question.0.clone().unwrap_or_default();
-            (!meaning.trim().is_empty() && meaning != label).then_some(OptionMeaning {
+            (!meaning.trim().is_empty() && meaning != label).then_some(ChosenMeaning {
                 question,
                 label,
                 meaning,
@@ -400,12 +400,12 @@ pub(super) struct RawRecord {
     api_error_status: Number,
     quota_limits: Object<RawLimits>,
     interrupted_message_id: Text<200>,
-    attachment: Object<RawAttachment>,
+    attachment: Object<RawAttached>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct RawAttachment {
+struct RawAttached {
     r#type: Text<64>,
     filename: Text<1000>,
     display_path: Text<1000>,

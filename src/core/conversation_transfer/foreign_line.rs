@@ -249,7 +249,8 @@ mod tests {
             without_acting_parts(line, &ForeignProject::default(), &mut left_out),
             ForeignLine::Changed(new.to_owned())
         );
-        // Claude reads half of a character, several values, and what stands behind NULs, where hopty does not.
+        // Claude reads half of a character, several values, and what stands behind NULs, where hopty does
+        // not.
         let unreadable = LeftOutOfLines { unreadable: 1, ..LeftOutOfLines::default() };
         for line in [
             r#"{"\ud800":1,"type":"user"}"#,

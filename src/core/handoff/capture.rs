@@ -148,7 +148,8 @@ pub struct GitState {
     pub new_files: Vec<u8>,
     /// What was left out, and why: a patch over the cap, a time-out.
     pub notes: Vec<String>,
-    /// The top of the work tree, which the changed paths are relative to; none where they are not all of them.
+    /// The top of the work tree, which the changed paths are relative to; none where they are not all of
+    /// them.
     pub top: Option<String>,
     /// What git is in the middle of, and what it has put aside, one line each: a rebase, a merge, stashes.
     pub in_progress: Vec<String>,

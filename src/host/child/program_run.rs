@@ -70,9 +70,15 @@ pub(in crate::host) struct ChildRun {
     revision: u64,
     pub(super) descendants: Descendants,
     pub(super) unread: UnreadInput,
+    /// It has ended, and its terminal still marks pastes, for the next run.
+    marks_pastes: bool,
     /// The memory that only its start needed was freed.
     tidied: bool,
 }
+
+/// Bracketed paste off, as the undo of a run has it, and on.
+const PASTES_OFF: &[u8] = b"\x1b[?2004l";
+const PASTES_ON: &[u8] = b"\x1b[?2004h";
 
 /// Output that was just read, with its chunk.
 #[derive(Debug)]
@@ -99,6 +105,7 @@ pub(super) struct Inheritance {
     /// The lines that stay above the new run.
     above: Vec<u8>,
     descendants: Descendants,
+    marks_pastes: bool,
     /// The screen model had failed.
     pub blind: bool,
 }
@@ -116,6 +123,7 @@ impl Inheritance {
                 .take()
                 .or_else(|| old.model.look_so_far(repaint_on_attach::above))
                 .unwrap_or_default(),
+            marks_pastes: old.marks_pastes,
             blind: old.model.is_off(),
             descendants: old.descendants.handed_on(),
         }
@@ -156,11 +164,15 @@ impl ChildRun {
             revision: 0,
             descendants: old.descendants,
             unread: UnreadInput::default(),
+            marks_pastes: false,
             tidied: false,
         };
         run.model.begin_below(&old.above);
         run.model.change(|screen| {
             screen.set_terminal_before(old.terminal_before);
+            if old.marks_pastes {
+                screen.feed(PASTES_ON);
+            }
             screen.answered();
         });
         run
@@ -424,6 +436,22 @@ impl Child {
         run.muted = None;
         self.last_end = Some(end);
         Some(FinishedRun { number: run.number, end, undo })
+    }
+
+    /// What is pasted between two runs arrives as a paste: without the mode each of its lines would be a
+    /// prompt. Adds that to the sequences that undo the modes of the run that has ended.
+    pub fn keep_pastes(&mut self, undo: &mut Vec<u8>) {
+        let Some(run) = &mut self.run else { return };
+        if undo.windows(PASTES_OFF.len()).any(|part| part == PASTES_OFF) {
+            undo.extend_from_slice(PASTES_ON);
+            run.marks_pastes = true;
+        }
+    }
+
+    /// No run follows: what is left to undo.
+    pub fn end_pastes(&mut self) -> Option<&'static [u8]> {
+        let run = self.run.as_mut()?;
+        std::mem::take(&mut run.marks_pastes).then_some(PASTES_OFF)
     }
 
     /// A line of hopty's own that stays on the terminal above the next run.

@@ -140,8 +140,8 @@ impl PromptDraft {
         self.entered_here.push_back(text);
     }
 
-    /// Takes out of `queued` what nobody has entered in this run, and returns it. Any program of this user can
-    /// write a line of the transcript that puts a prompt into Claude's queue, and a shell command of the
+    /// Takes out of `queued` what nobody has entered in this run, and returns it. Any program of this user
+    /// can write a line of the transcript that puts a prompt into Claude's queue, and a shell command of the
     /// person's stands there like a prompt (2.1.332).
     pub fn take_foreign(&self, queued: &mut Vec<String>) -> Vec<String> {
         let mut entered: Vec<&Vec<u8>> = self.entered_here.iter().collect();

@@ -26,10 +26,6 @@ const OWN_MS: u64 = 1500;
 /// How soon it is made to otherwise.
 const SOON_MS: u64 = 50;
 
-/// Bracketed paste off, as the undo of a run ends it, and on.
-const PASTES_OFF: &[u8] = b"\x1b[?2004l";
-const PASTES_ON: &str = "\x1b[?2004h";
-
 /// Output and end.
 impl Host {
     /// The master is ready: first forward output, then feed it to the screen, then write waiting input.
@@ -91,11 +87,10 @@ impl Host {
             let material = brief.and_then(|brief| brief.material.as_deref());
             let below = self.compat.between_runs(material, supervisor.restarts() + 1);
             let line = self.child.on_rows(&self.jobs.reason.handover_line(supervisor));
-            // What is pasted between two runs arrives as a paste: without the mode each of its lines would be
-            // a prompt.
-            let has_pastes = undo.windows(PASTES_OFF.len()).any(|part| part == PASTES_OFF);
-            let pastes = if has_pastes && self.session.is_claude() { PASTES_ON } else { "" };
-            let line = format!("\r\x1b[2m{line}\x1b[0m\r\n\r\n{below}{pastes}");
+            let line = format!("\r\x1b[2m{line}\x1b[0m\r\n\r\n{below}");
+            if self.session.is_claude() {
+                self.child.keep_pastes(&mut undo);
+            }
             undo.extend_from_slice(line.as_bytes());
             self.child.leave_line(&line);
         }
