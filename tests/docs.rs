@@ -654,10 +654,17 @@ fn ci_runs_every_test_of_the_readmes_command() {
     for command in ["cargo run -- demo", "cargo test"] {
         assert!(commands.iter().any(|line| line.starts_with(command)), "README has no `{command}`");
     }
-    // In two streams: the units, every binary that there is, and the documentation.
+    // In several streams: the units, every binary that there is, and the documentation.
     let ci = text(".ci/run");
-    for part in ["others=(--lib)", "for path in tests/*.rs tests/*/main.rs; do", "cargo test --locked --doc"]
-    {
+    for part in [
+        "longest=(chain lib ",
+        "[ \"$1\" != lib ] || target=(--lib)",
+        "for path in tests/*.rs tests/*/main.rs; do",
+        "names=(\"${longest[@]}\")",
+        "names+=(\"$name\")",
+        "cargo test --locked --test zz_skipped",
+        "cargo test --locked --doc",
+    ] {
         assert!(ci.contains(part), "`.ci/run` lacks {part:?}");
     }
 }
