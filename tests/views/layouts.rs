@@ -162,4 +162,6 @@ fn item_047_the_file_with_the_pid_stays_until_the_handoff_is_consumed() {
     world.leave(term);
 }
 
-both! { item_114_a_skill_can_present_the_state_and_hopty_does }
+both! {
+    item_114_a_skill_can_present_the_state_and_hopty_does,
+}
