@@ -83,7 +83,9 @@ impl<'f> TapeReading<'f> {
             return;
         }
         self.open.push(name.to_owned());
-        let source = String::from_utf8_lossy(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes));
+        // VHS takes it for a command that it does not know.
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK).filter(|_| !self.options.vhs_only).unwrap_or(bytes);
+        let source = String::from_utf8_lossy(text);
         TapeParser::new(name, &source, self).parse();
         self.open.pop();
     }

@@ -112,6 +112,7 @@ fn a_byte_order_mark_begins_no_command() {
         "{}",
         tape.report()
     );
+    assert_eq!(read_strictly("\u{feff}Show").errors.len(), 1, "as VHS has it");
 }
 
 #[test]
