@@ -181,3 +181,20 @@ fn words_that_are_said_again_and_again_stand_once() {
     let text = shown(&talk.capture());
     assert_eq!(text.matches("> continue\n").count() + text.matches("> weiter\n").count(), 2, "{text}");
 }
+
+#[test]
+fn an_answer_with_a_decision_stands_with_what_the_person_said_to_it() {
+    let claim = "I decided to change the compare to >= because it counts from zero.";
+    let no = "no, the sixth try is allowed on purpose";
+    let text = shown(
+        &Talk::default()
+            .person(TASK)
+            .claude(&format!("TestRate fails in limit.go. {claim}"))
+            .person(no)
+            .claude("You are right, all 12 pass.")
+            .person("and now the message")
+            .capture(),
+    );
+    let line = text.lines().find(|line| line.contains(claim) && line.starts_with("- to ")).unwrap_or(&text);
+    assert!(line.contains("Then the person said: \"no, the sixth try"), "{text}");
+}

@@ -682,6 +682,9 @@ impl<'a> SaidBefore<'a> {
             prompt => format!("to \"{prompt}\": "),
         };
         let reply = answer.reply.as_deref().filter(|reply| *reply != self.said_next);
+        // What the person said to a decision in it may refute it.
+        let is_in_it = |one: &&StatedDecision| one.reply.is_some() && text.contains(&safe_line(&one.text));
+        let reply = reply.or_else(|| of.stated.iter().rev().find(is_in_it)?.reply.as_deref());
         let reply = reply.map(|reply| then_said(&self.named(reply, REPLIED))).unwrap_or_default();
         self.said_next = &answer.prompt;
         let room =
