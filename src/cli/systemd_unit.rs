@@ -160,9 +160,8 @@ fn foreign(files: &UnitFiles) -> Failed {
 
 /// A unit without the path of hopty and the value of PATH, which change by themselves.
 fn without_values(unit: &str) -> Vec<&str> {
-    let name =
-        |line: &'static [&'static str; 2], text: &str| line.iter().any(|begin| text.starts_with(begin));
-    unit.lines().filter(|line| !name(&["ExecStart=", "Environment=\"PATH="], line)).collect()
+    let is_value = |line: &&str| line.starts_with("ExecStart=") || line.starts_with("Environment=\"PATH=");
+    unit.lines().filter(|line| !is_value(line)).collect()
 }
 
 /// Asks the person. Without one, nothing is written.

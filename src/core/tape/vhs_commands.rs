@@ -212,7 +212,7 @@ impl<'a> TapeParser<'a, '_, '_> {
     /// A word that begins a line behind a text and is spelled almost as a command: VHS types it.
     fn tell_of_misspelt_command(&mut self, word: Token<'a>) {
         let Some(near) = nearest(word.text, command_words()) else { return };
-        let message = format!("there is no command `{}`, so it is typed", word.text);
+        let message = format!("`{}` is text here, not a command", word.text);
         let hint = format!("did you mean `{near}`? Quote it to type it: \"{}\"", word.text);
         let problem = self.lines.problem(word.start, word.end, message).with_hint(hint);
         self.reading.add_misspelt(problem);

@@ -79,12 +79,12 @@ fn a_misspelt_command_behind_a_text_is_an_error_unless_the_tape_is_one_of_vhs() 
     );
     assert_eq!(
         error("Type\nentr\n#> Expect 'x'"),
-        "2:1: there is no command `entr`, so it is typed (did you mean `Enter`? Quote it to type it: \"entr\")"
+        "2:1: `entr` is text here, not a command (did you mean `Enter`? Quote it to type it: \"entr\")"
     );
     // A tape of VHS types the same as there, and says so.
     let vhs = "Type 'yes'\nEntre\nSleep 1";
     is(vhs, &["Type \"yes Entre\"", "Sleep 1s"]);
-    assert!(read(vhs).report().contains("there is no command `Entre`, so it is typed"));
+    assert!(read(vhs).report().contains("`Entre` is text here, not a command"));
     // What begins no line, is not like a command, or stands in quotes is text.
     for text in ["Start cat\nType a Entre", "Start cat\nType a\nmake\ncd", "Start cat\nType a\n'Entre'"] {
         let tape = read(text);
