@@ -54,6 +54,10 @@ fleet SESSIONS="200":
 laws SEED=`date +%s`:
     HOPTY_LAWS_SEED={{SEED}} cargo test --lib laws
 
+# Every property of the unit tests with random input, more of it than the tests take: just search 20000
+search CASES="10000":
+    PROPTEST_CASES={{CASES}} cargo test --lib -- --skip laws
+
 # Random input, a million for each target: just fuzz 1000000
 fuzz INPUTS="1000000":
     HOPTY_FUZZ_INPUTS={{INPUTS}} HOPTY_FUZZ_SEED=`date +%s` cargo test --release --test fuzz -- --nocapture

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use support::claude::hopty;
+use support::program_files;
 use support::term::Term;
 use support::text;
 use support::world::World;
@@ -33,7 +34,7 @@ fn world() -> World {
 }
 
 fn write(path: &Path, text: &str, mode: u32) {
-    std::fs::write(path, text).unwrap();
+    program_files::write(path, text);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
@@ -193,7 +194,7 @@ fn the_environment_is_not_touched() {
     }
     // A program that prints its environment itself: a shell would add to it.
     let env = world.home.join("env");
-    std::fs::copy("/usr/bin/env", &env).unwrap();
+    program_files::copy("/usr/bin/env".as_ref(), &env);
     world.set("HOPTY_PROGRAM_CLAUDE", env.to_str().unwrap());
     let output = command(&world, &words("-0")).output().unwrap();
     let sorted = |mut all: Vec<Vec<u8>>| {
@@ -224,7 +225,7 @@ fn signals_and_descriptors_are_as_they_were() {
     ] {
         let claude = world.home.join("told-apart");
         let _ = std::fs::remove_file(&claude);
-        std::fs::copy(Path::new("/usr/bin").join(program), &claude).unwrap();
+        program_files::copy(&Path::new("/usr/bin").join(program), &claude);
         world.set("HOPTY_PROGRAM_CLAUDE", claude.to_str().unwrap());
         let run = |what: &Path| shell(&world, &format!("{before} '{}' {args} {after}", what.display()));
         let wanted = run(&claude);
@@ -316,7 +317,7 @@ fn hopty_installed_as_claude_finds_the_real_one() {
     std::os::unix::fs::symlink(hopty(), link.join("claude")).unwrap();
     std::os::unix::fs::symlink(link.join("claude"), chain.join("claude")).unwrap();
     let own = base.join("own");
-    std::fs::copy(hopty(), &own).unwrap();
+    program_files::copy(&hopty(), &own);
     std::fs::hard_link(&own, hard.join("claude")).unwrap();
     write(
         &script.join("claude"),
@@ -374,7 +375,7 @@ fn a_claude_that_leads_back_to_hopty_is_refused() {
     }
     // A copy finds out for itself.
     let copy = world.home.join("copy");
-    std::fs::copy(hopty(), &copy).unwrap();
+    program_files::copy(&hopty(), &copy);
     world.set("HOPTY_PROGRAM_CLAUDE", copy.to_str().unwrap());
     fails(&command(&world, &words("-p x")).output().unwrap(), 127, "is hopty itself");
     // A script may hide the name: then the depth ends it, straight through as well as supervised.

@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::Value;
 use support::claude::{Kind, hopty};
+use support::program_files;
 use support::term::Term;
 use support::wait_for;
 use support::world::World;
@@ -86,8 +87,7 @@ fn a_new_run_hears_what_it_asks_its_terminal() {
          >> \"$HOME/answers\"\nstty sane\nexec '{}' __agent \"$@\"\n",
         hopty().display()
     );
-    std::fs::write(&asks, script).unwrap();
-    std::fs::set_permissions(&asks, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program_files::write(&asks, &script);
     world.set("HOPTY_PROGRAM_CLAUDE", asks.to_str().unwrap());
     let term = world.start(&[]);
     term.wait_box();

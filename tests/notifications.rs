@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use hopty::fs::watch::Watcher;
@@ -12,6 +11,7 @@ use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
 use support::claude::Kind;
+use support::program_files;
 use support::world::World;
 use support::{LIMIT, limits, wait, wait_for};
 
@@ -383,8 +383,7 @@ fn with_desktop(world: &mut World, script: &str) {
     let bin = world.root.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     let program = bin.join("notify-send");
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program_files::write(&program, script);
     world.set("HOPTY_NOTIFY_DESKTOP", "true");
     world.set("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
 }

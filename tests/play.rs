@@ -13,6 +13,7 @@ use hopty::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
 use nix::libc;
 use support::claude::hopty;
 use support::kill;
+use support::program_files;
 use support::term::Term;
 use support::world::World;
 
@@ -290,8 +291,7 @@ fn a_gif_is_drawn_by_agg_where_that_is_installed() {
     usual(&world);
     let bin = world.home.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    std::fs::write(bin.join("agg"), "#!/bin/sh\necho \"$1 $2\"; cat \"$3\" > \"$4\"\n").unwrap();
-    std::fs::set_permissions(bin.join("agg"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    program_files::write(&bin.join("agg"), "#!/bin/sh\necho \"$1 $2\"; cat \"$3\" > \"$4\"\n");
     world.set("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
     let done = play(&world, &["usual.cast", "--to", "1", "--idle-limit", "3s", "-o", "x.gif"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done.stderr));

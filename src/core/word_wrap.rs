@@ -36,10 +36,12 @@ fn wrap_line(line: &str, indent: usize, cols: usize) -> String {
         // A word longer than a line is the terminal's to break, so that it can be copied whole. One that fits
         // in no line but one of the small indent goes there.
         let needs_small = width > room && small + width <= cols;
-        if column + 1 + width > cols && column > (if needs_small { small } else { indent }) && width > 0 {
+        let below = if needs_small { small } else { indent };
+        // At the same column, too, a new line has more room: no space stands before the word there.
+        if column + 1 + width > cols && column >= below.max(1) && width > 0 {
             out.truncate(out.trim_end_matches(' ').len());
             out.push('\n');
-            column = if needs_small { small } else { indent };
+            column = below;
             out.push_str(&" ".repeat(column));
         } else if n > 0 && column < cols {
             out.push(' ');
@@ -130,6 +132,8 @@ mod tests {
             wrap_words("run `hopty conversations search`", 0, 20),
             "run `hopty\nconversations\nsearch`"
         );
+        let command = format!("`a {}`", "b".repeat(20));
+        assert_eq!(wrap_words(&format!("label {command}"), 5, 29), format!("label\n     {command}"));
         assert_eq!(wrap_words("one ` alone is a word", 0, 11), "one ` alone\nis a word");
     }
 

@@ -2,7 +2,6 @@
 
 mod rows;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 
 use self::rows::{Row, rows};
 use super::support::claude::{Kind, hopty};
+use super::support::program_files;
 use super::support::skip;
 use super::support::world::World;
 
@@ -107,8 +107,7 @@ impl Trap {
 }
 
 fn program(path: &Path, script: &str) {
-    std::fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program_files::write(path, &format!("#!/bin/sh\n{script}\n"));
 }
 
 fn spring(row: &Row) -> Vec<String> {
@@ -169,7 +168,7 @@ fn a_git_that_lies_in_a_project_is_not_run() {
                  ln -s ../proj/bin/git ../links/git",
         );
         for at in [trap.world.project.clone(), trap.world.project.join("bin"), trap.root.join("other/bin")] {
-            std::fs::copy(&trap.evil, at.join("git")).unwrap();
+            program_files::copy(&trap.evil, &at.join("git"));
         }
         let place = place
             .replace("PROJECT", trap.world.project.to_str().unwrap())

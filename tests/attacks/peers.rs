@@ -9,6 +9,7 @@ use nix::libc;
 use serde_json::Value;
 
 use super::support::claude::hopty;
+use super::support::program_files;
 use super::support::wait::ends_within;
 use super::support::wire::{HELLO, Wire};
 use super::support::world::World;
@@ -359,8 +360,7 @@ const VERBS: [(&str, i32, i32); 17] = [
 fn claude_is(world: &mut World, script: &str) {
     let (outer, inner) = (world.root.path().join("claude.sh"), world.root.path().join("script.sh"));
     std::fs::write(&inner, script).unwrap();
-    std::fs::write(&outer, format!("#!/bin/sh\nexec sh '{}'\n", inner.display())).unwrap();
-    std::fs::set_permissions(&outer, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    program_files::write(&outer, &format!("#!/bin/sh\nexec sh '{}'\n", inner.display()));
     world.set("HOPTY_PROGRAM_CLAUDE", outer.to_str().unwrap());
 }
 
@@ -585,7 +585,7 @@ fn a_number_that_was_used_again_is_nobody_s_pass() {
 fn nobody_takes_the_terminal_out_of_the_host_s_hands() {
     let world = World::plain();
     let attacker = world.root.path().join("attacks");
-    std::fs::copy(std::env::current_exe().unwrap(), &attacker).unwrap();
+    program_files::copy(&std::env::current_exe().unwrap(), &attacker);
     let Some(program) = nobody::give(&world) else { return };
     let mut term = nobody::terminal(
         &world,

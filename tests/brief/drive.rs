@@ -1,7 +1,6 @@
 //! Plays a case: a person at a terminal, an API that answers from the case, and every brief on the way.
 
 use std::collections::{HashMap, VecDeque};
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use super::brief::{Brief, Outcome, has_brief};
 use super::case::{Case, Fill, Step, is_unsaid};
 use super::history;
 use super::support::claude::Kind;
+use super::support::program_files;
 use super::support::term::Term;
 use super::support::wait::wait_within;
 use super::support::wait_for;
@@ -352,8 +352,7 @@ impl Play {
         let dir = self.world.home.join("programs");
         std::fs::create_dir_all(&dir).unwrap();
         let path = dir.join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        program_files::write(&path, &format!("#!/bin/sh\n{script}\n"));
         let rest = std::env::var("PATH").unwrap_or_default();
         self.world.set("PATH", &format!("{}:{rest}", dir.display()));
     }

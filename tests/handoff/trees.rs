@@ -8,6 +8,7 @@ use hopty::standin::script::{Script, ScriptedReply};
 
 use super::steps::*;
 use super::support::claude::Kind;
+use super::support::program_files;
 use super::support::world::World;
 use super::support::{git, skip};
 
@@ -148,8 +149,7 @@ fn new_files_are_in_the_patch_and_make_the_same_tree_in_a_clone() {
     let at = |name: &str| world.project.join(name);
     std::fs::create_dir_all(at("new dir/deep")).unwrap();
     std::fs::write(at("new dir/deep/a \"file\".txt"), "one\r\ntwo without an end").unwrap();
-    std::fs::write(at("run.sh"), "#!/bin/sh\n").unwrap();
-    std::fs::set_permissions(at("run.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    program_files::write(&at("run.sh"), "#!/bin/sh\n");
     std::fs::write(at("empty"), "").unwrap();
     std::os::unix::fs::symlink("/etc/passwd", at("link")).unwrap();
     std::fs::write(at(".gitignore"), "target\n").unwrap();

@@ -1,13 +1,13 @@
 //! Claude, the stand-in and the real one, inline and full-screen: at rest, with a draft, with a menu, in a
 //! dialog, at work.
 
-use std::os::unix::fs::PermissionsExt;
 use std::sync::Mutex;
 
 use hopty::standin::script::{Script, ScriptedReply};
 
 use super::live::Live;
 use super::support::claude::Kind;
+use super::support::program_files;
 use super::support::world::World;
 use super::{Tally, programs};
 
@@ -59,8 +59,7 @@ fn world(kind: Kind, draws: Draws) -> Option<World> {
         .unwrap()
         .to_owned();
     let shell = world.root.path().join("held-claude");
-    std::fs::write(&shell, format!("#!/bin/sh\n'{program}' \"$@\"\nexit $?\n")).unwrap();
-    std::fs::set_permissions(&shell, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program_files::write(&shell, &format!("#!/bin/sh\n'{program}' \"$@\"\nexit $?\n"));
     world.set("HOPTY_PROGRAM_CLAUDE", shell.to_str().unwrap());
     Some(world)
 }

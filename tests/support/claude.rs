@@ -1,12 +1,11 @@
 //! The two Claudes: the stand-in agent, which is hopty itself under another name, and the real program.
 
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::skip;
+use super::{program_files, skip};
 
 /// Which Claude a case runs with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +24,7 @@ pub fn hopty() -> PathBuf {
 /// Writes a `claude` into `dir` that is the stand-in agent.
 pub fn stand_in(dir: &Path) -> PathBuf {
     let path = dir.join("claude");
-    std::fs::write(&path, format!("#!/bin/sh\nexec '{}' __agent \"$@\"\n", hopty().display())).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program_files::write(&path, &format!("#!/bin/sh\nexec '{}' __agent \"$@\"\n", hopty().display()));
     path
 }
 

@@ -11,6 +11,7 @@ pub mod cells;
 pub mod claude;
 pub mod limits;
 pub mod nobody;
+pub mod program_files;
 pub mod skip;
 pub mod term;
 pub mod wait;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::claude;
+use super::program_files;
 use super::term::Term;
 use super::world::World;
 
@@ -18,7 +19,7 @@ pub fn give(world: &World) -> Option<PathBuf> {
     }
     super::needs("setpriv")?;
     let hopty = world.root.path().join("hopty");
-    std::fs::copy(claude::hopty(), &hopty).unwrap();
+    program_files::copy(&claude::hopty(), &hopty);
     let done =
         Command::new("chown").arg("-R").arg(format!("{ID}:{ID}")).arg(world.root.path()).status().unwrap();
     assert!(done.success());

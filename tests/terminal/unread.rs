@@ -1,8 +1,8 @@
 //! What was typed and no program has read is the shell's afterwards, as without hopty.
 
-use std::os::unix::fs::PermissionsExt;
 
 use super::jobs::{leave, shell, wait_prompt};
+use super::support::program_files;
 use super::support::term::Term;
 use super::{child, support, world};
 
@@ -151,8 +151,7 @@ fn an_answer_that_comes_while_claude_ends_is_not_shown() {
     let mut world = world();
     let claude = world.root.path().join("claude");
     let script = "#!/bin/sh\ncase $* in *--version*) exit;; esac\nstty sane\nprintf '\\033[c'\necho rea$((1))dy\nread x\necho \"got=$x.\"\n";
-    std::fs::write(&claude, script).unwrap();
-    std::fs::set_permissions(&claude, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program_files::write(&claude, script);
     world.set("HOPTY_PROGRAM_CLAUDE", claude.to_str().unwrap());
     let mut term = world.start(&[]);
     // The terminal has answered before it shows this.

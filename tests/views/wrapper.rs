@@ -1,6 +1,5 @@
 //! What the wrapper script of source document 001 did, done by the host.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use hopty::standin::home;
@@ -8,6 +7,7 @@ use hopty::standin::script::ScriptedReply;
 use nix::libc;
 
 use super::steps::*;
+use super::support::program_files;
 use super::support::world::World;
 use super::support::{is_host, kill, wait_for};
 
@@ -182,8 +182,7 @@ fn item_043_the_exit_code_is_claudes() {
     // The same for a Claude that says it itself.
     let program = world.root.path().join("leaves");
     for code in [0, 1, 7, 125, 255] {
-        std::fs::write(&program, format!("#!/bin/sh\nexit {code}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        program_files::write(&program, &format!("#!/bin/sh\nexit {code}\n"));
         world.set("HOPTY_PROGRAM_CLAUDE", program.to_str().unwrap());
         assert_eq!(world.start(&[]).wait_exit(), code);
     }
