@@ -1,9 +1,11 @@
 //! The two Claudes: the stand-in agent, which is hopty itself under another name, and the real program.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{program_files, skip};
 
@@ -105,8 +107,27 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "hopty tests: {text}");
 }
 
-/// One real Claude at a time: it wants a core of its own.
-pub fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// Real Claudes that run at a time, in all test binaries together. Half of the time one waits, for its API or
+/// for a limit to pass; when it works it wants a core of its own.
+const TURNS: usize = 3;
+
+/// Held by a test with a real Claude, by a lock on this file.
+pub struct Turn {
+    _file: File,
+}
+
+impl Turn {
+    /// Waits until fewer than [`TURNS`] are held.
+    pub fn wait() -> Turn {
+        static TAKEN: AtomicUsize = AtomicUsize::new(0);
+        let open = |n: usize| {
+            File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("claude-turn-{n}"))).unwrap()
+        };
+        if let Some(file) = (0..TURNS).map(open).find(|file| file.try_lock().is_ok()) {
+            return Turn { _file: file };
+        }
+        let file = open(TAKEN.fetch_add(1, Ordering::Relaxed) % TURNS);
+        file.lock().unwrap();
+        Turn { _file: file }
+    }
 }

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use hopty::standin::api::Api;
@@ -29,7 +28,7 @@ pub struct World {
     pub env: Vec<(OsString, OsString)>,
     /// Arguments that every Claude here is started with.
     pub args: Vec<String>,
-    _turn: Option<MutexGuard<'static, ()>>,
+    _turn: Option<claude::Turn>,
 }
 
 impl World {
@@ -64,7 +63,7 @@ impl World {
 
     /// A world with this Claude; the stand-in where none is named.
     pub fn with(kind: Kind, program: Option<PathBuf>, script: Script) -> World {
-        let turn = (kind == Kind::Real).then(claude::turn);
+        let turn = (kind == Kind::Real).then(claude::Turn::wait);
         let root = tempfile::Builder::new().prefix("hopty-test-").tempdir().unwrap();
         let base = root.path().canonicalize().unwrap();
         let (home, project) = (base.join("home"), base.join("proj"));

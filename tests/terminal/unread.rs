@@ -1,6 +1,5 @@
 //! What was typed and no program has read is the shell's afterwards, as without hopty.
 
-
 use super::jobs::{leave, shell, wait_prompt};
 use super::support::program_files;
 use super::support::term::Term;

@@ -599,18 +599,18 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
 
 #[test]
 fn nothing_that_is_captured_can_make_the_files_large() {
-    let long = "x y".repeat(40_000);
+    let long = "x y".repeat(15_000);
     let mut capture = made(&long);
     capture.summary = Some(long.clone());
     capture.situation.draft = Some(long.clone());
     capture.situation.queued = vec![long.clone(); 64];
     capture.situation.open_tools = vec![long[..5000].to_owned(); 512];
     capture.situation.background = vec![long[..5000].to_owned(); 64];
-    capture.files = (0..2000).map(|n| format!("{n}{}", "a/".repeat(2000))).collect();
+    capture.files = (0..2000).map(|n| format!("{n}{}", "a/".repeat(600))).collect();
     capture.done_before = vec![long[..5000].to_owned(); 50];
     capture.files_before = vec![long[..5000].to_owned(); 20];
     capture.git = Some(GitState {
-        changed: (0..2000).map(|n| (".M".to_owned(), format!("{n}{}", "b/".repeat(2000)))).collect(),
+        changed: (0..2000).map(|n| (".M".to_owned(), format!("{n}{}", "b/".repeat(600)))).collect(),
         staged: vec![b'x'; 128 << 10],
         unstaged: vec![0xff; 128 << 10],
         stat: long,

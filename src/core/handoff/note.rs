@@ -258,6 +258,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(proptest::test_runner::Config::with_cases(64))]
+
         #[test]
         fn a_note_is_bounded_and_harmless(entries in proptest::collection::vec(".{0,900}", 0..40),
             doing in ".*") {

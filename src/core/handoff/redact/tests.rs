@@ -242,11 +242,11 @@ fn hostile_inputs_cost_linear_time() {
         "a:b:c:d:",
     ];
     for unit in units {
-        let text = unit.repeat((128 << 10) / unit.len());
+        let text = unit.repeat((64 << 10) / unit.len());
         let began = busy_ms();
         let shown = redact(&text);
         let took = busy_ms() - began;
-        assert!(took < 5_000, "{unit:?} took {took} ms");
+        assert!(took < 2_500, "{unit:?} took {took} ms");
         assert!(shown.len() <= text.len() * 4);
     }
 }

@@ -275,7 +275,7 @@ fn a_signal_that_is_left_alone_changes_nothing_that_comes_after() {
     let policies = policies();
     let count = RefCell::new(0);
     let strategy = (0..policies.len(), vec(any::<u32>(), 10..120));
-    let run = runner(3_000).run(&strategy, |(policy, bits)| {
+    let run = runner(2_000).run(&strategy, |(policy, bits)| {
         let mut twin = Supervisor::new(policies[policy].clone());
         live(
             &policies[policy],
