@@ -449,7 +449,7 @@ fn a_hostile_transcript_reaches_neither_terminal_nor_browser() {
         let out = world.ask(&[&["conversations"], args].concat());
         let hidden: Vec<char> = out
             .chars()
-            .filter(|c| hopty::core::visible::is_hidden(*c) && !matches!(c, '\n' | '\t'))
+            .filter(|c| hopty::core::text::visible::is_hidden(*c) && !matches!(c, '\n' | '\t'))
             .collect();
         assert_eq!(hidden, [], "{args:?}: {out}");
         assert!(!out.contains("ghp_0123"), "{args:?}: {out}");

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::slash_commands;
 use crate::core::claude::version_features::HookSet;
 use crate::core::config::{DurationMs, Hooks};
-use crate::core::shell_word::shell_word;
+use crate::core::text::shell_word::shell_word;
 use crate::sys::private_dir::is_own;
 use crate::sys::safe_file::{self, FileRule};
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::AgentStatus;
-use crate::core::visible::is_hidden;
+use crate::core::text::visible::is_hidden;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The largest such file that is read, in bytes.

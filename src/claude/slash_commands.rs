@@ -7,7 +7,7 @@
 //! No text has `$ARGUMENTS` in a shell command: Claude puts the words there unquoted. It is in none at all,
 //! because 2.0.76 runs what looks like a shell command in them; there the commands are not given.
 
-use crate::core::shell_word::shell_word;
+use crate::core::text::shell_word::shell_word;
 
 /// The names and texts, with `{hopty}` for the quoted path of the binary.
 const TEXTS: [(&str, &str); 8] = [

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::control::paths;
 use super::conversations::{MAY_BE_LEFT_OUT, left_out_json, left_out_words, size};
 use super::error::{Failed, note, say, say_wrapped, visible};
-use crate::core::plural::plural;
+use crate::core::text::plural::plural;
 use crate::fs::atomic;
 use crate::fs::backup::{
     BackupCipher, BackupFailure, BackupKey, Put, RestorePlan, RestoreReport, create, is_encrypted, plan,

@@ -17,7 +17,7 @@ use super::control::paths;
 use super::error::{Failed, note, say, say_wrapped, stdout, visible};
 use super::read_config;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
-use crate::core::word_wrap::wrap_words;
+use crate::core::text::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
 use crate::tty::raw;
 

@@ -11,8 +11,8 @@ use strsim::osa_distance;
 
 use super::error::{Failed, visible};
 use crate::core::ids::SessionName;
-use crate::core::nearest_word::slips;
 use crate::core::status_types::SessionStatus;
+use crate::core::text::nearest_word::slips;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;

@@ -8,9 +8,9 @@ use nix::libc;
 use serde_json::json;
 
 use super::prose::{fit, fit_message};
-use crate::core::handoff::redact::redact;
 use crate::core::io_words::io_words;
-use crate::core::visible;
+use crate::core::redact::redact;
+use crate::core::text::visible;
 use crate::ipc::message::{Code, Failure};
 use crate::sys::inherited;
 use crate::sys::poll::{Interest, PollSet};

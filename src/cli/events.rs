@@ -17,8 +17,8 @@ use crate::core::journal::{decisions, last_explained, last_session, session_begi
 use crate::core::status_types::ExitKind;
 use crate::core::supervisor::action::Decision;
 use crate::core::supervisor::state::SessionState;
+use crate::core::text::visible::escaped;
 use crate::core::time::WallTime;
-use crate::core::visible::escaped;
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::fs::{rotating_journal, session};
 use crate::sys::clock::local;

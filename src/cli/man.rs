@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use super::args::{Cli, NOTES, verbs};
 use super::error::{Failed, stdout};
 use super::examples::EXAMPLES;
-use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::{nearest_word, slips};
 use crate::sys::program_search::command_outside_of_projects;
 
 /// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.

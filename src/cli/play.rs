@@ -12,7 +12,7 @@ use clap::Args;
 use super::control::paths;
 use super::error::{Failed, broken_page, note, say_wrapped, stdout, visible};
 use crate::core::process_change::Signal;
-use crate::core::shell_word::shell_word;
+use crate::core::text::shell_word::shell_word;
 use crate::fs::session;
 use crate::recording::cut::cut_cast;
 use crate::recording::html::{TracePage, cast_of_page, page};

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::core::word_wrap::{wrap_message, wrap_words};
+use crate::core::text::word_wrap::{wrap_message, wrap_words};
 use crate::tty::raw::columns;
 
 /// A line for standard output. What does not fit goes on `indent` columns from the left.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::error::{Failed, note, say_wrapped, visible};
 use super::run::in_terminal;
-use crate::core::plural::plural;
+use crate::core::text::plural::plural;
 use crate::tape_recorder::{CopiedFile, TapeRecorderError, record_tape as record};
 
 /// The files that the program's arguments name, which the tape copies into its directory.

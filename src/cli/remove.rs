@@ -7,7 +7,7 @@ use super::error::{Failed, note, say};
 use super::restore::resumable;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
-use crate::core::plural::plural;
+use crate::core::text::plural::plural;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, Removal};
 

@@ -9,7 +9,7 @@ use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, stdout, visible};
 use crate::core::ids::SessionName;
-use crate::core::visible::escaped;
+use crate::core::text::visible::escaped;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::answers::ScreenAnswer;

@@ -9,10 +9,10 @@ use unicode_width::UnicodeWidthStr;
 
 use super::list;
 use super::table::{self, wants_colors};
-use crate::core::ellipsis::begin_of;
 use crate::core::ids::SessionName;
 use crate::core::input::plain_keys::PlainKey;
 use crate::core::status_types::SessionStatus;
+use crate::core::text::ellipsis::begin_of;
 use crate::dashboard;
 use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, FullScreen};

@@ -7,17 +7,17 @@ use super::control::{HostControl, any, paths};
 use super::error::{Failed, say, visible};
 use super::prose::fit;
 use crate::core::claude::api_error::api_error_words;
-use crate::core::handoff::redact::redact_words;
 use crate::core::handover_words::handover_words;
 use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
-use crate::core::shell_word::shell_line;
+use crate::core::redact::redact_words;
 use crate::core::status_types::{
     ClientStatus, ExitKind, ExitStatus, LimitsStatus, Rfc3339, SessionStatus, WorkStatus,
 };
 use crate::core::supervisor::limit_and_error_wait::LimitKind;
 use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{SessionState, StateSource};
+use crate::core::text::shell_word::shell_line;
 use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{Clock, elapsed, local};

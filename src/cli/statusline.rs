@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::core::visible::visible;
+use crate::core::text::visible::visible;
 use crate::ipc::address;
 use crate::ipc::answers::HookReply;
 use crate::ipc::control_client::ControlClient;

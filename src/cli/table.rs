@@ -7,8 +7,8 @@ use std::io::IsTerminal;
 use unicode_width::UnicodeWidthStr;
 
 use super::error::say;
-use crate::core::column_fit::{ColumnNeed, ColumnRank, fit_columns};
-use crate::core::ellipsis::{begin_of, end_of_path};
+use crate::core::text::column_fit::{ColumnNeed, ColumnRank, fit_columns};
+use crate::core::text::ellipsis::{begin_of, end_of_path};
 use crate::tty::raw;
 
 /// Columns that the last cell of a row has at least; where it would have fewer, another column goes.

@@ -15,8 +15,8 @@ use super::conversations::{all_kept_sources, one_line, short};
 use super::error::{Failed, note, say, stdout, visible};
 use super::list::PATIENCE;
 use super::table::{self, TableStyle};
-use crate::core::ellipsis::{begin_of, end_of_path};
 use crate::core::ids::ConversationId;
+use crate::core::text::ellipsis::{begin_of, end_of_path};
 use crate::core::token_usage::{
     ConversationUsage, TokenTotals, UsageEntry, UsageGroup, UsageReport, UsageRow, UsageSums, ledger,
 };

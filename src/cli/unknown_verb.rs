@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use super::error::Failed;
 use super::run::words;
 use crate::core::claude::args::{LaunchMode, Stream, classify};
-use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::{nearest_word, slips};
 
 /// What other tools call something that hopty has under another name, and what to type instead.
 const FOREIGN: &[(&str, &str)] = &[

@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::Failed;
-use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::{nearest_word, slips};
 
 /// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
 pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {

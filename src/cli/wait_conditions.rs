@@ -8,8 +8,8 @@ use super::control::paths;
 use super::error::Failed;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
-use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::pattern_error::pattern_error;
+use crate::core::text::nearest_word::{nearest_word, slips};
 use crate::ipc::message::WaitFor;
 
 /// The largest compiled pattern, in bytes.

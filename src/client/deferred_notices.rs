@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::core::handoff::safe_text::cut_chars;
+use crate::core::text::safe_text::cut_chars;
 use crate::core::time::ago;
 
 /// Notices that are kept; of older ones only the number.

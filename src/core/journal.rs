@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::text::safe_text::{cut_chars, safe_line};
 use super::supervisor::action::{Action, Decision};
 use super::supervisor::event::Event;
 use super::supervisor::{Agent, CORE, Policy, Supervisor, recorded_state};

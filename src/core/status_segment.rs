@@ -2,8 +2,8 @@
 //! what comes next, and what a person has not read yet.
 
 use crate::core::config::PrefixKey;
-use crate::core::plural::plural;
 use crate::core::supervisor::next_handover::{HandoverWhen, NextHandover};
+use crate::core::text::plural::plural;
 use crate::core::time::Stamp;
 
 /// What the segment tells.

@@ -15,13 +15,13 @@ use serde_json::{Map, Value, json};
 use super::context_level::{Level, WindowFrom};
 use super::context_usage::TokensFrom;
 use super::ids::{ConversationId, HandoffId};
-use super::shell_word::shell_line;
 use super::supervisor::Agent;
 use super::supervisor::limit_and_error_wait::LimitKind;
 use super::supervisor::next_handover::HandoverWhen;
 use super::supervisor::phase::EndCause;
 use super::supervisor::state::{SessionState, StateSource};
 use super::time::WallTime;
+use crate::core::text::shell_word::shell_line;
 
 /// A session as its host tells it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

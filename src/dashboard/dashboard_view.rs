@@ -10,10 +10,10 @@ use unicode_width::UnicodeWidthStr;
 use super::dashboard_model::{DashAction, DashState, InputMode};
 use super::preview::Preview;
 use super::session_row::SessionRow;
-use crate::core::column_fit::{ColumnNeed, ColumnRank, fit_columns};
-use crate::core::ellipsis::{begin_of, end_of_path, session_name_cols};
 use crate::core::ids::SessionName;
-use crate::core::word_wrap::wrap_words;
+use crate::core::text::column_fit::{ColumnNeed, ColumnRank, fit_columns};
+use crate::core::text::ellipsis::{begin_of, end_of_path, session_name_cols};
+use crate::core::text::word_wrap::wrap_words;
 
 /// Rows below which the preview has a line above it instead of a frame around it.
 const LOW: u16 = 16;

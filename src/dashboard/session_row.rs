@@ -3,12 +3,12 @@
 
 use crate::core::context_level::Level;
 use crate::core::ids::SessionName;
-use crate::core::shell_word::shell_line;
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
+use crate::core::text::shell_word::shell_line;
+use crate::core::text::visible::is_hidden;
 use crate::core::time::WallTime;
-use crate::core::visible::is_hidden;
 
 /// The longest text that is kept, in characters; no screen is wider.
 const TEXT_MAX: usize = 1000;

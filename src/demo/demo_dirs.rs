@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use super::{Files, scripted_model};
-use crate::core::shell_word::shell_bytes;
+use crate::core::text::shell_word::shell_bytes;
 use crate::fs::paths::Paths;
 use crate::standin::{AGENT_ARG, home};
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::core::ellipsis::start_within;
-use crate::core::visible::is_hidden;
-use crate::core::word_wrap::wrap_words;
+use crate::core::text::ellipsis::start_within;
+use crate::core::text::visible::is_hidden;
+use crate::core::text::word_wrap::wrap_words;
 use crate::screen::{Attr, Color, Style, StyledRun, Underline};
 
 /// Whether colours are used. Bold and dim are no colours.

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::core::context_level::Fill;
-use crate::core::handoff::safe_text::thousands;
+use crate::core::text::safe_text::thousands;
 use crate::core::time::WallTime;
 use crate::fs::file_tail::{Tail, TailRead};
 

@@ -12,8 +12,8 @@ use super::demo_text::{Palette, bold, dim, visible, wrap};
 use super::proof::Facts;
 use super::scripted_model::GOAL;
 use super::{DemoEvent, Who, plain_output};
-use crate::core::handoff::safe_text::thousands;
-use crate::core::word_wrap::wrap_words;
+use crate::core::text::safe_text::thousands;
+use crate::core::text::word_wrap::wrap_words;
 use crate::sys::fd::is_terminal;
 use crate::tty::raw;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use nix::libc;
 
 use super::ask_git::GitError;
-use crate::core::handoff::safe_text::cut_chars;
+use crate::core::text::safe_text::cut_chars;
 use crate::sys::safe_file;
 
 /// The longest `.git` file, `HEAD` and `commondir`, in bytes. Paths are at most 4 KiB.

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::answers::is_false;
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::io_words::io_words;
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::terminal::{Modes, Size};
-use crate::core::visible::is_hidden;
+use crate::core::text::safe_text::{cut_chars, safe_line};
+use crate::core::text::visible::is_hidden;
 
 /// The protocol version that both sides must share.
 pub const PROTOCOL: u32 = 1;

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::cast_theme::parse_rgb;
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastTheme, CastWriter};
-use crate::core::handoff::redact::{redact, secret_ranges};
+use crate::core::redact::{redact, secret_ranges};
 use crate::screen::Screen;
 
 /// The length of the shortest part that is hidden of a secret that is whole on another screen, in bytes.

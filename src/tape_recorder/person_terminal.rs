@@ -4,8 +4,8 @@ use std::io;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::core::ellipsis::start_within;
-use crate::core::visible::visible;
+use crate::core::text::ellipsis::start_within;
+use crate::core::text::visible::visible;
 use crate::screen::{PictureLines, Screen};
 use crate::tty::full_screen::{FullScreen, changed_rows, size, write};
 

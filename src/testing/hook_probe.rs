@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::core::shell_word::shell_word;
+use crate::core::text::shell_word::shell_word;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The hidden first argument under which hopty runs a hook and writes down what it did.

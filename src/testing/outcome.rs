@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::core::visible::visible;
+use crate::core::text::visible::visible;
 use crate::screen::{Screen, StyledRun};
 
 /// A place in a file that a person wrote: a tape, or a test of the library.

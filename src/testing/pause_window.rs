@@ -12,7 +12,7 @@ use std::path::Path;
 use nix::libc;
 use serde_json::Value;
 
-use crate::core::visible::visible;
+use crate::core::text::visible::visible;
 use crate::screen::{Mirror, Screen};
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};

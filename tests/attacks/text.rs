@@ -1,7 +1,7 @@
 //! Text that a terminal, a reader or the next Claude would misread.
 
 use hopty::core::claude::line_context::project_dir_name;
-use hopty::core::visible::is_hidden;
+use hopty::core::text::visible::is_hidden;
 use serde_json::{Value, json};
 
 use super::support::wait_for;

@@ -1,6 +1,5 @@
 //! What of a long conversation stands in the frame, and where the rest is.
 
-
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 

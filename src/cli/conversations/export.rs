@@ -10,7 +10,7 @@ use super::{named, size};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, stdout, visible};
 use crate::core::package::PackageLimits;
-use crate::core::plural::plural;
+use crate::core::text::plural::plural;
 use crate::fs::atomic;
 use crate::fs::conversation_transfer::{self, ExportReport, TransferError};
 use crate::fs::conversations::{ConversationFiles, FileRole};

@@ -14,7 +14,7 @@ use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::cli::read_config;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
-use crate::core::plural::plural;
+use crate::core::text::plural::plural;
 use crate::core::time::WallTime;
 use crate::fs::conversation_transfer::{
     PackedConversation, TransferError, TransferPlan, TransferReport, TransferTarget, conversations_of,

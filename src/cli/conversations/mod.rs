@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::error::{Failed, note, visible};
 use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::ids::{ConversationId, SessionName};
-use crate::core::plural::plural;
+use crate::core::text::plural::plural;
 use crate::fs::archive::{ArchiveStore, archive_sources};
 use crate::fs::conversations::search_transcripts::TranscriptSource;
 use crate::fs::conversations::{FindError, TranscriptFile, find, handoff_sources};
@@ -140,7 +140,7 @@ pub(super) fn all_kept_sources(
 
 /// Text of a summary, which has no secrets, on one line with nothing that a terminal acts on.
 pub(super) fn one_line(text: &str) -> String {
-    crate::core::visible::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    crate::core::text::visible::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// What was found on the way that a person may want to know.

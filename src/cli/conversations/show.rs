@@ -18,8 +18,8 @@ use crate::core::conversation::pages::{
     PageHead, PageOptions, html_end, html_entry, html_head, markdown_entry, markdown_head,
 };
 use crate::core::conversation::summary::ConversationSummary;
+use crate::core::text::visible::escaped;
 use crate::core::time::WallTime;
-use crate::core::visible::escaped;
 use crate::fs::archive::ArchivedConversation;
 use crate::fs::conversations::search_transcripts::{TranscriptPlace, TranscriptSource};
 use crate::fs::conversations::{AgentTranscript, Summaries, TranscriptFile, Transcripts, live_sources};
@@ -300,7 +300,7 @@ struct JsonForm {
 
 impl JsonForm {
     fn text(&self, text: &str) -> String {
-        if self.options.redacts { crate::core::handoff::redact::redact(text) } else { text.to_owned() }
+        if self.options.redacts { crate::core::redact::redact(text) } else { text.to_owned() }
     }
 
     /// The same value with every text in it redacted.

@@ -13,8 +13,8 @@ use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, say_wrapped, visible};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
-use crate::core::plural::plural;
-use crate::core::shell_word::shell_word;
+use crate::core::text::plural::plural;
+use crate::core::text::shell_word::shell_word;
 use crate::fs::conversation_transfer::{
     ProjectMemory, TransferError, TransferKind, TransferPlan, TransferReport, TransferTarget, Transfers,
     belongs_below, project_folder,

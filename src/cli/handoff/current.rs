@@ -13,8 +13,8 @@ use crate::cli::error::{Failed, say, visible};
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::claude::transcript_facts::{TranscriptFacts, TranscriptSpeaker};
 use crate::core::compat::CurrentSession;
-use crate::core::handoff::safe_text::safe;
 use crate::core::ids::ConversationId;
+use crate::core::text::safe_text::safe;
 use crate::fs::{atomic, whole_transcript};
 
 /// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.

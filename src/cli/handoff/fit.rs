@@ -8,7 +8,7 @@ use crate::cli::context::figure;
 use crate::cli::control::Rule;
 use crate::cli::error::{Failed, say, say_wrapped, visible};
 use crate::core::context_usage::fits;
-use crate::core::handoff::safe_text::thousands;
+use crate::core::text::safe_text::thousands;
 
 pub(super) fn fit(place: &HandoffPlace, options: &FitOptions) -> Result<u8, Failed> {
     let remaining = figure(&place.paths, options.of.as_deref(), Rule::Careful)?.context.remaining();

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::{HandoffPlace, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::core::claude::line_splitter::LineSplitter;
-use crate::core::handoff::redact::{found, redact};
-use crate::core::handoff::safe_text::safe_line;
 use crate::core::ids::HandoffId;
+use crate::core::redact::{found, redact};
+use crate::core::text::safe_text::safe_line;
 
 /// How many are listed at most.
 const LISTED: usize = 1000;

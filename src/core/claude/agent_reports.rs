@@ -3,7 +3,7 @@
 
 use super::lenient_json::ends;
 use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::text::safe_text::cut_words;
 
 /// How many reports are kept, the newest.
 pub const REPORT_CAP: usize = 12;

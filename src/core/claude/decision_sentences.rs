@@ -74,7 +74,7 @@ pub(super) fn replied(prompt: &str, answer: &str, stated: &mut StatedDecisions) 
 
 /// Reads the sentences of one answer that state a decision, each once.
 pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
-    let text = crate::core::handoff::safe_text::cut_words(text, READ_CAP);
+    let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
     let mut fenced = false;
     for line in text.lines() {
         if line.trim_start().starts_with("```") {

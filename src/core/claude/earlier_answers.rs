@@ -7,7 +7,7 @@ use super::lenient_json::ends;
 use super::prompts::TranscriptPrompt;
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::pasted_text::own_words;
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::text::safe_text::cut_words;
 
 /// How many answers are kept.
 pub const ANSWER_CAP: usize = 100;

@@ -8,7 +8,7 @@ use crate::core::handoff::note;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::action::{HookAnswer, HookInstruction};
 use crate::core::supervisor::event::{HookEvent, HookFacts, PromptOf, StartSource};
-use crate::core::visible::is_hidden;
+use crate::core::text::visible::is_hidden;
 
 /// The name of hopty's plugin. Of two plugins of one name Claude loads only the first (measured), so it is
 /// one that nobody else has.

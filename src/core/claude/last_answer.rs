@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::pasted_prompt::SentPrompt;
 use super::transcript_line::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
-use crate::core::handoff::redact::redact;
+use crate::core::redact::redact;
 
 /// How many tool calls of a turn are listed.
 const TOOL_CAP: usize = 1000;

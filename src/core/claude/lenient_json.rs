@@ -12,7 +12,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::transcript_line::GAP;
-use crate::core::handoff::safe_text::{cut_bytes, cut_words};
+use crate::core::text::safe_text::{cut_bytes, cut_words};
 
 /// The visitor methods for the kinds that are read over and dropped.
 macro_rules! drop_kinds {

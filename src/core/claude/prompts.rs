@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::transcript_line::SelectedLines;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::pasted_text::{END_OF_PASTE, PASTED, without_end_mark};
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::text::safe_text::cut_words;
 
 /// How many prompts are kept.
 pub const PROMPT_CAP: usize = 20_000;

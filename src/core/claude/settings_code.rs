@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::hex::hex;
+use crate::core::text::safe_text::{cut_chars, safe_line};
 
 /// Bytes of one settings file that are taken apart; a larger one counts as its raw text.
 const MAX_TEXT: usize = 8 << 20;

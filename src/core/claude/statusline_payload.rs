@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::core::handoff::safe_text::cut_chars;
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::limit_and_error_wait::LimitKind;
+use crate::core::text::safe_text::cut_chars;
 
 /// The longest name of a conversation, in characters.
 const MAX_TITLE: usize = 100;

@@ -9,7 +9,7 @@ use super::bounded_memory::LastItems;
 use super::prompts::TranscriptPrompt;
 use super::tasks::Tasks;
 use super::transcript_facts::{AnswerText, TranscriptFacts};
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::text::safe_text::cut_words;
 
 /// How many prompts back the person may go.
 pub(super) const TURN_CAP: usize = 32;

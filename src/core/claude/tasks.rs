@@ -4,7 +4,7 @@
 //! the whole list. The list is bounded; what is finished goes first.
 
 use super::transcript_line::{ResultDetail, TASK_CAP, TaskRow, ToolInput, ToolResult};
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::text::safe_text::cut_words;
 
 /// One thing to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]

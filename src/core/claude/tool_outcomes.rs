@@ -8,7 +8,7 @@ use super::bounded_memory::LastItems;
 use super::checks::{CheckOutcome, Verdict, is_same_run, judge, leaves_running};
 use super::tool_steps::{about, last_line};
 use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
-use crate::core::handoff::safe_text::{cut_chars, cut_words};
+use crate::core::text::safe_text::{cut_chars, cut_words};
 
 pub use super::checks::{is_check, is_exit_status_its_own, only_looks};
 

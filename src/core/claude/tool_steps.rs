@@ -3,7 +3,7 @@
 
 use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own, only_looks};
 use super::transcript_line::{ToolResult, ToolUse};
-use crate::core::handoff::safe_text::{cut_chars, cut_words};
+use crate::core::text::safe_text::{cut_chars, cut_words};
 
 /// How many tool calls are kept.
 pub const STEP_CAP: usize = 20;

@@ -22,8 +22,8 @@ use super::transcript_line::{
 };
 use crate::core::handoff::continuation_prompt::{handoff_of, quotes_brief, unwrap_pasted};
 use crate::core::handoff::note::Note;
-use crate::core::handoff::safe_text::{cut_chars, cut_words};
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
+use crate::core::text::safe_text::{cut_chars, cut_words};
 
 /// How many queued prompts are kept, and of each so many bytes.
 const QUEUE_CAP: (usize, usize) = (256, 64 << 10);

@@ -15,7 +15,7 @@ use super::transcript_line::{
     SelectedLines, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
     UserKind,
 };
-use crate::core::handoff::safe_text::cut_words;
+use crate::core::text::safe_text::cut_words;
 
 /// How much of a conversation's name is kept, in bytes.
 const TITLE_CAP: usize = 400;

@@ -4,8 +4,8 @@
 
 use super::layouts::{Material, checkpoint};
 use crate::core::handoff::checkpoint::Phases;
-use crate::core::handoff::safe_text::{cut_chars, safe_line, thousands};
 use crate::core::ids::HandoffId;
+use crate::core::text::safe_text::{cut_chars, safe_line, thousands};
 
 /// The width of a rule, in columns.
 const RULE: usize = 62;

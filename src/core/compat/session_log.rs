@@ -4,9 +4,9 @@
 //! Each is made from a decision of the journal, which has the whole story; the log is for who follows it with
 //! `tail -f`.
 
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::EndCause;
+use crate::core::text::safe_text::{cut_chars, safe_line};
 
 /// The log, in Claude's directory.
 pub const FILE: &str = "auto-session.log";

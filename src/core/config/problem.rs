@@ -11,9 +11,9 @@ use thiserror::Error;
 use toml::Value;
 
 use super::keys::{ConfigKey, KEYS, ValueKind};
-use crate::core::handoff::safe_text::cut_chars;
-use crate::core::nearest_word::{nearest_word, slips};
-use crate::core::visible::is_hidden;
+use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::safe_text::cut_chars;
+use crate::core::text::visible::is_hidden;
 
 /// Where a piece of configuration stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

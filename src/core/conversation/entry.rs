@@ -10,7 +10,7 @@ use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::prompts::{is_foreign, mark_pastes};
 use crate::core::claude::transcript_line::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation_prompt::handoff_of;
-use crate::core::handoff::safe_text::cut_chars;
+use crate::core::text::safe_text::cut_chars;
 use crate::core::time::WallTime;
 
 /// How many tool calls wait for their answers at most; the oldest is given without one then.

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::entry::{Entry, Speaker, ToolCall};
-use crate::core::handoff::redact::redact;
-use crate::core::handoff::safe_text::{fenced, without_sequences};
+use crate::core::redact::redact;
+use crate::core::text::safe_text::{fenced, without_sequences};
+use crate::core::text::visible::{is_hidden, visible};
 use crate::core::time::WallTime;
-use crate::core::visible::{is_hidden, visible};
 
 /// What is left out of a shared conversation, and what not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use crate::core::claude::lenient_json::{Flag, Object, Text};
 use crate::core::claude::message_usage::RawUsage;
 use crate::core::claude::transcript_line::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation_prompt::{handoff_of, unwrap_pasted};
-use crate::core::handoff::redact::redact;
-use crate::core::handoff::safe_text::{cut_chars, cut_words};
 use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::redact::redact;
+use crate::core::text::safe_text::{cut_chars, cut_words};
 use crate::core::time::WallTime;
 use crate::core::token_usage::UsageFigures;
 

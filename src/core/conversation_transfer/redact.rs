@@ -1,7 +1,7 @@
 //! A line without the secrets that can be seen in it, for a conversation that goes to somebody else.
 
 use super::json_parts::{JsonItems, JsonMembers, range_in, string};
-use crate::core::handoff::redact::redact;
+use crate::core::redact::redact;
 
 /// Members whose text is signed or encoded: nobody reads it, and a change would spoil it.
 const ENCODED: [&str; 3] = ["signature", "data", "hash"];

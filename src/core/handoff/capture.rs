@@ -15,7 +15,6 @@ use super::current_request::{begins_request, current, names_work, newest_request
 use super::manifest_entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
-use super::safe_text::{cut_chars, cut_words, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
@@ -33,6 +32,7 @@ use crate::core::claude::transcript_facts::{
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
+use crate::core::text::safe_text::{cut_chars, cut_words, safe_line};
 use crate::core::time::WallTime;
 
 /// How many finished things are told.

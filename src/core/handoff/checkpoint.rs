@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
-use super::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use super::sections::next_steps;
 use super::state_json::DecisionRow;
 use crate::core::claude::tasks::TaskStatus;
+use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 
 /// The longest patch in it, in bytes; the whole one is `changes.patch`.
 const DIFF_CAP: usize = 32 << 10;

@@ -6,8 +6,8 @@ use unicode_width::UnicodeWidthStr;
 
 pub use super::open_question::asks;
 use super::pasted_text::{END_OF_PASTE, PASTED, own_words};
-use super::safe_text::cut_bytes;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt, end_of};
+use crate::core::text::safe_text::cut_bytes;
 
 /// The width of one line of a usual terminal, in columns. What fits on it may be an answer, "go on" or a
 /// correction, in any language, and no list of words tells it from a task.
@@ -339,7 +339,7 @@ fn is_number(text: &str) -> bool {
 /// Whether a text prohibits or demands something.
 #[must_use]
 pub fn is_standing(text: &str) -> bool {
-    let head = crate::core::handoff::safe_text::cut_bytes(text, 4096).to_lowercase().replace('\u{2019}', "'");
+    let head = crate::core::text::safe_text::cut_bytes(text, 4096).to_lowercase().replace('\u{2019}', "'");
     let words: Vec<&str> =
         head.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
     let words = format!(" {} ", words.join(" "));

@@ -102,7 +102,7 @@ impl Document {
             channel: origin.channel.clone(),
             created: WallTime(origin.created_at.0.div_euclid(1000) * 1000),
             kind: origin.kind,
-            working_dir: super::redact::redact(&origin.working_dir),
+            working_dir: crate::core::redact::redact(&origin.working_dir),
         };
         let sections = Section::ALL.map(|section| (section, section.body(capture)));
         let sections = sections.into_iter().filter(|(_, body)| !body.is_empty()).collect();
@@ -114,7 +114,7 @@ impl Document {
     pub fn render(&self) -> String {
         let headers = &self.headers;
         let mut text = headers.render();
-        let project = super::safe_text::safe_line(&headers.working_dir);
+        let project = crate::core::text::safe_text::safe_line(&headers.working_dir);
         // Writing to a String cannot fail.
         let _ = write!(
             text,
@@ -210,7 +210,7 @@ fn escape(value: &str) -> String {
     for c in value.chars() {
         if c.is_control()
             || matches!(c, '>' | '&' | '=' | '\u{2028}' | '\u{2029}')
-            || super::safe_text::safe(&c.to_string()).is_empty()
+            || crate::core::text::safe_text::safe(&c.to_string()).is_empty()
         {
             let _ = write!(out, "&#{};", u32::from(c));
         } else {

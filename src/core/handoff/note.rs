@@ -9,7 +9,7 @@
 
 use serde_json::Value;
 
-use super::safe_text::{cut_chars, safe_line};
+use crate::core::text::safe_text::{cut_chars, safe_line};
 
 /// The longest answer that is looked at, in bytes.
 const LONGEST: usize = 64 << 10;

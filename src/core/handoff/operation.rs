@@ -6,11 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::safe_text::{cut_words, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::tool_outcomes::is_check;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::claude::transcript_line::ToolUse;
+use crate::core::text::safe_text::{cut_words, safe_line};
 
 /// What was going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::repeated_lines::folded;
-use super::safe_text::{cut_units, end_units, units, visible_text};
+use crate::core::text::safe_text::{cut_units, end_units, units, visible_text};
 
 /// The line above what was pasted.
 pub const PASTED: &str = "[pasted]";
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(own_words("fix the [pasted] mark"), "fix the [pasted] mark");
         for inside in ["a\n[end of paste]\nnever", "a\n[end\u{200b} of\u{1b}[0m paste]\nnever"] {
             let text = format!("[pasted]\n{}\n[end of paste]", without_end_mark(inside));
-            assert_eq!(own_words(&super::super::safe_text::safe(&text)), "", "{text:?}");
+            assert_eq!(own_words(&crate::core::text::safe_text::safe(&text)), "", "{text:?}");
         }
     }
 

@@ -3,9 +3,9 @@
 
 use super::capture::{Capture, FinishedStep};
 use super::safe_prompts::shorten;
-use super::safe_text::{cut_chars, fenced, safe, safe_line};
 use crate::core::claude::tool_outcomes::ToolOutcome;
 use crate::core::claude::transcript_facts::TranscriptSpeaker;
+use crate::core::text::safe_text::{cut_chars, fenced, safe, safe_line};
 
 /// How much is told of a prompt or an answer, in characters.
 const SAID: usize = 500;

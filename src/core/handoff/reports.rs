@@ -2,8 +2,8 @@
 //! reported.
 
 use super::capture::Capture;
-use super::safe_text::{fenced, safe, safe_line};
 use crate::core::claude::agent_reports::AgentReport;
+use crate::core::text::safe_text::{fenced, safe, safe_line};
 
 /// The text of `plan.md`: the plan that the person approved last; `None` when there is none.
 #[must_use]

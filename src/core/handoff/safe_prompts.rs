@@ -8,10 +8,10 @@ use unicode_width::UnicodeWidthStr;
 use super::capture::Capture;
 use super::current_request::{is_standing, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
-use super::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::claude::prompts::{
     ALLOWED_CALL, ASKED_CAP, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
 };
+use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::time::WallTime;
 
 /// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.

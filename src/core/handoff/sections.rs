@@ -7,9 +7,9 @@ use super::capture::Capture;
 use super::operation::Readiness;
 use super::recent_activity::activity;
 use super::safe_prompts::shorten;
-use super::safe_text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::transcript_facts::ToolError;
+use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
 
 /// The longest goal in the document, in bytes after it was made safe.
 const GOAL_CAP: usize = 256 << 10;

@@ -6,7 +6,6 @@ use super::capture::{AGREED_BYTES, AgreedAnswer, Capture, EarlierHandoff, GitSta
 use super::checkpoint::HandoffCheckpoint;
 use super::recent_activity;
 use super::safe_prompts::{PromptRow, Words, shorten};
-use super::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use super::sections::next_steps;
 use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::prompts::TranscriptPrompt;
@@ -14,6 +13,7 @@ use crate::core::claude::tasks::{Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{DETACHED_CAP, DetachedCommand};
 use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
+use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 
 /// How far the copy of the transcript is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

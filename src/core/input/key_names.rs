@@ -7,9 +7,9 @@
 use std::fmt;
 
 use super::encode::{KeyEvent, KeyboardModes, key_bytes};
-use crate::core::nearest_word::{nearest_word, slips};
 use crate::core::tape::KeyChord;
-use crate::core::visible::is_hidden;
+use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::visible::is_hidden;
 
 /// Which form of the cursor keys a program has asked for (DECCKM, `CSI ? 1 h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! event is decided on, because decisions are shown to people and journals may be passed on.
 
 use super::event::Event;
-use crate::core::handoff::redact::redact;
+use crate::core::redact::redact;
 
 impl Event {
     /// The event without secrets in its texts.

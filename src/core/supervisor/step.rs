@@ -4,8 +4,8 @@
 use super::action::{Action, Decision, DecisionKind, HookAnswer, Reply, RestartBy, Typing};
 use super::phase::EndCause;
 use crate::core::context_level::Level;
-use crate::core::handoff::redact::redact;
 use crate::core::ids::{ConversationId, HandoffId};
+use crate::core::redact::redact;
 use crate::core::time::Stamp;
 
 /// One step, passed to everything that takes part in it.

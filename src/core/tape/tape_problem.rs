@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::core::visible::visible;
+use crate::core::text::visible::visible;
 
 /// A place in a tape. Lines and columns are 1-based; columns count characters.
 #[derive(Clone, Debug, PartialEq, Eq)]

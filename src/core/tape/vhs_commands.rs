@@ -457,5 +457,5 @@ fn command_name(source: &str, token: Token<'_>) -> String {
 
 /// A control character for people.
 fn visible_char(text: &str) -> String {
-    crate::core::visible::visible(text)
+    crate::core::text::visible::visible(text)
 }

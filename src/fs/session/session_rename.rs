@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::{Keeper, NameLock, SessionError, TryLockError, is_alive, lock_file, status};
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
-use crate::core::visible::escaped;
+use crate::core::text::visible::escaped;
 use crate::fs::atomic;
 use crate::fs::paths::Paths;
 use crate::sys::private_dir::DirError;

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::core::cast::{CastEventKind, CastHeader};
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{RecordingStatus, Rfc3339};
 use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::terminal::Size;
+use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
 use crate::fs::paths::Paths;
 use crate::fs::session;

@@ -5,7 +5,7 @@ use crate::core::conversation::entry::{Entry, EntryReader, Speaker};
 use crate::core::conversation::pages::PageOptions;
 use crate::core::ids::ConversationId;
 use crate::core::terminal::Size;
-use crate::core::word_wrap::wrap_words;
+use crate::core::text::word_wrap::wrap_words;
 use crate::fs::conversations::find;
 use crate::fs::paths::Paths;
 use crate::fs::whole_transcript;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use crate::core::visible::visible;
+use crate::core::text::visible::visible;
 use crate::fs::session;
 
 /// Opens the one in this session's directory from now on, if possible.

@@ -1,7 +1,7 @@
 //! The sequences by which a terminal shows a notification.
 
 use crate::core::config::NotifyTerminal;
-use crate::core::handoff::safe_text::short_line;
+use crate::core::text::safe_text::short_line;
 
 /// How much of a text a terminal is shown, in characters.
 const TEXT: usize = 200;

@@ -3,11 +3,11 @@
 
 use serde_json::json;
 
-use crate::core::handoff::redact::redact;
 use crate::core::notify::Notification;
+use crate::core::redact::redact;
 use crate::core::status_types::{Rfc3339, SessionStatus};
+use crate::core::text::visible::{escaped, visible};
 use crate::core::time::WallTime;
-use crate::core::visible::{escaped, visible};
 
 /// The most bytes of input: a pipe takes so many before anybody reads.
 const INPUT_MAX: usize = 60_000;

@@ -3,9 +3,9 @@
 use super::Observer;
 use crate::core::claude::hooks::HookInput;
 use crate::core::claude::tasks::TaskStatus;
-use crate::core::handoff::safe_text::short_line;
 use crate::core::status_types::WorkStatus;
 use crate::core::supervisor::event::HookEvent;
+use crate::core::text::safe_text::short_line;
 
 /// How much of a prompt or a task is told, in characters.
 const TOPIC_LINE_MAX: usize = 200;

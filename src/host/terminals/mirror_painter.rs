@@ -5,8 +5,8 @@
 
 use super::scene::ScreenRevision;
 use crate::core::terminal::Size;
+use crate::core::text::word_wrap::wrap_message;
 use crate::core::time::Stamp;
-use crate::core::word_wrap::wrap_message;
 use crate::host::child::GuardedScreen;
 use crate::screen::{Mirror, Screen};
 

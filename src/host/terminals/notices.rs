@@ -12,11 +12,11 @@ use unicode_width::UnicodeWidthStr;
 use super::Terminals;
 use super::client::PageAnswer;
 use super::scene::Scene;
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::terminal::Size;
+use crate::core::text::safe_text::{cut_chars, safe_line};
+use crate::core::text::word_wrap::wrap_words;
 use crate::core::time::{Stamp, ago};
-use crate::core::word_wrap::wrap_words;
 use crate::ipc::frame::tag;
 
 /// How many notices are kept for the page.

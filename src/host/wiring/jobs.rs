@@ -4,7 +4,7 @@
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::state::SessionState;
-use crate::core::visible::escaped;
+use crate::core::text::visible::escaped;
 use crate::fs::cast_file::{CastFile, CastFileError};
 use crate::fs::session;
 use crate::host::Host;

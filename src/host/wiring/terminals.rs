@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use nix::libc::SIGCONT;
 
 use crate::core::config::OnHangup;
-use crate::core::handoff::safe_text::safe_line;
 use crate::core::ids::SessionName;
 use crate::core::input::prefix_command::{Order, order};
 use crate::core::input::{InputClass, InputPiece};
@@ -16,8 +15,9 @@ use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::handover_question::AskAnswer;
 use crate::core::supervisor::state::SessionState;
+use crate::core::text::safe_text::safe_line;
+use crate::core::text::word_wrap::wrap_words;
 use crate::core::time::Stamp;
-use crate::core::word_wrap::wrap_words;
 use crate::host::Host;
 use crate::host::cast_recording::SessionCast;
 use crate::host::child::{Child, ChildRun};

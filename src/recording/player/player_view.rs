@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::player_state::PlayerState;
-use crate::core::ellipsis::{end_within, start_within};
+use crate::core::text::ellipsis::{end_within, start_within};
 use crate::recording::play_position::ClockTime;
 use crate::recording::timeline_search::SearchDirection;
 use crate::screen::{Attr, Screen, Style};
@@ -162,7 +162,7 @@ fn bar(state: &PlayerState<'_>, cols: usize) -> (String, Option<u16>) {
         (.., Some((_, label))) => label.to_owned(),
         _ => "h: keys".to_owned(),
     };
-    let label = crate::core::visible::visible(&label);
+    let label = crate::core::text::visible::visible(&label);
     let left = start_within(&left, cols);
     let rest = cols - left.width();
     let wanted = label.width() + speed.width() + 2;
@@ -211,7 +211,7 @@ fn cover_with_markers(
     let markers = state.moment().timeline().markers().skip(first).take(usize::from(height));
     let lines: Vec<String> = markers
         .map(|(at, label)| {
-            format!(" {:>8}  {} ", ClockTime(at).to_string(), crate::core::visible::visible(label))
+            format!(" {:>8}  {} ", ClockTime(at).to_string(), crate::core::text::visible::visible(label))
         })
         .collect();
     cover(picture, &lines, Some(chosen - first), (cols, height));

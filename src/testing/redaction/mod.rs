@@ -13,7 +13,7 @@ use std::ops::{Deref, Range};
 
 use regex::Regex;
 
-use crate::core::handoff::redact::{Kind, mark, redact, secret_ranges};
+use crate::core::redact::{Kind, mark, redact, secret_ranges};
 use crate::testing::outcome::{ScreenCopy, TapeFailure, TapeOutcome, TapeVerdict};
 use screen_cells::ScreenCells;
 

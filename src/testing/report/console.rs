@@ -150,7 +150,7 @@ impl<W: Write> TestReport for ConsoleReport<W> {
 mod tests {
     use super::super::samples::{self, HOSTILE};
     use super::*;
-    use crate::core::visible::is_hidden;
+    use crate::core::text::visible::is_hidden;
     use unicode_width::UnicodeWidthStr;
 
     fn report(options: &ReportOptions, outcomes: &[RedactedOutcome]) -> String {

@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::ink::{Ink, InkLine};
 use super::seconds;
-use crate::core::ellipsis::begin_of;
+use crate::core::text::ellipsis::begin_of;
 use crate::testing::outcome::{EvidenceFile, RowComparison, ScreenComparison, ScreenCopy, TapeFailure};
 
 /// How far everything behind the first line is indented.

@@ -108,7 +108,7 @@ fn property(text: &str) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::core::visible::is_hidden;
+    use crate::core::text::visible::is_hidden;
 
     fn report(options: &ReportOptions, outcomes: &[RedactedOutcome]) -> (String, String) {
         let (mut out, mut summary) = (Vec::new(), Vec::new());

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::core::visible::visible;
-use crate::core::word_wrap::wrap_words;
+use crate::core::text::visible::visible;
+use crate::core::text::word_wrap::wrap_words;
 
 /// How a piece of a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

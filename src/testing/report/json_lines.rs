@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::TestReport;
-use crate::core::visible::escaped;
+use crate::core::text::visible::escaped;
 use crate::testing::outcome::{ScreenCopy, TapeFailure, TapeVerdict, TestPlace, TestSummary, TestTimes};
 use crate::testing::redaction::RedactedOutcome;
 
@@ -157,7 +157,7 @@ fn failure_object(failure: &TapeFailure) -> Value {
 mod tests {
     use super::super::samples::{self, HOSTILE};
     use super::*;
-    use crate::core::visible::is_hidden;
+    use crate::core::text::visible::is_hidden;
 
     fn report(outcomes: &[RedactedOutcome]) -> (String, Vec<Value>) {
         let mut out = Vec::new();

@@ -136,7 +136,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::core::visible::is_hidden;
+    use crate::core::text::visible::is_hidden;
 
     fn report(outcomes: &[RedactedOutcome]) -> String {
         let mut out = Vec::new();

@@ -20,7 +20,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::style_span::SnapshotStyle;
-use crate::core::visible::visible;
+use crate::core::text::visible::visible;
 use crate::screen::SIDE_MAX;
 use crate::testing::outcome::ScreenCopy;
 

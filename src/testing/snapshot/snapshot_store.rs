@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::screen_snapshot::{SNAPSHOT_BYTES_MAX, ScreenSnapshot, SnapshotTextError};
-use crate::core::shell_word::shell_word;
+use crate::core::text::shell_word::shell_word;
 use crate::fs::atomic;
 use crate::fs::file_error::FsError;
 use crate::testing::outcome::{ScreenComparison, SnapshotChange};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::core::visible::visible;
+use crate::core::text::visible::visible;
 use crate::screen::{Attr, Color, Style, StyledRun, Underline};
 
 const NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];

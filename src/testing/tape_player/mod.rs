@@ -64,10 +64,10 @@ use super::snapshot::{ScreenSnapshot, SnapshotParts};
 use super::stress::SeededChoices;
 use super::test_pause::PauseRule;
 use crate::core::process_change::ProcessEnd;
-use crate::core::shell_word::shell_word;
 use crate::core::tape::{
     Tape, TapeCommand, TapeLeftovers, TapeNeed, TapeSpeed, TapeStep, TapeTime, WaitRule,
 };
+use crate::core::text::shell_word::shell_word;
 
 /// How tapes are played, the same for all of one run.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! matching.
 
 use super::{FAILING_CAP, LINE_CAP};
-use crate::core::handoff::safe_text::cut_bytes;
+use crate::core::text::safe_text::cut_bytes;
 
 /// How much of a line is looked at, in bytes.
 const RESULT_LINE_SEARCHED: usize = 1024;

@@ -4,7 +4,7 @@ use super::bash_result::display;
 use super::invocation::RunnerCall;
 use super::runners::{LineMeaning, LinePattern, OTHERS, Runner};
 use super::{CheckOutcome, FAILING_CAP};
-use crate::core::plural::plural_end;
+use crate::core::text::plural::plural_end;
 
 /// What was seen of one runner.
 pub(super) struct Evidence {

@@ -470,7 +470,7 @@ fn row_of(words: &[&str]) -> Option<(&'static Runner, String)> {
                     .take(8)
                     .find(|word| subs.iter().any(|sub| is_kind(word, sub)))
                     .filter(|_| !installs)?;
-                format!("{program} {}", crate::core::handoff::safe_text::cut_bytes(word, 60))
+                format!("{program} {}", crate::core::text::safe_text::cut_bytes(word, 60))
             }
         };
         Some((row, tool))

@@ -14,7 +14,7 @@ mod shell;
 #[cfg(test)]
 mod fixture_tests;
 
-use crate::core::handoff::safe_text::cut_bytes;
+use crate::core::text::safe_text::cut_bytes;
 use bash_result::{CommandEnd, LineCleaner};
 use evidence::Evidence;
 use invocation::{Filter, RunnerCall, invocations};

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::Material;
-use crate::core::handoff::safe_text::safe_line;
+use crate::core::text::safe_text::safe_line;
 
 /// Where both files lie, below the project.
 pub const DIR: &str = ".claude/claudikins-acm";

@@ -5,8 +5,8 @@
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
-use crate::core::handoff::safe_text::{cut_chars, cut_words, safe_line, without_imports};
 use crate::core::handoff::sections::{Section, next_steps};
+use crate::core::text::safe_text::{cut_chars, cut_words, safe_line, without_imports};
 use crate::core::time::WallTime;
 
 /// Where its files lie, below the project.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::memory::{self, CONTEXT, DIR, LIST, LOG, MARKER, MemoryReason, RAW, SessionNotes};
 use crate::core::file_edit::{FileEdit, FileEdits, FileView};
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
 /// How many copies of a transcript can be made within one second, and documents within one minute.

@@ -7,8 +7,8 @@
 use std::fmt::Write;
 
 use super::Material;
-use crate::core::handoff::safe_text::{cut_chars, fenced, safe_line};
 use crate::core::ids::{Channel, HandoffId};
+use crate::core::text::safe_text::{cut_chars, fenced, safe_line};
 
 /// The longest line of a field, in characters.
 const FIELD: usize = 500;

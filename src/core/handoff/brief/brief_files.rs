@@ -1,8 +1,8 @@
 //! Where everything is: the files that a brief names.
 
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::safe_text::{safe_line, units};
 use crate::core::ids::HandoffId;
+use crate::core::text::safe_text::{safe_line, units};
 
 /// The longest path, in UTF-16 units; of a longer one the end is shown.
 const PATH_CAP: usize = 300;

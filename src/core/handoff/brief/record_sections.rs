@@ -26,8 +26,8 @@ use crate::core::handoff::operation::Operation;
 use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
-use crate::core::handoff::safe_text::{cut_chars, cut_words, safe, safe_line};
 use crate::core::handoff::sections::scheduled;
+use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line};
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;

@@ -11,10 +11,10 @@ use crate::core::handoff::capture::Capture;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::manifest_entry::HandoffKind;
 use crate::core::handoff::safe_prompts::Words;
-use crate::core::handoff::safe_text::{cut_units, safe, safe_line, units};
 use crate::core::handoff::sections::Section;
 use crate::core::hex::hex;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
+use crate::core::text::safe_text::{cut_units, safe, safe_line, units};
 use crate::core::time::WallTime;
 
 /// The most that Claude takes of one hook, in UTF-16 units (measured).

@@ -10,7 +10,7 @@ use crate::core::handoff::capture::Capture;
 use crate::core::handoff::current_request::{asks, is_option, names_work};
 use crate::core::handoff::pasted_text::has_paste;
 use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of, day, labels};
-use crate::core::handoff::safe_text::{cut_chars, safe_line};
+use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
 /// This part of the room for the request is for what was said since it was set, however long it is.

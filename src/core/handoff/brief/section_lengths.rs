@@ -1,7 +1,7 @@
 //! Shares the budget of a brief out among its parts.
 
 use super::truncation::Passage;
-use crate::core::handoff::safe_text::units;
+use crate::core::text::safe_text::units;
 
 /// A section of the brief.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use super::super::current_request::is_standing;
 use super::super::document::Fence;
 use super::super::pasted_text::{own_words, with_short_pastes};
 use super::super::repeated_lines::{folded, form};
-use super::super::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 use super::brief_files::PROMPTS_FILE;
+use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
 /// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
 const FENCE_ROOM: usize = 15;

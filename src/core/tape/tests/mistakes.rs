@@ -204,7 +204,7 @@ fn control_characters_are_shown_safely() {
     ] {
         let report = read(&source).report();
         assert!(!report.is_empty() && report.len() < 4000, "{}", report.len());
-        assert!(report.chars().all(|c| c == '\n' || !crate::core::visible::is_hidden(c)), "{report:?}");
+        assert!(report.chars().all(|c| c == '\n' || !crate::core::text::visible::is_hidden(c)), "{report:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use super::values::{How, Place, ValueQuoting, is_made_of_words, is_secret, is_to
 use super::words::is_placeholder;
 use super::{Kind, Span, place};
 use crate::core::claude::prompts::end_of;
-use crate::core::handoff::safe_text::cut_bytes;
+use crate::core::text::safe_text::cut_bytes;
 
 /// Words for a password, in small letters.
 const PASSWORDS: [&str; 42] = [
@@ -720,7 +720,7 @@ fn card_check(rest: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::handoff::redact::redact;
+    use crate::core::redact::redact;
 
     #[test]
     fn secrets_are_found_in_sentences_of_many_languages() {

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use super::escape_markers::defuse;
-use super::redact::redact;
-use crate::core::visible::is_hidden;
+use crate::core::redact::redact;
+use crate::core::text::visible::is_hidden;
 
 /// The longest control sequence, in bytes.
 const SEQUENCE: usize = 64;
@@ -99,7 +99,7 @@ pub fn safe(text: &str) -> String {
 }
 
 /// `text` without control sequences and characters that nobody sees.
-pub(super) fn visible_text(text: &str) -> String {
+pub fn visible_text(text: &str) -> String {
     let text = without_sequences(text).replace("\r\n", "\n").replace('\r', "\n");
     text.chars().filter(|c| !is_unwanted(*c)).collect()
 }

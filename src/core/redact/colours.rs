@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::Span;
-use crate::core::visible::is_hidden;
+use crate::core::text::visible::is_hidden;
 
 /// How the character before a code may be written.
 const ESCAPES: [&str; 7] = ["\u{1b}", "\\u001b", "\\u001B", "\\x1b", "\\x1B", "\\033", "\\e"];
@@ -143,7 +143,7 @@ impl Plain<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::handoff::redact::{redact, secret_ranges};
+    use crate::core::redact::{redact, secret_ranges};
 
     #[test]
     fn colours_hide_nothing_and_stay() {

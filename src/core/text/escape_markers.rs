@@ -5,7 +5,7 @@
 //! it reads the line itself. So the text is compared folded: without what nobody sees, in small Latin
 //! letters. What is found keeps its words and loses its signs.
 
-use crate::core::visible::is_hidden;
+use crate::core::text::visible::is_hidden;
 
 /// The words of the brief's first and last line.
 const MARKS: [[&str; 2]; 2] = [["handoff", "loaded"], ["end", "handoff"]];

@@ -49,7 +49,7 @@ const VALUE_SEARCHED: usize = 200;
 /// Whether `value`, assigned to a name of this class, is a secret.
 pub(super) fn is_secret(class: Class, value: &str, how: How) -> bool {
     let value = value.trim();
-    let looked = crate::core::handoff::safe_text::cut_bytes(value, VALUE_SEARCHED);
+    let looked = crate::core::text::safe_text::cut_bytes(value, VALUE_SEARCHED);
     if value.len() < 3 || looked.contains(MARK.trim_end()) || is_placeholder(looked) {
         return false;
     }

@@ -41,7 +41,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     for (at, _) in text.match_indices(SSH2_BEGIN) {
         let from = at + SSH2_BEGIN.len();
         // An end that comes after another beginning, or much later, is another block's.
-        let ahead = crate::core::handoff::safe_text::cut_bytes(&text[from..], LONGEST);
+        let ahead = crate::core::text::safe_text::cut_bytes(&text[from..], LONGEST);
         let ahead = &ahead[..ahead.find(SSH2_BEGIN).unwrap_or(ahead.len())];
         let to = ahead.find(SSH2_END).map_or_else(|| body(bytes, from), |n| from + n + SSH2_END.len());
         spans.push(Span { from: at, to, kind: Kind::PrivateKey });

@@ -8,7 +8,7 @@ use super::values::{How, Place, ValueQuoting, is_secret};
 use super::words::is_placeholder;
 use super::{Kind, Span, place, run};
 use crate::core::claude::prompts::end_of;
-use crate::core::handoff::safe_text::cut_bytes;
+use crate::core::text::safe_text::cut_bytes;
 
 /// How far such a layout goes at most, in bytes.
 const LAYOUT_MAX: usize = 4096;
@@ -126,7 +126,7 @@ fn columns(text: &str, at: usize, spans: &mut Vec<Span>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::handoff::redact::redact;
+    use crate::core::redact::redact;
 
     #[test]
     fn secrets_below_their_names_are_replaced() {

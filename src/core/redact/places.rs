@@ -14,12 +14,12 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     schemes(text, spans);
     let mut from = 0;
     for line in text.split('\n') {
-        let looked = crate::core::handoff::safe_text::cut_bytes(line, PLACE_LINE_MAX);
+        let looked = crate::core::text::safe_text::cut_bytes(line, PLACE_LINE_MAX);
         cookies(looked, line, from, spans);
         // In a JSON string the line breaks are written as `\n`.
         for part in line.split("\\n") {
             let at = from + place(line, part);
-            let looked = crate::core::handoff::safe_text::cut_bytes(part, PLACE_LINE_MAX);
+            let looked = crate::core::text::safe_text::cut_bytes(part, PLACE_LINE_MAX);
             commands::find(looked, at, spans);
             for piece in looked.split(['"', '\'']).filter(|piece| piece.matches(':').nth(3).is_some()) {
                 pgpass(piece, at + place(looked, piece), spans);
@@ -196,7 +196,7 @@ fn pgpass(line: &str, from: usize, spans: &mut Vec<Span>) {
 /// `login X password Y`, on one line or on several.
 fn netrc(text: &str, spans: &mut Vec<Span>) {
     for (at, _) in text.match_indices("login") {
-        let ahead = crate::core::handoff::safe_text::cut_bytes(&text[at..], 300);
+        let ahead = crate::core::text::safe_text::cut_bytes(&text[at..], 300);
         // In a JSON string the line breaks are written as `\n`.
         let plain = ahead.replace("\\n", "  ").replace(['\n', '\r', '\t'], " ");
         let mut words = words_at(&plain);
@@ -223,7 +223,7 @@ fn logins(text: &str, spans: &mut Vec<Span>) {
         {
             continue;
         }
-        let ahead = crate::core::handoff::safe_text::cut_bytes(&text[at + 1..], 200)
+        let ahead = crate::core::text::safe_text::cut_bytes(&text[at + 1..], 200)
             .split('\n')
             .next()
             .unwrap_or_default();

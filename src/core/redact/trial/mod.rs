@@ -11,7 +11,7 @@ mod wraps;
 use std::collections::BTreeMap;
 
 use super::secret_rules::shapes_of_keys;
-use crate::core::handoff::safe_text::{cut_words, safe};
+use crate::core::text::safe_text::{cut_words, safe};
 use named::{ASSIGNED, NAMED, PASSWORDS};
 use shaped::{ANYWHERE, SHAPED};
 use wraps::Wrap;

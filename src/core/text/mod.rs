@@ -1,0 +1,11 @@
+//! Text for terminals and for people: what is safe to show, how wide it is, and where it is cut or wrapped.
+
+pub mod column_fit;
+pub mod ellipsis;
+mod escape_markers;
+pub mod nearest_word;
+pub mod plural;
+pub mod safe_text;
+pub mod shell_word;
+pub mod visible;
+pub mod word_wrap;
