@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::core::text::safe_text::{cut_chars, safe_line};
 use super::supervisor::action::{Action, Decision};
 use super::supervisor::event::Event;
 use super::supervisor::{Agent, CORE, Policy, Supervisor, recorded_state};
 use super::time::{Stamp, WallTime};
+use crate::core::text::safe_text::{cut_chars, safe_line};
 
 /// The version of the journal's format.
 pub const JOURNAL: u32 = 1;

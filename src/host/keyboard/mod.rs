@@ -192,16 +192,20 @@ mod tests {
             (b"/model\r", PromptOf::Scheduled),
             (b"!ls\r", PromptOf::Scheduled),
         ] {
-            keyboard.draft.forget();
+            keyboard.draft = PromptDraft::new(true);
             keyboard.draft.note(typed, Stamp(1000));
-            assert_eq!(author(&keyboard, 1500), expected, "{:?}", String::from_utf8_lossy(typed));
-            assert_eq!(author(&keyboard, 60_000), PromptOf::Scheduled, "long ago");
+            let shown = String::from_utf8_lossy(typed);
+            assert_eq!(author(&keyboard, 1500), expected, "{shown:?}");
+            // What surely was this prompt may have waited in Claude's queue.
+            let is_exact = expected == PromptOf::Person && !shown.contains(['@', 'A']);
+            let later = if is_exact { PromptOf::Person } else { PromptOf::Scheduled };
+            assert_eq!(author(&keyboard, 60_000), later, "{shown:?}, long ago");
         }
         keyboard.draft.note(b"/review\r", Stamp(2000));
         let command = keyboard.author_of(Some("/review"), Some("/review"), Some(1), Stamp(2100));
         assert_eq!(command, PromptOf::Person);
         keyboard.draft.note(b"x\r", Stamp(2000));
-        keyboard.draft.forget();
+        keyboard.draft.prompt_was_submitted(Some("x"), Stamp(2050));
         assert_eq!(author(&keyboard, 2100), PromptOf::Scheduled, "another prompt was submitted by it");
     }
 

@@ -17,6 +17,8 @@ pub(in crate::host) trait ProgramInput {
     fn takes_answers(&self) -> bool;
     /// The time.
     fn now(&self) -> Stamp;
+    /// Whether Claude waits for a prompt.
+    fn is_idle(&self) -> bool;
     /// What receives keys now. `pasted`: the prompt that its box may show.
     fn target(&mut self, pasted: Option<&str>) -> TypingTarget;
 }
@@ -24,6 +26,9 @@ pub(in crate::host) trait ProgramInput {
 impl Keyboard {
     /// Types a person's keys.
     pub fn type_persons(&mut self, bytes: &[u8], program: &mut dyn ProgramInput) {
+        if !program.is_idle() {
+            self.draft.claude_works();
+        }
         self.draft.note(bytes, program.now());
         program.type_persons(bytes);
     }
@@ -108,6 +113,10 @@ mod tests {
 
         fn now(&self) -> Stamp {
             Stamp(0)
+        }
+
+        fn is_idle(&self) -> bool {
+            true
         }
 
         fn target(&mut self, _: Option<&str>) -> TypingTarget {

@@ -65,11 +65,13 @@ impl Host {
             HookEvent::UserPromptSubmit if is_current => {
                 // Whoever else reports a prompt has emptied no box.
                 if !matches!(call.hook.prompt, Some(PromptOf::Scheduled | PromptOf::Claude)) {
-                    self.keyboard.draft.forget();
+                    self.keyboard.draft.prompt_was_submitted(call.prompt.as_deref(), now);
                 }
                 self.keyboard.prompted = Some(self.recorder.supervisor.run());
             }
+            HookEvent::SessionStart if is_current => self.keyboard.draft.turn_has_ended(now),
             HookEvent::Stop if is_current => {
+                self.keyboard.draft.turn_has_ended(now);
                 self.jobs.note.answer(call.last_message.as_deref());
                 // The draft in the box must be known now.
                 self.look_at_screen();

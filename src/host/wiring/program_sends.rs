@@ -57,7 +57,7 @@ impl Host {
             self.observer.seek(self.keyboard.queue.entered(Clock::wall().rfc3339_ms()));
             self.mark_prompt();
             let text = self.keyboard.queue.text().unwrap_or_default().as_bytes().to_vec();
-            self.keyboard.draft.was_submitted(text);
+            self.keyboard.draft.was_submitted(text, self.clock.now());
             self.type_in(b"\r");
         }
     }

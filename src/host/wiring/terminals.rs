@@ -377,6 +377,10 @@ impl ProgramInput for ChildInput<'_> {
         self.clock.now()
     }
 
+    fn is_idle(&self) -> bool {
+        self.supervisor.state().state == SessionState::Idle
+    }
+
     fn takes_answers(&self) -> bool {
         self.child.run.as_ref().is_some_and(|run| !run.is_muted())
     }
