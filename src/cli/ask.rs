@@ -12,7 +12,7 @@ use super::error::{Failed, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SUBMIT, SendOptions};
 use crate::core::claude::api_error::api_error_words;
-use crate::core::claude::last_answer::LastAnswer;
+use crate::core::claude::last_answer::{AskedTurn, LastAnswer};
 use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
@@ -22,7 +22,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, whole_transcript};
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Failure, Request, Wait, WaitFor};
-use crate::sys::clock::local;
+use crate::sys::clock::{Clock, local};
 
 /// How long one request to the host waits before the session is looked at again.
 const SLICE: Duration = Duration::from_secs(2);
@@ -74,8 +74,8 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     };
     let (given, request) = send::request(&prompt, "ask")?;
     // Claude says nothing of a slash command that it does itself.
-    let asked = request.text.as_deref().and_then(|text| SentPrompt::new(text).ok());
-    let asked = asked.filter(|asked| !asked.is_command());
+    let mut asked = request.text.as_deref().and_then(|text| SentPrompt::new(text).ok());
+    asked = asked.filter(|asked| !asked.is_command());
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
@@ -85,6 +85,9 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         return Err(Failed::new(4, NO_CLAUDE).about(&name).hint(hint));
     }
     control.limit(SUBMIT);
+    if let Some(asked) = &mut asked {
+        asked.entered(Clock::wall().rfc3339_ms());
+    }
     let sent: SendAnswer = control.ask(&Request::Send(request))?;
     if !send::is_proven(&sent) {
         let hint = format!("`hopty screen {name}` shows what Claude shows");
@@ -92,26 +95,41 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
             .about(&name)
             .hint(hint));
     }
-    let until = began.checked_add(limit);
-    let (session, answer) = loop {
-        let session = until_idle(&mut control, &name, sent.seq, until, options.timeout)?;
-        let answer = finished_answer(&name, &session)?;
-        // A fresh conversation has hopty's own prompt in front of this one.
+    let mut wait = TurnWait {
+        name: &name,
+        seq: sent.seq,
+        until: began.checked_add(limit),
+        limit: options.timeout,
+        blocked: None,
+    };
+    let (session, conversation, answer) = loop {
+        let (session, is_idle) = wait.look(&mut control)?;
         let is_another_run = session.run != before.run;
-        if is_another_run || asked.as_ref().is_none_or(|asked| answer.is_of(asked)) {
-            break (session, answer);
+        if let Some(asked) = &asked {
+            // A hand-over may come at the end of this very turn: then the answer is in the conversation before.
+            let of = if is_another_run { &before } else { &session };
+            let lag = if is_idle && !is_another_run { LAG } else { Duration::ZERO };
+            let is_over =
+                |turn: &AskedTurn| if is_another_run { !turn.is_cut() } else { is_idle || turn.is_over() };
+            if let Some(answer) = answer_to(of, asked, lag, is_over)? {
+                let conversation = of.conversation.clone().or_else(|| session.conversation.clone());
+                break (session, conversation, answer);
+            }
         }
-        // The turn before has ended, and the prompt comes out of Claude's queue.
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return Err(no_answer(&name, &session, options.timeout));
+        if is_idle && (is_another_run || asked.is_none()) {
+            let answer = finished_answer(&name, &session)?;
+            let conversation = session.conversation.clone();
+            break (session, conversation, answer);
         }
-        std::thread::sleep(QUEUE_LOOK);
+        // The turn goes on, or the prompt waits in Claude's queue.
+        wait.is_over(&session)?;
+        std::thread::sleep(if is_idle { QUEUE_LOOK } else { ASK_POLL });
     };
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     let answer = options.output.shown(answer);
     if options.output.as_json {
-        let mut object = object(Some(&name), session.conversation.as_ref().map(ToString::to_string), &answer);
+        let mut object = object(Some(&name), conversation.map(|id| id.to_string()), &answer);
         object["cost_usd"] = json!(cost);
         object["took_ms"] = json!(took);
         say(format_args!("{object}"))?;
@@ -121,36 +139,35 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     Ok(u8::from(answer.is_broken_off()))
 }
 
-/// Waits for the end of the turn that began after line `seq` of the journal, and tells once what it waits
-/// for.
-fn until_idle(
-    control: &mut HostControl,
-    name: &SessionName,
+/// The wait for the end of the turn that began after line `seq` of the journal.
+struct TurnWait<'n> {
+    name: &'n SessionName,
     seq: u64,
     until: Option<Instant>,
     limit: DurationMs,
-) -> Result<SessionStatus, Failed> {
-    let mut blocked = None;
-    loop {
-        let left = until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
+    /// What the session was blocked on when it was said last.
+    blocked: Option<String>,
+}
+
+impl TurnWait<'_> {
+    /// Waits until Claude waits for a prompt, [`SLICE`] at the longest, and returns whether it does. Tells once
+    /// what it is blocked on.
+    fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), Failed> {
+        let left =
+            self.until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
         control.limit(left.saturating_add(ANSWER));
         let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        let idle = Wait { wanted: WaitFor::Idle, since: seq, after: None, mark: None, timeout_ms: ms };
+        let idle = Wait { wanted: WaitFor::Idle, since: self.seq, after: None, mark: None, timeout_ms: ms };
         let WaitAnswer { met, session, .. } = control.ask(&Request::Wait(idle))?;
         let session = session.unwrap_or_default();
-        // While it is handed over, Claude is idle for moments, and the answer comes from the fresh
-        // conversation.
-        if met && !session.is_handed_over() {
-            return Ok(session);
-        }
+        // While it is handed over, Claude is idle for moments.
         if met {
-            std::thread::sleep(ASK_POLL);
-        }
-        if until.is_some_and(|until| Instant::now() >= until) {
-            return Err(no_answer(name, &session, limit));
+            let is_idle = !session.is_handed_over();
+            return Ok((session, is_idle));
         }
         let on = session.blocked_on(local).map(|what| visible(&what));
-        if let Some(what) = on.as_ref().filter(|_| on != blocked) {
+        if let Some(what) = on.as_ref().filter(|_| on != self.blocked) {
+            let (name, limit) = (self.name, self.limit);
             let answer = if session.waits_in_a_dialog() {
                 format!(": `hopty attach {name}` answers it")
             } else {
@@ -161,7 +178,16 @@ fn until_idle(
                 "hint: `hopty ask` waits for {limit} in all (`--timeout`); Ctrl+C ends only the wait"
             ));
         }
-        blocked = on;
+        self.blocked = on;
+        Ok((session, false))
+    }
+
+    /// Whether the time is over.
+    fn is_over(&self, session: &SessionStatus) -> Result<(), Failed> {
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(no_answer(self.name, session, self.limit)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -170,6 +196,28 @@ fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> 
     let hint =
         format!("`hopty wait {name} idle && hopty answer {name}` prints it later; `--timeout` waits longer");
     Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
+}
+
+/// The answer to `asked` in the transcript of `session`, once its turn `is_over`, and `lag` later at the
+/// latest: Claude tells the end of a turn before the last lines are in its transcript.
+fn answer_to(
+    session: &SessionStatus,
+    asked: &SentPrompt,
+    lag: Duration,
+    is_over: impl Fn(&AskedTurn) -> bool,
+) -> Result<Option<LastAnswer>, Failed> {
+    let Some(path) = session.transcript.as_deref().map(Path::new).filter(|path| path.exists()) else {
+        return Ok(None);
+    };
+    let mut found = None;
+    poll_until(Instant::now() + lag, ASK_POLL, || {
+        let mut turn = AskedTurn::of(asked);
+        read_lines(path, |line| turn.feed(line))?;
+        let is_over = is_over(&turn);
+        found = turn.turn().filter(|_| is_over);
+        Ok(found.as_ref().is_none_or(|answer| answer.finished).then_some(()))
+    })?;
+    Ok(found)
 }
 
 /// The answer that ends the turn. Claude tells the end of a turn before the last lines are in its transcript.
@@ -189,10 +237,14 @@ fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAn
 
 fn read(path: &Path) -> Result<LastAnswer, Failed> {
     let mut answer = LastAnswer::default();
-    whole_transcript::lines(path, |line| answer.feed(line)).map_err(|e| {
-        Failed::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
-    })?;
+    read_lines(path, |line| drop(answer.feed(line)))?;
     Ok(answer)
+}
+
+fn read_lines(path: &Path, line: impl FnMut(&[u8])) -> Result<(), Failed> {
+    whole_transcript::lines(path, line).map(drop).map_err(|e| {
+        Failed::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
+    })
 }
 
 /// What the turn cost in US dollars, by Claude's own count. `None` where Claude tells no cost, or another

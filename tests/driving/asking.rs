@@ -95,6 +95,47 @@ pub fn an_answer_is_waited_for_through_a_hand_over(kind: Kind) {
     end(&world);
 }
 
+/// The next prompt is queued while the turn of the first goes on: there is no moment of rest between them.
+pub fn a_question_before_another_gets_its_own_answer(kind: Kind) {
+    let script = Script::each(|request, _| match last_prompt(request) {
+        text if text.contains("One?") => ScriptedReply::text("First.").after_ms(2000).filling(1000),
+        text if text.contains("Two?") => ScriptedReply::text("Second.").filling(1000),
+        _ => ScriptedReply::text("Other.").filling(1000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| world.ask(&["ask", "proj", "One?", "--timeout", "60s"]));
+        world.wait_state("busy");
+        assert_eq!(world.ask(&["ask", "proj", "Two?", "--timeout", "60s"]), "Second.\n", "{}", world.story());
+        assert_eq!(first.join().unwrap(), "First.\n", "{}", world.story());
+    });
+    end(&world);
+}
+
+/// At the end of the turn the window is full, and nobody is at the keyboard: the fresh conversation answers
+/// hopty's prompt, not this one.
+pub fn an_answer_that_a_hand_over_follows_is_the_answer(kind: Kind) {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None => ScriptedReply::text("Forty-two.").filling(170_000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    let asked = world.ask(&["ask", "proj", "What is it?", "--json", "--timeout", "60s"]);
+    let asked: Value = serde_json::from_str(&asked).unwrap();
+    assert_eq!(
+        (&asked["answer"], &asked["prompt"]),
+        (&json!("Forty-two."), &json!("What is it?")),
+        "{}",
+        world.story()
+    );
+    world.wait_decision("delivery.submitted", 1);
+    assert_ne!(asked["conversation"], world.status()["conversation"], "it was answered before");
+    world.ask(&["wait", "proj", "idle", "--timeout", "60s"]);
+    end(&world);
+}
+
 pub fn what_an_ended_session_did_not_answer_is_told(kind: Kind) {
     let script = Script::each(|_, _| ScriptedReply::text("Late.").after_ms(60_000).filling(1000));
     let Some(world) = World::new(kind, script) else { return };

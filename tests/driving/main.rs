@@ -30,6 +30,8 @@ both! {
     a_stopped_claude_is_stopped_until_somebody_attaches,
     a_question_is_answered_whole,
     an_answer_is_waited_for_through_a_hand_over,
+    a_question_before_another_gets_its_own_answer,
+    an_answer_that_a_hand_over_follows_is_the_answer,
     an_answer_that_does_not_come_is_told,
     what_an_ended_session_did_not_answer_is_told,
 }

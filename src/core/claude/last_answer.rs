@@ -3,11 +3,13 @@
 //! [`LastAnswer`] is fed with a transcript from its beginning. A prompt of the person's begins a new turn; a
 //! sub-agent that reports in the middle does not.
 
+use memchr::memmem;
 use serde::Serialize;
 
 use super::pasted_prompt::SentPrompt;
 use super::transcript_line::{Assistant, TEXT_CAP, TokenUsage, TranscriptLine, UserKind};
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
+use crate::core::handoff::note::{Note, QUESTION_BEGINS};
 use crate::core::redact::redact;
 
 /// How many tool calls of a turn are listed.
@@ -34,9 +36,13 @@ pub struct LastAnswer {
     pub interrupted: bool,
     /// The API error at which the turn ended, as Claude names it (`rate_limit`, `server_error`).
     pub error: Option<String>,
-    /// The prompts that Claude took from its queue in the middle of the turn.
+    /// The prompts of the turn, and when they were written: the one that began it, and those that Claude took
+    /// from its queue meanwhile.
     #[serde(skip)]
-    taken: Vec<String>,
+    prompts: Vec<(String, Option<String>)>,
+    /// Whether hopty has asked for a note in this turn, which is no answer.
+    #[serde(skip)]
+    has_note: bool,
     #[serde(skip)]
     text_of: String,
     #[serde(skip)]
@@ -65,9 +71,12 @@ pub struct TurnTokens {
 }
 
 impl LastAnswer {
-    /// Takes one raw line of the transcript.
-    pub fn feed(&mut self, line: &[u8]) {
-        TranscriptLine::parse_each(line, |line| self.line(line));
+    /// Takes one raw line of the transcript, and gives back the turn that is over because it begins another.
+    pub fn feed(&mut self, line: &[u8]) -> Option<LastAnswer> {
+        let mut over = None;
+        self.has_note |= memmem::find(line, QUESTION_BEGINS.as_bytes()).is_some();
+        TranscriptLine::parse_each(line, |line| over = self.line(line).or(over.take()));
+        over
     }
 
     /// Whether Claude has said anything since the last prompt.
@@ -79,7 +88,7 @@ impl LastAnswer {
     /// Whether the turn is the one that this prompt began, or in which Claude took it.
     #[must_use]
     pub fn is_of(&self, prompt: &SentPrompt) -> bool {
-        std::iter::once(&self.prompt).chain(&self.taken).any(|begun| prompt.is(begun))
+        self.prompts.iter().any(|(begun, at)| prompt.is_line(begun, at.as_deref()))
     }
 
     /// The same, with placeholders in place of secrets.
@@ -100,17 +109,19 @@ impl LastAnswer {
         self.error.is_some() || self.interrupted
     }
 
-    fn line(&mut self, line: TranscriptLine) {
+    fn line(&mut self, line: TranscriptLine) -> Option<LastAnswer> {
         match line {
             TranscriptLine::Assistant(line) if !line.sidechain => self.assistant(*line),
             TranscriptLine::User(line) if !line.sidechain => match line.kind {
                 UserKind::Prompt(prompt) => {
                     let prompt = unwrap_pasted(&prompt).into_owned();
                     // 2.1.197 writes a quick first answer before its prompt; their times tell the true order.
+                    let prompts = vec![(prompt.clone(), line.timestamp.clone())];
                     if self.prompt.is_empty() && self.has_text() && self.at > line.timestamp {
-                        self.prompt = prompt;
+                        (self.prompt, self.prompts) = (prompt, prompts);
                     } else {
-                        *self = LastAnswer { prompt, ..LastAnswer::default() };
+                        let begun = LastAnswer { prompt, prompts, ..LastAnswer::default() };
+                        return Some(std::mem::replace(self, begun));
                     }
                 }
                 UserKind::Interrupted => (self.finished, self.interrupted) = (true, true),
@@ -121,11 +132,14 @@ impl LastAnswer {
                 | UserKind::Summary(_)
                 | UserKind::Meta => {}
             },
-            TranscriptLine::Queue { operation, content: Some(prompt), .. } if operation == "remove" => {
-                self.taken.push(prompt);
+            TranscriptLine::Queue { operation, content: Some(prompt), timestamp }
+                if operation == "remove" =>
+            {
+                self.prompts.push((prompt, timestamp));
             }
             _ => {}
         }
+        None
     }
 
     fn assistant(&mut self, line: Assistant) {
@@ -139,7 +153,8 @@ impl LastAnswer {
         if let Some(usage) = line.usage.filter(|_| !line.synthetic) {
             self.count(&line.message_id, usage);
         }
-        if !line.text.is_empty() {
+        let is_note = || self.has_note && self.has_text() && Note::read(&line.text).is_some();
+        if !line.text.is_empty() && !is_note() {
             if line.message_id != self.text_of || line.message_id.is_empty() {
                 self.text_of.clone_from(&line.message_id);
                 self.text.clear();
@@ -170,6 +185,48 @@ impl LastAnswer {
     }
 }
 
+/// The turn that a certain prompt began, or in which Claude took it from its queue. It is fed with a
+/// transcript from its beginning.
+#[derive(Debug)]
+pub struct AskedTurn<'p> {
+    prompt: &'p SentPrompt,
+    last: LastAnswer,
+    over: Option<LastAnswer>,
+}
+
+impl<'p> AskedTurn<'p> {
+    /// `prompt`, whose Enter came at a moment that it knows.
+    #[must_use]
+    pub fn of(prompt: &'p SentPrompt) -> Self {
+        AskedTurn { prompt, last: LastAnswer::default(), over: None }
+    }
+
+    /// Takes one raw line of the transcript.
+    pub fn feed(&mut self, line: &[u8]) {
+        let over = self.last.feed(line).filter(|turn| turn.is_of(self.prompt));
+        self.over = self.over.take().or(over);
+    }
+
+    /// Whether another turn follows.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    /// Whether it did not come to its end.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        let turn = self.over.as_ref().unwrap_or(&self.last);
+        !turn.finished || turn.interrupted
+    }
+
+    /// The turn; `None` before it has begun.
+    #[must_use]
+    pub fn turn(self) -> Option<LastAnswer> {
+        self.over.or_else(|| Some(self.last).filter(|turn| turn.is_of(self.prompt)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -178,8 +235,12 @@ mod tests {
 
     fn read(lines: &[Value]) -> LastAnswer {
         let mut answer = LastAnswer::default();
-        lines.iter().for_each(|line| answer.feed(line.to_string().as_bytes()));
+        lines.iter().for_each(|line| drop(answer.feed(line.to_string().as_bytes())));
         answer
+    }
+
+    fn prompt_at(text: &str, at: &str) -> Value {
+        json!({"type": "user", "timestamp": at, "message": {"role": "user", "content": text}})
     }
 
     #[test]
@@ -238,11 +299,18 @@ mod tests {
 
     #[test]
     fn a_turn_is_of_the_prompt_that_began_it_and_of_those_taken_in_its_middle() {
-        let queue = |operation: &str, content: &str| json!({"type": "queue-operation", "operation": operation, "content": content});
-        let sent = |text: &str| SentPrompt::new(text).unwrap();
+        let queue = |operation: &str, content: &str| {
+            json!({"type": "queue-operation", "operation": operation, "content": content,
+                "timestamp": "2026-11-20T14:00:02.000Z"})
+        };
+        let sent = |text: &str| {
+            let mut sent = SentPrompt::new(text).unwrap();
+            sent.entered("2026-11-20T14:00:00.500Z".to_owned());
+            sent
+        };
         let answer = read(&[
-            prompt("Earlier."),
-            prompt("Test it."),
+            prompt_at("Earlier.", "2026-11-20T14:00:00.600Z"),
+            prompt_at("Test it.", "2026-11-20T14:00:00.700Z"),
             queue("enqueue", "And lint it."),
             queue("enqueue", "Later."),
             queue("remove", "And lint it."),
@@ -254,13 +322,58 @@ mod tests {
     }
 
     #[test]
+    fn the_turn_that_was_asked_for_is_kept_while_others_follow() {
+        let mut asked = SentPrompt::new("Go on.").unwrap();
+        asked.entered("2026-11-20T14:00:00.500Z".to_owned());
+        let lines = [
+            prompt_at("Go on.", "2026-11-20T13:00:00.000Z"),
+            said("m1", "end_turn", &text("An earlier answer.")),
+            prompt_at("Go on.", "2026-11-20T14:00:01.000Z"),
+            said("m2", "end_turn", &text("The answer.")),
+            prompt_at("And another.", "2026-11-20T14:00:02.000Z"),
+            said("m3", "end_turn", &text("Another answer.")),
+        ];
+        let of = |lines: &[Value]| {
+            let mut turn = AskedTurn::of(&asked);
+            lines.iter().for_each(|line| turn.feed(line.to_string().as_bytes()));
+            turn.turn()
+        };
+        assert_eq!(of(&lines[..2]), None, "it has not begun");
+        assert!(of(&lines[..3]).is_some_and(|turn| !turn.finished));
+        for until in 4..=lines.len() {
+            assert!(of(&lines[..until]).is_some_and(|turn| turn.finished && turn.text == "The answer."));
+        }
+    }
+
+    /// At the end of a turn hopty asks for a note, by a hook that sends Claude back to work.
+    #[test]
+    fn the_note_for_a_hand_over_is_no_answer() {
+        let note = said("m2", "end_turn", &text("Doing: the parser\nNext:\n- the printer"));
+        let question = json!({"type": "attachment", "attachment": {"type": "hook_additional_context",
+            "content": [format!("{QUESTION_BEGINS}Call no tool")]}});
+        let mut lines = vec![prompt("Write it."), said("m1", "end_turn", &text("It is written."))];
+        lines.push(note.clone());
+        assert!(read(&lines).text.starts_with("Doing"), "nobody asked for one");
+        lines.insert(2, question);
+        assert_eq!(read(&lines).text, "It is written.");
+        assert!(read(&lines).finished);
+        lines.push(said("m3", "end_turn", &text("And printed.")));
+        assert_eq!(read(&lines).text, "And printed.");
+    }
+
+    #[test]
     fn a_turn_that_goes_on_is_not_finished() {
         let mut lines = vec![prompt("Test it."), said("m1", "tool_use", &bash("sleep 1"))];
         assert!(!read(&lines).finished && !read(&lines).has_text());
         lines.push(json!({"type": "user", "message": {"content": "[Request interrupted by user]"}}));
         assert!(read(&lines).finished && read(&lines).interrupted);
         lines.push(prompt("Go on."));
-        assert_eq!(read(&lines), LastAnswer { prompt: "Go on.".to_owned(), ..LastAnswer::default() });
+        let begun = LastAnswer {
+            prompt: "Go on.".to_owned(),
+            prompts: vec![("Go on.".to_owned(), None)],
+            ..LastAnswer::default()
+        };
+        assert_eq!(read(&lines), begun);
     }
 
     #[test]

@@ -18,6 +18,9 @@ const ENTRY: usize = 500;
 /// The most entries of one list.
 const ENTRIES: usize = 20;
 
+/// How the question begins, however it is to be answered.
+pub const QUESTION_BEGINS: &str = "hopty is about to hand this work over to a fresh conversation. ";
+
 /// The question, with how it is to be answered. Constants: nothing from a transcript or a repository is in
 /// them.
 macro_rules! question {
@@ -196,6 +199,7 @@ mod tests {
     #[test]
     fn the_form_that_is_asked_for_is_read() {
         for question in [QUESTION, QUESTION_IN_LOOP] {
+            assert!(question.starts_with(QUESTION_BEGINS));
             let form = &question[question.find("Doing:").unwrap()..question.find("\nLeave out").unwrap()];
             let note = Note::read(&format!("Here it is:\n\n{form}\n")).unwrap();
             let lists = [&note.done, &note.next, &note.decisions, &note.verified, &note.gotchas];
