@@ -1,12 +1,10 @@
 //! `hopty ls`.
 
 use std::io::{self, IsTerminal};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use nix::libc;
 use serde_json::{Value, json};
 
 use super::control::{HostControl, named, none_runs, paths};
@@ -28,9 +26,8 @@ use crate::core::status_types::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
-use crate::sys::signals::Signals;
-use crate::tty::full_screen::{self, FullScreen};
-use crate::tty::page_keys::PageKeys;
+use crate::tty::full_screen::{self, BEGIN, UNDO};
+use crate::tty::full_screen_page::FullScreenPage;
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
@@ -77,36 +74,21 @@ pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
     watch(options, template.as_ref())
 }
 
-/// The alternate screen without a cursor, for `--watch`, and back to what the terminal showed before.
-const WATCH_BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l";
-const WATCH_END: &[u8] = b"\x1b[?25h\x1b[?1049l";
-
 /// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
 fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
-    let mut signals = Signals::catch(&full_screen::SIGNALS)?;
-    let mut terminal = FullScreen::enter(WATCH_BEGIN, WATCH_END)?;
-    let mut keys = PageKeys::new();
+    let mut page = FullScreenPage::open(BEGIN, UNDO)?;
     loop {
         // The sessions first, so that the old list stays until the new one is there.
         let listing = Listing::of(options, template, ask(options)?)?;
-        full_screen::write(listing.picture(full_screen::size()).as_bytes())?;
-        let is_ready = keys.wait_beside(signals.as_fd(), Some(WATCH_MS))?;
-        for signal in signals.take() {
-            match signal {
-                libc::SIGWINCH => {}
-                libc::SIGCONT => terminal.resume()?,
-                ends => return Ok(Signal(ends).exit_code()),
-            }
-        }
-        let Some(pressed) = keys.read(is_ready)? else { return Ok(1) };
+        page.draw(&listing.page(full_screen::size()))?;
+        let pressed = match page.wait(Some(WATCH_MS))? {
+            Ok(pressed) => pressed,
+            Err(signal) => return Ok(Signal(signal).exit_code()),
+        };
         for key in pressed {
             match key {
                 PlainKey::Char('q') => return Ok(0),
                 PlainKey::Cancel => return Ok(Signal::INT.exit_code()),
-                PlainKey::Suspend => {
-                    terminal.stop()?;
-                    terminal.resume()?;
-                }
                 _ => {}
             }
         }
@@ -234,14 +216,14 @@ impl Listing {
         Ok(Listing { lines: table::lines(&rows, color), notes: to_restore(&paths) })
     }
 
-    /// The whole screen, with how to end it in the last row. No line is broken by the terminal.
-    fn picture(&self, (cols, rows): (u16, u16)) -> String {
+    /// The rows of a screen, with how to end it in the last one.
+    fn page(&self, (cols, rows): (u16, u16)) -> Vec<String> {
+        let room = usize::from(rows).saturating_sub(1);
         let notes = self.notes.iter().map(|line| begin_of(line, cols.into()));
-        let lines = self.lines.iter().cloned().chain(notes).take(usize::from(rows).saturating_sub(1));
-        let lines: String = lines.map(|line| format!("\x1b[m\x1b[2K{line}\r\n")).collect();
-        format!(
-            "\x1b[?2026h\x1b[?7l\x1b[H{lines}\x1b[m\x1b[J\x1b[{rows};1Hq ends this list\x1b[?7h\x1b[?2026l"
-        )
+        let mut page: Vec<String> = self.lines.iter().cloned().chain(notes).collect();
+        page.resize(room, String::new());
+        page.push("q ends this list".to_owned());
+        page
     }
 }
 

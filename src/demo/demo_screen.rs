@@ -17,16 +17,13 @@ use crate::core::handoff::safe_text::thousands;
 use crate::core::input::{Classifier, InputClass};
 use crate::screen::Screen;
 use crate::sys::fd::{is_terminal, read_some};
-use crate::tty::full_screen::{self, FullScreen, changed_rows, write};
+use crate::tty::full_screen::{self, BEGIN, FullScreen, UNDO, changed_rows, write};
 use crate::tty::raw;
 
 /// The smallest terminal on which this is worth looking at, columns and rows.
 const SMALLEST: (u16, u16) = (60, 20);
 /// Rows that the agent needs.
 const SMALLEST_INNER: u16 = 11;
-/// Alternate screen, no cursor.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[m\x1b[2J";
-const LEAVE: &[u8] = b"\x1b[?2026l\x1b[m\x1b[?25h\x1b[?1049l";
 /// A terminal that knows it shows all of a frame at once; others ignore it.
 const FRAME: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
@@ -93,7 +90,7 @@ impl DemoScreen {
     /// # Errors
     /// When it cannot be made raw or written to.
     pub(super) fn open() -> io::Result<DemoScreen> {
-        let full_screen = FullScreen::enter(ENTER, LEAVE)?;
+        let full_screen = FullScreen::enter(BEGIN, UNDO)?;
         let mut stage = DemoScreen {
             full_screen,
             size: SMALLEST,

@@ -15,6 +15,10 @@ use crate::sys::signals::{self, stop_group};
 /// The signals that a full-screen page catches: another size, continued after a pause, and those that end it.
 pub const SIGNALS: [i32; 6] =
     [libc::SIGWINCH, libc::SIGCONT, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
+/// Begins a page: alternate screen, no cursor.
+pub const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
+/// The reverse of [`BEGIN`], and the end of an update that a panic cut short.
+pub const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
 /// How long to wait at a time for a terminal that takes nothing, in ms.
 const FULL_MS: u64 = 1000;
 

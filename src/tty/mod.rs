@@ -2,6 +2,7 @@
 
 pub mod borrowed_terminal;
 pub mod full_screen;
+pub mod full_screen_page;
 pub mod modes;
 pub mod page_keys;
 pub mod passphrase;
