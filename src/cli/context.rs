@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::control::ANSWER;
@@ -26,11 +27,19 @@ use crate::ipc::answers::ContextAnswer;
 use crate::ipc::message::{Code, Request};
 use crate::sys::clock::Clock;
 
-/// How it is answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Args)]
 pub(super) struct ContextOptions {
+    /// A session, a transcript, a conversation id or a directory; this session or directory by default
+    #[arg(value_name = "PATH|NAME")]
+    pub which: Option<String>,
+    /// Print JSON
+    #[arg(long)]
     pub json: bool,
+    /// Show every source: its value, its age, whether it was used and why
+    #[arg(long)]
     pub explain: bool,
+    /// Print one word: OK, WARNING or HANDOFF_REQUIRED
+    #[arg(long)]
     pub status: bool,
 }
 
@@ -115,9 +124,9 @@ fn threshold(level: &crate::core::config::Threshold) -> String {
     if parts.is_empty() { "never".to_owned() } else { format!("at {}", parts.join(" or ")) }
 }
 
-pub(super) fn context(given: Option<&str>, options: ContextOptions) -> Result<u8, Failed> {
+pub(super) fn context(options: &ContextOptions) -> Result<u8, Failed> {
     let paths = paths()?;
-    let answer = figure(&paths, given, Rule::Any)?;
+    let answer = figure(&paths, options.which.as_deref(), Rule::Any)?;
     if options.status {
         let word = answer.level().check_word(&answer.levels);
         if options.json {

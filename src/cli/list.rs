@@ -5,12 +5,13 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::rename::bad_label;
-use super::restore::{about, killed, restorable};
+use super::restore::{about, can_resume, killed, restorable};
 use super::status;
 use super::table::{self, TableStyle};
 use crate::core::column_fit::ColumnRank;
@@ -42,19 +43,35 @@ const STATE_COLS: (usize, usize) = (32, 20);
 /// The same for a text and for a directory.
 const TEXT_COLS: (usize, usize) = (28, table::LAST_CELL_LEAST);
 
-/// What the verb was given.
-#[derive(Debug)]
+#[derive(Debug, Args)]
 pub(super) struct ListOptions {
-    /// Only these sessions; all where none is named.
+    /// Only these sessions
     pub sessions: Vec<String>,
+    /// Print JSON
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    pub all: bool,
-    /// Again and again.
-    pub watch: bool,
-    /// `tmux`, or a template.
+    /// Print a line for tmux's status line (`tmux`), or one for each session after a template such as
+    /// '{name} {state}'
+    #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Only those with this label.
+    /// Refresh the list every two seconds
+    #[arg(long, short, conflicts_with_all = ["json", "names"])]
+    pub watch: bool,
+    /// Only sessions with this label
+    #[arg(long, value_name = "LABEL", conflicts_with = "names")]
     pub label: Option<String>,
+    /// Include ended sessions
+    #[arg(long, short)]
+    pub all: bool,
+    /// Print only the names, one per line, without asking the hosts
+    #[arg(long, conflicts_with = "json")]
+    pub names: bool,
+    /// Of the names, only those of ended sessions
+    #[arg(long, requires = "names", conflicts_with = "all")]
+    pub ended: bool,
+    /// Of the names, only those of sessions that `hopty restore` can resume
+    #[arg(long, requires = "names", conflicts_with_all = ["all", "ended"])]
+    pub restorable: bool,
 }
 
 /// What `hopty ls --help` says first.
@@ -63,6 +80,9 @@ pub(super) fn long_about() -> String {
 }
 
 pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
+    if options.names {
+        return names(options);
+    }
     let template =
         options.format.as_deref().filter(|format| *format != TMUX).map(Template::read).transpose()?;
     if !options.watch {
@@ -418,12 +438,17 @@ pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
     }
 }
 
-/// The wanted names alone, from the directory of sessions, each given with whether its session runs: for
-/// scripts, and for shells while one types.
-pub(super) fn names(wanted: impl Fn(&Paths, &SessionName, bool) -> bool) -> Result<u8, Failed> {
+/// The names alone, from the directory of sessions: for scripts that complete words, which have no time to
+/// ask hosts.
+fn names(options: &ListOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     for (name, alive) in crate::fs::session::list(&paths) {
-        if wanted(&paths, &name, alive) {
+        let is_wanted = match () {
+            () if options.restorable => can_resume(&paths, &name),
+            () if options.ended => !alive,
+            () => options.all || alive,
+        };
+        if is_wanted {
             say(format_args!("{name}"))?;
         }
     }
