@@ -117,7 +117,7 @@ fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
 
 pub(super) fn path(place: &HandoffPlace, which: &Which, record: bool) -> Result<u8, Failed> {
     let id = place.find(which)?;
-    let dir = place.store.record_dir(&id);
+    let dir = place.store.records().dir_of(&id);
     let document = dir.join("handoff.md");
     let shown = if record { &dir } else { &document };
     answer(
