@@ -16,7 +16,7 @@ use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
-use crate::tty::raw;
+use crate::tty::{can_draw, raw};
 
 pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed> {
     let paths = paths()?;
@@ -92,11 +92,6 @@ fn choice(sessions: Vec<SessionStatus>, here: &[SessionName]) -> AttachChoice {
     let here = of_here.len();
     of_here.append(&mut others);
     AttachChoice::Several { sessions: of_here, here }
-}
-
-/// Whether the terminal can show more than lines.
-fn can_draw() -> bool {
-    !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
 }
 
 /// Lists the sessions where nobody can pick one, and asks for a name.

@@ -28,7 +28,7 @@ use crate::fs::archive::ArchiveStore;
 use crate::fs::paths::Paths;
 use crate::fs::{free_space, registry, session};
 use crate::sys::program_search::command_outside_of_projects;
-use crate::tty::raw;
+use crate::tty::{can_draw, raw};
 
 /// How long Claude gets to say its version where no file tells it.
 const VERSION: Duration = Duration::from_secs(5);
@@ -331,7 +331,7 @@ fn terminal() -> Vec<Finding> {
             what,
             "without a terminal, `hopty ARGS` runs `claude ARGS`, and `--detached` starts a session",
         ));
-    } else if matches!(term.as_str(), "" | "dumb") {
+    } else if !can_draw() {
         found.push(bad(
             "terminal",
             format!("TERM={term} cannot draw a screen"),

@@ -19,7 +19,7 @@ use crate::core::context_level::Level;
 use crate::core::ellipsis::{begin_of, session_name_cols};
 use crate::core::ids::{Label, SessionName};
 use crate::core::input::plain_keys::PlainKey;
-use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::nearest_word::nearest_word;
 use crate::core::plural::plural;
 use crate::core::process_change::Signal;
 use crate::core::shell_word::shell_line;
@@ -252,7 +252,7 @@ fn none_with(label: &str, paths: &Paths) -> String {
     let read = |(name, _): (SessionName, bool)| crate::fs::session::status(&paths.session(&name)).ok()?;
     let known = crate::fs::session::list(paths).into_iter().filter_map(read);
     let known: Vec<String> = known.flat_map(|status| status.labels).collect();
-    let hint = match nearest_word(label, known.iter().map(String::as_str), slips(label)) {
+    let hint = match nearest_word(label, known.iter().map(String::as_str)) {
         Some(near) if near != label => format!("did you mean {}?", visible(near)),
         _ => "`hopty label NAME LABEL` adds one".to_owned(),
     };
@@ -397,7 +397,7 @@ impl Template {
             rest = behind;
         }
         if parts.is_empty() {
-            let hint = match nearest_word(&text, ["tmux"], slips(&text)) {
+            let hint = match nearest_word(&text, ["tmux"]) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
             };
@@ -416,7 +416,7 @@ impl Template {
 }
 
 fn unknown_field(field: &str) -> Failed {
-    let hint = match nearest_word(field, FIELDS.iter().map(|(name, _)| *name), slips(field)) {
+    let hint = match nearest_word(field, FIELDS.iter().map(|(name, _)| *name)) {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };

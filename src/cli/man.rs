@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use super::args::{Cli, NOTES, verbs};
 use super::error::{Failed, stdout};
 use super::examples::EXAMPLES;
-use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::nearest_word::nearest_word;
 use crate::sys::program_search::command_outside_of_projects;
 
 /// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
@@ -45,7 +45,7 @@ fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
         .about("run it in place of claude, and Claude Code never runs out of context");
     tree.build();
     let unknown = || {
-        let near = verb.first().and_then(|word| nearest_word(word, verbs(), slips(word)));
+        let near = verb.first().and_then(|word| nearest_word(word, verbs()));
         let near = near.filter(|near| verb.first().is_none_or(|word| word != near));
         let near = near.map_or_else(String::new, |near| format!("did you mean `hopty man {near}`? "));
         let failed = Failed::new(2, "unknown verb").about(verb.join(" "));

@@ -18,7 +18,7 @@ use crate::core::input::{Classifier, InputClass};
 use crate::screen::Screen;
 use crate::sys::fd::{is_terminal, read_some};
 use crate::tty::full_screen::{self, BEGIN, FullScreen, UNDO, changed_rows, write};
-use crate::tty::raw;
+use crate::tty::{can_draw, raw};
 
 /// The smallest terminal on which this is worth looking at, columns and rows.
 const SMALLEST: (u16, u16) = (60, 20);
@@ -79,10 +79,9 @@ pub(super) struct DemoScreen {
 impl DemoScreen {
     /// Whether there is a terminal that can show it.
     pub(super) fn is_possible() -> bool {
-        let term = std::env::var("TERM").unwrap_or_default();
         let terminal = is_terminal(&io::stdin()) && is_terminal(&io::stdout());
         let size = raw::size();
-        terminal && !term.is_empty() && term != "dumb" && size.cols >= SMALLEST.0 && size.rows >= SMALLEST.1
+        terminal && can_draw() && size.cols >= SMALLEST.0 && size.rows >= SMALLEST.1
     }
 
     /// Takes the terminal.

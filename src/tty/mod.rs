@@ -8,3 +8,9 @@ pub mod page_keys;
 pub mod passphrase;
 pub mod raw;
 pub mod unread_input;
+
+/// Whether the terminal that `TERM` names can show more than lines.
+#[must_use]
+pub fn can_draw() -> bool {
+    !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
+}

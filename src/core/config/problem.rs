@@ -12,7 +12,7 @@ use toml::Value;
 
 use super::keys::{ConfigKey, KEYS, ValueKind};
 use crate::core::handoff::safe_text::cut_chars;
-use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::nearest_word::nearest_word;
 use crate::core::visible::is_hidden;
 
 /// Where a piece of configuration stands.
@@ -189,7 +189,7 @@ pub(super) fn bad_value(key: &ConfigKey, value: &Value, allowed: &str) -> Proble
 }
 
 fn near(word: &str, words: &'static [&'static str]) -> Option<&'static str> {
-    nearest_word(word, words.iter().copied(), slips(word)).filter(|near| *near != word)
+    nearest_word(word, words.iter().copied()).filter(|near| *near != word)
 }
 
 /// Characters that are quoted of a text.

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::encode::{KeyEvent, KeyboardModes, key_bytes};
-use crate::core::nearest_word::{nearest_word, slips};
+use crate::core::nearest_word::nearest_word;
 use crate::core::tape::KeyChord;
 use crate::core::visible::is_hidden;
 
@@ -110,7 +110,7 @@ fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
 fn nearest(lower: &str) -> Option<String> {
     let letters: Vec<String> = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter))).collect();
     let known = NAMES.into_iter().chain(letters.iter().map(String::as_str));
-    nearest_word(lower, known, slips(lower)).map(str::to_owned)
+    nearest_word(lower, known).map(str::to_owned)
 }
 
 #[cfg(test)]
