@@ -15,7 +15,7 @@
 //! | `send`, `ask`, `screen`, `record`, `record_tape`, `back`, `backup`, `rename`, `token_usage`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
 //! | `wait`, `wait_conditions` | `hopty wait`, and its words |
 //! | `screen_rows`, `settle_wait`, `poll_until` | what is new on a session's screen, whether anything still moves, and looking until something is so |
-//! | `completions`, `man`, `examples` | what is made from the tree of verbs |
+//! | `completions`, `man` | what is made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table`, `pager` | words for people: failures, what is told unasked, sentences, rows, what is long |
 
@@ -40,7 +40,6 @@ mod demo;
 mod detach_and_stop;
 mod error;
 mod events;
-mod examples;
 mod handoff;
 mod hook;
 mod join_session;
