@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
-use super::conversation::{self, Meant};
+use super::conversation::{self, ConversationTarget};
 use super::error::{Failed, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SUBMIT, SendOptions};
@@ -230,8 +230,8 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
     let mut is_idle = false;
     // A new turn has begun; the transcript may not have its prompt yet.
     let mut is_working = false;
-    let (name, path) = match conversation::meant(&paths, options.which.as_deref(), Rule::Any)? {
-        Meant::Session(name, status) => {
+    let (name, path) = match conversation::find_target(&paths, options.which.as_deref(), Rule::Any)? {
+        ConversationTarget::Session(name, status) => {
             is_idle = status.is(SessionState::Idle);
             is_working = status.is(SessionState::Busy) || status.is(SessionState::Blocked);
             let over = status.is(SessionState::Ended);
@@ -248,7 +248,7 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
             })?;
             (Some(name), transcript.into())
         }
-        Meant::Transcript(found) => (None, found.path),
+        ConversationTarget::Transcript(found) => (None, found.path),
     };
     let over = name.as_ref().is_some_and(|name| !session::is_alive(&paths.session(name)));
     if let Some(name) = name.as_ref().filter(|_| over && !path.exists()) {

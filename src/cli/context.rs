@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
-use super::conversation::{FoundTranscript, Meant, meant};
+use super::conversation::{ConversationTarget, FoundTranscript, find_target};
 use super::error::{Failed, say, say_wrapped, visible};
 use super::prose::fit;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -167,9 +167,9 @@ pub(super) fn context(options: &ContextOptions) -> Result<u8, Failed> {
 
 /// The figure of what is meant.
 pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, Failed> {
-    match meant(paths, given, rule)? {
-        Meant::Session(name, object) => of_session(paths, &name, *object),
-        Meant::Transcript(found) => of_transcript(paths, found),
+    match find_target(paths, given, rule)? {
+        ConversationTarget::Session(name, object) => of_session(paths, &name, *object),
+        ConversationTarget::Transcript(found) => of_transcript(paths, found),
     }
 }
 

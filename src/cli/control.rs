@@ -30,13 +30,11 @@ const REBIND: Duration = Duration::from_millis(500);
 /// How the one session that a verb is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Any session.
     Any,
     /// Not simply the only one there is: for what cannot be undone.
     Careful,
 }
 
-/// hopty's directories.
 pub(super) fn paths() -> Result<Paths, Failed> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
         Failed::new(125, "not set to an absolute path")

@@ -166,7 +166,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         _ => false,
     };
     let host = if starts {
-        // Before anything is parsed, so that the host carries nothing of that.
+        // Before anything is parsed, so that the host holds neither parser nor configuration.
         Some(Forked::new())
     } else {
         default_sigpipe();

@@ -67,7 +67,6 @@ impl ProcessLook {
 /// A process that is left after the end of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftProcess {
-    /// Its id.
     pub pid: i32,
     /// Its session: the id of the process that leads it.
     pub session: i32,

@@ -29,7 +29,6 @@ pub(super) fn now() -> String {
 /// Whether a conversation is written down at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Persistence {
-    /// It is.
     On,
     /// It is not: `CLAUDE_CODE_CHILD_SESSION` was inherited.
     Off,
@@ -161,7 +160,7 @@ fn write_out(state: &mut AgentFileState) {
 /// Makes lines that belong together: one conversation, each line naming the one before it.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
-    /// The conversation.
+    /// Id of the conversation.
     pub(super) session: String,
     cwd: String,
     branch: String,

@@ -25,7 +25,6 @@ const SECRET_MIN: usize = 4;
 struct Replacement {
     /// The part, in bytes.
     range: Range<usize>,
-    /// The placeholder.
     with: String,
 }
 

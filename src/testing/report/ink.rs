@@ -8,7 +8,6 @@ use crate::core::word_wrap::wrap_words;
 /// How a piece of a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// As everything.
     Plain,
     /// What is to be read first.
     Bold,

@@ -12,7 +12,6 @@ use crate::tty::full_screen_page::FullScreenPage;
 pub struct ReviewResult {
     /// Made the snapshot.
     pub accepted: usize,
-    /// Deleted.
     pub rejected: usize,
     /// Still waiting.
     pub left: usize,

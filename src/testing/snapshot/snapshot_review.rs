@@ -30,7 +30,6 @@ pub struct ReviewItem {
 pub enum ReviewDecision {
     Accept,
     Reject,
-    /// Leave it.
     Skip,
 }
 
