@@ -14,8 +14,9 @@ use crate::sys::signals::Signals;
 /// The terminal on standard input and output while a page has it. Dropping it gives the terminal back.
 #[derive(Debug)]
 pub struct FullScreenPage {
-    signals: Signals,
+    /// Given back before the signals are as they were: one that ends this process must not come in between.
     screen: FullScreen,
+    signals: Signals,
     keys: PageKeys,
 }
 
