@@ -35,7 +35,7 @@ const COST_LAG: Duration = Duration::from_millis(1500);
 const QUEUE_LOOK: Duration = Duration::from_millis(200);
 /// How often either is looked at meanwhile.
 const ASK_POLL: Duration = Duration::from_millis(50);
-/// How long a transcript that is to be begun is waited for, and an answer that it is to have.
+/// How long to wait for a transcript that Claude has yet to create, and for the answer in it.
 const WRITTEN: Duration = Duration::from_secs(2);
 
 /// Why a session has neither prompts nor answers.

@@ -34,7 +34,7 @@ use crate::tty::{can_draw, raw};
 const VERSION: Duration = Duration::from_secs(5);
 /// Columns and rows below which Claude's own dialogs are cut.
 const SMALL: (u16, u16) = (40, 10);
-/// What is deleted within this many days is told.
+/// Conversations that Claude deletes within this many days are reported.
 const SOON_DAYS: u64 = 7;
 /// Where what was found begins, and in how many columns that leaves it too little room: there it stands below
 /// what it is about.
@@ -81,7 +81,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// The finding for a person, in a terminal of so many columns or for a file.
+    /// The finding for a person, in a terminal of `cols` columns or for a file.
     fn text(&self, cols: Option<usize>) -> String {
         let (word, found) = (self.grade.word(), visible(&self.found));
         let wrap =

@@ -173,7 +173,7 @@ pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<C
     }
 }
 
-/// Of a session: by its host, or its last state when there is none.
+/// Of a session: from its host, or from its last state when it has ended.
 fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, Failed> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {

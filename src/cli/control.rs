@@ -152,7 +152,7 @@ pub(super) fn none_runs(ended: bool) -> String {
 /// A name that a person gave, of a session that should be there.
 ///
 /// # Errors
-/// Exit code 2 when it is none. The hint has the session that was started with this text as its name.
+/// Exit code 2 when it is not a name. The hint has the session that was started with this text as its name.
 pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
     text.parse().map_err(|_| {
         let is_there = |name: &SessionName| paths().is_ok_and(|paths| paths.session(name).is_dir());

@@ -259,7 +259,7 @@ fn none_with(label: &str, paths: &Paths) -> String {
     format!("no session has label {}; {hint}", visible(label))
 }
 
-/// Says of which ended sessions hopty cannot read what they were.
+/// Names the ended sessions whose files hopty cannot read.
 pub(super) fn tell_damaged(paths: &Paths) {
     for name in crate::fs::session::damaged(paths) {
         note(format_args!(
@@ -282,7 +282,7 @@ fn to_restore(paths: &Paths) -> Vec<String> {
     died.into_iter().chain(killed(paths)).collect()
 }
 
-/// The table, for a terminal of so many columns or for a program.
+/// The table, for a terminal of `cols` columns or for a program (`None`).
 fn table_of(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
     // How it ended is shown only to who asks for ended ones.
     let ends: &[(&str, ColumnText)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
@@ -297,7 +297,7 @@ fn table_of(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<
     fitted(sessions, &columns.collect::<Vec<_>>(), cols)
 }
 
-/// The table from which a person picks one, for a terminal of so many columns or for a program.
+/// The table from which a person picks a session, for a terminal of `cols` columns or for a program.
 pub(super) fn to_pick(sessions: &[SessionStatus], cols: Option<usize>) -> Vec<Vec<String>> {
     let known = sessions.iter().any(|session| about(session).is_some());
     let shown = |head: &str| match head {

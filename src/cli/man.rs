@@ -139,7 +139,7 @@ fn more() -> String {
     out + ".SH SEE ALSO\n`hopty man VERB` shows the page of a verb; `hopty check` finds what is missing.\n"
 }
 
-/// A line of text as troff reads it; a sign at its begin that would be a command is none.
+/// A line of text as troff reads it. A character at its start that would make it a request is escaped.
 fn escaped(text: &str) -> String {
     let text = text
         .replace('\\', "\\e")

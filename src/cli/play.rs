@@ -269,7 +269,7 @@ fn screen_at(timeline: &Timeline, at_us: u64) -> Moment<'_> {
     moment
 }
 
-/// Makes standard input the terminal, where the recording came through it. False if there is none.
+/// Makes the terminal standard input if the recording came through it. False if there is no terminal.
 fn take_keys(file: &Path) -> bool {
     if io::stdin().is_terminal() {
         return file != Path::new("-");

@@ -117,7 +117,7 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
     Ok(u8::from(options.submit && !proven))
 }
 
-/// Says of a prompt without proof why there is none, or where to look.
+/// Says why there is no proof that Claude took a prompt, or where to look.
 fn tell_unproven(control: &mut HostControl, name: &SessionName, done: &SendAnswer) {
     if is_proven(done) {
         return;

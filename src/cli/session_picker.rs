@@ -118,7 +118,7 @@ impl SessionPicker {
         None
     }
 
-    /// A digit goes on with the number before it, where there is such a session, or begins another.
+    /// A digit continues the number before it if there is such a session, and begins another if not.
     fn number(&mut self, before: usize, digit: usize) {
         let count = self.sessions.len();
         let whole = before * 10 + digit;

@@ -19,7 +19,7 @@ const LAST_CELL_CRAMPED: usize = 5;
 /// What standard output is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TableStyle {
-    /// Columns of the terminal; `None` where it is none, or does not know its size.
+    /// Columns of the terminal; `None` if it is not a terminal, or does not know its size.
     pub cols: Option<usize>,
     /// Whether colours are wanted.
     pub colors: bool,

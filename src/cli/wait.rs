@@ -35,7 +35,7 @@ use crate::sys::clock::local;
 
 /// How long a host that has ended may take to leave.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long a host may take to let somebody in who waits less than [`ANSWER`].
+/// How long a host may take to accept a client that waits less than [`ANSWER`].
 const LET_IN: Duration = Duration::from_millis(900);
 /// How long after the limit its word that the limit has passed may take. It keeps the time; one that is
 /// stopped keeps none.

@@ -181,7 +181,7 @@ impl Show {
     }
 
     /// Stops like any program after Ctrl+Z: the shell gets a whole terminal. In an orphaned process group the
-    /// kernel discards the signal; then the demo simply goes on.
+    /// kernel discards the signal; then the demo continues.
     fn pause(&mut self) {
         let at = Instant::now();
         if let ShowMode::Stage(stage) = &mut self.view {

@@ -106,7 +106,7 @@ impl DemoScreen {
         inner_size(self.size)
     }
 
-    /// Asks the terminal for its size, and draws everything anew.
+    /// Asks the terminal for its size, and draws everything again.
     pub(super) fn resized(&mut self) {
         self.size = full_screen::size();
         self.drawn.clear();

@@ -195,7 +195,7 @@ pub fn run(files: Files) -> io::Result<u8> {
     Ok(close(end, &page, &missing, &screen))
 }
 
-/// Says how it ended, and gives the exit code. Who does not listen any more is told nothing.
+/// Says how it ended, unless the reader is gone, and gives the exit code.
 fn close(end: DemoEnd, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
     let (code, text) = match end {
         DemoEnd::Unread => return Signal(libc::SIGPIPE).exit_code(),

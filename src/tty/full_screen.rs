@@ -35,7 +35,7 @@ impl FullScreen {
     /// Takes the terminal. `begin` is written now and after each pause, `undo` before a pause and at the end.
     ///
     /// # Errors
-    /// When it is none, or is gone.
+    /// When standard input is no terminal, or it is gone.
     pub fn enter(begin: &'static [u8], undo: &[u8]) -> io::Result<Self> {
         signals::unblock_all();
         raw::restore_on_panic();
@@ -59,7 +59,7 @@ impl FullScreen {
         self.undo = undo;
     }
 
-    /// Undoes what was begun, and begins in another way.
+    /// Undoes the page, and begins another.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -117,7 +117,7 @@ impl Drop for FullScreen {
     }
 }
 
-/// Writes to the terminal, also to one that somebody has made non-blocking.
+/// Writes to the terminal, also to one that another program has made non-blocking.
 ///
 /// # Errors
 /// When it is gone.

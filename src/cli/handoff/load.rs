@@ -78,7 +78,7 @@ fn new_conversation() -> Result<ConversationId, Failed> {
         .map_err(|e: crate::core::ids::BadId| Failed::new(125, e.to_string()))
 }
 
-/// Puts a handoff aside. One that somebody is loading is left to them.
+/// Discards a handoff, unless it is being loaded.
 pub(super) fn clear(place: &HandoffPlace, which: &HandoffArg) -> Result<u8, Failed> {
     let id = place.find(which)?;
     let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);

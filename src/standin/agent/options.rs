@@ -50,9 +50,9 @@ impl AgentPermissionMode {
 pub(super) enum AgentBegin {
     /// A new one, under this id if one was given.
     New(Option<String>),
-    /// The named one goes on.
+    /// Resumes this one.
     Resume(String),
-    /// The newest one of this project goes on.
+    /// Resumes the newest one of this project.
     Continue,
 }
 

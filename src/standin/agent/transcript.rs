@@ -92,7 +92,7 @@ impl TranscriptOutput {
         }
     }
 
-    /// Writes what waits, then goes on in another file, which is not made before [`TranscriptOutput::open`].
+    /// Writes what waits, then continues in another file, which [`TranscriptOutput::open`] creates.
     pub(super) fn switch(&self, path: PathBuf) {
         self.flush();
         let mut state = lock(&self.shared.state);

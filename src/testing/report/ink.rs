@@ -44,7 +44,8 @@ impl Ink {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InkLine {
     pieces: Vec<(Ink, String)>,
-    /// Where a sentence goes on below, in columns. `None` for what must stay whole: rows, paths, commands.
+    /// Indentation of the continuation of a sentence, in columns. `None` for what must stay whole: rows,
+    /// paths, commands.
     hanging: Option<usize>,
 }
 

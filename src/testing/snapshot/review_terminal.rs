@@ -42,7 +42,7 @@ pub enum ReviewError {
     /// A snapshot cannot be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The terminal is none, or is gone.
+    /// Standard input is no terminal, or it is gone.
     #[error("cannot review snapshots: {0}\nhint: run it in a terminal, or use `hopty test --accept=NAME`")]
     Terminal(#[from] io::Error),
 }
