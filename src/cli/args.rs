@@ -7,14 +7,18 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use strum::VariantNames;
 
+use super::ask::{AnswerOptions, AskOptions};
 use super::backup::BackupVerb;
 use super::channel::ChannelVerb;
 use super::config::ConfigVerb;
+use super::context::ContextOptions;
 use super::conversations::conversations_args::ConversationsVerb;
 use super::handoff::handoff_args::HandoffVerb;
+use super::list::ListOptions;
 use super::play::PlayRecordingOptions;
+use super::send::SendOptions;
 use super::token_usage::UsageOptions;
-use super::wait::WaitSince;
+use super::wait::WaitOptions;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 
@@ -192,35 +196,7 @@ pub(super) enum Verb {
     Run(RunOptions),
     /// List sessions, those that wait for you first
     #[command(long_about = super::list::long_about())]
-    Ls {
-        /// Only these sessions
-        sessions: Vec<String>,
-        /// Print JSON
-        #[arg(long, conflicts_with = "format")]
-        json: bool,
-        /// Print a line for tmux's status line (`tmux`), or one for each session after a template such as
-        /// '{name} {state}'
-        #[arg(long, value_name = "FORMAT")]
-        format: Option<String>,
-        /// Refresh the list every two seconds
-        #[arg(long, short, conflicts_with_all = ["json", "names"])]
-        watch: bool,
-        /// Only sessions with this label
-        #[arg(long, value_name = "LABEL", conflicts_with = "names")]
-        label: Option<String>,
-        /// Include ended sessions
-        #[arg(long, short)]
-        all: bool,
-        /// Print only the names, one per line, without asking the hosts
-        #[arg(long, conflicts_with = "json")]
-        names: bool,
-        /// Of the names, only those of ended sessions
-        #[arg(long, requires = "names", conflicts_with = "all")]
-        ended: bool,
-        /// Of the names, only those of sessions that `hopty restore` can resume
-        #[arg(long, requires = "names", conflicts_with_all = ["all", "ended"])]
-        restorable: bool,
-    },
+    Ls(ListOptions),
     /// Attach this terminal to a session
     ///
     /// Without a name, it attaches to the session of this directory (of several, the only detached one), or
@@ -325,65 +301,15 @@ pub(super) enum Verb {
         override_usage = "hopty send NAME TEXT [--submit] [--mark]\n       hopty send [NAME] --keys KEYS \
                           [--mark]\n       hopty send [NAME] --stdin [--submit] [--mark]"
     )]
-    Send {
-        /// The session and the text; only the session with --keys or --stdin
-        #[arg(num_args = 0..=2, value_name = "NAME, TEXT")]
-        words: Vec<String>,
-        /// Press these keys, such as ctrl-c,enter
-        #[arg(long, value_delimiter = ',', value_name = "KEYS", conflicts_with = "stdin")]
-        keys: Vec<String>,
-        /// Read the text from standard input
-        #[arg(long)]
-        stdin: bool,
-        /// Submit the text as a prompt and print the result: submitted, queued, unknown or refused
-        #[arg(long, conflicts_with = "keys")]
-        submit: bool,
-        /// Print a mark for `hopty wait --since`, taken before the last key
-        ///
-        /// Before an Enter that ends the text, hopty waits until the program shows what was typed, so that
-        /// this is not taken for its answer. With --submit, the mark is printed in place of the result;
-        /// exit code 1 still says that there is no proof. Claude repeats a prompt above its answer, so wait
-        /// for words that the prompt does not have.
-        #[arg(long)]
-        mark: bool,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Send(SendOptions),
     /// Submit a prompt, wait for the end of the turn, and print Claude's whole answer
     ///
     /// Exit codes: 0 answered, 1 no answer in time, or the turn ended with an API error or was interrupted,
     /// 3 no such session, 4 refused: Claude shows a dialog, or its prompt box holds a draft.
     #[command(override_usage = "hopty ask NAME TEXT [OPTIONS]\n       hopty ask [NAME] --stdin [OPTIONS]")]
-    Ask {
-        /// The session and the prompt; only the session with --stdin
-        #[arg(num_args = 0..=2, value_name = "NAME, TEXT")]
-        words: Vec<String>,
-        /// Read the prompt from standard input
-        #[arg(long)]
-        stdin: bool,
-        /// How long to wait for the answer, such as 30s, 10m or 2h
-        #[arg(long, default_value = "30m", value_name = "TIME")]
-        timeout: DurationMs,
-        /// Print JSON: the answer, the tool calls, tokens and cost of the turn
-        #[arg(long)]
-        json: bool,
-        /// Do not replace secrets
-        #[arg(long)]
-        no_redact: bool,
-    },
+    Ask(AskOptions),
     /// Print Claude's last answer, whole
-    Answer {
-        /// A session, a transcript, a conversation id or a directory; this session or directory by default
-        #[arg(value_name = "PATH|NAME")]
-        which: Option<String>,
-        /// Print JSON: the answer, the tool calls and tokens of its turn
-        #[arg(long)]
-        json: bool,
-        /// Do not replace secrets
-        #[arg(long)]
-        no_redact: bool,
-    },
+    Answer(AnswerOptions),
     /// Wait until a session is idle, busy or blocked, has ended, shows a text, or is quiet
     ///
     /// Conditions: idle, busy, blocked, exit, text=REGEX, and quiet=TIME (the screen has not changed for
@@ -392,29 +318,7 @@ pub(super) enum Verb {
     /// row. A text that was on the screen before counts as well, unless --since names a mark. Exit codes: 0
     /// the condition is met, 1 timeout, 3 no such session.
     #[command(override_usage = "hopty wait [OPTIONS] [NAME] [not] CONDITION...")]
-    Wait {
-        /// The session, if more than one is running, and the conditions
-        #[arg(num_args = 0.., value_name = "NAME, CONDITION")]
-        words: Vec<String>,
-        /// How long to wait, such as 500ms, 30s or 2m
-        #[arg(long, default_value = "30s", value_name = "TIME")]
-        timeout: DurationMs,
-        /// Only accept what came after this mark of `send --mark`: a state entered, or a text drawn, since
-        /// then
-        ///
-        /// For a state, a journal line works, too: `seq` in the output of `send --submit --json`.
-        #[arg(long, value_name = "MARK")]
-        since: Option<WaitSince>,
-        /// Also wait until the screen has not changed for TIME and no process of the session is busy
-        #[arg(long, value_name = "TIME")]
-        settle: Option<DurationMs>,
-        /// Wait until text=REGEX has gone from the screen
-        #[arg(long)]
-        gone: bool,
-        /// Print the session as JSON when the condition is met
-        #[arg(long)]
-        json: bool,
-    },
+    Wait(WaitOptions),
     /// Print a session's screen
     Screen {
         /// The session
@@ -499,20 +403,7 @@ pub(super) enum Verb {
         json: bool,
     },
     /// Show a conversation's context usage and the source of each number
-    Context {
-        /// A session, a transcript, a conversation id or a directory; this session or directory by default
-        #[arg(value_name = "PATH|NAME")]
-        which: Option<String>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-        /// Show every source: its value, its age, whether it was used and why
-        #[arg(long)]
-        explain: bool,
-        /// Print one word: OK, WARNING or HANDOFF_REQUIRED
-        #[arg(long)]
-        status: bool,
-    },
+    Context(ContextOptions),
     /// List, search, move and archive Claude's conversations
     #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
     Conversations {

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
-use super::conversation::{self, Meant};
+use super::conversation::{self, ConversationTarget};
 use super::error::{Failed, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SUBMIT, SendOptions};
@@ -34,29 +35,41 @@ const COST_LAG: Duration = Duration::from_millis(1500);
 const QUEUE_LOOK: Duration = Duration::from_millis(200);
 /// How often either is looked at meanwhile.
 const ASK_POLL: Duration = Duration::from_millis(50);
-/// How long a transcript that is to be begun is waited for, and an answer that it is to have.
+/// How long to wait for a transcript that Claude has yet to create, and for the answer in it.
 const WRITTEN: Duration = Duration::from_secs(2);
 
 /// Why a session has neither prompts nor answers.
 const NO_CLAUDE: &str = "it does not run Claude";
 
-/// What `ask` was given.
-#[derive(Debug)]
+#[derive(Debug, Args)]
 pub(super) struct AskOptions {
-    /// NAME and TEXT, or NAME alone.
+    /// The session and the prompt; only the session with --stdin
+    #[arg(num_args = 0..=2, value_name = "NAME, TEXT")]
     pub words: Vec<String>,
-    /// The prompt is on standard input.
+    /// Read the prompt from standard input
+    #[arg(long)]
     pub stdin: bool,
-    /// How long to wait for the answer.
+    /// How long to wait for the answer, such as 30s, 10m or 2h
+    #[arg(long, default_value = "30m", value_name = "TIME")]
     pub timeout: DurationMs,
-    pub output: AnswerOutput,
+    /// Print JSON: the answer, the tool calls, tokens and cost of the turn
+    #[arg(long)]
+    pub json: bool,
+    /// Do not replace secrets
+    #[arg(long)]
+    pub no_redact: bool,
 }
 
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AnswerOutput {
-    pub as_json: bool,
-    /// With secrets as they are.
+#[derive(Debug, Args)]
+pub(super) struct AnswerOptions {
+    /// A session, a transcript, a conversation id or a directory; this session or directory by default
+    #[arg(value_name = "PATH|NAME")]
+    pub which: Option<String>,
+    /// Print JSON: the answer, the tool calls and tokens of its turn
+    #[arg(long)]
+    pub json: bool,
+    /// Do not replace secrets
+    #[arg(long)]
     pub no_redact: bool,
 }
 
@@ -70,7 +83,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         stdin: options.stdin,
         submit: true,
         mark: false,
-        as_json: true,
+        json: true,
     };
     let (given, request) = send::request(&prompt, "ask")?;
     // Claude says nothing of a slash command that it does itself.
@@ -127,8 +140,8 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     };
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let answer = options.output.shown(answer);
-    if options.output.as_json {
+    let answer = shown(answer, options.no_redact);
+    if options.json {
         let mut object = object(Some(&name), conversation.map(|id| id.to_string()), &answer);
         object["cost_usd"] = json!(cost);
         object["took_ms"] = json!(took);
@@ -263,14 +276,14 @@ fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &Sessi
 }
 
 /// Prints the last answer of a session or a transcript.
-pub(super) fn answer(which: Option<&str>, output: AnswerOutput) -> Result<u8, Failed> {
+pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     // The turn is over; its end may be known before the transcript has it.
     let mut is_idle = false;
     // A new turn has begun; the transcript may not have its prompt yet.
     let mut is_working = false;
-    let (name, path) = match conversation::meant(&paths, which, Rule::Any)? {
-        Meant::Session(name, status) => {
+    let (name, path) = match conversation::find_target(&paths, options.which.as_deref(), Rule::Any)? {
+        ConversationTarget::Session(name, status) => {
             is_idle = status.is(SessionState::Idle);
             is_working = status.is(SessionState::Busy) || status.is(SessionState::Blocked);
             let over = status.is(SessionState::Ended);
@@ -287,7 +300,7 @@ pub(super) fn answer(which: Option<&str>, output: AnswerOutput) -> Result<u8, Fa
             })?;
             (Some(name), transcript.into())
         }
-        Meant::Transcript(found) => (None, found.path),
+        ConversationTarget::Transcript(found) => (None, found.path),
     };
     let over = name.as_ref().is_some_and(|name| !session::is_alive(&paths.session(name)));
     if let Some(name) = name.as_ref().filter(|_| over && !path.exists()) {
@@ -304,8 +317,8 @@ pub(super) fn answer(which: Option<&str>, output: AnswerOutput) -> Result<u8, Fa
         answer = read(&path)?;
         Ok((!lags(&answer)).then_some(()))
     })?;
-    let answer = output.shown(answer);
-    if output.as_json {
+    let answer = shown(answer, options.no_redact);
+    if options.json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
         return Ok(u8::from(!answer.has_text() || answer.is_broken_off() || over && !answer.finished));
@@ -358,10 +371,8 @@ fn nothing_asked(ended: &SessionName) -> Failed {
         .hint("`hopty conversations ls` lists conversations")
 }
 
-impl AnswerOutput {
-    fn shown(self, answer: LastAnswer) -> LastAnswer {
-        if self.no_redact { answer } else { answer.redacted() }
-    }
+fn shown(answer: LastAnswer, no_redact: bool) -> LastAnswer {
+    if no_redact { answer } else { answer.redacted() }
 }
 
 /// Of an answer for people, its text alone: nothing is cut, and nothing in it acts on a terminal.

@@ -16,7 +16,7 @@ use crate::core::ids::SessionName;
 use crate::core::process_change::Signal;
 use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
-use crate::tty::raw;
+use crate::tty::{can_draw, raw};
 
 pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed> {
     let paths = paths()?;
@@ -28,7 +28,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
         ));
     }
     let meant = match given {
-        None => meant(&paths)?,
+        None => choose_session(&paths)?,
         Some(_) => AttachChoice::One(live(&paths, given, Rule::Any)?),
     };
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -51,7 +51,14 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
             .hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
-    join(&paths, &name, socket, Greeting::Due, ClientOptions { read_only, env: lent(&paths) }, None)
+    join(
+        &paths,
+        &name,
+        socket,
+        Greeting::Due,
+        ClientOptions { read_only, env: variables_of_terminal(&paths) },
+        None,
+    )
 }
 
 /// What `hopty attach` without a name may mean.
@@ -66,7 +73,7 @@ enum AttachChoice {
 }
 
 /// The only session that runs, or that runs in this directory; of several here the one that is detached.
-fn meant(paths: &Paths) -> Result<AttachChoice, Failed> {
+fn choose_session(paths: &Paths) -> Result<AttachChoice, Failed> {
     readable(paths)?;
     let names = live_names(paths)?;
     let here = nearest(paths, &names);
@@ -94,11 +101,6 @@ fn choice(sessions: Vec<SessionStatus>, here: &[SessionName]) -> AttachChoice {
     AttachChoice::Several { sessions: of_here, here }
 }
 
-/// Whether the terminal can show more than lines.
-fn can_draw() -> bool {
-    !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
-}
-
 /// Lists the sessions where nobody can pick one, and asks for a name.
 fn which(sessions: &[SessionStatus]) -> Result<Failed, Failed> {
     let cols = raw::columns(std::io::stderr());
@@ -113,7 +115,7 @@ fn which(sessions: &[SessionStatus]) -> Result<Failed, Failed> {
 }
 
 /// The variables of this terminal that the session's next run takes over.
-fn lent(paths: &Paths) -> std::collections::BTreeMap<String, String> {
+fn variables_of_terminal(paths: &Paths) -> std::collections::BTreeMap<String, String> {
     let names = read_config::load(paths, &[]).0.program.update_env;
     names.into_iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect()
 }

@@ -28,13 +28,13 @@ use crate::fs::archive::ArchiveStore;
 use crate::fs::paths::Paths;
 use crate::fs::{free_space, registry, session};
 use crate::sys::program_search::command_outside_of_projects;
-use crate::tty::raw;
+use crate::tty::{can_draw, raw};
 
 /// How long Claude gets to say its version where no file tells it.
 const VERSION: Duration = Duration::from_secs(5);
 /// Columns and rows below which Claude's own dialogs are cut.
 const SMALL: (u16, u16) = (40, 10);
-/// What is deleted within this many days is told.
+/// Conversations that Claude deletes within this many days are reported.
 const SOON_DAYS: u64 = 7;
 /// Where what was found begins, and in how many columns that leaves it too little room: there it stands below
 /// what it is about.
@@ -81,7 +81,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// The finding for a person, in a terminal of so many columns or for a file.
+    /// The finding for a person, in a terminal of `cols` columns or for a file.
     fn text(&self, cols: Option<usize>) -> String {
         let (word, found) = (self.grade.word(), visible(&self.found));
         let wrap =
@@ -331,7 +331,7 @@ fn terminal() -> Vec<Finding> {
             what,
             "without a terminal, `hopty ARGS` runs `claude ARGS`, and `--detached` starts a session",
         ));
-    } else if matches!(term.as_str(), "" | "dumb") {
+    } else if !can_draw() {
         found.push(bad(
             "terminal",
             format!("TERM={term} cannot draw a screen"),

@@ -37,7 +37,6 @@ const WITH_VALUE: [&str; 13] = [
     "--max-size",
     "--redact",
 ];
-/// Prints it.
 pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
     stdout()?.write_all(script(shell).as_bytes())?;
     Ok(0)
@@ -75,7 +74,7 @@ fn tree() -> Command {
     };
     let tree = Cli::command()
         .mut_subcommand("man", |man| {
-            man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(told_verbs())))
+            man.mut_arg("verb", |arg| arg.value_parser(PossibleValuesParser::new(typed_verbs())))
         })
         // Neither value is a file.
         .mut_subcommand("ls", |ls| {
@@ -86,14 +85,14 @@ fn tree() -> Command {
 }
 
 /// The verbs that a person types: Claude alone calls `hook`.
-fn told_verbs() -> impl Iterator<Item = &'static str> {
+fn typed_verbs() -> impl Iterator<Item = &'static str> {
     verbs().filter(|verb| *verb != "hook")
 }
 
 /// A piece of a script with the lists above in it: `{live|}` is one with bars between its words, `{live }`
 /// with blanks.
 fn filled(piece: &str) -> String {
-    let verbs: Vec<&str> = told_verbs().collect();
+    let verbs: Vec<&str> = typed_verbs().collect();
     let lists: [(&str, &[&str]); 6] = [
         ("live", &LIVE),
         ("telling", &TELLING),

@@ -5,11 +5,12 @@
 
 use std::path::Path;
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
-use super::conversation::{FoundTranscript, Meant, meant};
+use super::conversation::{ConversationTarget, FoundTranscript, find_target};
 use super::error::{Failed, say, say_wrapped, visible};
 use super::prose::fit;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -26,11 +27,19 @@ use crate::ipc::answers::ContextAnswer;
 use crate::ipc::message::{Code, Request};
 use crate::sys::clock::Clock;
 
-/// How it is answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Args)]
 pub(super) struct ContextOptions {
+    /// A session, a transcript, a conversation id or a directory; this session or directory by default
+    #[arg(value_name = "PATH|NAME")]
+    pub which: Option<String>,
+    /// Print JSON
+    #[arg(long)]
     pub json: bool,
+    /// Show every source: its value, its age, whether it was used and why
+    #[arg(long)]
     pub explain: bool,
+    /// Print one word: OK, WARNING or HANDOFF_REQUIRED
+    #[arg(long)]
     pub status: bool,
 }
 
@@ -115,9 +124,9 @@ fn threshold(level: &crate::core::config::Threshold) -> String {
     if parts.is_empty() { "never".to_owned() } else { format!("at {}", parts.join(" or ")) }
 }
 
-pub(super) fn context(given: Option<&str>, options: ContextOptions) -> Result<u8, Failed> {
+pub(super) fn context(options: &ContextOptions) -> Result<u8, Failed> {
     let paths = paths()?;
-    let answer = figure(&paths, given, Rule::Any)?;
+    let answer = figure(&paths, options.which.as_deref(), Rule::Any)?;
     if options.status {
         let word = answer.level().check_word(&answer.levels);
         if options.json {
@@ -158,13 +167,13 @@ pub(super) fn context(given: Option<&str>, options: ContextOptions) -> Result<u8
 
 /// The figure of what is meant.
 pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, Failed> {
-    match meant(paths, given, rule)? {
-        Meant::Session(name, object) => of_session(paths, &name, *object),
-        Meant::Transcript(found) => of_transcript(paths, found),
+    match find_target(paths, given, rule)? {
+        ConversationTarget::Session(name, object) => of_session(paths, &name, *object),
+        ConversationTarget::Transcript(found) => of_transcript(paths, found),
     }
 }
 
-/// Of a session: by its host, or its last state when there is none.
+/// Of a session: from its host, or from its last state when it has ended.
 fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, Failed> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {

@@ -30,13 +30,11 @@ const REBIND: Duration = Duration::from_millis(500);
 /// How the one session that a verb is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Any session.
     Any,
     /// Not simply the only one there is: for what cannot be undone.
     Careful,
 }
 
-/// hopty's directories.
 pub(super) fn paths() -> Result<Paths, Failed> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
         Failed::new(125, "not set to an absolute path")
@@ -154,7 +152,7 @@ pub(super) fn none_runs(ended: bool) -> String {
 /// A name that a person gave, of a session that should be there.
 ///
 /// # Errors
-/// Exit code 2 when it is none. The hint has the session that was started with this text as its name.
+/// Exit code 2 when it is not a name. The hint has the session that was started with this text as its name.
 pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
     text.parse().map_err(|_| {
         let is_there = |name: &SessionName| paths().is_ok_and(|paths| paths.session(name).is_dir());

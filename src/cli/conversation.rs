@@ -23,7 +23,7 @@ pub(super) struct FoundTranscript {
 }
 
 #[derive(Debug)]
-pub(super) enum Meant {
+pub(super) enum ConversationTarget {
     /// A session of hopty's.
     Session(SessionName, Box<SessionStatus>),
     /// A conversation of any Claude.
@@ -32,10 +32,14 @@ pub(super) enum Meant {
 
 /// What `given` means: a transcript, a directory, a conversation's id or a session's name; without it the
 /// session or the conversation that this command runs in, or belongs here.
-pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Meant, Failed> {
+pub(super) fn find_target(
+    paths: &Paths,
+    given: Option<&str>,
+    rule: Rule,
+) -> Result<ConversationTarget, Failed> {
     let Some(text) = given else { return here(paths, rule) };
     if let Ok(id) = text.parse::<ConversationId>() {
-        return of_id(paths, &id).map(Meant::Transcript);
+        return of_id(paths, &id).map(ConversationTarget::Transcript);
     }
     let path = Path::new(text);
     let is_path = text.contains('/') || matches!(text, "." | "..") || text.ends_with(".jsonl");
@@ -47,7 +51,7 @@ pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Me
     }
     if path.is_dir() {
         let dir = path.canonicalize()?;
-        return of_dir(paths, &dir).map(Meant::Transcript).ok_or_else(|| {
+        return of_dir(paths, &dir).map(ConversationTarget::Transcript).ok_or_else(|| {
             Failed::new(1, "no conversation is known in this directory")
                 .about(path.display())
                 .hint("name a transcript or a conversation id")
@@ -58,10 +62,13 @@ pub(super) fn meant(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Me
             .about(path.display())
             .hint("give a transcript, a directory or a session"));
     }
-    Ok(Meant::Transcript(FoundTranscript { path: path.to_owned(), how: "you named it".to_owned() }))
+    Ok(ConversationTarget::Transcript(FoundTranscript {
+        path: path.to_owned(),
+        how: "you named it".to_owned(),
+    }))
 }
 
-fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
+fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, Failed> {
     let failed = match live(paths, None, rule) {
         Ok(name) => return of_session(paths, name),
         Err(failed) => failed,
@@ -69,7 +76,7 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
     if let Some(id) = std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok())
         && let Ok(found) = of_id(paths, &id)
     {
-        return Ok(Meant::Transcript(FoundTranscript {
+        return Ok(ConversationTarget::Transcript(FoundTranscript {
             how: "Claude runs this command in it".to_owned(),
             ..found
         }));
@@ -81,13 +88,13 @@ fn here(paths: &Paths, rule: Rule) -> Result<Meant, Failed> {
     let dir = std::env::current_dir().and_then(|dir| dir.canonicalize());
     dir.ok()
         .and_then(|dir| of_dir(paths, &dir))
-        .map(Meant::Transcript)
+        .map(ConversationTarget::Transcript)
         .ok_or_else(|| failed.also("no conversation is known in this directory"))
 }
 
-fn of_session(paths: &Paths, name: SessionName) -> Result<Meant, Failed> {
+fn of_session(paths: &Paths, name: SessionName) -> Result<ConversationTarget, Failed> {
     let status = status::status_of(paths, &name)?;
-    Ok(Meant::Session(name, Box::new(status)))
+    Ok(ConversationTarget::Session(name, Box::new(status)))
 }
 
 fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, Failed> {

@@ -41,7 +41,7 @@ fn conversation_of(paths: &Paths, name: &SessionName) -> Option<ConversationId> 
     answer.ok().or_else(|| unresponsive(paths, name))?.conversation
 }
 
-/// What `--continue` goes on with: the newest conversation of this directory.
+/// What `--continue` resumes: the newest conversation of this directory.
 fn newest_here(paths: &Paths) -> Option<ConversationId> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let dir = paths.claude.join("projects").join(project_dir_name(&here.to_string_lossy()));

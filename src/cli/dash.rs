@@ -9,6 +9,7 @@ use super::table::wants_colors;
 use crate::core::process_change::Signal;
 use crate::dashboard::paint::ColorOutput;
 use crate::dashboard::{self, DashEnd};
+use crate::tty::can_draw;
 
 const HINT: &str = "the sessions keep running; `hopty ls` lists them";
 
@@ -19,8 +20,8 @@ pub(super) fn dash() -> Result<u8, Failed> {
             Failed::new(2, "standard input and output must be a terminal").hint("use `hopty ls` without one")
         );
     }
-    let term = std::env::var("TERM").unwrap_or_default();
-    if matches!(term.as_str(), "" | "dumb") {
+    if !can_draw() {
+        let term = std::env::var("TERM").unwrap_or_default();
         return Err(Failed::new(2, "this terminal cannot draw a full screen")
             .about(format!("TERM={term}"))
             .hint("`hopty ls` lists sessions"));

@@ -11,7 +11,7 @@ use crate::fs::paths::Paths;
 use crate::ipc::answers::{AcceptAnswer, DetachAnswer};
 use crate::ipc::message::Request;
 
-/// Sends the clients of a session away; it goes on.
+/// Detaches all clients of a session, which keeps running.
 pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;

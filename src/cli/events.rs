@@ -115,13 +115,13 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
             print_new(whole, &form, &mut printed, &mut out)?;
         }
         if new == PIECE {
-            // A line of that length is none of hopty's.
+            // hopty writes no line of that length.
             if rest.len() as u64 > LONGEST_LINE {
                 rest.clear();
             }
             continue;
         }
-        // While it is being rotated there is none for a moment.
+        // While the journal is rotated, there is no file for a moment.
         let there = followed(&path).ok().filter(|there| is_another(there, &file));
         if let Some(new) = there {
             // All of the old one has been read, but between the two there may have been more.
@@ -141,7 +141,7 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
     }
 }
 
-/// Whether somebody still reads what is printed.
+/// Whether the reader of standard output is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputReader {
     There,

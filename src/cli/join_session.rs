@@ -1,4 +1,4 @@
-//! This terminal attached to a session, and what a person is told when that ends.
+//! This terminal attached to a session, and what is printed when that ends.
 
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};

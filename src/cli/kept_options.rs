@@ -45,7 +45,7 @@ fn state_of(paths: &Paths, begin: &BeginWith, dir: &Path) -> Option<HandoffState
             store.pending(&channel, None, HandoffScope::Project, dir, Clock::wall()).ok()??.id
         }
     };
-    store.handoff(&id)
+    store.records().state(&id)
 }
 
 /// Of the permission modes only the narrowest: a record is made from files that any program of the person's

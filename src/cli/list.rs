@@ -1,18 +1,17 @@
 //! `hopty ls`.
 
 use std::io::{self, IsTerminal};
-use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use nix::libc;
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::control::{HostControl, named, none_runs, paths};
 use super::error::{Failed, note, say, visible};
 use super::rename::bad_label;
-use super::restore::{about, killed, restorable};
+use super::restore::{about, can_resume, killed, restorable};
 use super::status;
 use super::table::{self, TableStyle};
 use crate::core::context_level::Level;
@@ -23,14 +22,13 @@ use crate::core::status_types::{ExitKind, Rfc3339, SessionStatus};
 use crate::core::supervisor::state::SessionState;
 use crate::core::text::column_fit::ColumnRank;
 use crate::core::text::ellipsis::{begin_of, session_name_cols};
-use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::plural::plural;
 use crate::core::text::shell_word::shell_line;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{ahead, elapsed};
-use crate::sys::signals::Signals;
-use crate::tty::full_screen::{self, FullScreen};
-use crate::tty::page_keys::PageKeys;
+use crate::tty::full_screen::{self, BEGIN, UNDO};
+use crate::tty::full_screen_page::FullScreenPage;
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
@@ -45,19 +43,35 @@ const STATE_COLS: (usize, usize) = (32, 20);
 /// The same for a text and for a directory.
 const TEXT_COLS: (usize, usize) = (28, table::LAST_CELL_LEAST);
 
-/// What the verb was given.
-#[derive(Debug)]
+#[derive(Debug, Args)]
 pub(super) struct ListOptions {
-    /// Only these sessions; all where none is named.
+    /// Only these sessions
     pub sessions: Vec<String>,
+    /// Print JSON
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    pub all: bool,
-    /// Again and again.
-    pub watch: bool,
-    /// `tmux`, or a template.
+    /// Print a line for tmux's status line (`tmux`), or one for each session after a template such as
+    /// '{name} {state}'
+    #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Only those with this label.
+    /// Refresh the list every two seconds
+    #[arg(long, short, conflicts_with_all = ["json", "names"])]
+    pub watch: bool,
+    /// Only sessions with this label
+    #[arg(long, value_name = "LABEL", conflicts_with = "names")]
     pub label: Option<String>,
+    /// Include ended sessions
+    #[arg(long, short)]
+    pub all: bool,
+    /// Print only the names, one per line, without asking the hosts
+    #[arg(long, conflicts_with = "json")]
+    pub names: bool,
+    /// Of the names, only those of ended sessions
+    #[arg(long, requires = "names", conflicts_with = "all")]
+    pub ended: bool,
+    /// Of the names, only those of sessions that `hopty restore` can resume
+    #[arg(long, requires = "names", conflicts_with_all = ["all", "ended"])]
+    pub restorable: bool,
 }
 
 /// What `hopty ls --help` says first.
@@ -66,6 +80,9 @@ pub(super) fn long_about() -> String {
 }
 
 pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
+    if options.names {
+        return names(options);
+    }
     let template =
         options.format.as_deref().filter(|format| *format != TMUX).map(Template::read).transpose()?;
     if !options.watch {
@@ -77,36 +94,21 @@ pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
     watch(options, template.as_ref())
 }
 
-/// The alternate screen without a cursor, for `--watch`, and back to what the terminal showed before.
-const WATCH_BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l";
-const WATCH_END: &[u8] = b"\x1b[?25h\x1b[?1049l";
-
 /// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
 fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
-    let mut signals = Signals::catch(&full_screen::SIGNALS)?;
-    let mut terminal = FullScreen::enter(WATCH_BEGIN, WATCH_END)?;
-    let mut keys = PageKeys::new();
+    let mut page = FullScreenPage::open(BEGIN, UNDO)?;
     loop {
         // The sessions first, so that the old list stays until the new one is there.
         let listing = Listing::of(options, template, ask(options)?)?;
-        full_screen::write(listing.picture(full_screen::size()).as_bytes())?;
-        let is_ready = keys.wait_beside(signals.as_fd(), Some(WATCH_MS))?;
-        for signal in signals.take() {
-            match signal {
-                libc::SIGWINCH => {}
-                libc::SIGCONT => terminal.resume()?,
-                ends => return Ok(Signal(ends).exit_code()),
-            }
-        }
-        let Some(pressed) = keys.read(is_ready)? else { return Ok(1) };
+        page.draw(&listing.page(full_screen::size()))?;
+        let pressed = match page.wait(Some(WATCH_MS))? {
+            Ok(pressed) => pressed,
+            Err(signal) => return Ok(Signal(signal).exit_code()),
+        };
         for key in pressed {
             match key {
                 PlainKey::Char('q') => return Ok(0),
                 PlainKey::Cancel => return Ok(Signal::INT.exit_code()),
-                PlainKey::Suspend => {
-                    terminal.stop()?;
-                    terminal.resume()?;
-                }
                 _ => {}
             }
         }
@@ -234,14 +236,14 @@ impl Listing {
         Ok(Listing { lines: table::lines(&rows, color), notes: to_restore(&paths) })
     }
 
-    /// The whole screen, with how to end it in the last row. No line is broken by the terminal.
-    fn picture(&self, (cols, rows): (u16, u16)) -> String {
+    /// The rows of a screen, with how to end it in the last one.
+    fn page(&self, (cols, rows): (u16, u16)) -> Vec<String> {
+        let room = usize::from(rows).saturating_sub(1);
         let notes = self.notes.iter().map(|line| begin_of(line, cols.into()));
-        let lines = self.lines.iter().cloned().chain(notes).take(usize::from(rows).saturating_sub(1));
-        let lines: String = lines.map(|line| format!("\x1b[m\x1b[2K{line}\r\n")).collect();
-        format!(
-            "\x1b[?2026h\x1b[?7l\x1b[H{lines}\x1b[m\x1b[J\x1b[{rows};1Hq ends this list\x1b[?7h\x1b[?2026l"
-        )
+        let mut page: Vec<String> = self.lines.iter().cloned().chain(notes).collect();
+        page.resize(room, String::new());
+        page.push("q ends this list".to_owned());
+        page
     }
 }
 
@@ -250,14 +252,14 @@ fn none_with(label: &str, paths: &Paths) -> String {
     let read = |(name, _): (SessionName, bool)| crate::fs::session::status(&paths.session(&name)).ok()?;
     let known = crate::fs::session::list(paths).into_iter().filter_map(read);
     let known: Vec<String> = known.flat_map(|status| status.labels).collect();
-    let hint = match nearest_word(label, known.iter().map(String::as_str), slips(label)) {
+    let hint = match nearest_word(label, known.iter().map(String::as_str)) {
         Some(near) if near != label => format!("did you mean {}?", visible(near)),
         _ => "`hopty label NAME LABEL` adds one".to_owned(),
     };
     format!("no session has label {}; {hint}", visible(label))
 }
 
-/// Says of which ended sessions hopty cannot read what they were.
+/// Names the ended sessions whose files hopty cannot read.
 pub(super) fn tell_damaged(paths: &Paths) {
     for name in crate::fs::session::damaged(paths) {
         note(format_args!(
@@ -280,7 +282,7 @@ fn to_restore(paths: &Paths) -> Vec<String> {
     died.into_iter().chain(killed(paths)).collect()
 }
 
-/// The table, for a terminal of so many columns or for a program.
+/// The table, for a terminal of `cols` columns or for a program (`None`).
 fn table_of(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
     // How it ended is shown only to who asks for ended ones.
     let ends: &[(&str, ColumnText)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
@@ -295,7 +297,7 @@ fn table_of(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<
     fitted(sessions, &columns.collect::<Vec<_>>(), cols)
 }
 
-/// The table from which a person picks one, for a terminal of so many columns or for a program.
+/// The table from which a person picks a session, for a terminal of `cols` columns or for a program.
 pub(super) fn to_pick(sessions: &[SessionStatus], cols: Option<usize>) -> Vec<Vec<String>> {
     let known = sessions.iter().any(|session| about(session).is_some());
     let shown = |head: &str| match head {
@@ -395,7 +397,7 @@ impl Template {
             rest = behind;
         }
         if parts.is_empty() {
-            let hint = match nearest_word(&text, ["tmux"], slips(&text)) {
+            let hint = match nearest_word(&text, ["tmux"]) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
             };
@@ -414,7 +416,7 @@ impl Template {
 }
 
 fn unknown_field(field: &str) -> Failed {
-    let hint = match nearest_word(field, FIELDS.iter().map(|(name, _)| *name), slips(field)) {
+    let hint = match nearest_word(field, FIELDS.iter().map(|(name, _)| *name)) {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
@@ -436,12 +438,17 @@ pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
     }
 }
 
-/// The wanted names alone, from the directory of sessions, each given with whether its session runs: for
-/// scripts, and for shells while one types.
-pub(super) fn names(wanted: impl Fn(&Paths, &SessionName, bool) -> bool) -> Result<u8, Failed> {
+/// The names alone, from the directory of sessions: for scripts that complete words, which have no time to
+/// ask hosts.
+fn names(options: &ListOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     for (name, alive) in crate::fs::session::list(&paths) {
-        if wanted(&paths, &name, alive) {
+        let is_wanted = match () {
+            () if options.restorable => can_resume(&paths, &name),
+            () if options.ended => !alive,
+            () => options.all || alive,
+        };
+        if is_wanted {
             say(format_args!("{name}"))?;
         }
     }

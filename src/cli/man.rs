@@ -8,9 +8,10 @@ use clap_mangen::Man;
 
 use super::args::{Cli, NOTES, verbs};
 use super::error::{Failed, stdout};
-use super::examples::EXAMPLES;
-use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::nearest_word;
 use crate::sys::program_search::command_outside_of_projects;
+
+const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
 pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
@@ -30,8 +31,7 @@ pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
 
 /// The page for who has no `man`: the help, with the examples behind it.
 fn plain(mut of: clap::Command, verb: &[String]) -> String {
-    let verb = verb.join(" ");
-    let all = EXAMPLES.iter().find(|(of, _)| *of == verb).map_or(&[][..], |(_, all)| all);
+    let all = examples_of(&verb.join(" "));
     let examples = all.iter().map(|(command, what)| format!("  {command}\n      {what}\n"));
     let heading = if all.is_empty() { "" } else { "\nExamples:\n" };
     format!("{}{heading}{}", of.render_long_help(), examples.collect::<String>())
@@ -45,7 +45,7 @@ fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
         .about("run it in place of claude, and Claude Code never runs out of context");
     tree.build();
     let unknown = || {
-        let near = verb.first().and_then(|word| nearest_word(word, verbs(), slips(word)));
+        let near = verb.first().and_then(|word| nearest_word(word, verbs()));
         let near = near.filter(|near| verb.first().is_none_or(|word| word != near));
         let near = near.map_or_else(String::new, |near| format!("did you mean `hopty man {near}`? "));
         let failed = Failed::new(2, "unknown verb").about(verb.join(" "));
@@ -106,9 +106,20 @@ const VARIABLES: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Replace ~/.config and ~/.local/state."),
 ];
 
-/// The examples of a verb; empty where it has none.
+/// The examples of a verb, or of hopty itself where it is empty: each command, and what it does.
+fn examples_of(verb: &str) -> Vec<(&'static str, &'static str)> {
+    let head = format!("[{verb}]");
+    let block = EXAMPLES.lines().skip_while(|line| *line != head).skip(1).take_while(|line| !line.is_empty());
+    let lines: Vec<&str> = block.map(str::trim_start).collect();
+    lines.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+}
+
+/// The section with the examples of a verb; empty where it has none.
 fn examples(verb: &str) -> String {
-    let Some((_, all)) = EXAMPLES.iter().find(|(of, _)| *of == verb) else { return String::new() };
+    let all = examples_of(verb);
+    if all.is_empty() {
+        return String::new();
+    }
     let example =
         |(command, what): &(&str, &str)| format!(".TP\n.B {}\n{}\n", escaped(command), escaped(what));
     format!(".SH EXAMPLES\n{}", all.iter().map(example).collect::<String>())
@@ -128,7 +139,7 @@ fn more() -> String {
     out + ".SH SEE ALSO\n`hopty man VERB` shows the page of a verb; `hopty check` finds what is missing.\n"
 }
 
-/// A line of text as troff reads it; a sign at its begin that would be a command is none.
+/// A line of text as troff reads it. A character at its start that would make it a request is escaped.
 fn escaped(text: &str) -> String {
     let text = text
         .replace('\\', "\\e")
@@ -187,17 +198,21 @@ mod tests {
         }
         walk(&Cli::command(), &mut Vec::new());
         for verb in ["dash", "test", "rm", "setup"] {
-            assert!(EXAMPLES.iter().any(|(of, _)| *of == verb), "{verb}");
+            assert!(!examples_of(verb).is_empty(), "{verb}");
         }
     }
 
     /// Each command of hopty's in an example is one that hopty reads.
     #[test]
     fn every_example_is_a_command_that_is_read() {
-        for (verb, all) in EXAMPLES {
+        let heads = EXAMPLES.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+        let (mut blocks, mut examples) = (0, 0);
+        for verb in heads {
+            blocks += 1;
             let words: Vec<String> = verb.split_whitespace().map(str::to_owned).collect();
             assert!(verb.is_empty() || page(&words).is_ok(), "{verb}");
-            for (command, _) in *all {
+            for (command, _) in examples_of(verb) {
+                examples += 1;
                 assert!(!command.contains(char::is_control), "{command:?}");
                 let words = command.split("hopty ").nth(1).unwrap_or_default();
                 let words = words
@@ -223,7 +238,7 @@ mod tests {
                     args.first().is_some_and(|first| super::super::args::verbs().any(|verb| *first == *verb));
                 assert_eq!(
                     own,
-                    !verb.is_empty() || ["hopty ls", "hopty attach"].contains(command),
+                    !verb.is_empty() || ["hopty ls", "hopty attach"].contains(&command),
                     "{command}"
                 );
                 if own {
@@ -231,6 +246,8 @@ mod tests {
                 }
             }
         }
+        // Each has a head, two lines for each example and an empty line; above them stands a comment.
+        assert_eq!(EXAMPLES.lines().count() + 1, 2 + 2 * blocks + 2 * examples);
         let ask = String::from_utf8(page(&["ask".to_owned()]).unwrap().1).unwrap();
         assert!(ask.contains("\n.B hopty ask rocket \\(dqWhich tests fail?\\(dq\n"), "{ask}");
         let page = String::from_utf8(page(&["wait".to_owned()]).unwrap().1).unwrap();

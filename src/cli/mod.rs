@@ -15,7 +15,7 @@
 //! | `send`, `ask`, `screen`, `record`, `record_tape`, `back`, `backup`, `rename`, `token_usage`, `events`, `replay`, `context`, `conversations`, `handoff`, `channel`, `config`, `check`, `test`, `test_watch`, `dash`, `demo`, `play` | verbs |
 //! | `wait`, `wait_conditions` | `hopty wait`, and its words |
 //! | `screen_rows`, `settle_wait`, `poll_until` | what is new on a session's screen, whether anything still moves, and looking until something is so |
-//! | `completions`, `man`, `examples` | what is made from the tree of verbs |
+//! | `completions`, `man` | what is made from the tree of verbs |
 //! | `hook`, `statusline`, `slash` | what Claude calls |
 //! | `error`, `notice`, `prose`, `table`, `pager` | words for people: failures, what is told unasked, sentences, rows, what is long |
 
@@ -40,7 +40,6 @@ mod demo;
 mod detach_and_stop;
 mod error;
 mod events;
-mod examples;
 mod handoff;
 mod hook;
 mod join_session;
@@ -167,7 +166,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         _ => false,
     };
     let host = if starts {
-        // Before anything is parsed, so that the host carries nothing of that.
+        // Before anything is parsed, so that the host holds neither parser nor configuration.
         Some(Forked::new())
     } else {
         default_sigpipe();
@@ -200,12 +199,7 @@ fn asks_json(args: &[OsString]) -> bool {
 fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed> {
     match verb {
         Verb::Run(options) => run::program(options, None, host.unwrap_or_else(Forked::new)),
-        Verb::Ls { restorable: true, .. } => list::names(|paths, name, _| restore::can_resume(paths, name)),
-        Verb::Ls { ended: true, .. } => list::names(|_, _, alive| !alive),
-        Verb::Ls { all, names: true, .. } => list::names(|_, _, alive| all || alive),
-        Verb::Ls { sessions, json, all, format, watch, label, .. } => {
-            list::ls(&list::ListOptions { sessions, json, all, watch, format, label })
-        }
+        Verb::Ls(options) => list::ls(&options),
         Verb::Attach(options) => attach_session::attach(options.name.as_deref(), options.read_only),
         Verb::Detach { all: true, json, .. } => detach_and_stop::detach_all(json),
         Verb::Stop { all: true, yes, kill, json, .. } => detach_and_stop::stop_all(yes, kill, json),
@@ -217,19 +211,10 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
             restart::restart(name.as_deref(), now, no_handoff, wait, json)
         }
         Verb::Stop { name, kill, .. } => detach_and_stop::stop(name.as_deref(), kill),
-        Verb::Send { words, keys, stdin, submit, mark, json } => {
-            send::send(&send::SendOptions { words, keys, stdin, submit, mark, as_json: json })
-        }
-        Verb::Ask { words, stdin, timeout, json, no_redact } => {
-            let output = ask::AnswerOutput { as_json: json, no_redact };
-            ask::ask(ask::AskOptions { words, stdin, timeout, output })
-        }
-        Verb::Answer { which, json, no_redact } => {
-            ask::answer(which.as_deref(), ask::AnswerOutput { as_json: json, no_redact })
-        }
-        Verb::Wait { words, timeout, since, settle, gone, json } => {
-            wait::wait(&wait::WaitOptions { words: &words, timeout, since, settle, gone, as_json: json })
-        }
+        Verb::Send(options) => send::send(&options),
+        Verb::Ask(options) => ask::ask(options),
+        Verb::Answer(options) => ask::answer(&options),
+        Verb::Wait(options) => wait::wait(&options),
         Verb::Status { name, json } => status::status(name.as_deref(), json),
         Verb::Screen { name, history, form } => screen::screen(name.as_deref(), history, form),
         Verb::Record(options) => record::record(options, host),
@@ -244,9 +229,7 @@ fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed>
         Verb::Usage(options) => token_usage::usage(&options),
         Verb::Backup { verb } => backup::backup(verb),
         Verb::Conversations { verb } => conversations::conversations(&verb),
-        Verb::Context { which, json, explain, status } => {
-            context::context(which.as_deref(), context::ContextOptions { json, explain, status })
-        }
+        Verb::Context(options) => context::context(&options),
         Verb::Channel { verb: Some(verb), .. } => channel::verb(&verb),
         Verb::Channel { verb: None, path, json } => channel::channel(path.as_deref(), json),
         Verb::Dash => dash::dash(),

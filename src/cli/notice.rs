@@ -131,7 +131,7 @@ pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     let dir = Path::new(&session.dir);
     let (store, entry) =
         waiting(paths, dir, Some(name)).filter(|(_, entry)| entry.hopty_session.as_ref() == Some(name))?;
-    let path = store.record_dir(&entry.id).join("handoff.md");
+    let path = store.records().dir_of(&entry.id).join("handoff.md");
     let of = of_elsewhere(&entry, dir);
     Some(format!(
         "a handoff waits at {}{of}; load it with `hopty --handoff`",

@@ -25,6 +25,7 @@ use crate::recording::timeline::{Timeline, TimelineLoader};
 use crate::recording::version_2::version_2;
 use crate::screen::PictureLines;
 use crate::sys::program_search::command_outside_of_projects;
+use crate::tty::can_draw;
 
 /// Bytes of a file that are read at a time.
 const PIECE: usize = 1 << 20;
@@ -135,8 +136,7 @@ fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Res
     if let Some(output) = &options.output {
         return convert(file, timeline, &range, at, output);
     }
-    let dumb = matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb");
-    if options.text || at.is_some() || dumb || !io::stdout().is_terminal() || !take_keys(file) {
+    if options.text || at.is_some() || !can_draw() || !io::stdout().is_terminal() || !take_keys(file) {
         let text = screen_at(timeline, at.unwrap_or(range.to_us)).screen().text(PictureLines::Screen);
         stdout()?.write_all(text.as_bytes())?;
         return Ok(0);
@@ -269,7 +269,7 @@ fn screen_at(timeline: &Timeline, at_us: u64) -> Moment<'_> {
     moment
 }
 
-/// Makes standard input the terminal, where the recording came through it. False if there is none.
+/// Makes the terminal standard input if the recording came through it. False if there is no terminal.
 fn take_keys(file: &Path) -> bool {
     if io::stdin().is_terminal() {
         return file != Path::new("-");

@@ -6,7 +6,7 @@ use std::io;
 use crate::core::text::word_wrap::{wrap_message, wrap_words};
 use crate::tty::raw::columns;
 
-/// A line for standard output. What does not fit goes on `indent` columns from the left.
+/// A line for standard output. The rest of a long line continues below, `indent` columns from the left.
 pub(super) fn fit(line: &str, indent: usize) -> String {
     columns(io::stdout()).map_or_else(|| line.to_owned(), |cols| wrap_words(line, indent, cols))
 }

@@ -27,7 +27,6 @@ const PIECE: usize = 1 << 18;
 /// The smallest limit of a file that makes sense, in bytes: a screen fits.
 const SIZE_MIN: u64 = 64 << 10;
 
-/// `hopty record`.
 pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -> Result<u8, Failed> {
     if let [out, from] = options.redact.as_slice() {
         return redact(out, from, options.overwrite, options.json);
@@ -196,7 +195,6 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
     Ok(0)
 }
 
-/// `hopty mark`.
 pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, Failed> {
     let (given, label) = match words {
         [label] => (None, label),

@@ -38,7 +38,7 @@ use crate::tty::raw;
 /// told.
 const REFUSAL: Duration = Duration::from_secs(2);
 const SAID_LINES: usize = 3;
-/// Options of which Claude refuses no value.
+/// Options for which Claude accepts any value.
 const TAKEN_AS_THEY_ARE: [&str; 5] =
     ["--add-dir", "--dangerously-skip-permissions", "--effort", "--model", "--name"];
 
@@ -286,7 +286,7 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
     begin(start, host)
 }
 
-/// Whether somebody reads what is said now and can answer it.
+/// Whether a person reads the output now and can answer.
 fn person_is_here() -> bool {
     in_terminal() && std::io::stderr().is_terminal()
 }

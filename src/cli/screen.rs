@@ -50,7 +50,7 @@ fn last(paths: &Paths, name: &str) -> Option<(SessionName, ScreenAnswer)> {
     Some((name, serde_json::from_value(last).ok()?))
 }
 
-/// The last lines with text of an ended session's screen, at most so many of them.
+/// The last lines with text of an ended session's screen, at most this number of them.
 pub(super) fn last_lines(paths: &Paths, name: &SessionName, most: usize) -> Vec<String> {
     let Some((_, last)) = last(paths, name.as_str()).filter(|(_, last)| last.cols > 0 && last.rows > 0)
     else {

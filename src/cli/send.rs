@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
+use clap::Args;
 use serde_json::json;
 
 use super::control::ANSWER;
@@ -29,21 +30,31 @@ const ECHO: Duration = Duration::from_secs(2);
 /// How long a program that shows nothing must be quiet.
 const ECHO_QUIET: Duration = Duration::from_millis(50);
 
-/// What the verb was given.
-#[derive(Debug)]
+#[derive(Debug, Args)]
 pub(super) struct SendOptions {
-    /// NAME and TEXT, or NAME alone.
+    /// The session and the text; only the session with --keys or --stdin
+    #[arg(num_args = 0..=2, value_name = "NAME, TEXT")]
     pub words: Vec<String>,
-    /// Names of keys.
+    /// Press these keys, such as ctrl-c,enter
+    #[arg(long, value_delimiter = ',', value_name = "KEYS", conflicts_with = "stdin")]
     pub keys: Vec<String>,
-    /// The text is on standard input.
+    /// Read the text from standard input
+    #[arg(long)]
     pub stdin: bool,
-    /// Submit it as a prompt.
+    /// Submit the text as a prompt and print the result: submitted, queued, unknown or refused
+    #[arg(long, conflicts_with = "keys")]
     pub submit: bool,
-    /// Take a mark before the last key.
+    /// Print a mark for `hopty wait --since`, taken before the last key
+    ///
+    /// Before an Enter that ends the text, hopty waits until the program shows what was typed, so that
+    /// this is not taken for its answer. With --submit, the mark is printed in place of the result;
+    /// exit code 1 still says that there is no proof. Claude repeats a prompt above its answer, so wait
+    /// for words that the prompt does not have.
+    #[arg(long)]
     pub mark: bool,
-    /// The answer as JSON.
-    pub as_json: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The session that is named, and what is typed into it. `verb` is what the person typed.
@@ -80,19 +91,18 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     control.limit(if options.submit { SUBMIT } else { TYPE });
     if options.mark && !options.submit {
-        return send_with_mark(&mut control, &name, request, options.as_json);
+        return send_with_mark(&mut control, &name, request, options.json);
     }
     let done: SendAnswer = control.ask(&Request::Send(request)).inspect_err(|failed| {
         // A person reads the error; a script reads the answer. With --mark, standard output is for the mark
         // alone.
-        let in_words =
-            options.submit && !options.as_json && !options.mark && !std::io::stdout().is_terminal();
+        let in_words = options.submit && !options.json && !options.mark && !std::io::stdout().is_terminal();
         if let Some(reason) = failed.refusal().filter(|_| in_words) {
             let _ = say_wrapped(format_args!("refused: {}", visible(reason)));
         }
     })?;
     let proven = is_proven(&done);
-    if options.as_json {
+    if options.json {
         say(format_args!("{}", json!(done)))?;
     } else if options.mark {
         say(format_args!("{}", mark_in(&done, &name)?))?;
@@ -107,7 +117,7 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
     Ok(u8::from(options.submit && !proven))
 }
 
-/// Says of a prompt without proof why there is none, or where to look.
+/// Says why there is no proof that Claude took a prompt, or where to look.
 fn tell_unproven(control: &mut HostControl, name: &SessionName, done: &SendAnswer) {
     if is_proven(done) {
         return;

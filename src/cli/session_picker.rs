@@ -2,9 +2,7 @@
 //! loop that has the terminal meanwhile.
 
 use std::io;
-use std::os::fd::AsFd;
 
-use nix::libc;
 use unicode_width::UnicodeWidthStr;
 
 use super::list;
@@ -14,9 +12,8 @@ use crate::core::input::plain_keys::PlainKey;
 use crate::core::status_types::SessionStatus;
 use crate::core::text::ellipsis::begin_of;
 use crate::dashboard;
-use crate::sys::signals::Signals;
-use crate::tty::full_screen::{self, FullScreen};
-use crate::tty::page_keys::PageKeys;
+use crate::tty::full_screen;
+use crate::tty::full_screen_page::FullScreenPage;
 
 /// SGR numbers.
 const BOLD: u8 = 1;
@@ -39,65 +36,31 @@ pub(super) enum PickerEnd {
 /// When the terminal is gone.
 pub(super) fn pick(sessions: Vec<SessionStatus>, here: usize) -> io::Result<PickerEnd> {
     let mut picker = SessionPicker::new(sessions, here);
-    let mut signals = Signals::catch(&full_screen::SIGNALS)?;
-    let mut terminal = FullScreen::enter(dashboard::BEGIN, dashboard::UNDO)?;
-    let mut keys = PageKeys::new();
+    let mut page = FullScreenPage::open(dashboard::BEGIN, dashboard::UNDO)?;
     loop {
         let (cols, rows) = full_screen::size();
         let shown = picker.lines(usize::from(cols), usize::from(rows), wants_colors());
-        full_screen::write(picture(&shown).as_bytes())?;
-        let is_ready = keys.wait_beside(signals.as_fd(), None)?;
-        for signal in signals.take() {
-            match signal {
-                libc::SIGWINCH => {}
-                libc::SIGCONT => terminal.resume()?,
-                ends => return Ok(PickerEnd::Signal(ends)),
-            }
-        }
-        let Some(pressed) = keys.read(is_ready)? else { return Ok(PickerEnd::Signal(libc::SIGHUP)) };
+        page.draw(&texts(&shown))?;
+        let pressed = match page.wait(None)? {
+            Ok(pressed) => pressed,
+            Err(signal) => return Ok(PickerEnd::Signal(signal)),
+        };
         for key in pressed {
-            let key = match key {
-                PlainKey::Click(row) => match shown.get(usize::from(row)).and_then(|line| line.session) {
-                    Some(at) => {
-                        picker.select(at);
-                        continue;
-                    }
-                    None => continue,
-                },
-                key => key,
-            };
-            match picker.key(&key) {
-                PickerStep::Stay => {}
-                PickerStep::Suspend => {
-                    terminal.stop()?;
-                    terminal.resume()?;
-                }
-                PickerStep::End(end) => {
-                    terminal.leave()?;
-                    return Ok(end);
-                }
+            if let PlainKey::Click(row) = key {
+                shown
+                    .get(usize::from(row))
+                    .and_then(|line| line.session)
+                    .into_iter()
+                    .for_each(|at| picker.select(at));
+            } else if let Some(end) = picker.key(&key) {
+                return Ok(end);
             }
         }
     }
 }
 
-/// All lines in one synchronized update; none of them is ever broken by the terminal.
-fn picture(lines: &[PickerLine]) -> String {
-    let mut out = "\x1b[?2026h\x1b[?7l".to_owned();
-    for (row, line) in (1..).zip(lines) {
-        // Erased first: behind a line that fills the row the cursor would still stand on its last column.
-        out.push_str(&format!("\x1b[{row};1H\x1b[m\x1b[K{}", line.text));
-    }
-    out.push_str("\x1b[?7h\x1b[?2026l");
-    out
-}
-
-/// What a key led to.
-#[derive(Debug, PartialEq, Eq)]
-enum PickerStep {
-    Stay,
-    Suspend,
-    End(PickerEnd),
+fn texts(lines: &[PickerLine]) -> Vec<String> {
+    lines.iter().map(|line| line.text.clone()).collect()
 }
 
 /// A line of the screen, and the session that it is about.
@@ -129,7 +92,7 @@ impl SessionPicker {
 
     /// A number only selects: who types it with Enter behind it would else press that Enter in the session,
     /// where it may answer a dialog.
-    fn key(&mut self, key: &PlainKey) -> PickerStep {
+    fn key(&mut self, key: &PlainKey) -> Option<PickerEnd> {
         let is_refused = !std::mem::take(&mut self.message).is_empty();
         let typed = std::mem::take(&mut self.typed);
         match key {
@@ -145,18 +108,17 @@ impl SessionPicker {
             PlainKey::End | PlainKey::Char('G') => self.select(usize::MAX),
             PlainKey::Enter => {
                 let name = self.sessions.get(self.at).and_then(|session| session.name.parse().ok());
-                return PickerStep::End(name.map_or(PickerEnd::Cancelled, PickerEnd::Picked));
+                return Some(name.map_or(PickerEnd::Cancelled, PickerEnd::Picked));
             }
             PlainKey::Escape | PlainKey::Cancel | PlainKey::Char('q') => {
-                return PickerStep::End(PickerEnd::Cancelled);
+                return Some(PickerEnd::Cancelled);
             }
-            PlainKey::Suspend => return PickerStep::Suspend,
             _ => {}
         }
-        PickerStep::Stay
+        None
     }
 
-    /// A digit goes on with the number before it, where there is such a session, or begins another.
+    /// A digit continues the number before it if there is such a session, and begins another if not.
     fn number(&mut self, before: usize, digit: usize) {
         let count = self.sessions.len();
         let whole = before * 10 + digit;
@@ -243,6 +205,7 @@ mod tests {
     use super::*;
     use crate::core::supervisor::state::SessionState;
     use crate::screen::Screen;
+    use crate::tty::full_screen_page::whole_page;
 
     fn picker(count: usize, here: usize) -> SessionPicker {
         let session = |n: usize| SessionStatus {
@@ -266,8 +229,7 @@ mod tests {
         let mut screen = Screen::new(cols, rows);
         let lines = picker.lines(usize::from(cols), usize::from(rows), true);
         // Twice: what stood there before is gone.
-        screen.feed(picture(&lines).as_bytes());
-        screen.feed(picture(&lines).as_bytes());
+        screen.feed(whole_page(&texts(&lines)).repeat(2).as_bytes());
         screen.lines()
     }
 
@@ -316,13 +278,13 @@ mod tests {
         for (key, name) in
             [(PlainKey::End, "›30  s30"), (PlainKey::Up, "›29  s29"), (PlainKey::Home, "› 1  s1")]
         {
-            assert_eq!(long.key(&key), PickerStep::Stay);
+            assert_eq!(long.key(&key), None);
             let shown = screen(&long, 80, 10);
             assert!(shown.iter().any(|line| line.starts_with(name)), "{shown:#?}");
             assert!(shown[9].starts_with("Enter attach"), "{shown:#?}");
         }
         assert_eq!(screen(&long, 80, 10)[0], "Attach to which session?  1 to 7 of 30");
-        assert_eq!(long.key(&PlainKey::End), PickerStep::Stay);
+        assert_eq!(long.key(&PlainKey::End), None);
         assert_eq!(screen(&long, 80, 10)[0], "Attach to which session?  24 to 30 of 30");
     }
 
@@ -342,21 +304,17 @@ mod tests {
     fn keys_and_numbers_select_and_enter_picks() {
         let mut few = picker(3, 0);
         for (key, at) in [('j', 1), ('j', 2), ('j', 2), ('k', 1), ('3', 2), ('1', 0), ('G', 2), ('2', 1)] {
-            assert_eq!((few.key(&PlainKey::Char(key)), few.at), (PickerStep::Stay, at), "{key}");
+            assert_eq!((few.key(&PlainKey::Char(key)), few.at), (None, at), "{key}");
         }
         for wrong in ['7', '0'] {
-            assert_eq!((few.key(&PlainKey::Char(wrong)), few.at), (PickerStep::Stay, 1));
+            assert_eq!((few.key(&PlainKey::Char(wrong)), few.at), (None, 1));
             assert_eq!(few.message, format!("there is no session {wrong}: type 1 to 3"));
         }
-        assert_eq!(
-            few.key(&PlainKey::Enter),
-            PickerStep::Stay,
-            "not what was selected before the wrong number"
-        );
+        assert_eq!(few.key(&PlainKey::Enter), None, "not what was selected before the wrong number");
         assert_eq!(few.message, "");
-        assert_eq!(few.key(&PlainKey::Enter), PickerStep::End(PickerEnd::Picked("s2".parse().unwrap())));
+        assert_eq!(few.key(&PlainKey::Enter), Some(PickerEnd::Picked("s2".parse().unwrap())));
         for key in [PlainKey::Escape, PlainKey::Cancel, PlainKey::Char('q')] {
-            assert_eq!(few.key(&key), PickerStep::End(PickerEnd::Cancelled));
+            assert_eq!(few.key(&key), Some(PickerEnd::Cancelled));
         }
         let mut many = picker(12, 0);
         for (digit, at) in [('1', 0), ('2', 11), ('3', 2), ('1', 0), ('0', 9)] {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::control::{Rule, dir_of, live, outer_session, paths};
-use super::conversation::{Meant, meant};
+use super::conversation::{ConversationTarget, find_target};
 use super::error::{Failed, say};
 use crate::core::claude::line_context::LineContext;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -73,9 +73,11 @@ impl SlashPlace {
 
     /// The conversation that the command is run in.
     fn capture(&self) -> Result<Capture, Failed> {
-        let (path, conversation) = match meant(&self.paths, None, Rule::Careful)? {
-            Meant::Transcript(found) => (Some(found.path), None),
-            Meant::Session(_, status) => (status.transcript.map(PathBuf::from), status.conversation),
+        let (path, conversation) = match find_target(&self.paths, None, Rule::Careful)? {
+            ConversationTarget::Transcript(found) => (Some(found.path), None),
+            ConversationTarget::Session(_, status) => {
+                (status.transcript.map(PathBuf::from), status.conversation)
+            }
         };
         let path = path.ok_or_else(|| {
             Failed::new(1, "this conversation has no transcript yet")

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::error::say;
 use crate::core::text::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::text::ellipsis::{begin_of, end_of_path};
-use crate::tty::raw;
+use crate::tty::{can_draw, raw};
 
 /// Columns that the last cell of a row has at least; where it would have fewer, another column goes.
 pub(super) const LAST_CELL_LEAST: usize = 14;
@@ -19,7 +19,7 @@ const LAST_CELL_CRAMPED: usize = 5;
 /// What standard output is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TableStyle {
-    /// Columns of the terminal; `None` where it is none, or does not know its size.
+    /// Columns of the terminal; `None` if it is not a terminal, or does not know its size.
     pub cols: Option<usize>,
     /// Whether colours are wanted.
     pub colors: bool,
@@ -32,8 +32,7 @@ impl TableStyle {
             return TableStyle::default();
         }
         let cols = raw::columns(std::io::stdout());
-        let plain = matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb");
-        TableStyle { cols, colors: !plain && wants_colors() }
+        TableStyle { cols, colors: can_draw() && wants_colors() }
     }
 }
 

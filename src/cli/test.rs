@@ -134,7 +134,6 @@ fn evidence() -> PathBuf {
     Paths::from_env(|name| std::env::var_os(name)).map_or(below, |paths| paths.test_evidence(&dir))
 }
 
-/// Plays tapes.
 pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
     let mut files = find(args)?;
     if args.review || args.accept.is_some() {

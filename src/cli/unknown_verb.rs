@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use super::error::Failed;
 use super::run::words;
 use crate::core::claude::args::{LaunchMode, Stream, classify};
-use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::nearest_word;
 
 /// What other tools call something that hopty has under another name, and what to type instead.
 const FOREIGN: &[(&str, &str)] = &[
@@ -122,7 +122,7 @@ fn nearest(word: &str) -> Option<&'static str> {
     }
     // Nobody types `hook`: Claude calls it.
     let verbs = super::args::verbs().filter(|verb| *verb != "hook");
-    nearest_word(word, verbs, slips(word)).filter(|verb| *verb != word)
+    nearest_word(word, verbs).filter(|verb| *verb != word)
 }
 
 #[cfg(test)]

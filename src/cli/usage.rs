@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 
 use super::args::Cli;
 use super::error::Failed;
-use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::nearest_word;
 
 /// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
 pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
@@ -41,7 +41,7 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     });
     let known = verb.map(|verb| {
         let (verb, offered) = (verb.to_string(), offered(asked));
-        match nearest_word(&verb, offered.iter().map(String::as_str), slips(&verb)) {
+        match nearest_word(&verb, offered.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None if asked == "help" => "`hopty help` lists all verbs".to_owned(),
             None => format!("one of {}", offered.join(", ")),

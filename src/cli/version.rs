@@ -38,7 +38,6 @@ impl VersionQuestion {
     }
 }
 
-/// `hopty version`.
 pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
     let paths = run::any_paths();
     let config = read_config::resolved(Some(&paths), &[]).config;

@@ -11,6 +11,7 @@
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use serde_json::json;
 
 use super::control::ANSWER;
@@ -34,7 +35,7 @@ use crate::sys::clock::local;
 
 /// How long a host that has ended may take to leave.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long a host may take to let somebody in who waits less than [`ANSWER`].
+/// How long a host may take to accept a client that waits less than [`ANSWER`].
 const LET_IN: Duration = Duration::from_millis(900);
 /// How long after the limit its word that the limit has passed may take. It keeps the time; one that is
 /// stopped keeps none.
@@ -48,26 +49,34 @@ const HANDOVER_LOOK: Duration = Duration::from_millis(20);
 /// How long a host whose connections broke may take to be gone.
 const DYING: Duration = Duration::from_millis(500);
 
-/// What the verb was given.
-#[derive(Debug)]
-pub(super) struct WaitOptions<'a> {
-    /// NAME and the condition, or the condition alone.
-    pub words: &'a [String],
-    /// How long to wait.
+#[derive(Debug, Args)]
+pub(super) struct WaitOptions {
+    /// The session, if more than one is running, and the conditions
+    #[arg(num_args = 0.., value_name = "NAME, CONDITION")]
+    pub words: Vec<String>,
+    /// How long to wait, such as 500ms, 30s or 2m
+    #[arg(long, default_value = "30s", value_name = "TIME")]
     pub timeout: DurationMs,
-    /// What must have come later.
+    /// Only accept what came after this mark of `send --mark`: a state entered, or a text drawn, since
+    /// then
+    ///
+    /// For a state, a journal line works, too: `seq` in the output of `send --submit --json`.
+    #[arg(long, value_name = "MARK")]
     pub since: Option<WaitSince>,
-    /// How long the screen must be quiet besides, with no process at work.
+    /// Also wait until the screen has not changed for TIME and no process of the session is busy
+    #[arg(long, value_name = "TIME")]
     pub settle: Option<DurationMs>,
-    /// Texts must have gone.
+    /// Wait until text=REGEX has gone from the screen
+    #[arg(long)]
     pub gone: bool,
-    /// The session object is wanted.
-    pub as_json: bool,
+    /// Print the session as JSON when the condition is met
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Waits until one of the conditions holds, and prints which where there are several.
-pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
-    let (given, mut conditions) = wait_conditions::read(options.words)?;
+pub(super) fn wait(options: &WaitOptions) -> Result<u8, Failed> {
+    let (given, mut conditions) = wait_conditions::read(&options.words)?;
     if options.gone {
         wait_conditions::turn_round(&mut conditions)?;
     }
@@ -81,7 +90,7 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
         (name, Some(control)) => (name, control),
         (name, None) => {
             let condition = at_end.unwrap_or(&conditions[0]);
-            return met_by(condition, &conditions, &paths, &name, options.as_json);
+            return met_by(condition, &conditions, &paths, &name, options.json);
         }
     };
     let uses_screen = |one: &Condition| matches!(one.wanted, Wanted::Text(_) | Wanted::Quiet(_));
@@ -140,7 +149,7 @@ pub(super) fn wait(options: &WaitOptions<'_>) -> Result<u8, Failed> {
         view.control.limit(FAREWELL);
         view.control.wait_for_end();
     }
-    met_by(met, &conditions, &paths, &name, options.as_json)
+    met_by(met, &conditions, &paths, &name, options.json)
 }
 
 /// `moves`: a condition is met, but something on the screen still changes.

@@ -9,7 +9,7 @@ use super::error::Failed;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::pattern_error::pattern_error;
-use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::nearest_word;
 use crate::ipc::message::WaitFor;
 
 /// The largest compiled pattern, in bytes.
@@ -201,7 +201,7 @@ fn nearest(word: &str) -> Option<String> {
     let lower = key.to_lowercase();
     let known = OTHER_WORDS.iter().find(|(other, _)| *other == lower).map(|(_, known)| *known);
     let near = || {
-        let near = nearest_word(&lower, WORDS.map(|name| name.trim_end_matches('=')), slips(&lower))?;
+        let near = nearest_word(&lower, WORDS.map(|name| name.trim_end_matches('=')))?;
         WORDS.into_iter().find(|name| name.trim_end_matches('=') == near)
     };
     let name = known.or_else(near)?;

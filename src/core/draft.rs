@@ -4,7 +4,7 @@
 //! box, with cursor keys, pastes and continued lines. So the draft is kept as bytes, never as text. Whether
 //! it still is what the box shows is for the caller to compare; this file knows no screen.
 
-use super::input::{Classifier, InputClass, InputPiece};
+use super::input::{Classifier, InputClass, InputPiece, PASTE_END, PASTE_START};
 
 /// Bytes of a draft that are kept. More than this is an overflow: such a draft cannot be given back.
 const MAX_DRAFT: usize = 64 << 10;
@@ -15,8 +15,6 @@ const AFTER_ENTER_MS: u64 = 50;
 /// do not (measured).
 const RUN_BYTES: usize = 50;
 const AFTER_RUN_MS: u64 = 5;
-const PASTE_BEGIN: &[u8] = b"\x1b[200~";
-const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// The bytes typed since the last submit.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +112,7 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
             }
             // The begin mark ends in the same byte as the end mark; only a longer unit can be complete.
             paste_open = units.last().is_some_and(|last| {
-                last.bytes.len() == PASTE_BEGIN.len() || !last.bytes.ends_with(PASTE_END)
+                last.bytes.len() == PASTE_START.len() || !last.bytes.ends_with(PASTE_END)
             });
             return;
         }

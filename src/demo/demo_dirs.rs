@@ -31,7 +31,6 @@ pub(super) struct DemoDirs {
     pub(super) project: PathBuf,
     /// hopty's and Claude's directories below the home.
     pub(super) paths: Paths,
-    /// This hopty.
     pub(super) program: PathBuf,
     env: Vec<(OsString, OsString)>,
 }

@@ -10,7 +10,7 @@ use nix::libc;
 
 use super::demo_dirs::DemoDirs;
 use super::demo_screen::{DemoKey, DemoScreen, Picture};
-use super::demo_terminal::Inner;
+use super::demo_terminal::DemoTerminal;
 use super::demo_text::visible;
 use super::journal_reader::{DecisionLine, JournalReader};
 use super::story::{self, Beat, Story, StoryStep};
@@ -42,7 +42,7 @@ pub(super) enum DemoEnd {
     /// A beat took too long.
     Stuck(Beat),
     /// A person pressed Ctrl+C, or a signal came (its number).
-    Told(i32),
+    Signal(i32),
     /// Nobody reads what is written any more.
     Unread,
 }
@@ -57,7 +57,7 @@ pub(super) enum ShowMode {
 /// What the loop works on.
 pub(super) struct Show {
     pub(super) clock: DemoClock,
-    pub(super) inner: Inner,
+    pub(super) inner: DemoTerminal,
     pub(super) journal: JournalReader,
     story: Story,
     signals: Signals,
@@ -67,12 +67,12 @@ pub(super) struct Show {
     /// they can be read.
     captions: VecDeque<&'static str>,
     caption_since: Duration,
-    told: Told,
+    shown: ShownCounts,
 }
 
-/// How much was told already.
+/// How much has been shown.
 #[derive(Default)]
-struct Told {
+struct ShownCounts {
     requests: usize,
     usages: usize,
     decisions: usize,
@@ -82,7 +82,7 @@ struct Told {
 impl Show {
     pub(super) fn new(
         clock: DemoClock,
-        inner: Inner,
+        inner: DemoTerminal,
         journal: JournalReader,
         story: Story,
         signals: Signals,
@@ -99,7 +99,7 @@ impl Show {
             entries: Vec::new(),
             captions,
             caption_since: Duration::ZERO,
-            told: Told::default(),
+            shown: ShownCounts::default(),
         }
     }
 
@@ -151,13 +151,13 @@ impl Show {
                 libc::SIGWINCH => self.resized(),
                 libc::SIGTSTP => self.pause(),
                 libc::SIGCONT => self.resumed(),
-                ends => return Some(DemoEnd::Told(ends)),
+                ends => return Some(DemoEnd::Signal(ends)),
             }
         }
         if keys && let ShowMode::Stage(stage) = &mut self.view {
             match stage.read_keys() {
-                DemoKey::Interrupt => return Some(DemoEnd::Told(libc::SIGINT)),
-                DemoKey::Gone => return Some(DemoEnd::Told(libc::SIGHUP)),
+                DemoKey::Interrupt => return Some(DemoEnd::Signal(libc::SIGINT)),
+                DemoKey::Gone => return Some(DemoEnd::Signal(libc::SIGHUP)),
                 DemoKey::Suspend => self.pause(),
                 DemoKey::Other => {}
             }
@@ -181,7 +181,7 @@ impl Show {
     }
 
     /// Stops like any program after Ctrl+Z: the shell gets a whole terminal. In an orphaned process group the
-    /// kernel discards the signal; then the demo simply goes on.
+    /// kernel discards the signal; then the demo continues.
     fn pause(&mut self) {
         let at = Instant::now();
         if let ShowMode::Stage(stage) = &mut self.view {
@@ -222,7 +222,7 @@ impl Show {
             who,
             text: visible(text),
         };
-        let answers = requests.iter().skip(self.told.requests);
+        let answers = requests.iter().skip(self.shown.requests);
         let mut new: Vec<DemoEvent> = answers
             .map(|request| {
                 entry(
@@ -232,14 +232,18 @@ impl Show {
                 )
             })
             .collect();
-        let usages = self.journal.usages.iter().skip(self.told.usages);
+        let usages = self.journal.usages.iter().skip(self.shown.usages);
         new.extend(usages.map(|usage| entry(ago(usage.at), Who::Meter, &usage.in_words())));
-        let decisions =
-            self.journal.decisions.iter().skip(self.told.decisions).filter(|decision| is_told(decision));
+        let decisions = self
+            .journal
+            .decisions
+            .iter()
+            .skip(self.shown.decisions)
+            .filter(|decision| is_for_newcomers(decision));
         new.extend(decisions.map(|decision| entry(ago(decision.at), Who::Hopty, &decision.sentence)));
-        self.told.requests = requests.len();
-        self.told.usages = self.journal.usages.len();
-        self.told.decisions = self.journal.decisions.len();
+        self.shown.requests = requests.len();
+        self.shown.usages = self.journal.usages.len();
+        self.shown.decisions = self.journal.decisions.len();
         new.sort_by_key(|entry| entry.at);
         self.entries.extend(new);
     }
@@ -267,10 +271,10 @@ impl Show {
                 })
             }
             ShowMode::Lines => {
-                for entry in self.entries.iter().skip(self.told.lines) {
+                for entry in self.entries.iter().skip(self.shown.lines) {
                     plain_output::entry(entry)?;
                 }
-                self.told.lines = self.entries.len();
+                self.shown.lines = self.entries.len();
                 Ok(())
             }
         }
@@ -278,7 +282,7 @@ impl Show {
 }
 
 /// Whether a decision tells a newcomer something. The others are in the journal.
-fn is_told(decision: &DecisionLine) -> bool {
+fn is_for_newcomers(decision: &DecisionLine) -> bool {
     match decision.kind.as_str() {
         // The one level at which hopty waits no longer; `handoff` is followed by a request that says the
         // same.

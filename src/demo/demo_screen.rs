@@ -17,16 +17,13 @@ use crate::core::text::ellipsis::start_within;
 use crate::core::text::safe_text::thousands;
 use crate::screen::Screen;
 use crate::sys::fd::{is_terminal, read_some};
-use crate::tty::full_screen::{self, FullScreen, changed_rows, write};
-use crate::tty::raw;
+use crate::tty::full_screen::{self, BEGIN, FullScreen, UNDO, changed_rows, write};
+use crate::tty::{can_draw, raw};
 
 /// The smallest terminal on which this is worth looking at, columns and rows.
 const SMALLEST: (u16, u16) = (60, 20);
 /// Rows that the agent needs.
 const SMALLEST_INNER: u16 = 11;
-/// Alternate screen, no cursor.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[m\x1b[2J";
-const LEAVE: &[u8] = b"\x1b[?2026l\x1b[m\x1b[?25h\x1b[?1049l";
 /// A terminal that knows it shows all of a frame at once; others ignore it.
 const FRAME: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
@@ -82,10 +79,9 @@ pub(super) struct DemoScreen {
 impl DemoScreen {
     /// Whether there is a terminal that can show it.
     pub(super) fn is_possible() -> bool {
-        let term = std::env::var("TERM").unwrap_or_default();
         let terminal = is_terminal(&io::stdin()) && is_terminal(&io::stdout());
         let size = raw::size();
-        terminal && !term.is_empty() && term != "dumb" && size.cols >= SMALLEST.0 && size.rows >= SMALLEST.1
+        terminal && can_draw() && size.cols >= SMALLEST.0 && size.rows >= SMALLEST.1
     }
 
     /// Takes the terminal.
@@ -93,7 +89,7 @@ impl DemoScreen {
     /// # Errors
     /// When it cannot be made raw or written to.
     pub(super) fn open() -> io::Result<DemoScreen> {
-        let full_screen = FullScreen::enter(ENTER, LEAVE)?;
+        let full_screen = FullScreen::enter(BEGIN, UNDO)?;
         let mut stage = DemoScreen {
             full_screen,
             size: SMALLEST,
@@ -110,7 +106,7 @@ impl DemoScreen {
         inner_size(self.size)
     }
 
-    /// Asks the terminal for its size, and draws everything anew.
+    /// Asks the terminal for its size, and draws everything again.
     pub(super) fn resized(&mut self) {
         self.size = full_screen::size();
         self.drawn.clear();

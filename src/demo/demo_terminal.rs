@@ -17,7 +17,8 @@ use crate::core::terminal::{Modes, Size};
 use crate::pty::open::Pty;
 use crate::pty::spawn::spawn_leader;
 use crate::screen::{Screen, TerminalIdentity, reply};
-use crate::sys::fd::{read_some, write_some};
+use crate::sys::fd::read_some;
+use crate::sys::outbuf::OutBuf;
 use crate::sys::process;
 use crate::tty::modes;
 
@@ -29,7 +30,7 @@ const ORDERLY: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(300);
 
 /// The terminal and the client in it.
-pub(super) struct Inner {
+pub(super) struct DemoTerminal {
     pty: Pty,
     slave: File,
     before: Modes,
@@ -37,16 +38,16 @@ pub(super) struct Inner {
     code: Option<i32>,
     /// What the scripted person sees.
     pub(super) screen: Screen,
-    /// Typed and not taken yet.
-    typed: Vec<u8>,
+    /// Typed, and answers to what the program asked.
+    input: OutBuf,
 }
 
-impl Inner {
+impl DemoTerminal {
     /// Starts `hopty` in a new terminal of `size`, as the leader of its session, as a shell in a window is.
     ///
     /// # Errors
     /// When there is no pseudo-terminal, or hopty cannot be executed again.
-    pub(super) fn start(place: &DemoDirs, args: &[&str], size: (u16, u16)) -> io::Result<Inner> {
+    pub(super) fn start(place: &DemoDirs, args: &[&str], size: (u16, u16)) -> io::Result<DemoTerminal> {
         let pty = Pty::open(Size::cells(size.0, size.1))?;
         let slave = pty.open_slave()?;
         let before = modes::read(&slave)?;
@@ -54,18 +55,19 @@ impl Inner {
         command.args(args);
         let child = spawn_leader(&slave, command)?;
         let screen = Screen::new(size.0, size.1);
-        Ok(Inner { pty, slave, before, child: Some(child), code: None, screen, typed: Vec::new() })
+        Ok(DemoTerminal {
+            pty,
+            slave,
+            before,
+            child: Some(child),
+            code: None,
+            screen,
+            input: OutBuf::default(),
+        })
     }
 
     pub(super) fn type_keys(&mut self, keys: &[u8]) {
-        self.typed.extend_from_slice(keys);
-        self.flush();
-    }
-
-    fn flush(&mut self) {
-        if let Ok(n) = write_some(&self.pty, &self.typed) {
-            self.typed.drain(..n);
-        }
+        let _ = self.input.send(&self.pty, keys);
     }
 
     /// Takes what was written to the terminal and answers what it was asked. True when the picture may have
@@ -81,13 +83,12 @@ impl Inner {
             }
         }
         for query in self.screen.take_queries() {
-            self.typed.extend(reply(&query, &TerminalIdentity::new(env!("CARGO_PKG_VERSION"))));
+            self.input.push(&reply(&query, &TerminalIdentity::new(env!("CARGO_PKG_VERSION"))));
         }
-        self.flush();
+        let _ = self.input.flush(&self.pty);
         self.screen.revision() != before
     }
 
-    /// Another size.
     pub(super) fn resize(&mut self, cols: u16, rows: u16) {
         self.screen.resize(cols, rows);
         let _ = self.pty.resize(Size::cells(cols, rows));
@@ -158,7 +159,7 @@ impl Inner {
     }
 }
 
-impl AsFd for Inner {
+impl AsFd for DemoTerminal {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pty.as_fd()
     }

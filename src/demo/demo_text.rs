@@ -40,7 +40,6 @@ pub(super) fn bold(text: &str) -> String {
     format!("\x1b[1m{text}\x1b[22m")
 }
 
-/// `text` dimmed.
 pub(super) fn dim(text: &str) -> String {
     format!("\x1b[2m{text}\x1b[22m")
 }

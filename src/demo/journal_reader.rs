@@ -22,11 +22,11 @@ pub(super) struct DecisionLine {
     pub(super) kind: String,
     /// Why, in one sentence.
     pub(super) sentence: String,
-    /// The handoff concerned; empty when there is none.
+    /// The handoff concerned, or empty.
     pub(super) handoff: String,
-    /// The conversation concerned; empty when there is none.
+    /// The conversation concerned, or empty.
     pub(super) conversation: String,
-    /// The level concerned; empty when there is none.
+    /// The level concerned, or empty.
     pub(super) level: String,
 }
 
@@ -158,7 +158,7 @@ impl JournalReader {
         }
     }
 
-    /// The conversations that were begun, oldest first.
+    /// All conversations, oldest first.
     pub(super) fn conversations(&self) -> Vec<&str> {
         let begun = self.decisions.iter().filter(|decision| decision.kind == "run.spawned");
         begun.map(|decision| decision.conversation.as_str()).collect()

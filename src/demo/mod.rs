@@ -30,7 +30,7 @@ use nix::libc;
 use self::demo_dirs::DemoDirs;
 use self::demo_loop::{DemoEnd, Show, ShowMode};
 use self::demo_screen::DemoScreen;
-use self::demo_terminal::Inner;
+use self::demo_terminal::DemoTerminal;
 use self::journal_reader::JournalReader;
 use self::page::{KeptFiles, Page, PageStyle};
 use self::proof::Facts;
@@ -163,7 +163,7 @@ pub fn run(files: Files) -> io::Result<u8> {
         ShowMode::Stage(stage) => stage.inner_size(),
         ShowMode::Lines => UNSEEN,
     };
-    let inner = Inner::start(&place, &ARGS, size)?;
+    let inner = DemoTerminal::start(&place, &ARGS, size)?;
     let mut show = Show::new(clock, inner, journal, Story::new(pace), signals, view);
     let end = show.run(&place, &api);
     let took = show.clock.now();
@@ -195,11 +195,11 @@ pub fn run(files: Files) -> io::Result<u8> {
     Ok(close(end, &page, &missing, &screen))
 }
 
-/// Says how it ended, and gives the exit code. Who does not listen any more is told nothing.
+/// Says how it ended, unless the reader is gone, and gives the exit code.
 fn close(end: DemoEnd, page: &Page<'_>, missing: &[String], screen: &[String]) -> u8 {
     let (code, text) = match end {
         DemoEnd::Unread => return Signal(libc::SIGPIPE).exit_code(),
-        DemoEnd::Told(number) => (Signal(number).exit_code(), page.cut_short()),
+        DemoEnd::Signal(number) => (Signal(number).exit_code(), page.cut_short()),
         DemoEnd::Over if missing.is_empty() => (0, page.whole()),
         DemoEnd::Over | DemoEnd::Stuck(_) => (1, page.failed(missing, screen)),
     };

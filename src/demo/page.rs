@@ -15,7 +15,7 @@ use super::{DemoEvent, Who, plain_output};
 use crate::core::text::safe_text::thousands;
 use crate::core::text::word_wrap::wrap_words;
 use crate::sys::fd::is_terminal;
-use crate::tty::raw;
+use crate::tty::{can_draw, raw};
 
 /// Lines of the handoff that are shown.
 const EXCERPT: usize = 25;
@@ -36,8 +36,7 @@ pub(super) struct PageStyle {
 impl PageStyle {
     /// As suits the stream that it goes to.
     pub(super) fn of(stream: &impl AsFd) -> PageStyle {
-        let dumb = std::env::var("TERM").map_or(true, |term| term.is_empty() || term == "dumb");
-        if !is_terminal(stream) || dumb {
+        if !is_terminal(stream) || !can_draw() {
             return PageStyle { palette: None, width: 80 };
         }
         PageStyle {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::demo_dirs::DemoDirs;
-use super::demo_terminal::Inner;
+use super::demo_terminal::DemoTerminal;
 use super::journal_reader::{JournalReader, UsageLine};
 use super::scripted_model::WORDS;
 use crate::core::ids::ConversationId;
@@ -68,13 +68,17 @@ pub(super) struct Conversation {
     pub(super) uses: usize,
     /// Tool results in the transcript.
     pub(super) results: usize,
-    /// Main requests.
     pub(super) requests: usize,
 }
 
 impl Facts {
     /// Collects them; nothing may have been removed yet.
-    pub(super) fn gather(inner: &mut Inner, journal: &JournalReader, api: &Api, place: &DemoDirs) -> Facts {
+    pub(super) fn gather(
+        inner: &mut DemoTerminal,
+        journal: &JournalReader,
+        api: &Api,
+        place: &DemoDirs,
+    ) -> Facts {
         let of = |kind: &str| journal.first(kind).cloned().unwrap_or_default();
         let (old, new) = (of("run.spawned").conversation, of("delivery.submitted").conversation);
         let handoff = of("handoff.saved").handoff;

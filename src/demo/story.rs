@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::Pace;
-use super::demo_terminal::Inner;
+use super::demo_terminal::DemoTerminal;
 use super::journal_reader::JournalReader;
 use super::scripted_model::{DONE, GOAL};
 
@@ -79,9 +79,7 @@ pub(super) struct Story {
 /// What became of the story after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoryStep {
-    /// Nothing new.
     Same,
-    /// Another beat.
     New,
     /// A beat takes too long.
     Stuck,
@@ -94,7 +92,12 @@ impl Story {
     }
 
     /// Looks, and does what is due at `now` (since the demo began).
-    pub(super) fn step(&mut self, now: Duration, inner: &mut Inner, journal: &JournalReader) -> StoryStep {
+    pub(super) fn step(
+        &mut self,
+        now: Duration,
+        inner: &mut DemoTerminal,
+        journal: &JournalReader,
+    ) -> StoryStep {
         let next = self.next(now, inner, journal);
         if next > self.beat {
             self.beat = next;
@@ -110,7 +113,7 @@ impl Story {
         }
     }
 
-    fn next(&mut self, now: Duration, inner: &mut Inner, journal: &JournalReader) -> Beat {
+    fn next(&mut self, now: Duration, inner: &mut DemoTerminal, journal: &JournalReader) -> Beat {
         if inner.exit_code().is_some() {
             return Beat::Over;
         }
@@ -133,7 +136,7 @@ impl Story {
     }
 
     /// Types `text` as a person does, sees it in the box and presses Enter; true when that is done.
-    fn enter(&mut self, now: Duration, inner: &mut Inner, text: &str) -> bool {
+    fn enter(&mut self, now: Duration, inner: &mut DemoTerminal, text: &str) -> bool {
         if now < self.last_key + Duration::from_millis(self.pace.key_ms) {
             return false;
         }

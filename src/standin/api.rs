@@ -59,7 +59,7 @@ impl Api {
     pub fn start(script: Script) -> io::Result<Api> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
-        // Who is told by nothing that his requests go nowhere waits for ever.
+        // A client that gets no error would wait for ever for its answer.
         TcpStream::connect_timeout(&address, WAKE)
             .map_err(|e| io::Error::new(e.kind(), format!("{address} cannot be reached: {e}")))?;
         let shared = Arc::new(ApiShared {

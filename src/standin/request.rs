@@ -26,14 +26,12 @@ pub enum AskerKind {
     Auxiliary,
     /// `POST /v1/messages/count_tokens`.
     CountTokens,
-    /// Anything else.
     Other,
 }
 
 /// One request as it arrived.
 #[derive(Clone, Debug)]
 pub struct ApiRequest {
-    /// Who asks.
     pub kind: AskerKind,
     /// When its last byte was read.
     pub at: Instant,

@@ -20,6 +20,7 @@ use nix::libc;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use thiserror::Error;
 
+use crate::core::input::{PASTE_END, PASTE_START};
 use crate::core::io_words::io_words;
 use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{ClickCommand, TapeCommand, TapePlace, TapeText, TypedKeys};
@@ -45,8 +46,6 @@ const ESCAPE: Duration = Duration::from_millis(50);
 const QUIET: Duration = Duration::from_millis(50);
 /// How long the next input waits for that, and for a text to be shown: what comes late would count for it.
 const ANSWER_MAX: Duration = Duration::from_millis(500);
-const PASTE_START: &[u8] = b"\x1b[200~";
-const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// Why nothing was recorded.
 #[derive(Debug, Error)]

@@ -124,7 +124,7 @@ struct ScrolledView {
 }
 
 impl FreshTextWatch {
-    /// A blank screen of this many columns and rows that keeps so many lines of history.
+    /// A blank screen of this many columns and rows that keeps this many lines of history.
     #[must_use]
     pub fn new((cols, rows): (u16, u16), history: usize) -> Self {
         let mut screen = Screen::with_history(cols, rows, history);

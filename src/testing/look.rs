@@ -99,7 +99,6 @@ impl CellRegion {
         self.row..self.row.saturating_add(self.rows)
     }
 
-    /// The columns.
     #[must_use]
     pub fn col_range(&self) -> Range<u16> {
         self.col..self.col.saturating_add(self.cols)

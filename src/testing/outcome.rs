@@ -234,7 +234,6 @@ pub struct EvidenceFile {
 /// A warning about a line of a tape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapeWarning {
-    /// The line.
     pub place: TestPlace,
     /// What is odd about it.
     pub message: String,

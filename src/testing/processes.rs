@@ -67,7 +67,6 @@ impl ProcessLook {
 /// A process that is left after the end of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftProcess {
-    /// Its id.
     pub pid: i32,
     /// Its session: the id of the process that leads it.
     pub session: i32,
@@ -250,7 +249,7 @@ pub fn end_started_with(variable: &[u8]) -> Vec<LeftProcess> {
 /// whose only children are those of tests that are over.
 pub fn end_adopted() -> Vec<LeftProcess> {
     let mut left: Vec<LeftProcess> = Vec::new();
-    // One that is about to end is none: the host of a pause that is over.
+    // The host of a pause that is over is about to end, and does not count.
     for _ in 0..ENDING_LOOKS {
         let is_over = |pid: &i32| matches!(child::change(*pid), Ok(Some(change)) if change.is_final());
         if adopted_children().iter().all(is_over) {

@@ -183,7 +183,7 @@ enum WaitStep {
     Failed(WaitEnd),
 }
 
-/// A wait as it goes on.
+/// The state of a wait.
 struct Waiting {
     clock: WaitClock,
     look: Instant,

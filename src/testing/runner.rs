@@ -55,7 +55,6 @@ pub struct RunPlanOptions {
     pub allow_flaky: bool,
     /// The seed of `--stress`.
     pub stress: Option<u64>,
-    /// Only parse.
     pub check: bool,
 }
 

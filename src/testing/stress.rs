@@ -14,7 +14,7 @@ use std::time::Duration;
 const READ_MAX: u64 = 7;
 /// The longest pause before a key, in ms.
 const KEY_PAUSE_MAX_MS: u64 = 30;
-/// One read in so many is preceded by a stop of the program.
+/// One read in this number is preceded by a stop of the program.
 const STOP_ONE_IN: u64 = 64;
 /// The longest stop, in ms. Shorter than a settle's quiet time, which must not be fooled by it.
 const STOP_MAX_MS: u64 = 15;

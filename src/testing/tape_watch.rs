@@ -184,7 +184,7 @@ fn has_tape_name(file: &Path) -> bool {
     file.extension().is_some_and(|ext| ext == "tape")
 }
 
-/// The files of a directory, and of those in it, so many levels deep.
+/// The files of a directory and of those below it, down to this depth.
 fn files_below(dir: &Path, levels: usize) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {

@@ -54,7 +54,6 @@ pub struct TestPause {
 /// What came during a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PauseNews {
-    /// Nothing.
     None,
     /// A person typed these bytes.
     Keys(Vec<u8>),

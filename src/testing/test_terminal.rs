@@ -144,11 +144,7 @@ pub enum TapEvent<'a> {
     /// These were typed. `secret`: the program shows nothing of a line that is typed, as for a password.
     Input { bytes: &'a [u8], secret: bool },
     /// The size changed.
-    Resize {
-        /// Columns.
-        cols: u16,
-        rows: u16,
-    },
+    Resize { cols: u16, rows: u16 },
     /// The program ended.
     End(ProcessEnd),
 }

@@ -92,8 +92,8 @@ pub struct Spare {
 }
 
 impl Spare {
-    /// Keeps the terminal behind `fd`; `None` when it is none. `found` are its modes before the client made
-    /// it raw.
+    /// Keeps the terminal behind `fd`; `None` when it is not a terminal. `found` are its modes before the
+    /// client made it raw.
     #[must_use]
     pub fn keep(fd: OwnedFd, found: Option<Modes>) -> Option<Self> {
         let raw = modes::read(&fd).ok()?;

@@ -15,6 +15,10 @@ use crate::sys::signals::{self, stop_group};
 /// The signals that a full-screen page catches: another size, continued after a pause, and those that end it.
 pub const SIGNALS: [i32; 6] =
     [libc::SIGWINCH, libc::SIGCONT, libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
+/// Begins a page: alternate screen, no cursor.
+pub const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
+/// The reverse of [`BEGIN`], and the end of an update that a panic cut short.
+pub const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
 /// How long to wait at a time for a terminal that takes nothing, in ms.
 const FULL_MS: u64 = 1000;
 
@@ -31,7 +35,7 @@ impl FullScreen {
     /// Takes the terminal. `begin` is written now and after each pause, `undo` before a pause and at the end.
     ///
     /// # Errors
-    /// When it is none, or is gone.
+    /// When standard input is no terminal, or it is gone.
     pub fn enter(begin: &'static [u8], undo: &[u8]) -> io::Result<Self> {
         signals::unblock_all();
         raw::restore_on_panic();
@@ -55,7 +59,7 @@ impl FullScreen {
         self.undo = undo;
     }
 
-    /// Undoes what was begun, and begins in another way.
+    /// Undoes the page, and begins another.
     ///
     /// # Errors
     /// When the terminal is gone.
@@ -113,7 +117,7 @@ impl Drop for FullScreen {
     }
 }
 
-/// Writes to the terminal, also to one that somebody has made non-blocking.
+/// Writes to the terminal, also to one that another program has made non-blocking.
 ///
 /// # Errors
 /// When it is gone.

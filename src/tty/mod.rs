@@ -2,8 +2,15 @@
 
 pub mod borrowed_terminal;
 pub mod full_screen;
+pub mod full_screen_page;
 pub mod modes;
 pub mod page_keys;
 pub mod passphrase;
 pub mod raw;
 pub mod unread_input;
+
+/// Whether the terminal that `TERM` names can show more than lines.
+#[must_use]
+pub fn can_draw() -> bool {
+    !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
+}

@@ -234,7 +234,7 @@ pub fn size() -> Size {
     Size { cols: size.ws_col, rows: size.ws_row, xpixel: size.ws_xpixel, ypixel: size.ws_ypixel }
 }
 
-/// How many columns a terminal has; `None` where it is none, or does not say.
+/// How many columns a terminal has; `None` if it is not a terminal, or does not say.
 #[must_use]
 pub fn columns(terminal: impl AsFd) -> Option<usize> {
     tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col)).filter(|cols| *cols > 0)

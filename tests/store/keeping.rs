@@ -12,7 +12,7 @@ use super::steps::{at, capture, scratch};
 const DAY: i64 = 86_400;
 
 fn records(store: &Store, ids: &[HandoffId]) -> usize {
-    ids.iter().filter(|id| store.record_dir(id).is_dir()).count()
+    ids.iter().filter(|id| store.records().dir_of(id).is_dir()).count()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn the_newest_fifty_records_and_hundred_entries_are_kept_by_default() {
         (1..=130).map(|n| store.save(capture("a", n), Keeping::default()).unwrap().id).collect();
     assert_eq!(records(&store, &ids), 50);
     assert_eq!(records(&store, &ids[80..]), 50, "the newest");
-    assert!(store.record_dir(&waiting).is_dir(), "what still waits is kept");
+    assert!(store.records().dir_of(&waiting).is_dir(), "what still waits is kept");
     let entries = store.list(None).unwrap();
     let over = entries.iter().filter(|(_, entry)| entry.status != HandoffProgress::Active).count();
     assert_eq!((over, entries.len()), (HISTORY_CAP, HISTORY_CAP + 2));
@@ -41,9 +41,9 @@ fn records_of_more_than_thirty_days_go_and_what_waits_stays() {
     let old = store.save(capture("a", 1), keep).unwrap().id;
     let younger = store.save(capture("a", 2 * DAY), keep).unwrap().id;
     store.save(capture("a", 30 * DAY), keep).unwrap();
-    assert!(store.record_dir(&old).is_dir(), "of thirty days, less a second");
+    assert!(store.records().dir_of(&old).is_dir(), "of thirty days, less a second");
     store.save(capture("a", 30 * DAY + 2), keep).unwrap();
-    let there = [&waiting, &old, &younger].map(|id| store.record_dir(id).is_dir());
+    let there = [&waiting, &old, &younger].map(|id| store.records().dir_of(id).is_dir());
     assert_eq!(there, [true, false, true]);
     // The entry stays in the history and says that its file is gone.
     assert!(store.list(None).unwrap().iter().any(|(_, entry)| entry.id == old));
@@ -58,7 +58,7 @@ fn ten_thousand_records_are_no_burden_and_go_at_the_next_save() {
     let first = store.save(capture("a", 0), Keeping::default()).unwrap();
     let crowd = |n: i64| HandoffId::new(at(-n), &first.entry.session_id);
     for n in 1..=10_000 {
-        let dir = store.record_dir(&crowd(n));
+        let dir = store.records().dir_of(&crowd(n));
         std::fs::create_dir(&dir).unwrap();
         std::fs::write(dir.join("handoff.md"), "whatever it was").unwrap();
     }

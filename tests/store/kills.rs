@@ -53,7 +53,7 @@ fn writer() {
                 println!("\nexpired {id}");
             }
             _ => {
-                let source = store.record_dir(&id).join("handoff.md");
+                let source = store.records().dir_of(&id).join("handoff.md");
                 store.compress_transcript(&id, &source).unwrap();
                 println!("\ncopied {id}");
             }
@@ -132,7 +132,7 @@ fn check(dir: &Path, last: &HashMap<HandoffId, &str>, about: &str) {
         // Its digest and its id are checked on the way.
         let shown = store.show(id).unwrap_or_else(|error| panic!("{error}: {about}"));
         assert!(shown.text.contains(id.as_str()), "{about}");
-        let copy = store.record_dir(id).join("transcript.jsonl.gz");
+        let copy = store.records().dir_of(id).join("transcript.jsonl.gz");
         assert!(*word != "copied" || copy.is_file(), "the copy of {id} is lost: {about}");
     }
     let current = std::fs::read_to_string(dir.join("handoff/global-CURRENT.md")).unwrap();

@@ -30,7 +30,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Days without use after which a conversation is archived, unless `--older-than` says otherwise: as long as
 /// before Claude deletes one.
 const UNUSED_DAYS: u64 = 10;
-/// How long the background may archive at a time; the next session's start goes on.
+/// How long the background may archive at a time; the start of the next session continues it.
 const AUTO_TIME: Duration = Duration::from_secs(120);
 
 /// What became of a conversation.
@@ -97,7 +97,7 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     ))
 }
 
-/// Whether it was not written for so many days.
+/// Whether it was last written at least this many days ago.
 fn is_older(file: &TranscriptFile, now: WallTime, days: u64) -> bool {
     let age = now.0.saturating_sub(file.state.modified().0);
     age >= i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY_MS)

@@ -48,7 +48,7 @@ pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
             (None, None) => {}
         }
     }
-    let id = meant(&paths, options.which.as_deref(), &all.files, &read, &links)?;
+    let id = chain_conversation(&paths, options.which.as_deref(), &all.files, &read, &links)?;
     let open = OpenConversations::look(&paths);
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let archived: HashSet<ConversationId> =
@@ -108,7 +108,7 @@ fn add_by_name(
 
 /// The conversation that is named, also one whose transcript is gone; else the one that this command runs in,
 /// else the last one of this directory.
-fn meant(
+fn chain_conversation(
     paths: &Paths,
     word: Option<&str>,
     files: &[TranscriptFile],

@@ -28,7 +28,6 @@ impl OpenBy {
         }
     }
 
-    /// For scripts.
     pub fn json(&self) -> Value {
         json!({"pid": self.pid, "session": self.session})
     }

@@ -28,7 +28,7 @@ use crate::sys::clock::local;
 
 /// How text is shown.
 const SHOWN: PageOptions = PageOptions { redacts: true, with_tools: true, with_thinking: true };
-/// Where a line that is too long for the terminal goes on, in columns from the left.
+/// Indentation of the continuation of a line that is too long for the terminal, in columns.
 const INDENT: usize = 4;
 /// The longest part of a line that is shown, in characters: a file of one line is no line for a person.
 const SEARCH_LINE_MAX: usize = 2000;
@@ -178,7 +178,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// A line that goes on indented below where a terminal is too narrow for it.
+    /// A line whose continuation is indented where the terminal is too narrow for it.
     fn say(&self, line: &str) -> std::io::Result<()> {
         say(format_args!("{}", fit(line, INDENT)))
     }

@@ -95,7 +95,7 @@ fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, Conve
     }
 }
 
-/// Writes all of it, or as much as somebody reads. Gives the number of lines that were too long.
+/// Writes the conversation until the reader closes the pipe. Gives the number of lines that were too long.
 fn write(
     form: &mut dyn ConversationFormat,
     pager: &mut Pager,

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::handoff_args::{CreateOptions, Where};
+use super::handoff_args::{ChannelAndFormat, CreateOptions};
 use super::{HandoffPlace, answer, channel_of, store_failed};
 use crate::cli::control::Rule;
-use crate::cli::conversation::{Meant, meant};
+use crate::cli::conversation::{ConversationTarget, find_target};
 use crate::cli::error::{Failed, note};
 use crate::core::claude::line_context;
 use crate::core::claude::transcript_facts::TranscriptFacts;
@@ -65,9 +65,9 @@ impl HandoffSource {
         };
         match given.map(Path::to_owned) {
             Some(path) => source.transcript = Some(std::path::absolute(&path).unwrap_or(path)),
-            None => match meant(&place.paths, None, Rule::Careful)? {
-                Meant::Transcript(found) => source.transcript = Some(not_linked(found.path)?),
-                Meant::Session(name, status) => {
+            None => match find_target(&place.paths, None, Rule::Careful)? {
+                ConversationTarget::Transcript(found) => source.transcript = Some(not_linked(found.path)?),
+                ConversationTarget::Session(name, status) => {
                     source.transcript =
                         status.transcript.as_ref().map(|path| not_linked(PathBuf::from(path))).transpose()?;
                     source.conversation = status.conversation.clone();
@@ -212,10 +212,12 @@ fn summary(from: &Path) -> Result<String, Failed> {
 }
 
 /// The id that a handoff made now would have.
-pub(super) fn new_id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {
-    let conversation = match meant(&place.paths, None, Rule::Careful)? {
-        Meant::Session(_, status) => status.conversation,
-        Meant::Transcript(found) => found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()),
+pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, Failed> {
+    let conversation = match find_target(&place.paths, None, Rule::Careful)? {
+        ConversationTarget::Session(_, status) => status.conversation,
+        ConversationTarget::Transcript(found) => {
+            found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok())
+        }
     };
     let conversation: ConversationId = conversation.ok_or_else(|| {
         Failed::new(1, "hopty cannot tell which conversation this is")

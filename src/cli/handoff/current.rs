@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::handoff_args::{RecentOptions, SessionOptions};
 use super::{HandoffPlace, answer};
 use crate::cli::control::Rule;
-use crate::cli::conversation::{Meant, meant};
+use crate::cli::conversation::{ConversationTarget, find_target};
 use crate::cli::error::{Failed, say, visible};
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::claude::transcript_facts::{TranscriptFacts, TranscriptSpeaker};
@@ -19,9 +19,11 @@ use crate::fs::{atomic, whole_transcript};
 
 /// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
 fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, Failed> {
-    let (id, path) = match meant(&place.paths, which, Rule::Careful) {
-        Ok(Meant::Session(_, status)) => (status.conversation, status.transcript.map(PathBuf::from)),
-        Ok(Meant::Transcript(found)) => {
+    let (id, path) = match find_target(&place.paths, which, Rule::Careful) {
+        Ok(ConversationTarget::Session(_, status)) => {
+            (status.conversation, status.transcript.map(PathBuf::from))
+        }
+        Ok(ConversationTarget::Transcript(found)) => {
             (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path))
         }
         Err(failed) if which.is_some() => return Err(failed),

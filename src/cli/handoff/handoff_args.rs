@@ -8,7 +8,7 @@ use crate::core::ids::{Channel, ConversationId};
 
 /// The channel to look in and the output format.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Where {
+pub(in crate::cli) struct ChannelAndFormat {
     /// The channel; by default that of this directory
     #[arg(long, value_name = "NAME")]
     pub channel: Option<Channel>,
@@ -18,11 +18,11 @@ pub(in crate::cli) struct Where {
 }
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Which {
+pub(in crate::cli) struct HandoffArg {
     /// Its id or a unique prefix; by default the handoff that waits here
     pub id: Option<String>,
     #[command(flatten)]
-    pub at: Where,
+    pub at: ChannelAndFormat,
 }
 
 #[derive(Debug, Args)]
@@ -47,14 +47,14 @@ pub(in crate::cli) struct CreateOptions {
     #[arg(long, visible_alias = "summary", value_name = "FILE")]
     pub summary_file: Option<PathBuf>,
     #[command(flatten)]
-    pub at: Where,
+    pub at: ChannelAndFormat,
 }
 
 /// What to show; the document by default.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HandoffShowOptions {
     #[command(flatten)]
-    pub which: Which,
+    pub which: HandoffArg,
     /// Show the brief that the next conversation would get
     #[arg(long, conflicts_with = "redactions")]
     pub frame: bool,
@@ -67,7 +67,7 @@ pub(in crate::cli) struct HandoffShowOptions {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LoadOptions {
     #[command(flatten)]
-    pub which: Which,
+    pub which: HandoffArg,
     /// The conversation that loads it; a new id by default
     #[arg(long, value_name = "UUID")]
     pub session: Option<ConversationId>,
@@ -92,7 +92,6 @@ pub(in crate::cli) struct FitOptions {
     pub json: bool,
 }
 
-/// Which messages.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RecentOptions {
     /// How many messages
@@ -141,16 +140,16 @@ pub(in crate::cli) enum HandoffVerb {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
-        at: Where,
+        at: ChannelAndFormat,
     },
     /// Claim a handoff and print its brief
     Load(LoadOptions),
     /// Discard a handoff: it no longer waits
-    Clear(Which),
+    Clear(HandoffArg),
     /// Print the path of a handoff's document
     Path {
         #[command(flatten)]
-        which: Which,
+        which: HandoffArg,
         /// Print the directory of its record
         #[arg(long)]
         record: bool,
@@ -164,7 +163,7 @@ pub(in crate::cli) enum HandoffVerb {
     /// Print the id of the handoff that waits here; exit code 1 if there is none
     Id {
         #[command(flatten)]
-        at: Where,
+        at: ChannelAndFormat,
         /// Print the id that a handoff saved now would get
         #[arg(long)]
         new: bool,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::handoff_args::{LoadOptions, Which};
+use super::handoff_args::{HandoffArg, LoadOptions};
 use super::{HandoffPlace, answer, object, store_failed};
 use crate::cli::error::{Failed, note, visible};
 use crate::core::config::GitPolicy;
@@ -78,8 +78,8 @@ fn new_conversation() -> Result<ConversationId, Failed> {
         .map_err(|e: crate::core::ids::BadId| Failed::new(125, e.to_string()))
 }
 
-/// Puts a handoff aside. One that somebody is loading is left to them.
-pub(super) fn clear(place: &HandoffPlace, which: &Which) -> Result<u8, Failed> {
+/// Discards a handoff, unless it is being loaded.
+pub(super) fn clear(place: &HandoffPlace, which: &HandoffArg) -> Result<u8, Failed> {
     let id = place.find(which)?;
     let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
     if let Some((_, entry)) = &known {

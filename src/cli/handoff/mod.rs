@@ -32,7 +32,7 @@ use crate::fs::registry;
 use crate::fs::store::{HandoffScope, Keeping, Store, StoreError};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
-use handoff_args::{HandoffVerb, Where, Which};
+use handoff_args::{ChannelAndFormat, HandoffArg, HandoffVerb};
 pub(super) use script_loaded::settle;
 
 pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
@@ -76,7 +76,7 @@ impl HandoffPlace {
 
     /// The channel that is meant: the one that is named, else that of the session, else that of this
     /// directory.
-    fn channel(&self, at: &Where) -> Channel {
+    fn channel(&self, at: &ChannelAndFormat) -> Channel {
         at.channel.clone().unwrap_or_else(|| channel_of(&self.paths, &self.dir()))
     }
 
@@ -95,7 +95,7 @@ impl HandoffPlace {
     }
 
     /// The handoff that is meant: by its id, else the one that waits here.
-    fn find(&self, which: &Which) -> Result<HandoffId, Failed> {
+    fn find(&self, which: &HandoffArg) -> Result<HandoffId, Failed> {
         let Some(word) = &which.id else { return self.waiting(&which.at).map(|entry| entry.id) };
         let known = self.store.list(which.at.channel.as_ref()).map_err(store_failed)?;
         pick(word, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
@@ -111,7 +111,7 @@ impl HandoffPlace {
     }
 
     /// The handoff that waits here for this session or for anyone.
-    fn waiting(&self, at: &Where) -> Result<IndexEntry, Failed> {
+    fn waiting(&self, at: &ChannelAndFormat) -> Result<IndexEntry, Failed> {
         let channel = self.channel(at);
         settle(&self.paths, &self.store, Some(&channel));
         let (dir, now) = (self.dir(), Clock::wall());
@@ -142,7 +142,7 @@ impl HandoffPlace {
 }
 
 /// A channel that was named stands for all of its projects, but for the one that unrelated directories share.
-fn scope(at: &Where) -> HandoffScope {
+fn scope(at: &ChannelAndFormat) -> HandoffScope {
     if at.channel.as_ref().is_some_and(|channel| *channel != Channel::global()) {
         HandoffScope::Channel
     } else {

@@ -31,7 +31,7 @@ pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) ->
     let loaded = place.store.show(id).map_err(store_failed)?;
     let mut all = Vec::new();
     look(&loaded.text, "handoff.md", 0, &mut all);
-    for (file, copy) in place.store.raw_copies(id) {
+    for (file, copy) in place.store.records().raw_copies(id) {
         if file.ends_with(".gz") { each_line(copy, file, &mut all) } else { whole(copy, file, &mut all) }
     }
     if as_json {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::handoff_args::{HandoffShowOptions, Where, Which};
+use super::handoff_args::{ChannelAndFormat, HandoffArg, HandoffShowOptions};
 use super::{HandoffPlace, answer, object, scope, store_failed};
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::table;
@@ -18,7 +18,7 @@ use crate::sys::clock::Clock;
 
 /// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is
 /// over.
-fn meant(place: &HandoffPlace, which: &Which) -> Result<HandoffId, Failed> {
+fn handoff_to_show(place: &HandoffPlace, which: &HandoffArg) -> Result<HandoffId, Failed> {
     let missing = match place.find(which) {
         Ok(id) => return Ok(id),
         Err(failed) if which.id.is_some() => return Err(failed),
@@ -26,12 +26,12 @@ fn meant(place: &HandoffPlace, which: &Which) -> Result<HandoffId, Failed> {
     };
     let channel = place.channel(&which.at);
     let known = place.store.list(Some(&channel)).map_err(store_failed)?;
-    let newest = known.into_iter().find(|(_, entry)| is_meant(entry, &which.at, &place.dir()));
+    let newest = known.into_iter().find(|(_, entry)| belongs_here(entry, &which.at, &place.dir()));
     newest.map(|(_, entry)| entry.id).ok_or(missing)
 }
 
 /// Whether an entry of the channel is meant where none is named.
-fn is_meant(entry: &IndexEntry, at: &Where, dir: &Path) -> bool {
+fn belongs_here(entry: &IndexEntry, at: &ChannelAndFormat, dir: &Path) -> bool {
     // What is over has no project in files of older versions.
     let project =
         entry.project.clone().map_or_else(|| project_of(Path::new(&entry.working_dir)), PathBuf::from);
@@ -39,7 +39,7 @@ fn is_meant(entry: &IndexEntry, at: &Where, dir: &Path) -> bool {
 }
 
 pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result<u8, Failed> {
-    let id = meant(place, &options.which)?;
+    let id = handoff_to_show(place, &options.which)?;
     if options.redactions {
         return super::redactions::redactions(place, &id, options.which.at.json);
     }
@@ -52,13 +52,13 @@ pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result
     answer(options.which.at.json, &object(&loaded.entry), safe(&loaded.text).trim_end_matches('\n'))
 }
 
-pub(super) fn list(place: &HandoffPlace, at: &Where, all: bool) -> Result<u8, Failed> {
+pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Result<u8, Failed> {
     let channel = if all { at.channel.clone() } else { Some(place.channel(at)) };
     super::settle(&place.paths, &place.store, channel.as_ref());
     let now = Clock::wall();
     let mut found = place.store.list(channel.as_ref()).map_err(store_failed)?;
     let dir = place.dir();
-    found.retain(|(_, entry)| all || entry.is_pending(now) && is_meant(entry, at, &dir));
+    found.retain(|(_, entry)| all || entry.is_pending(now) && belongs_here(entry, at, &dir));
     if at.json {
         let list: Vec<Value> = found.iter().map(|(channel, entry)| with_channel(channel, entry)).collect();
         say(format_args!("{}", json!(list)))?;
@@ -115,9 +115,9 @@ fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
     object
 }
 
-pub(super) fn path(place: &HandoffPlace, which: &Which, record: bool) -> Result<u8, Failed> {
+pub(super) fn path(place: &HandoffPlace, which: &HandoffArg, record: bool) -> Result<u8, Failed> {
     let id = place.find(which)?;
-    let dir = place.store.record_dir(&id);
+    let dir = place.store.records().dir_of(&id);
     let document = dir.join("handoff.md");
     let shown = if record { &dir } else { &document };
     answer(
@@ -127,7 +127,7 @@ pub(super) fn path(place: &HandoffPlace, which: &Which, record: bool) -> Result<
     )
 }
 
-pub(super) fn id(place: &HandoffPlace, at: &Where) -> Result<u8, Failed> {
+pub(super) fn id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, Failed> {
     let entry = place.waiting(at)?;
     answer(at.json, &object(&entry), entry.id.as_str())
 }

@@ -4,7 +4,8 @@
 //! tail until the rest comes, and holds no more than [`LINE_CAP`] bytes of it: a longer line is skipped with
 //! constant memory. It does not look into a line.
 
-/// The longest line that is kept, in bytes (64 MiB; reliability row 22).
+/// The longest line that is kept, in bytes (64 MiB): Claude's own are far shorter, and a line without
+/// an end must not take all memory.
 pub const LINE_CAP: usize = 64 << 20;
 
 /// Turns reads of any size into whole lines.

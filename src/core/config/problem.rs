@@ -11,7 +11,7 @@ use thiserror::Error;
 use toml::Value;
 
 use super::keys::{ConfigKey, KEYS, ValueKind};
-use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::safe_text::cut_chars;
 use crate::core::text::visible::is_hidden;
 
@@ -189,7 +189,7 @@ pub(super) fn bad_value(key: &ConfigKey, value: &Value, allowed: &str) -> Proble
 }
 
 fn near(word: &str, words: &'static [&'static str]) -> Option<&'static str> {
-    nearest_word(word, words.iter().copied(), slips(word)).filter(|near| *near != word)
+    nearest_word(word, words.iter().copied()).filter(|near| *near != word)
 }
 
 /// Characters that are quoted of a text.

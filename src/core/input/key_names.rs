@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::encode::{KeyEvent, KeyboardModes, key_bytes};
 use crate::core::tape::KeyChord;
-use crate::core::text::nearest_word::{nearest_word, slips};
+use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::visible::is_hidden;
 
 /// Which form of the cursor keys a program has asked for (DECCKM, `CSI ? 1 h`).
@@ -110,7 +110,7 @@ fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
 fn nearest(lower: &str) -> Option<String> {
     let letters: Vec<String> = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter))).collect();
     let known = NAMES.into_iter().chain(letters.iter().map(String::as_str));
-    nearest_word(lower, known, slips(lower)).map(str::to_owned)
+    nearest_word(lower, known).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -70,7 +70,10 @@ pub struct InputPiece {
 const MAX_CSI: usize = 128;
 /// Bytes of an OSC, DCS or APC answer (a clipboard may be in it); what follows counts as typed.
 const MAX_STRING: u64 = 1 << 20;
-const PASTE_END: &[u8] = b"\x1b[201~";
+/// Begins a paste in a terminal that marks pastes.
+pub const PASTE_START: &[u8] = b"\x1b[200~";
+/// Ends it.
+pub const PASTE_END: &[u8] = b"\x1b[201~";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClassifierState {

@@ -1,6 +1,7 @@
 //! What a person types into one of hopty's own pages (dashboard, session picker, player, snapshot review),
 //! from bytes to keys: plain terminals' encodings, since no page asks for another.
 
+use super::{PASTE_END, PASTE_START};
 use crate::core::time::Stamp;
 
 /// The longest sequence and the longest paste that are taken, in bytes; what is longer is dropped.
@@ -8,9 +9,6 @@ const SEQUENCE_MAX: usize = 64;
 const PASTE_MAX: usize = 64 * 1024;
 /// How long after an escape the rest of a sequence may come, in ms.
 pub const ESCAPE_MS: u64 = 50;
-
-const PASTE_BEGINS: &[u8] = b"\x1b[200~";
-const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// One key, as far as hopty's pages tell them apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +91,7 @@ impl PlainKeyParser {
     /// is waited for without a limit.
     #[must_use]
     pub fn deadline(&self) -> Option<Stamp> {
-        let waits = !self.pending.is_empty() && !self.pending.starts_with(PASTE_BEGINS);
+        let waits = !self.pending.is_empty() && !self.pending.starts_with(PASTE_START);
         waits.then(|| self.came.after(ESCAPE_MS))
     }
 
@@ -160,7 +158,7 @@ fn sequence(bytes: &[u8]) -> ParsedPlainKey {
         };
     };
     let (params, last, length) = (&bytes[2..2 + end], bytes[2 + end], end + 3);
-    if bytes.starts_with(PASTE_BEGINS) {
+    if bytes.starts_with(PASTE_START) {
         return paste(bytes);
     }
     if let Some(report) = params.strip_prefix(b"<") {
@@ -206,11 +204,11 @@ fn named(last: u8, params: &[u8]) -> Option<PlainKey> {
 }
 
 fn paste(bytes: &[u8]) -> ParsedPlainKey {
-    let text = &bytes[PASTE_BEGINS.len()..];
-    match text.windows(PASTE_ENDS.len()).position(|part| part == PASTE_ENDS) {
+    let text = &bytes[PASTE_START.len()..];
+    match text.windows(PASTE_END.len()).position(|part| part == PASTE_END) {
         Some(end) => {
             let key = PlainKey::Paste(String::from_utf8_lossy(&text[..end]).into_owned());
-            ParsedPlainKey::Took(Some(key), PASTE_BEGINS.len() + end + PASTE_ENDS.len())
+            ParsedPlainKey::Took(Some(key), PASTE_START.len() + end + PASTE_END.len())
         }
         None if text.len() > PASTE_MAX => ParsedPlainKey::Took(None, bytes.len()),
         None => ParsedPlainKey::More,
@@ -294,7 +292,7 @@ mod tests {
     #[test]
     fn neither_a_paste_nor_a_sequence_without_end_fills_the_memory() {
         let mut keys = PlainKeyParser::default();
-        keys.feed(PASTE_BEGINS, NOW);
+        keys.feed(PASTE_START, NOW);
         for _ in 0..100 {
             keys.feed(&[b'x'; 4096], NOW);
             assert!(keys.pending.len() < 2 * PASTE_MAX);

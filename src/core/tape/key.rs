@@ -1,9 +1,8 @@
 //! Keys of a tape: `Enter`, `Ctrl+Shift+O`, `Key alt-left`.
 
+use crate::core::text::nearest_word::nearest_word;
 use std::fmt;
 use std::str::FromStr;
-
-use super::nearest::nearest;
 
 /// One key, without modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -201,7 +200,7 @@ impl UnknownKey {
     fn of(part: &str) -> UnknownKey {
         let modifiers = ["Ctrl", "Alt", "Shift", "Super"];
         let known = NAMES.iter().map(|(_, name, _)| *name).chain(modifiers).chain(["F1", "F10", "F12"]);
-        UnknownKey { part: part.to_owned(), nearest: nearest(part, known).map(str::to_owned) }
+        UnknownKey { part: part.to_owned(), nearest: nearest_word(part, known).map(str::to_owned) }
     }
 }
 

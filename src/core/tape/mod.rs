@@ -8,7 +8,6 @@ mod command;
 mod display;
 mod key;
 mod lexer;
-mod nearest;
 mod own_claude;
 mod own_commands;
 mod own_settings;

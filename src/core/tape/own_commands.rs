@@ -3,7 +3,6 @@
 use super::command::*;
 use super::key::{KeyChord, KeyModifiers, KeyName, UnknownKey};
 use super::lexer::TokenKind;
-use super::nearest::nearest;
 use super::own_claude::{claude, expect_hook, model};
 use super::own_settings::read_setting;
 use super::own_style::style;
@@ -13,6 +12,7 @@ use super::tape_problem::shown;
 use super::tape_settings::{LONGEST_SIDE, TapeSetting};
 use super::tape_text::{TapeText, is_variable_name};
 use super::tape_time::TapeTime;
+use crate::core::text::nearest_word::nearest_word;
 
 /// The words with which a command of hopty begins, besides keys (`Home`, `F5`), `Copy+File`, `Paste "…"` and
 /// `End`, whose words VHS knows.
@@ -166,7 +166,7 @@ pub(super) fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
     let error = word.error(format!("`{}` is not a {what}", shown(word.as_str())));
-    Err(error.hint(match nearest(word.as_str(), names.iter().copied()) {
+    Err(error.hint(match nearest_word(word.as_str(), names.iter().copied()) {
         Some(near) if names.len() > 4 => format!("did you mean `{near}`?"),
         _ => names.join(", "),
     }))
@@ -181,7 +181,7 @@ pub(super) fn need_choice<T: Copy>(args: &mut TapeArgs<'_>, what: &str, known: &
 pub(super) fn unknown_option(word: &ArgWord, command: &str, known: &[&str]) -> ArgError {
     let error = word.error(format!("`{command}` has no option `{}`", shown(word.as_str())));
     let name = word.as_str().split('=').next().unwrap_or_default().trim_start_matches('!');
-    error.hint(match nearest(name, known.iter().copied()) {
+    error.hint(match nearest_word(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => known.join(", "),
     })
@@ -286,7 +286,7 @@ fn need_signal(word: &ArgWord) -> ArgResult<TapeSignal> {
         return Ok(known);
     }
     let error = word.error(format!("there is no signal `{}`", shown(word.as_str())));
-    Err(match nearest(plain, SIGNALS) {
+    Err(match nearest_word(plain, SIGNALS) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(SIGNALS.join(", ")),
     })
@@ -532,7 +532,7 @@ fn expect(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
                     format!("`Expect` has no `+{}`", shown(suffix))
                 };
                 let error = args.suffix_error(suffix, message);
-                return Err(match nearest(suffix, known).filter(|_| !again) {
+                return Err(match nearest_word(suffix, known).filter(|_| !again) {
                     Some(near) => error.hint(format!("did you mean `+{near}`?")),
                     None => error,
                 });
@@ -608,7 +608,7 @@ fn gone(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         let areas = ["Line", "Row", "Region", "History", "Title", "Clipboard"];
         if !areas.contains(&suffix) {
             let error = args.suffix_error(suffix, format!("`Gone` has no `+{}`", shown(suffix)));
-            return Err(error.hint(match nearest(suffix, areas) {
+            return Err(error.hint(match nearest_word(suffix, areas) {
                 Some(near) => format!("did you mean `+{near}`?"),
                 None => format!("+{}", areas.join(", +")),
             }));

@@ -7,6 +7,7 @@ use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::tape_text::TapeText;
 use super::typed_mouse::TypedMouse;
 use crate::core::input::encode::{KeyEvent, KeyboardModes, key_bytes};
+use crate::core::input::{PASTE_END, PASTE_START};
 
 /// The keys that have names.
 const NAMED: [KeyName; 14] = [
@@ -25,8 +26,6 @@ const NAMED: [KeyName; 14] = [
     KeyName::Left,
     KeyName::Right,
 ];
-const PASTE_START: &[u8] = b"\x1b[200~";
-const PASTE_END: &[u8] = b"\x1b[201~";
 /// The longest sequence of a key, in bytes.
 const KEY_MAX: usize = 16;
 

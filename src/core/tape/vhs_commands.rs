@@ -4,7 +4,6 @@ use super::command::{KeyAction, KeyPress, TapeCommand, WaitScope};
 use super::command_words;
 use super::key::{KeyChord, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
-use super::nearest::nearest;
 use super::own_commands::{OWN_COMMANDS, is_own_command};
 use super::parser::{DEEPEST_SOURCE, TapeParser, extension};
 use super::pattern::TapePattern;
@@ -13,6 +12,7 @@ use super::tape_problem::shown;
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 use super::vhs_settings::VHS_SETTINGS;
+use crate::core::text::nearest_word::nearest_word;
 
 impl<'a> TapeParser<'a, '_, '_> {
     pub(super) fn command(&mut self) {
@@ -117,7 +117,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             return;
         }
         let own = OWN_COMMANDS.iter().copied().filter(|_| !self.is_strict());
-        match nearest(&word, vhs_command_words().chain(own).chain(settings)) {
+        match nearest_word(&word, vhs_command_words().chain(own).chain(settings)) {
             Some(near) if token.kind == TokenKind::Bare => {
                 let near = if VHS_SETTINGS.contains(&near) { format!("Set {near}") } else { near.to_owned() };
                 self.error_with_hint(token, message, format!("did you mean `{near}`?"));
@@ -211,7 +211,7 @@ impl<'a> TapeParser<'a, '_, '_> {
 
     /// A word that begins a line behind a text and is spelled almost as a command: VHS types it.
     fn tell_of_misspelt_command(&mut self, word: Token<'a>) {
-        let Some(near) = nearest(word.text, command_words()) else { return };
+        let Some(near) = nearest_word(word.text, command_words()) else { return };
         let message = format!("`{}` is text here, not a command", word.text);
         let hint = format!("did you mean `{near}`? Quote it to type it: \"{}\"", word.text);
         let problem = self.lines.problem(word.start, word.end, message).with_hint(hint);
@@ -314,7 +314,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 (TokenKind::Bare | TokenKind::Quoted, "Screen") => WaitScope::Screen,
                 (kind, word) => {
                     let message = "`Wait+` is followed by Line or Screen";
-                    match nearest(word, ["Line", "Screen"]).filter(|_| kind == TokenKind::Bare) {
+                    match nearest_word(word, ["Line", "Screen"]).filter(|_| kind == TokenKind::Bare) {
                         Some(near) => {
                             self.error_with_hint(self.peek, message, format!("did you mean `Wait+{near}`?"));
                         }

@@ -3,10 +3,10 @@
 use super::command::{KeyAction, KeyPress, TapeCommand};
 use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
-use super::nearest::nearest;
 use super::own_commands::{OWN_COMMANDS, is_own_key};
 use super::parser::TapeParser;
 use super::tape_problem::shown;
+use crate::core::text::nearest_word::nearest_word;
 
 /// The keys that VHS has names for.
 const VHS_KEYS: [&str; 12] = [
@@ -138,7 +138,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 _ => format!("there is no key `{}`", shown(&part.literal())),
             };
             let known = OWN_COMMANDS.iter().copied().filter(|name| is_own_key(name));
-            match nearest(part.text, known.chain(VHS_KEYS)) {
+            match nearest_word(part.text, known.chain(VHS_KEYS)) {
                 Some(near) => self.error_with_hint(part, message, format!("did you mean `{near}`?")),
                 None => self.error(part, message),
             }

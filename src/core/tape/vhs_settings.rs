@@ -1,12 +1,12 @@
 //! `Set` of VHS.
 
 use super::lexer::{Token, TokenKind};
-use super::nearest::nearest;
 use super::own_commands::OWN_SETTINGS;
 use super::parser::TapeParser;
 use super::tape_problem::shown;
 use super::tape_settings::TapeSetting;
 use super::tape_time::TapeTime;
+use crate::core::text::nearest_word::nearest_word;
 
 pub(super) const VHS_SETTINGS: [&str; 21] = [
     "Shell",
@@ -52,7 +52,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 TokenKind::End => "`Set` needs the name of a setting".to_owned(),
                 _ => format!("there is no setting `{}`", shown(&name.literal())),
             };
-            match nearest(name.text, known) {
+            match nearest_word(name.text, known) {
                 Some(near) => self.error_with_hint(name, message, format!("did you mean `{near}`?")),
                 None => self.error(name, message),
             }

@@ -3,18 +3,15 @@
 /// How many characters of a word are compared.
 const COMPARED: usize = 40;
 
-/// The first of the words that are spelled most like `word`, if that takes at most so many edits. An edit is
-/// a letter more, less or other, or two that have changed places; large and small letters are the same.
-pub fn nearest_word<'a>(
-    word: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    edits: usize,
-) -> Option<&'a str> {
+/// The first of the words that are spelled most like `word`, if a slip of the finger explains the
+/// difference. An edit is a letter more, less or other, or two that have changed places; large and small
+/// letters are the same.
+pub fn nearest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: String = word.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
     known
         .into_iter()
         .map(|name| (strsim::osa_distance(&wanted, &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= edits)
+        .filter(|(distance, _)| *distance <= slips(word))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
@@ -27,11 +24,11 @@ pub fn slips(word: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{nearest_word, slips};
+    use super::nearest_word;
 
     #[test]
     fn letters_that_changed_places_are_one_edit() {
-        let near = |word| nearest_word(word, ["status", "stop", "ls"], slips(word));
+        let near = |word| nearest_word(word, ["status", "stop", "ls"]);
         assert_eq!([near("edit"), near("stip"), near("a1")], [None, Some("stop"), None]);
         assert_eq!(
             [near("statsu"), near("STOPP"), near("sl"), near("stxxus"), near("lx"), near("x"), near("")],

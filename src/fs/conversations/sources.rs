@@ -70,7 +70,7 @@ impl TranscriptSource for HandoffTranscript {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read>> {
-        self.store.transcript_copy(&self.handoff).ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.store.records().transcript(&self.handoff).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -88,13 +88,13 @@ pub fn handoff_sources(claude_dir: &Path, known: &HashSet<ConversationId>) -> Ve
     let mut sources: Vec<Box<dyn TranscriptSource>> = Vec::new();
     let store = Store::at(claude_dir);
     // The newest first.
-    for record in store.handoffs() {
-        if !store.has_transcript_copy(&record.id) || !seen.insert(record.session_id.clone()) {
+    for record in store.records().states() {
+        if !store.records().has_transcript(&record.id) || !seen.insert(record.session_id.clone()) {
             continue;
         }
         sources.push(Box::new(HandoffTranscript {
             store: Store::at(claude_dir),
-            path: store.record_dir(&record.id),
+            path: store.records().dir_of(&record.id),
             at: WallTime::parse(&record.created_at).unwrap_or_default(),
             id: record.session_id,
             handoff: record.id,

@@ -47,7 +47,7 @@ pub fn handover_links(paths: &Paths, journals: bool) -> HandoverLinks {
         return links;
     }
     let mut unknown = Vec::new();
-    for state in store.handoffs() {
+    for state in store.records().states() {
         links.add(HandoverLink {
             handoff: state.id.clone(),
             from: state.session_id,

@@ -75,17 +75,19 @@ mod tests {
         let path = dir.path().join("c/handoff/hers.manifest.json");
         std::fs::write(&path, "{").unwrap();
         assert_eq!(store.take_notices(), Vec::<String>::new());
-        let left = store.record_dir(&mine).join(".hopty-tmp-left");
-        let (fresh, old) =
-            (store.record_dir(&hers).join(".hopty-tmp-new"), store.record_dir(&hers).join(".hopty-tmp-old"));
+        let left = store.records().dir_of(&mine).join(".hopty-tmp-left");
+        let (fresh, old) = (
+            store.records().dir_of(&hers).join(".hopty-tmp-new"),
+            store.records().dir_of(&hers).join(".hopty-tmp-old"),
+        );
         for file in [&left, &fresh, &old] {
             std::fs::write(file, "half").unwrap();
         }
         let then = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
         std::fs::File::options().write(true).open(&old).unwrap().set_modified(then).unwrap();
         save("mine", 4, 1);
-        assert!(!store.record_dir(&mine).exists(), "what is known to be over goes");
-        assert!(store.record_dir(&hers).join("handoff.md").exists(), "what may be needed stays");
+        assert!(!store.records().dir_of(&mine).exists(), "what is known to be over goes");
+        assert!(store.records().dir_of(&hers).join("handoff.md").exists(), "what may be needed stays");
         assert!(fresh.exists() && !old.exists(), "a copy that was killed is swept, one that is made is not");
         let told = store.take_notices();
         assert_eq!(told, ["hopty keeps 2 old records, because it cannot read the manifest of channel hers"]);

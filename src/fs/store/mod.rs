@@ -20,19 +20,19 @@ use thiserror::Error;
 use crate::core::config::Handoff;
 use crate::core::handoff::brief::{Budget, brief_of_document, with_changes};
 use crate::core::handoff::capture::Capture;
-use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
 use crate::core::handoff::manifest::{Manifest, NotClaimed, NotMoved};
 use crate::core::handoff::manifest_entry::{HandoffProgress, IndexEntry};
-use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
+use crate::core::handoff::state_json::TranscriptCopy;
 use crate::core::ids::{Channel, HandoffId};
 use crate::fs::atomic;
 use crate::fs::file_error::FsError;
 pub use crate::fs::project::HandoffScope;
 use crate::fs::project::project_of;
 use manifests::Manifests;
+pub use records::HandoffRecords;
 pub(super) use records::TRANSCRIPT_CAP;
-use records::{DOCUMENT_CAP, Records, digest};
+use records::{DOCUMENT_CAP, digest};
 
 /// Why the store failed.
 #[derive(Debug, Error)]
@@ -142,7 +142,7 @@ impl Loaded {
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    records: Records,
+    records: HandoffRecords,
     manifests: Manifests,
 }
 
@@ -161,7 +161,7 @@ impl Store {
     #[must_use]
     pub fn at(claude_dir: &Path) -> Self {
         let dir = claude_dir.join("handoff");
-        let records = Records::new(&dir);
+        let records = HandoffRecords::new(&dir);
         let manifests = Manifests::new(&dir);
         Self { dir, records, manifests }
     }
@@ -258,53 +258,10 @@ impl Store {
         self.load(&channel, entry)
     }
 
-    /// The state of the work tree when the handoff was made: branch, head and changed files, and their
-    /// changes if there was room. `None` if its record does not have it.
+    /// The records of all handoffs, whether or not a manifest names them.
     #[must_use]
-    pub fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
-        self.records.work_tree(id)
-    }
-
-    /// What the work was about, and its progress; `None` if its record does not have it.
-    #[must_use]
-    pub fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
-        self.records.progress(id)
-    }
-
-    /// The directory of a handoff's record.
-    #[must_use]
-    pub fn record_dir(&self, id: &HandoffId) -> PathBuf {
-        self.records.of(id)
-    }
-
-    /// The states of all records that can be read, the newest first, whether or not a manifest names them.
-    #[must_use]
-    pub fn handoffs(&self) -> Vec<HandoffState> {
-        self.records.states()
-    }
-
-    /// The state of one record; `None` if it is gone or cannot be read.
-    #[must_use]
-    pub fn handoff(&self, id: &HandoffId) -> Option<HandoffState> {
-        self.records.state(id)
-    }
-
-    /// Whether a record has a copy of the transcript.
-    #[must_use]
-    pub fn has_transcript_copy(&self, id: &HandoffId) -> bool {
-        self.records.has_transcript(id)
-    }
-
-    /// The copy of the transcript in a record, uncompressed; `None` if there is none.
-    #[must_use]
-    pub fn transcript_copy(&self, id: &HandoffId) -> Option<Box<dyn std::io::Read>> {
-        self.records.transcript(id)
-    }
-
-    /// The existing raw copies of a record, uncompressed, each with its file's name.
-    #[must_use]
-    pub fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn std::io::Read>)> {
-        self.records.raw_copies(id)
+    pub fn records(&self) -> &HandoffRecords {
+        &self.records
     }
 
     /// Compresses the transcript `source` into the record, and writes the outcome to `state.json`. The source
@@ -449,7 +406,7 @@ pub(super) mod tests {
         assert!(store.show(&second.id).unwrap().text.contains(second.id.as_str()));
         let listed: Vec<_> = store.list(None).unwrap().into_iter().map(|(_, entry)| entry.id).collect();
         assert_eq!(listed, [second.id, first.id.clone()]);
-        std::fs::remove_dir_all(store.record_dir(&first.id)).unwrap();
+        std::fs::remove_dir_all(store.records().dir_of(&first.id)).unwrap();
         assert_ne!(
             store.save(capture(Some("c"), 0), Keeping::default()).unwrap().id,
             first.id,
@@ -502,12 +459,12 @@ pub(super) mod tests {
         let keep = Keeping { expiry_ms: None, records: 2, ..Keeping::default() };
         let active = store.save(capture(Some("kept"), 0), keep).unwrap();
         let old: Vec<_> = (1..5).map(|n| store.save(capture(Some("p"), n), keep).unwrap().id).collect();
-        let there: Vec<_> = old.iter().map(|id| store.record_dir(id).exists()).collect();
+        let there: Vec<_> = old.iter().map(|id| store.records().dir_of(id).exists()).collect();
         assert_eq!(there, [false, false, true, true]);
         assert!(active.record_dir.exists());
         store.save(capture(Some("q"), 40 * 86_400), keep).unwrap();
-        assert!(!store.record_dir(&old[2]).exists() && active.record_dir.exists());
-        assert!(store.record_dir(&old[3]).exists(), "it is still active");
+        assert!(!store.records().dir_of(&old[2]).exists() && active.record_dir.exists());
+        assert!(store.records().dir_of(&old[3]).exists(), "it is still active");
     }
 
     #[test]
@@ -517,7 +474,7 @@ pub(super) mod tests {
             let keep = Keeping::of(&Handoff { keep_records, keep_days, ..Handoff::default() });
             let old: Vec<_> = (0..2).map(|n| store.save(capture(None, n), keep).unwrap().id).collect();
             store.save(capture(None, 10 * 86_400), keep).unwrap();
-            old.iter().filter(|id| store.record_dir(id).exists()).count()
+            old.iter().filter(|id| store.records().dir_of(id).exists()).count()
         };
         assert_eq!([kept(50, 30), kept(2, 30), kept(1, 30), kept(50, 5)], [2, 1, 0, 0]);
     }

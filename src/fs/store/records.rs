@@ -94,7 +94,7 @@ struct OfChannel {
 
 /// The directory of all records.
 #[derive(Clone, Debug)]
-pub(super) struct Records {
+pub struct HandoffRecords {
     dir: PathBuf,
 }
 
@@ -110,17 +110,19 @@ pub(super) struct WrittenRecord {
     pub(super) brief_sha256: String,
 }
 
-impl Records {
+impl HandoffRecords {
     pub(super) fn new(handoff_dir: &Path) -> Self {
         Self { dir: handoff_dir.join("records") }
     }
 
-    pub(super) fn of(&self, id: &HandoffId) -> PathBuf {
+    /// The directory of a handoff's record.
+    #[must_use]
+    pub fn dir_of(&self, id: &HandoffId) -> PathBuf {
         self.dir.join(id.as_str())
     }
 
     pub(super) fn document_of(&self, id: &HandoffId) -> PathBuf {
-        self.of(id).join("handoff.md")
+        self.dir_of(id).join("handoff.md")
     }
 
     /// Creates the record. `capture.origin.created_at` is moved by a second for as long as its id is taken:
@@ -178,7 +180,7 @@ impl Records {
         is_known: impl Fn(&HandoffId) -> bool,
     ) -> Result<PathBuf, FsError> {
         for _ in 0..ID_TRIES {
-            let dir = self.of(&capture.id());
+            let dir = self.dir_of(&capture.id());
             if is_known(&capture.id()) {
                 capture.origin.created_at = capture.origin.created_at.after(1000);
                 continue;
@@ -192,7 +194,7 @@ impl Records {
             }
         }
         let taken = io::Error::from(io::ErrorKind::AlreadyExists);
-        Err(FsError::io("create the record", &self.of(&capture.id()))(taken))
+        Err(FsError::io("create the record", &self.dir_of(&capture.id()))(taken))
     }
 
     /// The document of a record; `None` if it is gone.
@@ -202,18 +204,19 @@ impl Records {
 
     /// The brief of a record, if it has this digest.
     pub(super) fn brief(&self, id: &HandoffId, sha256: &str) -> Option<String> {
-        let bytes = atomic::read_own(&self.of(id).join(BRIEF), BRIEF_CAP, 0o022).ok()??;
+        let bytes = atomic::read_own(&self.dir_of(id).join(BRIEF), BRIEF_CAP, 0o022).ok()??;
         String::from_utf8(bytes).ok().filter(|text| digest(text.as_bytes()) == sha256)
     }
 
     pub(super) fn brief_of(&self, id: &HandoffId) -> PathBuf {
-        self.of(id).join(BRIEF)
+        self.dir_of(id).join(BRIEF)
     }
 
-    /// The state of the work tree: `state.json`, and the patch if there was room for one. `None` if the
-    /// record does not have it.
-    pub(super) fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
-        let dir = self.of(id);
+    /// The state of the work tree when the handoff was made: branch, head and changed files, and their
+    /// changes if there was room. `None` if the record does not have it.
+    #[must_use]
+    pub fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
+        let dir = self.dir_of(id);
         let bytes = read_state(&dir.join(STATE)).ok()??;
         let state: WorkTree = serde_json::from_slice(&bytes).ok()?;
         let patch = atomic::read_own(&dir.join(PATCH), PATCH_CAP, 0o022).ok().flatten();
@@ -221,8 +224,9 @@ impl Records {
     }
 
     /// What the work was about, and its progress. `None` if the record does not have it.
-    pub(super) fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
-        let bytes = read_state(&self.of(id).join(STATE)).ok()??;
+    #[must_use]
+    pub fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
+        let bytes = read_state(&self.dir_of(id).join(STATE)).ok()??;
         let state: ProgressFields = serde_json::from_slice(&bytes).ok()?;
         let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let phases = Phases {
@@ -234,7 +238,7 @@ impl Records {
 
     /// Compresses `source` into the record, up to its length at the start. The source is only read.
     pub(super) fn compress(&self, id: &HandoffId, source: &Path) -> Result<PathBuf, FsError> {
-        let target = self.of(id).join(TRANSCRIPT);
+        let target = self.dir_of(id).join(TRANSCRIPT);
         let missing = || FsError::io("open", source)(io::ErrorKind::NotFound.into());
         let file = safe_file::open(source, FileRule::of_claude(TRANSCRIPT_CAP).of_this_user())?
             .ok_or_else(missing)?;
@@ -248,9 +252,11 @@ impl Records {
         Ok(target)
     }
 
-    pub(super) fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn io::Read>)> {
+    /// The existing raw copies of a record, uncompressed, each with its file's name.
+    #[must_use]
+    pub fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn io::Read>)> {
         let mut copies: Vec<(&'static str, Box<dyn io::Read>)> = Vec::new();
-        let open = |name| safe_file::open(&self.of(id).join(name), FileRule::own(TRANSCRIPT_CAP));
+        let open = |name| safe_file::open(&self.dir_of(id).join(name), FileRule::own(TRANSCRIPT_CAP));
         copies.extend(self.transcript(id).map(|copy| (TRANSCRIPT, copy)));
         if let Ok(Some(file)) = open(PATCH) {
             copies.push((PATCH, Box::new(file)));
@@ -258,18 +264,23 @@ impl Records {
         copies
     }
 
-    pub(super) fn has_transcript(&self, id: &HandoffId) -> bool {
-        self.of(id).join(TRANSCRIPT).symlink_metadata().is_ok_and(|meta| meta.is_file())
+    /// Whether a record has a copy of the transcript.
+    #[must_use]
+    pub fn has_transcript(&self, id: &HandoffId) -> bool {
+        self.dir_of(id).join(TRANSCRIPT).symlink_metadata().is_ok_and(|meta| meta.is_file())
     }
 
-    /// The copy of the transcript, uncompressed.
-    pub(super) fn transcript(&self, id: &HandoffId) -> Option<Box<dyn io::Read>> {
-        let file = safe_file::open(&self.of(id).join(TRANSCRIPT), FileRule::own(TRANSCRIPT_CAP)).ok()??;
+    /// The copy of the transcript in a record, uncompressed; `None` if there is none.
+    #[must_use]
+    pub fn transcript(&self, id: &HandoffId) -> Option<Box<dyn io::Read>> {
+        let file =
+            safe_file::open(&self.dir_of(id).join(TRANSCRIPT), FileRule::own(TRANSCRIPT_CAP)).ok()??;
         Some(Box::new(GzDecoder::new(BufReader::with_capacity(1 << 16, file))))
     }
 
-    /// The states of all records, the newest first.
-    pub(super) fn states(&self) -> Vec<HandoffState> {
+    /// The states of all records that can be read, the newest first.
+    #[must_use]
+    pub fn states(&self) -> Vec<HandoffState> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let mut ids: Vec<HandoffId> =
             names.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
@@ -278,14 +289,15 @@ impl Records {
     }
 
     /// The state of a record; `None` if it is gone or cannot be read.
-    pub(super) fn state(&self, id: &HandoffId) -> Option<HandoffState> {
-        let bytes = read_state(&self.of(id).join(STATE)).ok().flatten()?;
+    #[must_use]
+    pub fn state(&self, id: &HandoffId) -> Option<HandoffState> {
+        let bytes = read_state(&self.dir_of(id).join(STATE)).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()
     }
 
     /// Records the progress of the transcript's copy. A state that cannot be read is left as it is.
     pub(super) fn mark(&self, id: &HandoffId, copy: TranscriptCopy) -> Result<(), FsError> {
-        let path = self.of(id).join(STATE);
+        let path = self.dir_of(id).join(STATE);
         let Some(bytes) = read_state(&path)? else { return Ok(()) };
         // Only this field: a later hopty may have more of them.
         let Ok(mut state) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes)
@@ -300,13 +312,13 @@ impl Records {
 
     /// The channel of a record; `None` if it does not have one.
     pub(super) fn channel(&self, id: &HandoffId) -> Option<Channel> {
-        let bytes = read_state(&self.of(id).join(STATE)).ok().flatten()?;
+        let bytes = read_state(&self.dir_of(id).join(STATE)).ok().flatten()?;
         serde_json::from_slice::<OfChannel>(&bytes).ok().map(|state| state.channel)
     }
 
     /// Deletes the leftovers of a killed copy in a record. A copy in progress is younger than that.
     pub(super) fn sweep(&self, id: &HandoffId) {
-        atomic::sweep_older(&self.of(id), ABANDONED_AFTER);
+        atomic::sweep_older(&self.dir_of(id), ABANDONED_AFTER);
     }
 
     /// The ids of all records, the newest first.
@@ -320,7 +332,7 @@ impl Records {
     }
 
     pub(super) fn delete(&self, id: &HandoffId) -> Result<(), FsError> {
-        atomic::remove_dir(&self.of(id))
+        atomic::remove_dir(&self.dir_of(id))
     }
 }
 

@@ -14,7 +14,7 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
     if config.handoff.git == GitPolicy::Ignore {
         return Vec::new();
     }
-    let Some((then, patch)) = store.work_tree(&loaded.entry.id) else { return Vec::new() };
+    let Some((then, patch)) = store.records().work_tree(&loaded.entry.id) else { return Vec::new() };
     // Where the work was done: the next conversation starts elsewhere, and goes there.
     let there =
         then.as_ref().and_then(|git| git.dir.as_deref()).map(Path::new).filter(|there| there.is_absolute());

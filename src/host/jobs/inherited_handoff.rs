@@ -159,7 +159,7 @@ impl Jobs {
             made_in: (dir.to_owned(), loaded.channel),
             found: Vec::new(),
         });
-        compat.begins_from(&id, || store.progress(&id).unwrap_or_default());
+        compat.begins_from(&id, || store.records().progress(&id).unwrap_or_default());
         self.inherited.predecessor = Some(id.clone());
         Ok(LoadedHandoff { id, notices })
     }

@@ -26,7 +26,7 @@ use crate::sys::clock::Clock;
 use crate::sys::fault_injection;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
-use crate::tty::full_screen::{self, FullScreen, changed_rows, write};
+use crate::tty::full_screen::{self, BEGIN, FullScreen, UNDO, changed_rows, write};
 use crate::tty::page_keys::PageKeys;
 
 /// Signals that end it.
@@ -37,11 +37,6 @@ const PICTURE_MS: u64 = 8;
 const DRAWING_US: u64 = 150_000;
 /// How many files of one name are tried.
 const NAMES_MAX: u32 = 100;
-
-/// Alternate screen, no cursor.
-const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
-/// The reverse, and the end of an update that a panic cut short.
-const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayerEnd {

@@ -72,7 +72,6 @@ impl AgentDraft {
         self.cursor = start;
     }
 
-    /// Removes all.
     pub(super) fn clear(&mut self) {
         self.cells.clear();
         self.cursor = 0;

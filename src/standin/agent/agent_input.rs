@@ -14,7 +14,6 @@ const PASTE_CHARS: usize = 800;
 /// A key, or something else that the terminal says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AgentKey {
-    /// Characters.
     Text(String),
     /// A bracketed paste, or text too long for hands.
     Paste(String),
@@ -32,13 +31,9 @@ pub(super) enum AgentKey {
     Suspend,
     /// Escape alone.
     Escape,
-    /// Arrow up.
     Up,
-    /// Arrow down.
     Down,
-    /// Arrow left.
     Left,
-    /// Arrow right.
     Right,
     /// Home or Ctrl+A.
     Home,

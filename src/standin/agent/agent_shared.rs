@@ -57,13 +57,11 @@ pub(super) enum PermissionAnswer {
     Yes,
     /// From now on without asking.
     Always,
-    /// Stop.
     No,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct PermissionQuestion {
-    /// Tool name.
     pub(super) tool: String,
     pub(super) input: Value,
     /// Where the answer goes.
@@ -110,7 +108,7 @@ impl Post {
 
 /// What changes while the agent runs.
 pub(super) struct Live {
-    /// The conversation.
+    /// Id of the conversation.
     pub(super) session: String,
     /// The newest prompt.
     pub(super) prompt_id: Option<String>,
@@ -144,7 +142,6 @@ pub(super) struct AgentShared {
     pub(super) presence: Mutex<Presence>,
     /// Prompts that wait for the running turn.
     pub(super) queue: Mutex<VecDeque<AgentPrompt>>,
-    /// What changes.
     pub(super) live: Mutex<Live>,
     /// Makes transcript lines.
     pub(super) chain: Mutex<Chain>,
@@ -155,7 +152,6 @@ pub(super) struct AgentShared {
 /// Whether a payload belongs to a turn, and so names the permission mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PayloadScope {
-    /// It does.
     Turn,
     /// It does not (start, end, compaction).
     Session,
@@ -291,7 +287,6 @@ impl AgentShared {
         lock(&self.presence).status(status);
     }
 
-    /// Shows something.
     pub(super) fn show(&self, shown: Shown) {
         self.post.send(AgentEvent::Show(shown));
     }

@@ -40,7 +40,7 @@ const TITLE: Duration = Duration::from_millis(960);
 
 /// What a first press waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Twice {
+enum PendingSecondPress {
     Interrupt,
     EndOfInput,
 }
@@ -63,7 +63,7 @@ pub(super) struct App {
     question: Option<PermissionQuestion>,
     /// The option chosen in an open dialog.
     chosen: usize,
-    twice: Option<(Twice, Instant)>,
+    twice: Option<(PendingSecondPress, Instant)>,
     ask_at: Option<Instant>,
     title_at: Option<Instant>,
     titles: usize,
@@ -298,8 +298,8 @@ impl App {
         } else {
             let queued: Vec<String> = lock(&self.shared.queue).iter().map(|p| p.shown.clone()).collect();
             let hint = self.twice.map(|(which, _)| match which {
-                Twice::Interrupt => "Press Ctrl-C again to exit",
-                Twice::EndOfInput => "Press Ctrl-D again to exit",
+                PendingSecondPress::Interrupt => "Press Ctrl-C again to exit",
+                PendingSecondPress::EndOfInput => "Press Ctrl-D again to exit",
             });
             let spent = self.since.elapsed();
             let frame = usize::try_from(spent.as_millis() / FRAME.as_millis()).unwrap_or(0);

@@ -16,7 +16,7 @@ use super::resumed_history::{self, reminder};
 use super::tools;
 use super::transcript::Chain;
 
-/// What the engine is told.
+/// A command to the engine.
 pub(super) enum Command {
     /// A prompt was submitted while the agent was idle.
     Prompt(AgentPrompt),
@@ -56,7 +56,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// The engine of a conversation that has not begun.
+    /// The engine of a conversation that has no prompt yet.
     pub(super) fn new(shared: Arc<AgentShared>) -> Engine {
         Engine {
             shared,
@@ -69,7 +69,7 @@ impl Engine {
         }
     }
 
-    /// Begins, then does what it is told until nobody can tell it anything.
+    /// Begins or resumes the conversation, then carries out commands until their channel is closed.
     pub(super) fn run(mut self, commands: &Receiver<Command>) {
         self.start();
         for command in commands {

@@ -58,7 +58,6 @@ pub(super) struct HooksOutcome {
 pub(super) struct HookPlace<'a> {
     /// Remembers the processes.
     pub(super) children: &'a Children,
-    /// Working directory.
     pub(super) cwd: &'a Path,
     /// Added to the inherited environment.
     pub(super) env: &'a [(String, String)],

@@ -37,7 +37,6 @@ impl AgentHook {
 /// A plugin that was loaded for this run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plugin {
-    /// Its directory.
     pub(super) root: PathBuf,
     /// Where it may keep data.
     pub(super) data: PathBuf,

@@ -23,7 +23,6 @@ pub(super) struct Cancel {
 }
 
 impl Cancel {
-    /// Ends it.
     pub(super) fn trip(&self) {
         self.tripped.store(true, Ordering::SeqCst);
         if let Some(stream) = lock(&self.stream).as_ref() {
@@ -78,7 +77,6 @@ pub(super) struct ModelMessage {
     pub(super) content: Vec<Value>,
     /// `end_turn`, `tool_use`, ...
     pub(super) stop_reason: Value,
-    /// Final figures.
     pub(super) usage: Value,
     /// `request-id` of the answer's head.
     pub(super) request_id: String,

@@ -1,9 +1,11 @@
-//! The command line of the stand-in agent: the flags of Claude Code that hopty passes on or looks at.
+//! The command line of the stand-in agent, read as Claude Code reads it ([`Grammar`]).
 //!
-//! Flags that change nothing here (tools, directories, prompts) are taken with their values and dropped, so
+//! Options that change nothing here (tools, directories, prompts) are taken with their values and dropped, so
 //! that a user's own arguments survive; what Claude does not know is refused as Claude refuses it.
 
 use std::path::PathBuf;
+
+use crate::core::claude::args::{ArgPiece, Grammar, OptionValues};
 
 /// What `--version` says after the number, so that nobody takes the stand-in for the real program.
 pub(super) const VERSION: &str = "2.1.329";
@@ -48,9 +50,9 @@ impl AgentPermissionMode {
 pub(super) enum AgentBegin {
     /// A new one, under this id if one was given.
     New(Option<String>),
-    /// The named one goes on.
+    /// Resumes this one.
     Resume(String),
-    /// The newest one of this project goes on.
+    /// Resumes the newest one of this project.
     Continue,
 }
 
@@ -86,46 +88,6 @@ pub(super) enum Parsed {
     Fail(String),
 }
 
-/// Flags that take a value and change nothing here.
-const WITH_VALUE: &[&str] = &[
-    "--append-system-prompt",
-    "--append-system-prompt-file",
-    "--system-prompt",
-    "--add-dir",
-    "--allowedTools",
-    "--allowed-tools",
-    "--disallowedTools",
-    "--disallowed-tools",
-    "--tools",
-    "--mcp-config",
-    "--output-format",
-    "--input-format",
-    "--fallback-model",
-    "--effort",
-    "--agents",
-    "--agent",
-    "-n",
-    "--setting-sources",
-    "--autocompact",
-    "--max-turns",
-    "--betas",
-    "--permission-prompts",
-];
-
-/// Flags that take none and change nothing here.
-const BARE: &[&str] = &[
-    "--verbose",
-    "--debug",
-    "-d",
-    "--ide",
-    "--strict-mcp-config",
-    "--chrome",
-    "--no-chrome",
-    "--include-partial-messages",
-    "--disable-slash-commands",
-    "--restricted",
-];
-
 /// Reads a command line (without the program's name).
 pub(super) fn parse(args: &[String]) -> Parsed {
     let mut options = Options {
@@ -140,76 +102,46 @@ pub(super) fn parse(args: &[String]) -> Parsed {
         print: false,
     };
     let (mut id, mut fork, mut skip) = (None, false, false);
-    let mut words = args.iter().cloned().peekable();
-    while let Some(word) = words.next() {
-        if word == "--" {
-            options.prompt = words.next().or(options.prompt);
-            break;
-        }
-        if !word.starts_with('-') || word == "-" {
-            options.prompt.get_or_insert(word);
-            continue;
-        }
-        let (flag, mut given) = match word.split_once('=') {
-            Some((flag, value)) if flag.starts_with("--") => (flag.to_owned(), Some(value.to_owned())),
-            _ => (word, None),
+    for piece in Grammar::new().parse(args) {
+        let (name, takes, value) = match piece {
+            ArgPiece::Option { name, takes, values, .. } => (name, takes, values.into_iter().next()),
+            ArgPiece::Operand { at } => {
+                options.prompt.get_or_insert_with(|| args[at].clone());
+                continue;
+            }
+            ArgPiece::Unknown { at } => return Parsed::Fail(format!("error: unknown option '{}'", args[at])),
+            ArgPiece::Loose { .. } | ArgPiece::Separator { .. } => continue,
         };
-        let mut value = || given.take().or_else(|| words.next());
-        let complete = match flag.as_str() {
-            "--version" | "-v" => return Parsed::Say(format!("{VERSION} (stand-in)")),
-            "--help" | "-h" => return Parsed::Say(HELP.trim_end().to_owned()),
-            "--print" | "-p" => {
-                options.print = true;
-                true
+        if value.is_none() && matches!(takes, OptionValues::One | OptionValues::Many) {
+            return Parsed::Fail(format!("error: option '{name} <value>' argument missing"));
+        }
+        let value = value.unwrap_or_default();
+        match name.as_str() {
+            "--version" => return Parsed::Say(format!("{VERSION} (stand-in)")),
+            "--help" => return Parsed::Say(HELP.trim_end().to_owned()),
+            "--print" => options.print = true,
+            "--dangerously-skip-permissions" => (skip, options.may_bypass) = (true, true),
+            "--allow-dangerously-skip-permissions" => options.may_bypass = true,
+            "--continue" => options.begin = AgentBegin::Continue,
+            "--fork-session" => fork = true,
+            "--resume" if value.is_empty() => {
+                return Parsed::Fail("Error: the stand-in has no conversation picker; name one.".into());
             }
-            "--dangerously-skip-permissions" => {
-                (skip, options.may_bypass) = (true, true);
-                true
-            }
-            "--allow-dangerously-skip-permissions" => {
-                options.may_bypass = true;
-                true
-            }
-            "--continue" | "-c" => {
-                options.begin = AgentBegin::Continue;
-                true
-            }
-            "--fork-session" => {
-                fork = true;
-                true
-            }
-            "--resume" | "-r" => match given.or_else(|| words.next_if(|w| !w.starts_with('-'))) {
-                Some(id) => {
-                    options.begin = AgentBegin::Resume(id);
-                    true
-                }
+            "--resume" => options.begin = AgentBegin::Resume(value),
+            "--session-id" => id = Some(value),
+            "--model" => options.model = value,
+            "--name" => options.name = Some(value),
+            "--settings" => options.settings = Some(value),
+            "--plugin-dir" => options.plugin_dirs.push(value.into()),
+            "--permission-mode" => match AgentPermissionMode::parse(&value) {
+                Some(mode) => options.mode = mode,
                 None => {
-                    return Parsed::Fail("Error: the stand-in has no conversation picker; name one.".into());
-                }
-            },
-            "--session-id" => value().map(|v| id = Some(v)).is_some(),
-            "--model" => value().map(|v| options.model = v).is_some(),
-            "--name" | "-n" => value().map(|v| options.name = Some(v)).is_some(),
-            "--settings" => value().map(|v| options.settings = Some(v)).is_some(),
-            "--plugin-dir" => value().map(|v| options.plugin_dirs.push(v.into())).is_some(),
-            "--permission-mode" => match value().map(|v| AgentPermissionMode::parse(&v)) {
-                Some(Some(mode)) => {
-                    options.mode = mode;
-                    true
-                }
-                Some(None) => {
                     return Parsed::Fail(
                         "error: option '--permission-mode <mode>' argument is invalid.".into(),
                     );
                 }
-                None => false,
             },
-            other if WITH_VALUE.contains(&other) => value().is_some(),
-            other if BARE.contains(&other) => true,
-            other => return Parsed::Fail(format!("error: unknown option '{other}'")),
-        };
-        if !complete {
-            return Parsed::Fail(format!("error: option '{flag} <value>' argument missing"));
+            _ => {}
         }
     }
     if skip {
@@ -269,9 +201,9 @@ mod tests {
             "--plugin-dir",
             "/p",
             "--settings={}",
+            "do it",
             "--add-dir",
             "/x",
-            "do it",
         ]) else {
             panic!("refused")
         };
@@ -281,6 +213,31 @@ mod tests {
             ("m", Some("{}"), Some("do it"))
         );
         assert_eq!(o.plugin_dirs, vec![PathBuf::from("/p")]);
+    }
+
+    #[test]
+    fn every_option_of_claude_is_taken() {
+        let table = include_str!("../../core/claude/args/options.txt");
+        let mut count = 0;
+        for line in table.lines().filter(|line| line.starts_with('-')) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let (names, takes) = (&words[..words.len() - 2], words[words.len() - 2]);
+            for name in names {
+                let value = match names[0] {
+                    "--session-id" => "69b3dc25-8512-459a-a4bd-dba525f7b0b7",
+                    "--permission-mode" => "plan",
+                    _ => "value",
+                };
+                let line = if takes == "none" { vec![*name] } else { vec![*name, value] };
+                match run(&line) {
+                    Parsed::Run(options) => assert_eq!(options.prompt, None, "{line:?}"),
+                    Parsed::Say(_) => assert!(["-h", "-v"].contains(&names[0]), "{line:?}"),
+                    Parsed::Fail(error) => panic!("{line:?}: {error}"),
+                }
+                count += 1;
+            }
+        }
+        assert!(count > 120, "{count}");
     }
 
     #[test]

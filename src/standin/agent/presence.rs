@@ -78,7 +78,7 @@ impl Presence {
         self.write();
     }
 
-    /// Another conversation goes on in this process (`/clear`).
+    /// This process has another conversation now (`/clear`).
     pub(super) fn session(&mut self, session: &str) {
         self.content["sessionId"] = json!(session);
         self.write();

@@ -12,7 +12,6 @@ use super::tools::ToolRun;
 /// Most tasks that are looked at.
 const MAX: u64 = 1000;
 
-/// `TaskCreate`.
 pub(super) fn create(dir: &Path, subject: &str, description: &str) -> ToolRun {
     let id = (1..MAX).find(|n| !file(dir, &n.to_string()).exists()).unwrap_or(MAX).to_string();
     let task = json!({"id": id, "subject": subject, "description": description, "status": "pending",
@@ -28,7 +27,6 @@ pub(super) fn create(dir: &Path, subject: &str, description: &str) -> ToolRun {
     }
 }
 
-/// `TaskUpdate`.
 pub(super) fn update(dir: &Path, id: &str, input: &Value) -> ToolRun {
     let mut task =
         if id.bytes().all(|b| b.is_ascii_digit()) { read_json(&file(dir, id)) } else { Value::Null };
@@ -53,7 +51,6 @@ pub(super) fn update(dir: &Path, id: &str, input: &Value) -> ToolRun {
     ToolRun { content: format!("Updated task #{id} {}", fields.join(", ")), result, failed: false }
 }
 
-/// `TaskList`.
 pub(super) fn list(dir: &Path) -> ToolRun {
     let tasks: Vec<Value> =
         (1..MAX).map(|n| read_json(&file(dir, &n.to_string()))).take_while(Value::is_object).collect();

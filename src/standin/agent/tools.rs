@@ -52,7 +52,6 @@ impl ToolRun {
 
 /// Where tools work.
 pub(super) struct Bench<'a> {
-    /// Working directory.
     pub(super) cwd: &'a Path,
     /// Where a shell that goes elsewhere writes its last directory.
     pub(super) left: &'a Path,

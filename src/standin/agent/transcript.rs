@@ -29,7 +29,6 @@ pub(super) fn now() -> String {
 /// Whether a conversation is written down at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Persistence {
-    /// It is.
     On,
     /// It is not: `CLAUDE_CODE_CHILD_SESSION` was inherited.
     Off,
@@ -93,7 +92,7 @@ impl TranscriptOutput {
         }
     }
 
-    /// Writes what waits, then goes on in another file, which is not made before [`TranscriptOutput::open`].
+    /// Writes what waits, then continues in another file, which [`TranscriptOutput::open`] creates.
     pub(super) fn switch(&self, path: PathBuf) {
         self.flush();
         let mut state = lock(&self.shared.state);
@@ -161,7 +160,7 @@ fn write_out(state: &mut AgentFileState) {
 /// Makes lines that belong together: one conversation, each line naming the one before it.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
-    /// The conversation.
+    /// Id of the conversation.
     pub(super) session: String,
     cwd: String,
     branch: String,

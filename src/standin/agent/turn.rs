@@ -282,7 +282,7 @@ impl Engine {
     }
 }
 
-/// `HOPTY_AGENT_CRASH_AFTER`: the process ends instead of making another request after so many.
+/// `HOPTY_AGENT_CRASH_AFTER`: the process ends after this number of requests, instead of making another.
 fn crash_after() -> Option<usize> {
     std::env::var("HOPTY_AGENT_CRASH_AFTER").ok()?.parse().ok()
 }

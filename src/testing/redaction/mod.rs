@@ -25,7 +25,6 @@ const SECRET_MIN: usize = 4;
 struct Replacement {
     /// The part, in bytes.
     range: Range<usize>,
-    /// The placeholder.
     with: String,
 }
 
@@ -394,7 +393,7 @@ fn quoted_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
         is_quote
     });
     let quotes: Vec<usize> = quotes.map(|(at, _)| at).collect();
-    // What has no second quote goes on to the end.
+    // A quote without a second one reaches to the end.
     let ends: Vec<usize> = quotes.iter().copied().chain([line.len()]).collect();
     (0..quotes.len()).step_by(2).map(move |number| quotes[number] + 1..ends[number + 1])
 }

@@ -10,7 +10,7 @@ use crate::testing::redaction::RedactedOutcome;
 
 /// Failed tapes that are named once more at the end, at most.
 const NAMES_MAX: usize = 20;
-/// Where a hint goes on below, in columns: behind `hint: `.
+/// Indentation of the continuation of a hint, in columns: behind `hint: `.
 const HINT: usize = 6;
 
 /// A report for a terminal or a log.

@@ -8,7 +8,6 @@ use crate::core::text::word_wrap::wrap_words;
 /// How a piece of a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// As everything.
     Plain,
     /// What is to be read first.
     Bold,
@@ -45,7 +44,8 @@ impl Ink {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InkLine {
     pieces: Vec<(Ink, String)>,
-    /// Where a sentence goes on below, in columns. `None` for what must stay whole: rows, paths, commands.
+    /// Indentation of the continuation of a sentence, in columns. `None` for what must stay whole: rows,
+    /// paths, commands.
     hanging: Option<usize>,
 }
 

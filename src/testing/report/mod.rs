@@ -132,7 +132,7 @@ impl ReportKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportTarget {
     pub kind: ReportKind,
-    /// Where it goes; standard output when there is none.
+    /// The file; `None`: standard output.
     pub file: Option<PathBuf>,
 }
 

@@ -57,7 +57,6 @@ impl fmt::Display for SnapshotCursor {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnapshotRow {
-    /// Exactly this.
     Text(String),
     /// This and anything behind it.
     Prefix(String),

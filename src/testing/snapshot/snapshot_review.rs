@@ -30,14 +30,13 @@ pub struct ReviewItem {
 pub enum ReviewDecision {
     Accept,
     Reject,
-    /// Leave it.
     Skip,
 }
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewAction {
-    /// Carry out this decision on the item of this index. The review goes on.
+    /// Carry out this decision on the item of this index. The review continues.
     Decide(usize, ReviewDecision),
     /// There is nothing left to decide, or the person has enough.
     End,

@@ -51,7 +51,6 @@ pub enum SnapshotError {
     #[error("{} is not a snapshot: {error}\nhint: correct the line, or delete the file and take the snapshot \
              anew", path.display())]
     Text {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         error: SnapshotTextError,

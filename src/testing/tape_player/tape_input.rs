@@ -173,7 +173,6 @@ impl TapeInput {
         self.type_keys(session, &typed, speed)
     }
 
-    /// `Copy`.
     pub fn copy(&mut self, workspace: &TestWorkspace, text: &TapeText) -> StepResult {
         self.clipboard = TypedText::of(text, workspace)?;
         Ok(())

@@ -94,7 +94,7 @@ impl TapeOutputs {
         Ok(())
     }
 
-    /// `Output`.
+    /// Carries out `Output`.
     pub fn begin(&mut self, session: &mut TestSession, path: &TapeText) -> StepResult {
         let path = session.workspace.text(path)?;
         if TEXT_ENDINGS.contains(&ending(&path)) {
@@ -121,7 +121,6 @@ impl TapeOutputs {
         self.hidden.hide(at);
     }
 
-    /// `Show`.
     pub fn show(&mut self, at: Duration) {
         self.hidden.show(at);
     }

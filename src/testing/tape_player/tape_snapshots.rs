@@ -60,7 +60,6 @@ impl TapeSnapshots {
         (self.notes, self.collected)
     }
 
-    /// `Snapshot`.
     pub fn take(
         &mut self,
         session: &mut TestSession,

@@ -13,7 +13,7 @@ use super::super::engine::Command;
 use super::super::lock;
 use super::super::options::AgentPermissionMode;
 use super::super::transcript::now;
-use super::{App, TWICE, Twice};
+use super::{App, PendingSecondPress, TWICE};
 
 impl App {
     /// Does what the keys of one read ask for.
@@ -101,16 +101,18 @@ impl App {
             AgentKey::Enter => self.enter(),
             AgentKey::Escape if self.running > 0 => self.shared.interrupt(),
             AgentKey::Interrupt if self.running > 0 => self.shared.interrupt(),
-            AgentKey::Interrupt if twice == Some(Twice::Interrupt) && self.draft.is_empty() => {
+            AgentKey::Interrupt if twice == Some(PendingSecondPress::Interrupt) && self.draft.is_empty() => {
                 self.finish("prompt_input_exit", 0)
             }
             AgentKey::Interrupt => {
                 self.draft.clear();
-                self.twice = Some((Twice::Interrupt, Instant::now()));
+                self.twice = Some((PendingSecondPress::Interrupt, Instant::now()));
             }
             AgentKey::EndOfInput if !self.draft.is_empty() => {}
-            AgentKey::EndOfInput if twice == Some(Twice::EndOfInput) => self.finish("prompt_input_exit", 0),
-            AgentKey::EndOfInput => self.twice = Some((Twice::EndOfInput, Instant::now())),
+            AgentKey::EndOfInput if twice == Some(PendingSecondPress::EndOfInput) => {
+                self.finish("prompt_input_exit", 0)
+            }
+            AgentKey::EndOfInput => self.twice = Some((PendingSecondPress::EndOfInput, Instant::now())),
             AgentKey::Up | AgentKey::Down | AgentKey::Escape | AgentKey::Suspend | AgentKey::KittyKnown => {}
         }
     }
