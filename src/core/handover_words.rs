@@ -28,6 +28,7 @@ pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
             format!("hopty asks you first{} ({why})", or_at("and hands over without an answer in"))
         }
         Some(HandoverWhen::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
+        Some(HandoverWhen::Held) => format!("held{}: {why}", or_at("until a new attempt in")),
         Some(HandoverWhen::Off) => format!("off: {why}"),
         Some(HandoverWhen::Level) | None => why.clone(),
     }

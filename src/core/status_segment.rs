@@ -74,6 +74,7 @@ impl Segment<'_> {
             HandoverWhen::Asked => format!("{}{}", self.question(), self.time_left()),
             HandoverWhen::Level => format!("hands over at {} %", self.level?),
             HandoverWhen::Snoozed => "hand-over snoozed".to_owned(),
+            HandoverWhen::Held => format!("hand-over held: {}", self.next?.why),
             HandoverWhen::Off => "hand-over off".to_owned(),
         })
     }
@@ -118,6 +119,7 @@ impl Segment<'_> {
             HandoverWhen::Asked => "hand over?".to_owned(),
             HandoverWhen::Level => format!("until {} %", self.level?),
             HandoverWhen::Snoozed => "snoozed".to_owned(),
+            HandoverWhen::Held => "hand-over held".to_owned(),
             HandoverWhen::Off => "off".to_owned(),
         })
     }

@@ -34,6 +34,8 @@ pub enum HandoverWhen {
     Level,
     /// After a person's snooze.
     Snoozed,
+    /// It is wanted, and something keeps it from happening; at `at` hopty tries again.
+    Held,
     /// Never by itself.
     Off,
 }
@@ -87,6 +89,10 @@ impl Supervisor {
         };
         let (when, at) = match self.run.turn.state {
             _ if self.stands_still() => (HandoverWhen::Turn, None),
+            Turn::Unknown if self.run.is_mute(now) => {
+                let why = "Claude calls no hook".to_owned();
+                return NextHandover { when: HandoverWhen::Held, why, at: None };
+            }
             _ if request.for_prompt.is_some() => {
                 (HandoverWhen::Prompt, self.person.present_until(&self.policy.config.restart))
             }
@@ -104,6 +110,9 @@ impl Supervisor {
     fn next_by_level(&self, now: Stamp) -> NextHandover {
         let restart = &self.policy.config.restart;
         let off = |why: &str| NextHandover { when: HandoverWhen::Off, why: why.to_owned(), at: None };
+        if let Some(why) = &self.policy.no_handover {
+            return off(why);
+        }
         let level = match restart.mode {
             RestartMode::Manual => return off("`restart.mode` is \"manual\""),
             RestartMode::Ask => Level::Ask,

@@ -69,6 +69,9 @@ pub struct Policy {
     /// Claude writes a sessions file, which must confirm a hook that names another conversation.
     #[serde(default)]
     pub sessions_file: bool,
+    /// Why this session can hand nothing over, where that is known before it begins.
+    #[serde(default)]
+    pub no_handover: Option<String>,
     /// The version of the rules: 0 for hopty 0.1.0, whose journals do not have it, or [`RULES`].
     #[serde(default)]
     pub rules: u32,

@@ -42,6 +42,7 @@ impl Supervisor {
             RestartSignal::Directory { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
                 Some("it names a different directory".to_owned())
             }
+            _ if self.policy.no_handover.is_some() => self.policy.no_handover.clone(),
             _ if !fresh => Some("it was written before this session started".to_owned()),
             RestartSignal::Directory { .. } | RestartSignal::Here { .. } if sessions != 1 => {
                 Some(format!("its directory matches {sessions} sessions"))
@@ -157,7 +158,7 @@ impl Supervisor {
             self.spawn(step, plan);
             return;
         }
-        if let Some(reason) = self.refuses_restart(step.now) {
+        if let Some(reason) = self.refuses_restart(step.now, handoff) {
             step.refuse(id, reason);
             return;
         }
@@ -193,11 +194,11 @@ impl Supervisor {
     /// that waits already is all that it asks for, or it is refused. `None` where it would restart something.
     #[must_use]
     pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
-        if let Some(reason) = self.refuses_restart(now) {
+        let handoff = handoff && self.policy.agent == Agent::Claude;
+        if let Some(reason) = self.refuses_restart(now, handoff) {
             return Some(Reply::Refused { reason });
         }
         let Phase::Waiting { request } = &self.phase else { return None };
-        let handoff = handoff && self.policy.agent == Agent::Claude;
         let covers = request.explicit && request.now >= at_once && request.handoff >= handoff;
         covers.then_some(Reply::Accepted)
     }
@@ -211,7 +212,7 @@ impl Supervisor {
         };
         let way = self.chain.before().cloned().zip(self.conversation.id.clone());
         let refused = if self.policy.agent == Agent::Claude {
-            self.refuses_restart(step.now)
+            self.refuses_restart(step.now, false)
         } else {
             Some("this session does not run Claude".to_owned())
         };
@@ -238,11 +239,12 @@ impl Supervisor {
         self.terminate(step, StopFor::Restart { plan, interrupted: false });
     }
 
-    /// Why a command can restart nothing now, if it cannot.
-    fn refuses_restart(&self, now: Stamp) -> Option<String> {
+    /// Why a command can restart nothing now, if it cannot; with a handoff or without one.
+    fn refuses_restart(&self, now: Stamp, handoff: bool) -> Option<String> {
+        let unable = self.policy.no_handover.clone().filter(|_| handoff);
         let reason = match &self.phase {
             Phase::Running | Phase::Waiting { .. } => {
-                return self.budget.refusal(now, &self.policy.config.restart);
+                return unable.or_else(|| self.budget.refusal(now, &self.policy.config.restart));
             }
             Phase::Saving { .. } | Phase::Delivering { .. } => "a hand-over is under way",
             Phase::Stopping { .. } => "the program is being stopped",
