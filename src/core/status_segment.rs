@@ -201,6 +201,10 @@ mod tests {
         };
         assert_eq!(snoozed(80).text(), "hopty rocket · 82 % · hand-over snoozed · 2 notices");
         assert_eq!(snoozed(40).text(), "hopty rocket · 82 % · snoozed");
+        let held = NextHandover { why: "Claude calls no hook".to_owned(), ..next(HandoverWhen::Held) };
+        let held = |cols| Segment { next: Some(&held), ..snoozed(cols) }.text();
+        assert_eq!(held(80), "hopty rocket · 82 % · hand-over held: Claude calls no hook · 2 notices");
+        assert_eq!(held(40), "hopty rocket · 82 % · hand-over held");
         assert_ne!(snoozed(40).gist(), Segment { unread: 3, ..snoozed(40) }.gist());
         assert_eq!(
             snoozed(40).gist(),

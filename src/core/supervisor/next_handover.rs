@@ -148,6 +148,15 @@ impl Supervisor {
         if let Some(reason) = self.budget.refusal(now, &self.policy.config.restart) {
             return off(&reason);
         }
+        if let Some(failed) = self.handoffs.pause(now, self.level())
+            && self.conversation.usage.rearm_at_stop
+        {
+            return NextHandover {
+                when: HandoverWhen::Held,
+                why: failed.why.clone(),
+                at: Some(failed.until),
+            };
+        }
         if self.conversation.usage.rearm_at_stop {
             // Of a turn that Ctrl+C ended no hook tells.
             let rests = self.state().state == SessionState::Idle;

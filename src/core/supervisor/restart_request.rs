@@ -295,6 +295,13 @@ impl Supervisor {
         self.claude_goes_on(step, reported);
     }
 
+    /// The same without a notice: people know.
+    pub(super) fn cancel_quietly(&mut self, step: &mut EventStep<'_>, why: &str) {
+        let text = self.cancelled(why);
+        let reported = text.and_then(|text| self.report_dropped(step, text, false));
+        self.claude_goes_on(step, reported);
+    }
+
     /// Claude goes on after this report about the restart that waits or is being saved.
     fn claude_goes_on(&mut self, step: &mut EventStep<'_>, reported: Option<String>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
@@ -326,25 +333,34 @@ impl Supervisor {
             "Held the hand-over requested {asker}: {why}; accept them with `hopty restart` in another \
              terminal."
         );
-        let reported = self.report_dropped(step, text);
+        let reported = self.report_dropped(step, text, true);
         self.claude_goes_on(step, reported);
     }
 
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
     /// if there is none.
     pub(super) fn drop_request(&self, step: &mut EventStep<'_>, why: &str) -> Option<String> {
+        self.report_dropped(step, self.cancelled(why)?, true)
+    }
+
+    /// What is reported of the restart that waits or is being saved.
+    fn cancelled(&self, why: &str) -> Option<String> {
         let asker = match self.phase.request()?.by {
             RestartBy::Level => "a context level",
             RestartBy::Signal => "a restart signal",
             RestartBy::Command => "`hopty restart`",
         };
-        self.report_dropped(step, format!("Cancelled the hand-over requested by {asker}: {why}."))
+        Some(format!("Cancelled the hand-over requested by {asker}: {why}."))
     }
 
-    fn report_dropped(&self, step: &mut EventStep<'_>, text: String) -> Option<String> {
+    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, tells: bool) -> Option<String> {
         let request = self.phase.request()?;
         let (by, level) = (request.by, request.level);
-        step.tell(DecisionKind::RestartCancelled, text.clone()).also(request.seq).by(by).level(level);
+        let decision = match tells {
+            true => step.tell(DecisionKind::RestartCancelled, text.clone()),
+            false => step.decide(DecisionKind::RestartCancelled, text.clone()),
+        };
+        decision.also(request.seq).by(by).level(level);
         if self.phase.has_taken_prompt() {
             let interrupted = self.session.interrupted_at(step.line);
             step.act(Action::ReturnPrompt { submit: !interrupted });
