@@ -451,7 +451,9 @@ impl World {
         LimitLaws::check(&self.sup, before, out);
         self.failed_save.take_if(|(_, level)| self.sup.level() > *level);
         match event {
-            Event::SaveFailed { .. } if matches!(before, Phase::Saving { .. }) && self.sup.policy().rules == RULES => {
+            Event::SaveFailed { .. }
+                if matches!(before, Phase::Saving { .. }) && self.sup.policy().rules == RULES =>
+            {
                 let level = self.sup.level();
                 self.failed_save = (!matches!(phase, Phase::Saving { .. })).then_some((self.now, level));
             }
