@@ -414,7 +414,9 @@ impl Template {
 }
 
 fn unknown_field(field: &str) -> Failed {
-    let hint = match nearest_word(field, FIELDS.iter().map(|(name, _)| *name), slips(field)) {
+    let names = || FIELDS.iter().map(|(name, _)| *name);
+    let longer = || names().find(|name| field.starts_with(name));
+    let hint = match nearest_word(field, names(), slips(field)).or_else(longer) {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
@@ -725,6 +727,7 @@ mod tests {
         assert_eq!(template.line(&blocked), "a#b: blocked\tGo. 4/6.");
         for (text, near) in [
             ("{nam}", "did you mean {name}?"),
+            ("{directory}", "did you mean {dir}?"),
             ("{xyzzy}", "a format is"),
             ("json", "a format is"),
             ("{name", "write fields"),
