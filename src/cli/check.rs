@@ -19,7 +19,7 @@ use super::table::TableStyle;
 use super::{notice, read_config, run};
 use crate::claude::find_claude;
 use crate::core::claude::environment::REMOVED;
-use crate::core::claude::version_features::offers;
+use crate::core::claude::version_features::{HooksOff, offers};
 use crate::core::config::Config;
 use crate::core::ids::Channel;
 use crate::core::text::plural::plural;
@@ -165,15 +165,18 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
             note("claude", error.to_string(), "`hopty` starts it anyway, as if it were the newest version")
         }
     };
-    let offers = offers(version.ok().as_deref(), run::hooks_off(paths, config, &[]));
+    let off = run::hooks_off(paths, config, &[]);
+    let fix = match &off {
+        Some(HooksOff::Unwritable { .. }) => "see to its permissions, or free some room there",
+        _ => {
+            "update Claude, and remove `disableAllHooks` from its settings and `hooks.inject = false` from \
+             hopty's"
+        }
+    };
+    let offers = offers(version.ok().as_deref(), off);
     let hooks = match offers.limited {
         None => good("hooks", "hopty passes its hooks to Claude at each launch; it changes no file"),
-        Some(limited) => note(
-            "hooks",
-            limited,
-            "update Claude, and remove `disableAllHooks` from its settings and `hooks.inject = false` from \
-             hopty's",
-        ),
+        Some(limited) => note("hooks", limited, fix),
     };
     vec![which, hooks]
 }

@@ -416,7 +416,9 @@ impl Template {
 }
 
 fn unknown_field(field: &str) -> Failed {
-    let hint = match nearest_word(field, FIELDS.iter().map(|(name, _)| *name)) {
+    let names = || FIELDS.iter().map(|(name, _)| *name);
+    let longer = || names().find(|name| field.starts_with(name));
+    let hint = match nearest_word(field, names()).or_else(longer) {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
@@ -732,6 +734,7 @@ mod tests {
         assert_eq!(template.line(&blocked), "a#b: blocked\tGo. 4/6.");
         for (text, near) in [
             ("{nam}", "did you mean {name}?"),
+            ("{directory}", "did you mean {dir}?"),
             ("{xyzzy}", "a format is"),
             ("json", "a format is"),
             ("{name", "write fields"),

@@ -15,6 +15,9 @@ const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
 pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
+    // A quoted verb of two words, and hopty's own page by its name.
+    let words = verb.iter().flat_map(|words| words.split_whitespace());
+    let verb = &words.skip_while(|word| *word == "hopty").map(str::to_owned).collect::<Vec<_>>()[..];
     let (tree, page) = page(verb)?;
     if roff {
         stdout()?.write_all(&page)?;

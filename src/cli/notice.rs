@@ -7,6 +7,7 @@ use super::error::visible;
 use super::handoff::settle;
 use super::list::{PATIENCE, needs_person};
 use super::status::ended;
+use crate::core::claude::version_features::ClaudeFeatures;
 use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::handoff::sections::Section;
 use crate::core::ids::{Channel, SessionName};
@@ -23,10 +24,10 @@ const GOAL_CAP: usize = 60;
 
 /// What a person is told before Claude draws, a line each: what is wrong with the store, so that it is not a
 /// hand-over in the middle of the work that finds out, and what waits in this directory's channel for its
-/// project. Neither keeps anyone from Claude.
-pub(super) fn at_start(paths: &Paths) -> Vec<String> {
+/// project. Neither keeps anyone from Claude. That nothing can be handed over is told by then.
+pub(super) fn at_start(paths: &Paths, offers: &ClaudeFeatures) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
-    let wrong = wrong(paths, &dir).map(|why| {
+    let wrong = wrong(paths, &dir).filter(|_| offers.no_handover.is_none()).map(|why| {
         let why = visible(&why);
         format!(
             "cannot save handoffs: {why}\nhint: fix this before the context window is full; `hopty \

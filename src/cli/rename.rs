@@ -22,7 +22,13 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
         [given, new] => (any(&paths, Some(given))?, new),
         _ => return Err(Failed::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
     };
-    let new: SessionName = new.parse().map_err(|_| bad_name(new))?;
+    let new: SessionName = new.parse().map_err(|_| {
+        let like = SessionName::for_directory(new);
+        bad_name(new).hint(format!("{}; `{like}` is one like it", bad_name(new).help()))
+    })?;
+    if words.len() == 1 && new == name {
+        return Err(no_new_name(&new));
+    }
     if is_alive(&paths.session(&name)) {
         let request = Request::Rename { name: new.to_string() };
         HostControl::connect(&paths, &name, Some(ANSWER))?.ask::<RenameAnswer>(&request)?;
@@ -48,13 +54,17 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
 fn one_name(paths: &Paths, given: &str, failed: Failed) -> Failed {
     let is_session = given.parse().is_ok_and(|name| paths.session(&name).is_dir());
     if is_session {
-        return Failed::new(2, "give the new name, too")
-            .about(visible(given))
-            .hint(format!("`hopty rename {} NEW` gives it another", visible(given)));
+        return no_new_name(&visible(given));
     }
     let hint =
         format!("{}; `hopty rename NAME {}` renames one from elsewhere", failed.help(), visible(given));
     failed.hint(hint)
+}
+
+fn no_new_name(name: &dyn std::fmt::Display) -> Failed {
+    Failed::new(2, "give the new name, too")
+        .about(name)
+        .hint(format!("`hopty rename {name} NEW` gives it another"))
 }
 
 /// A text that is no label.

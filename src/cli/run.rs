@@ -27,6 +27,7 @@ use crate::core::ids::{HandoffId, SessionName, change_labels};
 use crate::core::inherited_state::{ErrorOutput, SignalState};
 use crate::core::supervisor::Agent;
 use crate::core::terminal::{Ahead, Size};
+use crate::fs::free_space;
 use crate::fs::paths::Paths;
 use crate::fs::session::{is_alive, is_damaged, prepare_with_room};
 use crate::host::start::{BeginWith, Launch, StartReport};
@@ -258,7 +259,9 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
     launch.version = find_claude::version_on_disk(&launch.program);
     let hooks_off = hooks_off(&start.paths, &launch.config, &words(&start.args).unwrap_or_default());
     launch.offers = offers(launch.version.as_deref(), hooks_off);
-    if let Some(limited) = &start.launch.offers.limited {
+    // A session without a place says it in the line about that.
+    let is_told_later = start.launch.unplaced.is_some() && start.launch.offers.no_handover.is_some();
+    if let Some(limited) = start.launch.offers.limited.as_ref().filter(|_| !is_told_later) {
         start.tell(limited.to_string());
     }
     if !start.launch.detached && start.launch.unplaced.is_none() {
@@ -281,7 +284,7 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
     }
     // Where there is no place for a session, that is what there is to say.
     if start.launch.handoff == BeginWith::Fresh && start.launch.unplaced.is_none() {
-        notice::at_start(&start.paths).into_iter().for_each(|told| start.tell(told));
+        notice::at_start(&start.paths, &start.launch.offers).into_iter().for_each(|told| start.tell(told));
     }
     begin(start, host)
 }
@@ -384,6 +387,11 @@ pub(super) fn in_terminal() -> bool {
 pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<HooksOff> {
     let own = facts(args);
     let here = std::env::current_dir().unwrap_or_default();
+    let closed = |name: &str| free_space::closed(&paths.claude.join(name)).filter(|_| paths.is_known());
+    if let Some(why) = closed("plugins") {
+        let handover = ["projects", "handoff"].into_iter().all(|name| closed(name).is_none());
+        return Some(HooksOff::Unwritable { why, handover });
+    }
     match own {
         _ if !config.hooks.inject => Some(HooksOff::NotInjected),
         _ if own.bare => Some(HooksOff::Bare),

@@ -47,6 +47,9 @@ const FOREIGN: &[(&str, &str)] = &[
     ("stats", "usage"),
     ("history", "conversations ls"),
     ("search", "conversations search"),
+    (NOTICES[0], "log"),
+    (NOTICES[1], "log"),
+    (NOTICES[2], "log"),
     ("snooze", "handoff snooze"),
     ("dismiss", "handoff dismiss"),
     ("load", "handoff load"),
@@ -65,6 +68,8 @@ const STARTS: &[(&str, &str)] = &[
     ("resume", "hopty --resume"),
     ("continue", "hopty --continue"),
 ];
+/// What a session has told: a key shows them, and no verb.
+const NOTICES: [&str; 3] = ["notices", "notes", "note"];
 /// How tmux's users shorten `attach`; a sentence may begin so, too.
 const ATTACH: [&str; 3] = ["a", "at", "att"];
 /// Ends one of Claude's own background sessions, as `stop` does, which is hopty's too.
@@ -76,6 +81,9 @@ const LONGEST: usize = 16;
 /// running session. `runs`: whether a session of this name runs.
 pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<Failed> {
     let word = args.first()?.to_str()?;
+    if let Some(failed) = behind_options(args) {
+        return Some(failed);
+    }
     let session = || match args {
         [_] if runs(word) => Some(format!("hopty attach {word}")),
         [_, verb] if runs(word) => {
@@ -93,8 +101,34 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
     let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
     (is_prompt || word == KILL).then(|| {
         Failed::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
-            .hint(format!("`hopty -- {word}` passes it to Claude; `hopty help` lists all verbs"))
+            .hint(match NOTICES.contains(&word) {
+                true => format!(
+                    "in a session the prefix key (ctrl-\\) and `n` show its notices; `hopty -- {word}` passes it \
+                     to Claude"
+                ),
+                false => format!("`hopty -- {word}` passes it to Claude; `hopty help` lists all verbs"),
+            })
     })
+}
+
+/// A sole word behind hopty's own options that is a verb, or was meant as one.
+fn behind_options(args: &[OsString]) -> Option<Failed> {
+    let (word, options) = args.split_last()?;
+    let word = word.to_str()?;
+    let own = |option: &OsString| {
+        option == "--detached" || option == "--handoff" || option.to_string_lossy().starts_with("--handoff=")
+    };
+    if options.is_empty() || !options.iter().all(own) {
+        return None;
+    }
+    let verb = super::args::verbs().find(|verb| *verb == word).map(|verb| format!("hopty {verb}"));
+    let instead = verb.or_else(|| meant(word))?;
+    let options: Vec<&str> = options.iter().filter_map(|option| option.to_str()).collect();
+    let options = options.join(" ");
+    Some(
+        Failed::new(2, format!("`{word}` behind {options} is a prompt; did you mean `{instead}`?"))
+            .hint(format!("`hopty {options} -- {word}` sends it to Claude")),
+    )
 }
 
 /// The command that a word which is no verb was meant for.
@@ -192,6 +226,24 @@ mod tests {
         assert!(refusal(&["list".into(), "--model".into(), "opus".into()], |_| false).is_some());
         let of_session =
             |args: &[OsString]| refusal(args, |word| word == "p1").map(|failed| format!("{failed:?}"));
+        let after_options = |line: &str| {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            refusal(&args, |_| false).map(|failed| format!("{failed:?}"))
+        };
+        for (line, instead) in [
+            ("--detached status", "`hopty status`?"),
+            ("--detached --handoff ls", "`hopty ls`?"),
+            ("--detached list", "`hopty ls`?"),
+            ("notes", "`hopty log`?"),
+        ] {
+            let said = after_options(line).unwrap_or_else(|| panic!("{line}"));
+            assert!(said.contains(instead), "{line}: {said}");
+        }
+        let status = after_options("--detached status").unwrap();
+        assert!(status.contains("`hopty --detached -- status` sends it to Claude"), "{status}");
+        for line in ["--detached -- status", "--detached fix", "--model status", "--detached status x"] {
+            assert!(after_options(line).is_none(), "{line}");
+        }
         assert!(of_session(&["p1".into()]).unwrap().contains("did you mean `hopty attach p1`?"));
         assert!(of_session(&["a".into()]).unwrap().contains("did you mean `hopty attach`?"));
         assert!(of_session(&["a".into(), "p1".into()]).unwrap().contains("`hopty attach p1`?"));

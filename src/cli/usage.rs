@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use super::args::Cli;
-use super::error::Failed;
+use super::error::{Failed, visible};
 use crate::core::text::nearest_word::nearest_word;
 
 /// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
@@ -50,10 +50,12 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     let option = error.get(ContextKind::InvalidArg);
     let elsewhere = match error.kind() {
         ErrorKind::ArgumentConflict => Some(format!("leave one of them out; {help}")),
-        _ => option.and_then(|option| match option.to_string().as_str() {
+        ErrorKind::UnknownArgument => option.and_then(|option| match option.to_string().as_str() {
             "-o" | "--output" => takes_file(asked),
-            option => takers(option, asked),
+            option if option.starts_with('-') => takers(option, asked),
+            word => takes_value(word, asked),
         }),
+        _ => None,
     };
     Failed::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
 }
@@ -78,6 +80,18 @@ fn takes_file(asked: &str) -> Option<String> {
     takes.then(|| format!("the file needs no option: `hopty {asked} FILE`"))
 }
 
+/// The option of a verb that a word without one is a value of; `None` when there is none.
+fn takes_value(word: &str, asked: &str) -> Option<String> {
+    let tree = tree();
+    let verb = asked.split(' ').try_fold(&tree, Command::find_subcommand)?;
+    let takes = |own: &&clap::Arg| {
+        own.get_long() == Some("to")
+            || own.get_possible_values().iter().any(|value| value.matches(word, false))
+    };
+    let long = verb.get_arguments().find(takes)?.get_long()?;
+    Some(format!("did you mean `--{long} {}`?", visible(word)))
+}
+
 /// The verbs below a verb.
 fn offered(asked: &str) -> Vec<String> {
     let tree = tree();
@@ -94,4 +108,24 @@ fn tree() -> Command {
     let mut tree = Cli::command();
     tree.build();
     tree
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_told_with_what_the_verb_takes() {
+        for (line, hint) in [
+            ("stop --yes", "`hopty stop --help` shows the usage"),
+            ("usage day", "did you mean `--by day`?"),
+            ("conversations copy p1 ../p2", "did you mean `--to ../p2`?"),
+            ("status --yes", "--yes is an option of "),
+        ] {
+            let words: Vec<std::ffi::OsString> = line.split(' ').map(Into::into).collect();
+            let error = Cli::read(&words).err().unwrap_or_else(|| panic!("{line}"));
+            let said = misused(&error, &asked(line.split(' ')));
+            assert!(said.help().starts_with(hint), "{line}: {}", said.help());
+        }
+    }
 }

@@ -28,6 +28,7 @@ pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
             format!("hopty asks you first{} ({why})", or_at("and hands over without an answer in"))
         }
         Some(HandoverWhen::Snoozed) => format!("not yet{} ({why})", or_at("at the earliest in")),
+        Some(HandoverWhen::Held) => format!("held{}: {why}", or_at("until a new attempt in")),
         Some(HandoverWhen::Off) => format!("off: {why}"),
         Some(HandoverWhen::Level) | None => why.clone(),
     }
@@ -80,6 +81,7 @@ mod tests {
                 "once you send or clear the draft in the prompt box, at the latest in 58 s (context 84 %, level handoff 80 %)",
             ),
             ("snoozed", soon(), "not yet, at the earliest in 4 min (context 84 %, level handoff 80 %)"),
+            ("held", soon(), "held until a new attempt in 4 min: context 84 %, level handoff 80 %"),
             ("asked", Value::Null, "hopty asks you first (context 84 %, level handoff 80 %)"),
             ("off", Value::Null, "off: context 84 %, level handoff 80 %"),
             ("level", Value::Null, "context 84 %, level handoff 80 %"),

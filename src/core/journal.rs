@@ -89,7 +89,7 @@ impl Recorder {
             "journal": JOURNAL, "hopty": version, "core": CORE,
             "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes,
             "submit_when_idle": policy.submit_when_idle,
-            "sessions_file": policy.sessions_file, "rules": policy.rules, "config": policy.config,
+            "sessions_file": policy.sessions_file, "no_handover": policy.no_handover, "rules": policy.rules, "config": policy.config,
             "state": state,
         });
         if let Some(missing) = missing {
@@ -160,6 +160,8 @@ struct OpenLine {
     submit_when_idle: bool,
     #[serde(default)]
     sessions_file: bool,
+    #[serde(default)]
+    no_handover: Option<String>,
     #[serde(default)]
     rules: u32,
     #[serde(default, deserialize_with = "with_constants")]
@@ -353,6 +355,7 @@ fn begin(open: &OpenLine) -> Recorder {
         notes: open.notes,
         submit_when_idle: open.submit_when_idle,
         sessions_file: open.sessions_file,
+        no_handover: open.no_handover.clone(),
         rules: open.rules,
         config: open.config.clone(),
     };

@@ -74,6 +74,7 @@ impl Segment<'_> {
             HandoverWhen::Asked => format!("{}{}", self.question(), self.time_left()),
             HandoverWhen::Level => format!("hands over at {} %", self.level?),
             HandoverWhen::Snoozed => "hand-over snoozed".to_owned(),
+            HandoverWhen::Held => format!("hand-over held: {}", innermost(&self.next?.why)),
             HandoverWhen::Off => "hand-over off".to_owned(),
         })
     }
@@ -118,6 +119,7 @@ impl Segment<'_> {
             HandoverWhen::Asked => "hand over?".to_owned(),
             HandoverWhen::Level => format!("until {} %", self.level?),
             HandoverWhen::Snoozed => "snoozed".to_owned(),
+            HandoverWhen::Held => "hand-over held".to_owned(),
             HandoverWhen::Off => "off".to_owned(),
         })
     }
@@ -128,6 +130,11 @@ impl Segment<'_> {
         let parts = [Some(format!("hopty {}", self.name)), usage, next, unread];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
+}
+
+/// What it comes down to: `No space left on device` of `... (cannot write FILE: No space left on device)`.
+fn innermost(why: &str) -> &str {
+    why.rsplit(": ").next().unwrap_or(why).trim_end_matches(')')
 }
 
 #[cfg(test)]
@@ -199,6 +206,12 @@ mod tests {
         };
         assert_eq!(snoozed(80).text(), "hopty rocket · 82 % · hand-over snoozed · 2 notices");
         assert_eq!(snoozed(40).text(), "hopty rocket · 82 % · snoozed");
+        let held = NextHandover { why: "Claude calls no hook".to_owned(), ..next(HandoverWhen::Held) };
+        let held = |cols| Segment { next: Some(&held), ..snoozed(cols) }.text();
+        assert_eq!(held(80), "hopty rocket · 82 % · hand-over held: Claude calls no hook · 2 notices");
+        assert_eq!(held(40), "hopty rocket · 82 % · hand-over held");
+        let full = "the handoff could not be saved (cannot write /h/x.lock: No space left on device)";
+        assert_eq!(innermost(full), "No space left on device");
         assert_ne!(snoozed(40).gist(), Segment { unread: 3, ..snoozed(40) }.gist());
         assert_eq!(
             snoozed(40).gist(),

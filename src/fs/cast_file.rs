@@ -329,7 +329,7 @@ mod tests {
         for (text, wanted) in [
             ("{\"version\":2,\"width\":8,\"height\":2}\n", "has asciicast version 2"),
             ("{\"version\":1,\"width\":8,\"height\":2,\"stdout\":[]}\n", "has asciicast version 1"),
-            ("hello\n", "cannot be continued: line 1: this is not an asciicast"),
+            ("hello\n", "cannot be continued: line 1: there is no header with a version"),
         ] {
             fs::write(&path, text).unwrap();
             let error = open(&path, CastOpening::Append).unwrap_err();

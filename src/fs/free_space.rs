@@ -1,8 +1,9 @@
-//! Free space: a full file system is reported before something has to be written.
+//! Room for what has to be written: a full file system, or a directory that is closed, is reported before.
 
 use std::path::Path;
 
 use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
 
 /// The space for a session's start: hooks, settings, the first lines of its journal. In bytes.
 pub const FOR_SESSION: u64 = 128 << 10;
@@ -26,9 +27,32 @@ pub fn lack(dir: &Path, least: u64) -> Option<String> {
     names.then(|| format!("the disk of {} is full: no room for another file", dir.display()))
 }
 
+/// Why nothing can be made in `dir`, or where it is not there, in the nearest directory above it that is;
+/// `None` if it can.
+#[must_use]
+pub fn closed(dir: &Path) -> Option<String> {
+    let there = dir.ancestors().find(|dir| dir.exists())?;
+    match access(there, AccessFlags::W_OK | AccessFlags::X_OK) {
+        Ok(()) => lack(there, 0),
+        Err(error) => Some(format!("{}: {}", there.display(), error.desc())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Root may write everywhere, but not below a file.
+    #[test]
+    fn a_directory_is_closed_where_nothing_can_be_made_in_it_or_above_it() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(closed(dir.path()), None);
+        assert_eq!(closed(&dir.path().join("none/such")), None, "it can be made");
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let why = closed(&file.join("none/such"));
+        assert_eq!(why, Some(format!("{}: Permission denied", file.display())));
+    }
 
     #[test]
     fn what_is_not_there_lacks_nothing_and_no_disk_has_everything() {

@@ -154,6 +154,7 @@ impl Host {
             submit_when_idle: launch.offers.submit_when_idle,
             // Every version that has all hooks writes one (measured from 2.1.197 to 2.1.330, none on 2.0.76).
             sessions_file: launch.offers.hooks == HookSet::Full,
+            no_handover: launch.offers.no_handover.clone().filter(|_| claude),
             rules: RULES,
             config: launch.config.clone(),
         };
@@ -245,7 +246,7 @@ impl Host {
                 opened.err()
             }
             Some(private) => {
-                notices.push(private.notice());
+                notices.push(private.notice(&host.session.launch.offers));
                 None
             }
         };

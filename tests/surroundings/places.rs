@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
         "mkdir -p \"$HOME/.local/state/hopty\"; chmod 500 \"$HOME/.local/state/hopty\"",
         DENIED,
     ),
-    ordinary("~/.claude read-only", "chmod 500 \"$HOME/.claude\"", Says::Words("cannot save handoffs: ")),
+    ordinary("~/.claude read-only", "chmod 500 \"$HOME/.claude\"", Says::Words("so there is no hand-over")),
     row("no TMPDIR and no XDG_RUNTIME_DIR", "unset TMPDIR XDG_RUNTIME_DIR", Says::Nothing),
     row(
         "no HOME, TMPDIR missing, no XDG_RUNTIME_DIR",

@@ -10,6 +10,7 @@ use super::{named, one_line};
 use crate::cli::control::paths;
 use crate::cli::error::{Failed, note, say, visible};
 use crate::cli::prose::fit;
+use crate::core::context_level::Fill;
 use crate::core::conversation::handover_links::{ChainStep, HandoverLink, HandoverLinks};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
@@ -197,11 +198,32 @@ impl Link<'_> {
 /// `HO-...: 2026-11-20 15:10:00, 82 % of 200,000 tokens, auto: the level ...`.
 fn handover(link: &HandoverLink) -> String {
     let mut parts = vec![local(link.at)];
-    if let Some((used, window)) = link.tokens.filter(|(_, window)| *window > 0) {
-        parts.push(format!("{} % of {} tokens", used.saturating_mul(100) / window, thousands(window)));
+    if let Some((tokens, window)) = link.tokens.filter(|(_, window)| *window > 0) {
+        let percent = Fill { tokens, window, bytes: 0 }.percent();
+        parts.push(format!("{percent} % of {} tokens", thousands(window)));
     }
     parts.extend(link.session.as_ref().map(|name| format!("session {name}")));
     let why = link.reason.as_deref().map(visible).unwrap_or_default();
     let why = if why.is_empty() { link.kind.clone() } else { format!("{}: {why}", link.kind) };
     format!("{}: {}; {why}", link.handoff, parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hand_over_has_the_percentage_that_the_log_has() {
+        let link = HandoverLink {
+            handoff: "HO-20261120-142950-c74cc080".parse().unwrap(),
+            from: "c74cc080-94b9-4841-b82f-a62cfb8efdc0".parse().unwrap(),
+            to: None,
+            at: WallTime(0),
+            kind: "auto".to_owned(),
+            reason: None,
+            tokens: Some((165_000, 200_000)),
+            session: None,
+        };
+        assert!(handover(&link).contains(", 83 % of 200,000 tokens"), "{}", handover(&link));
+    }
 }

@@ -147,8 +147,12 @@ fn tell(
         say_wrapped(format_args!("Of its transcript, {MAY_BE_LEFT_OUT} would be left out."))?;
         return Ok(());
     };
+    let as_new = match target.id == packed.id {
+        true => String::new(),
+        false => format!(" as {}", target.id.short()),
+    };
     say_wrapped(format_args!(
-        "imported {id} to {dir}: {}, {}, {} of {} lines changed",
+        "imported {id} to {dir}{as_new}: {}, {}, {} of {} lines changed",
         plural(report.files, "file"),
         size(report.bytes),
         report.lines.changed,

@@ -34,7 +34,7 @@ pub enum CastFault {
     #[error("the recording is empty")]
     Empty,
     /// It does not begin with the header of a recording.
-    #[error("this is not an asciicast: it has no header with a version")]
+    #[error("there is no header with a version")]
     NotACast,
     /// A version that hopty does not know.
     #[error("asciicast version {0} is unknown; hopty reads 1, 2 and 3")]

@@ -35,7 +35,7 @@ pub enum HookSet {
 }
 
 /// Why no hooks of hopty's will run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HooksOff {
     /// `[hooks] inject = false` or `--no-inject`.
     NotInjected,
@@ -45,6 +45,14 @@ pub enum HooksOff {
     SafeMode,
     /// `disableAllHooks` in the settings that Claude reads.
     Settings,
+    /// Claude makes `plugins` in its directory before it runs any hook of a launch, and cannot (measured on
+    /// 2.1.332).
+    Unwritable {
+        /// What cannot be written, and why.
+        why: String,
+        /// Whether transcripts and handoffs can be written all the same.
+        handover: bool,
+    },
 }
 
 /// What a launch can rely on.
@@ -65,6 +73,9 @@ pub struct ClaudeFeatures {
     /// Another size for a moment makes it draw its status line anew, and does nothing else.
     #[serde(default)]
     pub redraws_status_line: bool,
+    /// Why nothing can be handed over.
+    #[serde(default)]
+    pub no_handover: Option<String>,
     /// What a person is told; `None` when nothing is missing.
     pub limited: Option<String>,
 }
@@ -74,21 +85,33 @@ pub struct ClaudeFeatures {
 pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
     let number = version.and_then(parse).unwrap_or(NEWEST);
     let named = version.unwrap_or_default();
-    let hooks = match off {
-        Some(HooksOff::NotInjected | HooksOff::Bare | HooksOff::SafeMode) => HookSet::None,
+    let hooks = match &off {
+        Some(HooksOff::NotInjected | HooksOff::Bare | HooksOff::SafeMode | HooksOff::Unwritable { .. }) => {
+            HookSet::None
+        }
         _ if number < PLUGINS => HookSet::None,
         _ if number < FULL => HookSet::Old,
         _ => HookSet::Full,
     };
-    let why = match off {
+    let no_handover = match &off {
+        Some(HooksOff::Unwritable { why, handover: false }) => {
+            Some(format!("Claude can run no hooks ({why})"))
+        }
+        _ => None,
+    };
+    let why = match &off {
         Some(HooksOff::NotInjected) => Some("hopty gives Claude no hooks, as configured".to_owned()),
         Some(HooksOff::Bare) => Some("Claude runs no hooks with --bare".to_owned()),
         Some(HooksOff::SafeMode) => Some("Claude runs no hooks with --safe-mode".to_owned()),
         Some(HooksOff::Settings) => Some("Hooks are switched off (disableAllHooks)".to_owned()),
+        Some(HooksOff::Unwritable { why, .. }) => Some(format!("Claude can run no hooks ({why})")),
         None if number < PLUGINS => Some(format!("Claude Code {named} supports no plugin with hooks")),
         None => None,
     };
     let limited = match (why, hooks) {
+        (Some(why), _) if no_handover.is_some() => {
+            Some(format!("{why}, so there is no hand-over; fix this and start hopty again"))
+        }
         (Some(why), _) => Some(format!(
             "{why}, so hopty follows its files: a hand-over waits for the end of a turn, and the new \
              conversation reads the handoff itself"
@@ -105,6 +128,7 @@ pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
         submit_when_idle: number < PATIENT,
         names: number >= NAMES,
         redraws_status_line: number >= NEWEST,
+        no_handover,
         limited,
     }
 }
@@ -176,6 +200,23 @@ mod tests {
             let offers = offers(Some("2.1.329"), Some(off));
             assert_eq!((offers.hooks, offers.off, offers.limited.is_some()), (HookSet::None, true, true));
         }
+    }
+
+    #[test]
+    fn a_claude_that_can_write_nothing_gets_no_hooks_and_hands_nothing_over() {
+        let unwritable = |handover| {
+            let why = "/h/.claude: Permission denied".to_owned();
+            offers(None, Some(HooksOff::Unwritable { why, handover }))
+        };
+        let (none, some) = (unwritable(false), unwritable(true));
+        assert_eq!((none.hooks, some.hooks, none.off, some.off), (HookSet::None, HookSet::None, true, true));
+        assert_eq!(
+            none.limited.unwrap(),
+            "Claude can run no hooks (/h/.claude: Permission denied), so there is no hand-over; fix this and \
+             start hopty again"
+        );
+        assert!(none.no_handover.is_some());
+        assert!(some.limited.unwrap().contains("so hopty follows its files") && some.no_handover.is_none());
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub enum ValueKind {
     Word(&'static [&'static str]),
     /// A list of these words.
     Words(&'static [&'static str]),
-    /// A path, or empty; at most 4096 bytes and no control characters.
+    /// A path that is absolute or begins with `~/`, or empty; at most 4096 bytes and no control characters.
     Path,
     /// A list of names of environment variables, at most 64.
     Variables,
@@ -250,7 +250,9 @@ impl ValueKind {
                 list.iter().all(|v| v.as_str().is_some_and(|t| words.contains(&t)))
             }
             (ValueKind::Path | ValueKind::Command, Value::String(text)) => {
-                text.len() <= 4096 && !text.chars().any(char::is_control)
+                let leads = text.is_empty() || text.starts_with('/') || text.starts_with("~/");
+                let fits = self == ValueKind::Command || leads;
+                fits && text.len() <= 4096 && !text.chars().any(char::is_control)
             }
             (ValueKind::Variables, Value::Array(list)) => {
                 names(list, |b| b.is_ascii_alphanumeric() || b == b'_')
@@ -332,8 +334,8 @@ impl ValueKind {
             ),
             ValueKind::Word(words) => format!("must be one of {}", quoted(words)),
             ValueKind::Words(words) => format!("must be a list of any of {}", quoted(words)),
-            ValueKind::Path => "must be a path of at most 4096 bytes without control characters, or \
-                                \"\""
+            ValueKind::Path => "must be an absolute path or one below `~/`, of at most 4096 bytes without \
+                                control characters, or \"\""
                 .to_owned(),
             ValueKind::Variables => "must be a list of at most 64 names of environment variables".to_owned(),
             ValueKind::Dialogs => "must be a list of at most 64 names of dialogs, and never \
@@ -438,6 +440,18 @@ mod tests {
             hold.check(&Value::String("2h".into())).unwrap_err(),
             "must be a duration from 100ms to 85s"
         );
+    }
+
+    #[test]
+    fn a_path_does_not_depend_on_the_working_directory() {
+        for (path, taken) in
+            [("", true), ("/usr/bin/claude", true), ("~/bin/claude", true)].into_iter().chain(
+                ["claude", "claude --model opus", "./claude", "~", "~root/claude"].map(|path| (path, false)),
+            )
+        {
+            let value = ValueKind::Path.read(path).unwrap();
+            assert_eq!(ValueKind::Path.check(&value).is_ok(), taken, "{path}");
+        }
     }
 
     #[test]

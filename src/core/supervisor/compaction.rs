@@ -39,6 +39,7 @@ impl Supervisor {
         if let Some(record) = record {
             let text = format!("Saved handoff {record} before Claude compacts its context.");
             step.decide(DecisionKind::HandoffSaved, text).handoff(record);
+            self.handoffs.end_pause();
         }
         let wanted = hook.auto && self.conversation.held_off < TIMES;
         if let Some(why) = unable.filter(|_| wanted && self.would_hand_over(step.now)) {
@@ -65,6 +66,7 @@ impl Supervisor {
         match &self.phase {
             Phase::Running => {
                 auto && !self.budget.is_used_up(now, &self.policy.config.restart)
+                    && self.handoffs.pause(now, Level::Hard).is_none()
                     && !self.conversation.progress.is_missing()
                     && !self.conversation.usage.began_at(Level::Handoff, &self.policy)
             }

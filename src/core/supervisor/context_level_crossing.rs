@@ -33,7 +33,7 @@ impl Supervisor {
     }
 
     fn level_crossed(&mut self, step: &mut EventStep<'_>, level: Level) {
-        if self.policy.agent != Agent::Claude {
+        if self.policy.agent != Agent::Claude || self.policy.no_handover.is_some() {
             return;
         }
         if level >= Level::Ask && self.conversation.usage.began_at(level, &self.policy) {
@@ -62,11 +62,15 @@ impl Supervisor {
 
     /// A hand-over by level: requested, hurried up, or remembered for the end of the next turn.
     fn level_request(&mut self, step: &mut EventStep<'_>, level: Level) {
-        if self.conversation.progress.is_missing() || self.conversation.usage.began_at(level, &self.policy) {
+        if self.policy.no_handover.is_some()
+            || self.conversation.progress.is_missing()
+            || self.conversation.usage.began_at(level, &self.policy)
+        {
             return;
         }
         let runs = self.phase == Phase::Running;
         if runs && self.conversation.is_snoozed(&self.policy)
+            || runs && self.handoffs.pause(step.now, level).is_some()
             || runs && self.policy.rules > 0 && self.budget.refuses_level(step, &self.policy.config.restart)
         {
             self.conversation.usage.rearm_at_stop = true;

@@ -34,6 +34,8 @@ pub enum HandoverWhen {
     Level,
     /// After a person's snooze.
     Snoozed,
+    /// It is wanted, and something keeps it from happening; at `at` hopty tries again.
+    Held,
     /// Never by itself.
     Off,
 }
@@ -87,6 +89,10 @@ impl Supervisor {
         };
         let (when, at) = match self.run.turn.state {
             _ if self.stands_still() => (HandoverWhen::Turn, None),
+            Turn::Unknown if self.run.is_mute(now) => {
+                let why = "Claude calls no hook".to_owned();
+                return NextHandover { when: HandoverWhen::Held, why, at: None };
+            }
             _ if request.for_prompt.is_some() => {
                 (HandoverWhen::Prompt, self.person.present_until(&self.policy.config.restart))
             }
@@ -104,6 +110,9 @@ impl Supervisor {
     fn next_by_level(&self, now: Stamp) -> NextHandover {
         let restart = &self.policy.config.restart;
         let off = |why: &str| NextHandover { when: HandoverWhen::Off, why: why.to_owned(), at: None };
+        if let Some(why) = &self.policy.no_handover {
+            return off(why);
+        }
         let level = match restart.mode {
             RestartMode::Manual => return off("`restart.mode` is \"manual\""),
             RestartMode::Ask => Level::Ask,
@@ -138,6 +147,15 @@ impl Supervisor {
         }
         if let Some(reason) = self.budget.refusal(now, &self.policy.config.restart) {
             return off(&reason);
+        }
+        if let Some(failed) = self.handoffs.pause(now, self.level())
+            && self.conversation.usage.rearm_at_stop
+        {
+            return NextHandover {
+                when: HandoverWhen::Held,
+                why: failed.why.clone(),
+                at: Some(failed.until),
+            };
         }
         if self.conversation.usage.rearm_at_stop {
             // Of a turn that Ctrl+C ended no hook tells.

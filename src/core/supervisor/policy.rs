@@ -19,8 +19,8 @@ use crate::core::config::{Config, Levels};
 /// Claude has answered is given to no other run, a handoff takes along a first prompt that no run has taken,
 /// a draft does not postpone a hand-over that a person asked for, the prompt of `hopty --handoff` begins the
 /// work on the handoff, hopty types nothing by itself while hooks or the sessions file say that Claude asks
-/// for a permission, a signal file that comes while Claude does not run is obeyed once it does, and a
-/// delivery waits for a program that is stopped.
+/// for a permission, a signal file that comes while Claude does not run is obeyed once it does, a
+/// delivery waits for a program that is stopped, and a level pauses after a save that failed.
 pub const RULES: u32 = 7;
 /// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;
@@ -39,6 +39,8 @@ pub(super) const STOPPED_WAITS_SINCE: u32 = 7;
 /// The first version of the rules that remembers a signal file which came while Claude did not run.
 pub(super) const LATE_SIGNALS_SINCE: u32 = 7;
 
+/// The first version of the rules under which no level hands over for a while after a save that failed.
+pub(super) const PAUSES_SINCE: u32 = 7;
 /// The first version of the rules under which a Claude that has a prompt to begin is not idle.
 pub(super) const AWAITS_PROMPT_SINCE: u32 = 7;
 /// The first version of the rules under which a draft does not postpone what a person asked for.
@@ -69,6 +71,9 @@ pub struct Policy {
     /// Claude writes a sessions file, which must confirm a hook that names another conversation.
     #[serde(default)]
     pub sessions_file: bool,
+    /// Why this session can hand nothing over, where that is known before it begins.
+    #[serde(default)]
+    pub no_handover: Option<String>,
     /// The version of the rules: 0 for hopty 0.1.0, whose journals do not have it, or [`RULES`].
     #[serde(default)]
     pub rules: u32,

@@ -42,6 +42,7 @@ impl Supervisor {
             RestartSignal::Directory { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
                 Some("it names a different directory".to_owned())
             }
+            _ if self.policy.no_handover.is_some() => self.policy.no_handover.clone(),
             _ if !fresh => Some("it was written before this session started".to_owned()),
             RestartSignal::Directory { .. } | RestartSignal::Here { .. } if sessions != 1 => {
                 Some(format!("its directory matches {sessions} sessions"))
@@ -157,7 +158,7 @@ impl Supervisor {
             self.spawn(step, plan);
             return;
         }
-        if let Some(reason) = self.refuses_restart(step.now) {
+        if let Some(reason) = self.refuses_restart(step.now, handoff) {
             step.refuse(id, reason);
             return;
         }
@@ -193,11 +194,11 @@ impl Supervisor {
     /// that waits already is all that it asks for, or it is refused. `None` where it would restart something.
     #[must_use]
     pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
-        if let Some(reason) = self.refuses_restart(now) {
+        let handoff = handoff && self.policy.agent == Agent::Claude;
+        if let Some(reason) = self.refuses_restart(now, handoff) {
             return Some(Reply::Refused { reason });
         }
         let Phase::Waiting { request } = &self.phase else { return None };
-        let handoff = handoff && self.policy.agent == Agent::Claude;
         let covers = request.explicit && request.now >= at_once && request.handoff >= handoff;
         covers.then_some(Reply::Accepted)
     }
@@ -211,7 +212,7 @@ impl Supervisor {
         };
         let way = self.chain.before().cloned().zip(self.conversation.id.clone());
         let refused = if self.policy.agent == Agent::Claude {
-            self.refuses_restart(step.now)
+            self.refuses_restart(step.now, false)
         } else {
             Some("this session does not run Claude".to_owned())
         };
@@ -238,11 +239,12 @@ impl Supervisor {
         self.terminate(step, StopFor::Restart { plan, interrupted: false });
     }
 
-    /// Why a command can restart nothing now, if it cannot.
-    fn refuses_restart(&self, now: Stamp) -> Option<String> {
+    /// Why a command can restart nothing now, if it cannot; with a handoff or without one.
+    fn refuses_restart(&self, now: Stamp, handoff: bool) -> Option<String> {
+        let unable = self.policy.no_handover.clone().filter(|_| handoff);
         let reason = match &self.phase {
             Phase::Running | Phase::Waiting { .. } => {
-                return self.budget.refusal(now, &self.policy.config.restart);
+                return unable.or_else(|| self.budget.refusal(now, &self.policy.config.restart));
             }
             Phase::Saving { .. } | Phase::Delivering { .. } => "a hand-over is under way",
             Phase::Stopping { .. } => "the program is being stopped",
@@ -293,6 +295,13 @@ impl Supervisor {
         self.claude_goes_on(step, reported);
     }
 
+    /// The same without a notice: people know.
+    pub(super) fn cancel_quietly(&mut self, step: &mut EventStep<'_>, why: &str) {
+        let text = self.cancelled(why);
+        let reported = text.and_then(|text| self.report_dropped(step, text, false));
+        self.claude_goes_on(step, reported);
+    }
+
     /// Claude goes on after this report about the restart that waits or is being saved.
     fn claude_goes_on(&mut self, step: &mut EventStep<'_>, reported: Option<String>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
@@ -324,25 +333,34 @@ impl Supervisor {
             "Held the hand-over requested {asker}: {why}; accept them with `hopty restart` in another \
              terminal."
         );
-        let reported = self.report_dropped(step, text);
+        let reported = self.report_dropped(step, text, true);
         self.claude_goes_on(step, reported);
     }
 
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
     /// if there is none.
     pub(super) fn drop_request(&self, step: &mut EventStep<'_>, why: &str) -> Option<String> {
+        self.report_dropped(step, self.cancelled(why)?, true)
+    }
+
+    /// What is reported of the restart that waits or is being saved.
+    fn cancelled(&self, why: &str) -> Option<String> {
         let asker = match self.phase.request()?.by {
             RestartBy::Level => "a context level",
             RestartBy::Signal => "a restart signal",
             RestartBy::Command => "`hopty restart`",
         };
-        self.report_dropped(step, format!("Cancelled the hand-over requested by {asker}: {why}."))
+        Some(format!("Cancelled the hand-over requested by {asker}: {why}."))
     }
 
-    fn report_dropped(&self, step: &mut EventStep<'_>, text: String) -> Option<String> {
+    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, tells: bool) -> Option<String> {
         let request = self.phase.request()?;
         let (by, level) = (request.by, request.level);
-        step.tell(DecisionKind::RestartCancelled, text.clone()).also(request.seq).by(by).level(level);
+        let decision = match tells {
+            true => step.tell(DecisionKind::RestartCancelled, text.clone()),
+            false => step.decide(DecisionKind::RestartCancelled, text.clone()),
+        };
+        decision.also(request.seq).by(by).level(level);
         if self.phase.has_taken_prompt() {
             let interrupted = self.session.interrupted_at(step.line);
             step.act(Action::ReturnPrompt { submit: !interrupted });

@@ -184,6 +184,12 @@ impl RunState {
         self.hooks.turn_cut || !(self.hooks.seen || hooks_may_come)
     }
 
+    /// Whether nothing of Claude's that tells when a turn ends has been heard in this run.
+    pub(super) fn is_mute(&self, now: Stamp) -> bool {
+        let speaks = self.hooks.seen || self.turn.state != Turn::Unknown || self.file.status.is_some();
+        !speaks && now.since(self.started) >= HOOKS_MS
+    }
+
     /// Whether the turn is over, as a held call says; its lines are there.
     pub(super) fn turn_is_over(&self) -> bool {
         let held = self.hooks.held.as_ref();

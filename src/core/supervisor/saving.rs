@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, DecisionKind, HookAnswer, Want};
+use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Want};
 use super::event::AgentStatus;
 use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
-use super::policy::{HEARS_SINCE, REMEMBERS_SINCE};
+use super::policy::{HEARS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
 use super::step::EventStep;
 use super::{Agent, Supervisor};
+use crate::core::context_level::Level;
 use crate::core::handoff::work_progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::time::Stamp;
@@ -45,6 +46,20 @@ pub(super) struct Handoffs {
     pub(super) active: Option<HandoffId>,
     /// The handoff that a conversation was given, until it answers.
     pub(super) consuming: Option<(HandoffId, ConversationId)>,
+    /// The last failure to save one, until one is saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failed: Option<FailedSave>,
+}
+
+/// A handoff that was not saved. Meanwhile prompts stay where they are submitted: another attempt would stop
+/// each only to give it back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FailedSave {
+    pub(super) why: String,
+    /// The level at that time. Above it, another attempt is worth a prompt that is given back.
+    level: Level,
+    /// Until when no hand-over by level is attempted.
+    pub(super) until: Stamp,
 }
 
 impl Handoffs {
@@ -55,6 +70,16 @@ impl Handoffs {
         step.act(Action::Consume { handoff: handoff.clone(), conversation: of.clone() });
         let text = format!("Conversation {of} answered; handoff {handoff} is consumed.");
         step.decide(DecisionKind::HandoffConsumed, text).handoff(handoff).conversation(of);
+    }
+
+    /// Why no hand-over is attempted at this level now.
+    pub(super) fn pause(&self, now: Stamp, level: Level) -> Option<&FailedSave> {
+        self.failed.as_ref().filter(|failed| now < failed.until && level <= failed.level)
+    }
+
+    /// A handoff is on disk.
+    pub(super) fn end_pause(&mut self) {
+        self.failed = None;
     }
 
     /// The session went back to the conversation before this handoff.
@@ -180,6 +205,7 @@ impl Supervisor {
         let job = std::mem::take(&mut self.handoffs.job);
         step.decide(DecisionKind::HandoffSaved, format!("Saved handoff {handoff}.")).handoff(handoff.clone());
         self.handoffs.active = Some(handoff.clone());
+        self.handoffs.end_pause();
         if !matches!(self.phase, Phase::Saving { step: SaveStep::Writing, .. }) {
             return;
         }
@@ -211,9 +237,20 @@ impl Supervisor {
         }
     }
 
+    /// People are told once of a failure that keeps hand-overs by level from happening.
     fn give_up_saving(&mut self, step: &mut EventStep<'_>, why: &str) {
         self.conversation.usage.rearm_later(&self.phase);
-        self.cancel_request(step, why);
+        let by_level = self.phase.request().is_some_and(|request| request.by == RestartBy::Level);
+        let known = self.handoffs.failed.as_ref().is_some_and(|failed| failed.why == why);
+        if self.policy.rules >= PAUSES_SINCE {
+            let until = step.now.after(self.policy.config.restart.snooze.ms());
+            let level = self.level();
+            self.handoffs.failed = Some(FailedSave { why: why.to_owned(), level, until });
+        }
+        match by_level && known {
+            true => self.cancel_quietly(step, why),
+            false => self.cancel_request(step, why),
+        }
     }
 
     /// A host or a disk that hangs must not hold a person's keys forever.

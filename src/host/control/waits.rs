@@ -316,6 +316,7 @@ mod tests {
             notes: true,
             submit_when_idle: false,
             sessions_file: true,
+            no_handover: None,
             rules: RULES,
             config: Config::default(),
         })

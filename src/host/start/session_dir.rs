@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::orphan;
 use super::{BeginWith, Launch, StartReport};
+use crate::core::claude::version_features::ClaudeFeatures;
 use crate::fs::paths::Paths;
 use crate::fs::session::{self, NameLock, SessionError};
 use crate::ipc::address::{self, SocketError};
@@ -49,9 +50,12 @@ impl PrivateStateDir {
         Ok(made)
     }
 
-    /// The message for the person, once.
-    pub fn notice(&self) -> String {
-        format!("{}: this session keeps no journal, and no other terminal can attach to it", self.reason)
+    /// The message for the person, once, with what Claude lacks.
+    pub fn notice(&self, offers: &ClaudeFeatures) -> String {
+        let reason = &self.reason;
+        let lacks = offers.limited.as_ref().filter(|_| offers.no_handover.is_some());
+        let lacks = lacks.map(|what| format!("; {what}")).unwrap_or_default();
+        format!("{reason}: this session keeps no journal, and no other terminal can attach to it{lacks}")
     }
 }
 

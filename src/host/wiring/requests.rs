@@ -511,8 +511,11 @@ impl Host {
     pub(super) fn hand_over_by_key(&mut self) {
         let has_no_prompt = self.observer.has_no_prompt() && self.context().known_percent().is_none();
         // What was submitted a moment ago is not in the transcript yet.
-        let may_have = self.recorder.supervisor.may_have_prompt(self.clock.now());
-        if self.session.is_claude() && has_no_prompt && !may_have {
+        let supervisor = &self.recorder.supervisor;
+        // Where there can be no hand-over, the supervisor says why.
+        let can = supervisor.policy().no_handover.is_none();
+        let may_have = supervisor.may_have_prompt(self.clock.now());
+        if self.session.is_claude() && can && has_no_prompt && !may_have {
             // It would cost a prompt and tell the fresh conversation nothing.
             let text = "No hand-over: nothing has been said in this conversation yet.";
             return self.notice(DecisionKind::RestartIgnored, text);

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use super::super::action::{Action, DecisionKind, HookAnswer, HookInstruction, Typing};
+use super::super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Typing};
 use super::super::event::{AgentStatus, Event, HookEvent, HookFacts, KeyClass, PromptOf};
+use super::super::handover_question::AskAnswer;
 use super::super::phase::{SafePoint, StartKind, StopFor, StopStep};
 use super::super::prompt_delivery::PromptDelivery;
 use super::super::screen_facts::{PromptBox, ScreenFacts};
@@ -13,6 +14,7 @@ use super::super::{Agent, Phase, Policy, RULES, Supervisor};
 use super::action_words::ignored;
 use super::limit_laws::LimitLaws;
 use super::prompt_law::Prompts;
+use crate::core::context_level::Level;
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
@@ -80,6 +82,8 @@ pub(super) struct World {
     request_open: bool,
     delivery_open: bool,
     limits: LimitLaws,
+    /// When a handoff could not be saved, and the level then; until one is saved, or a person agrees.
+    failed_save: Option<(Stamp, Level)>,
     prompts: Prompts,
     /// The last events and what they led to, for a failure.
     story: VecDeque<String>,
@@ -116,6 +120,7 @@ impl World {
             request_open: false,
             delivery_open: false,
             limits: LimitLaws::default(),
+            failed_save: None,
             prompts: Prompts::default(),
             story: VecDeque::new(),
         }
@@ -312,7 +317,11 @@ impl World {
             }
             Action::Type { typing } => self.typed(event, before, typing),
             Action::Reply { id, .. } if self.run.sends == Some(*id) => self.run.sends = None,
-            Action::Save { .. } => {
+            Action::Save { by, .. } => {
+                let pauses = self.failed_save.filter(|(at, level)| {
+                    self.now.since(*at) < c.restart.snooze.ms() && self.sup.level() <= *level
+                });
+                assert!(*by != RestartBy::Level || pauses.is_none(), "no level tries again: {pauses:?}");
                 self.saves_out += 1;
                 assert_eq!(self.saves_out, 1, "one save at a time");
             }
@@ -342,6 +351,7 @@ impl World {
                 assert!(!self.request_open, "a second request for one");
                 self.request_open = true;
             }
+            DecisionKind::HandoffSaved => self.failed_save = None,
             DecisionKind::RestartCancelled | DecisionKind::StopSent | DecisionKind::HandoffClaimed => {
                 self.request_open = false
             }
@@ -439,6 +449,18 @@ impl World {
     fn after(&mut self, event: &Event, before: &Phase, out: &[Action]) {
         let phase = self.sup.phase();
         LimitLaws::check(&self.sup, before, out);
+        self.failed_save.take_if(|(_, level)| self.sup.level() > *level);
+        match event {
+            Event::SaveFailed { .. }
+                if matches!(before, Phase::Saving { .. }) && self.sup.policy().rules == RULES =>
+            {
+                let level = self.sup.level();
+                self.failed_save = (!matches!(phase, Phase::Saving { .. })).then_some((self.now, level));
+            }
+            Event::Ask { answer: AskAnswer::Yes } => self.failed_save = None,
+            Event::Hook { hook, .. } if hook.answered == Some(AskAnswer::Yes) => self.failed_save = None,
+            _ => {}
+        }
         match event {
             Event::Hook { id, .. } if !matches!(before, Phase::Closed { .. }) => {
                 let answered = !self.open.contains(id) || self.held.contains(id);

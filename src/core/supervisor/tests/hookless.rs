@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::core::supervisor::action::DecisionKind as K;
+use crate::core::supervisor::next_handover::HandoverWhen;
 
 fn without() -> Policy {
     Policy { hooks: false, ..claude() }
@@ -100,4 +101,29 @@ fn a_new_prompt_forgets_that_the_last_turn_was_cut() {
     assert!(!s.sup.turn_is_cut());
     assert_eq!(turn(&mut s, true), "", "that end is of the turn before");
     assert_eq!(s.call(HookEvent::PostToolUse), "stop turn 5");
+}
+
+#[test]
+fn where_claude_can_write_nothing_no_hand_over_is_begun_or_promised() {
+    let why = "Claude can run no hooks (/h/.claude: Permission denied)".to_owned();
+    let mut s = Session::started(Policy { no_handover: Some(why.clone()), ..without() });
+    assert_eq!(s.usage(95), "level.crossed");
+    let next = s.sup.next_handover(s.now).unwrap();
+    assert_eq!((next.when, next.why), (HandoverWhen::Off, why));
+    assert_eq!(s.restart(Asker::Person), "refused");
+    let signal = RestartSignal::Conversation { conversation: s.current(), dir: None };
+    assert_eq!(s.signal_file(signal, 1), "restart.ignored");
+    assert_eq!(s.phase(), "running");
+}
+
+#[test]
+fn a_hand_over_is_held_where_nothing_tells_when_a_turn_ends() {
+    let mut s = Session::started(claude());
+    s.usage(95);
+    let next = |s: &Session| s.sup.next_handover(s.now).unwrap().when;
+    assert_eq!((s.phase(), next(&s)), ("waiting", HandoverWhen::Now), "the first call may be on its way");
+    s.after(10_000);
+    assert_eq!(next(&s), HandoverWhen::Held);
+    s.call(HookEvent::UserPromptSubmit);
+    assert_eq!(next(&s), HandoverWhen::Tools);
 }

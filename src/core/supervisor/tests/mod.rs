@@ -57,6 +57,7 @@ pub(super) fn claude() -> Policy {
         notes: false,
         submit_when_idle: false,
         sessions_file: false,
+        no_handover: None,
         rules: RULES,
         config: Config::default(),
     }
@@ -69,6 +70,7 @@ pub(super) fn plain() -> Policy {
         notes: false,
         submit_when_idle: false,
         sessions_file: false,
+        no_handover: None,
         rules: RULES,
         config: Config::default(),
     }

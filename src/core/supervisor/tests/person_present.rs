@@ -205,6 +205,43 @@ fn a_handoff_that_cannot_be_saved_gives_the_prompt_back() {
     assert_eq!(words, "restart.cancelled, notice, message 4, release keys", "it was never taken");
 }
 
+/// A full disk: the prompts after the first stay where they are submitted, and the failure is told once.
+#[test]
+fn after_a_failed_save_prompts_are_left_alone_for_a_while() {
+    let fails = |s: &mut Session| {
+        s.settings();
+        s.lines();
+        s.feed(Event::SaveFailed { error: "no space left on device".to_owned() })
+    };
+    let mut s = Session::waiting(talking());
+    s.submits(Some(CarryMethod::Typed));
+    fails(&mut s);
+    let until = s.now.after(300_000);
+    s.after(1000);
+    for n in [5, 7, 9] {
+        assert_eq!(s.submits(Some(CarryMethod::Typed)), format!("let {n} go"));
+        s.status(AgentStatus::Busy);
+        s.after(2000);
+        assert_eq!(s.turn_ends(84), format!("hold {0}, let {0} go", n + 1));
+        let next = s.sup.next_handover(s.now).unwrap();
+        assert_eq!((next.when, next.at), (HandoverWhen::Held, Some(until)));
+        assert_eq!(next.why, "the handoff could not be saved (no space left on device)");
+        s.key(KeyClass::Typed);
+        s.after(2000);
+    }
+    s.after(300_000);
+    s.key(KeyClass::Typed);
+    s.after(2000);
+    assert_eq!(s.next(), HandoverWhen::NextTurn, "the pause is over");
+    s.submits(Some(CarryMethod::Typed));
+    s.status(AgentStatus::Busy);
+    s.after(2000);
+    assert!(s.turn_ends(84).contains("restart.requested"), "{}", s.words());
+    s.after(2000);
+    s.submits(Some(CarryMethod::Typed));
+    assert_eq!(fails(&mut s), "restart.cancelled, return prompt, release keys draft", "people know");
+}
+
 #[test]
 fn ctrl_c_gives_a_prompt_that_was_taken_back_as_a_draft() {
     let mut s = Session::waiting(talking());

@@ -1,5 +1,6 @@
 //! What a restart waits for, what takes its place away, and what it must not mistake for a safe point.
 
+use super::super::compaction::Compaction;
 use super::super::next_handover::HandoverWhen;
 use super::*;
 
@@ -153,16 +154,52 @@ fn lines_that_are_never_reported_do_not_hold_claude() {
 }
 
 #[test]
-fn a_failed_save_is_tried_again_at_the_next_end_of_a_turn() {
+fn a_failed_save_is_tried_again_at_the_end_of_a_turn_after_a_pause() {
+    let failed = || Event::SaveFailed { error: "no space left on device".to_owned() };
+    for rules in [6, RULES] {
+        let mut s = Session::busy(Policy { rules, ..claude() });
+        s.usage(85);
+        s.call(HookEvent::Stop);
+        s.settings();
+        assert_eq!(s.feed(failed()), "restart.cancelled, notice, message 3, release keys");
+        assert!(s.sentences().contains("no space left"));
+        s.prompt(PromptOf::Person);
+        let words = s.call(HookEvent::Stop);
+        assert_eq!(words.contains("restart.requested"), rules == 6, "{words}");
+    }
+}
+
+#[test]
+fn a_higher_level_or_a_saved_handoff_ends_the_pause_after_a_failed_save() {
+    for save in [false, true] {
+        let mut s = Session::busy(claude());
+        s.usage(85);
+        s.call(HookEvent::Stop);
+        s.settings();
+        s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
+        s.prompt(PromptOf::Person);
+        if save {
+            let compaction = Some(Compaction { record: Some(handoff(1)), unable: None });
+            let of = s.current();
+            s.hook(HookFacts { compaction, ..hook(HookEvent::PreCompact, &of) });
+        } else {
+            s.usage(95);
+        }
+        let words = s.call(HookEvent::Stop);
+        assert!(words.contains("safe_point.reached"), "{words}");
+    }
+}
+
+#[test]
+fn while_saving_fails_claude_may_compact() {
     let mut s = Session::busy(claude());
-    s.usage(85);
+    s.usage(95);
     s.call(HookEvent::Stop);
     s.settings();
-    let words = s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
-    assert_eq!(words, "restart.cancelled, notice, message 3, release keys");
-    assert!(s.sentences().contains("no space left"));
+    s.feed(Event::SaveFailed { error: "no space left on device".to_owned() });
     s.prompt(PromptOf::Person);
-    assert!(s.call(HookEvent::Stop).contains("restart.requested"));
+    let compacts = HookFacts { auto: true, ..hook(HookEvent::PreCompact, &s.current()) };
+    assert_eq!(s.hook(compacts), "let 5 go");
 }
 
 #[test]
