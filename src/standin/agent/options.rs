@@ -91,6 +91,7 @@ const WITH_VALUE: &[&str] = &[
     "--append-system-prompt",
     "--append-system-prompt-file",
     "--system-prompt",
+    "--system-prompt-snapshot",
     "--add-dir",
     "--allowedTools",
     "--allowed-tools",
