@@ -7,9 +7,12 @@ use crate::core::backup::is_secret;
 /// Why a file is left out.
 pub(super) const WHY: &str = "may hold a key, by its name";
 
+/// Directories of programs that keep their keys in them under any name.
+const KEY_DIRECTORIES: [&[u8]; 3] = [b".ssh", b".aws", b".gnupg"];
+
 /// Whether the path, as it is or as git writes it, is that of such a file.
 pub(super) fn is_key_file(path: &[u8]) -> bool {
-    is_secret(&name(path))
+    is_secret(&name(path)) || path.split(|byte| *byte == b'/').any(|part| KEY_DIRECTORIES.contains(&part))
 }
 
 fn name(path: &[u8]) -> String {
@@ -18,21 +21,27 @@ fn name(path: &[u8]) -> String {
     name.trim_end_matches('"').to_owned()
 }
 
-/// A patch of git without the parts of such files, whose names are added to `left_out`. No other line of a
-/// patch begins as the first line of a part.
+/// A patch of git without the parts of such files, also those that had such a name before, whose names are
+/// added to `left_out`. No other line of a patch begins as one in the head of a part.
 pub(super) fn without_key_files(patch: Vec<u8>, left_out: &mut BTreeSet<String>) -> Vec<u8> {
     let mut is_left_out = false;
     let mut new = Vec::with_capacity(patch.len());
+    let mut part = 0;
     for line in patch.split_inclusive(|byte| *byte == b'\n') {
-        let path = [&b"diff --git "[..], b"diff --cc ", b"diff --combined "]
-            .iter()
-            .find_map(|begin| line.strip_prefix(*begin));
-        if let Some(path) = path {
-            let path = path.strip_suffix(b"\n").unwrap_or(path);
-            is_left_out = is_key_file(path);
-            if is_left_out {
-                left_out.insert(name(path));
-            }
+        let after = |begins: &[&[u8]]| {
+            let path = begins.iter().find_map(|begin| line.strip_prefix(*begin))?;
+            Some(path.strip_suffix(b"\n").unwrap_or(path))
+        };
+        let first = after(&[b"diff --git ", b"diff --cc ", b"diff --combined "]);
+        if first.is_some() {
+            (is_left_out, part) = (false, new.len());
+        }
+        if let Some(path) = first.or_else(|| after(&[b"rename from ", b"copy from "]))
+            && is_key_file(path)
+        {
+            is_left_out = true;
+            new.truncate(part);
+            left_out.insert(name(path));
         }
         if !is_left_out {
             new.extend_from_slice(line);
@@ -52,10 +61,16 @@ mod tests {
         let (first, last) = (part("a b/main.rs", "diff --git a/x b/.env"), part("z", "1"));
         let keys = part("b/.env", "KEY=1") + "diff --git \"a/n\\n.pem\" \"b/n\\n.pem\"\n+x\n";
         let merged = "diff --cc id_rsa\nindex 1,2..3\n++x\n";
-        let patch = format!("{first}{keys}{merged}{last}");
+        let renamed = "diff --git a/d/prod.env b/settings.txt\nsimilarity index 90%\nrename from d/prod.env\n\
+                       rename to settings.txt\n@@ -1 +1,2 @@\n KEY=1\n+rename from x\n";
+        let below = part(".ssh/config", "1");
+        let patch = format!("{first}{keys}{merged}{renamed}{below}{last}");
         let mut left_out = BTreeSet::new();
         let new = without_key_files(patch.into_bytes(), &mut left_out);
         assert_eq!(String::from_utf8(new).unwrap(), format!("{first}{last}"));
-        assert_eq!(left_out.into_iter().collect::<Vec<_>>(), [".env", "id_rsa", "n\\n.pem"]);
+        assert_eq!(
+            left_out.into_iter().collect::<Vec<_>>(),
+            [".env", "config", "id_rsa", "n\\n.pem", "prod.env"]
+        );
     }
 }

@@ -73,21 +73,27 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
 }
 
 /// What a dry run, which looks into no transcript, says would be left out of it.
-pub(super) const MAY_BE_LEFT_OUT: &str =
-    "a permission mode and what /rewind would do to files outside of the project";
+pub(super) const MAY_BE_LEFT_OUT: &str = "a permission mode, Claude's system prompt, goals, scheduled prompts \
+                                          and what /rewind would do to files outside of the project";
 
 /// What was left out of transcripts that may come from anybody, in words; `None` where nothing was.
 pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
-    let lines = |lines: u64| plural(usize::try_from(lines).unwrap_or(usize::MAX), "line");
+    let some = |count: u64, word: &str| {
+        (count > 0).then(|| plural(usize::try_from(count).unwrap_or(usize::MAX), word))
+    };
     let parts: Vec<String> = [
         (left_out.modes > 0).then(|| "the permission mode (now default)".to_owned()),
         (left_out.files > 0)
             .then(|| "what /rewind would do to files that may be outside of the project".to_owned()),
-        (left_out.others > 0).then(|| {
-            format!("{} that Claude may act on (queued prompts and the like)", lines(left_out.others))
-        }),
-        (left_out.unreadable > 0)
-            .then(|| format!("{} that cannot be read and may have such parts", lines(left_out.unreadable))),
+        some(left_out.goals, "goal"),
+        some(left_out.scheduled, "scheduled prompt"),
+        some(left_out.agents, "sub-agent").map(|agents| format!("settings of {agents}")),
+        some(left_out.others, "line")
+            .map(|lines| format!("{lines} that Claude may act on (queued prompts and the like)")),
+        some(left_out.unreadable, "line")
+            .map(|lines| format!("{lines} that cannot be read and may have such parts")),
+        some(left_out.attachments, "note")
+            .map(|notes| format!("{notes} to Claude (it writes its system prompt and the like anew)")),
     ]
     .into_iter()
     .flatten()
@@ -98,8 +104,9 @@ pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
 /// The same for programs.
 pub(super) fn left_out_json(left_out: LeftOutOfLines) -> Value {
     json!({
-        "modes": left_out.modes, "files": left_out.files, "others": left_out.others,
-        "lines": left_out.unreadable,
+        "modes": left_out.modes, "files": left_out.files, "goals": left_out.goals,
+        "scheduled": left_out.scheduled, "attachments": left_out.attachments, "agents": left_out.agents,
+        "others": left_out.others, "lines": left_out.unreadable,
     })
 }
 

@@ -130,7 +130,7 @@ pub fn is_left_out(path: &str) -> bool {
 }
 
 /// Names of files that hold credentials or keys, in lower case; `*` is anything.
-const SECRET_NAMES: [&str; 25] = [
+const SECRET_NAMES: [&str; 31] = [
     "*credential*",
     "*.key",
     "*.pem",
@@ -143,20 +143,28 @@ const SECRET_NAMES: [&str; 25] = [
     "*.kdbx",
     "*.age-key",
     "*.env",
-    ".env.local",
-    ".env.*.local",
-    ".env.production",
+    ".env.*",
+    ".envrc",
     ".netrc",
     ".npmrc",
     ".pypirc",
     ".pgpass",
     ".htpasswd",
     ".claude.json",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "*client_secret*",
+    "*service-account*.json",
+    "*service_account*.json",
+    "secrets.*",
+    "kubeconfig",
+    "*.tfstate",
+    ".vault-token",
 ];
+/// How examples end, which hold none.
+const EXAMPLE_ENDS: [&str; 4] = [".example", ".sample", ".template", ".dist"];
 /// How files of code end: one that is named after credentials holds none.
 const CODE_ENDS: [&str; 18] = [
     ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".md", ".php", ".py",
@@ -167,7 +175,8 @@ const CODE_ENDS: [&str; 18] = [
 #[must_use]
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let is_public = name.ends_with(".pub") || CODE_ENDS.iter().any(|end| name.ends_with(end));
+    let is_public =
+        name.ends_with(".pub") || CODE_ENDS.iter().chain(&EXAMPLE_ENDS).any(|end| name.ends_with(end));
     !is_public && SECRET_NAMES.iter().any(|pattern| fits(pattern, &name))
 }
 
@@ -245,6 +254,13 @@ mod tests {
             "skills/x/.credentials.json.bak",
             "skills/x/prod.env",
             "skills/x/.env.staging.local",
+            "skills/x/.env.bak",
+            "skills/x/.envrc",
+            "skills/x/id_rsa.old",
+            "skills/x/client_secret_1.json",
+            "skills/x/my-service-account.json",
+            "skills/x/secrets.yaml",
+            "skills/x/terraform.tfstate",
             "archive/.lock",
             "archive/index.json",
             "handoff/.hopty-tmp-x",
@@ -258,6 +274,7 @@ mod tests {
             "commands/credentials.md",
             "skills/x/credential_store.py",
             "skills/x/.env.example",
+            "skills/x/secrets.rs",
             "skills/x/id_rsa.pub",
             "agents/monkey.md",
             "history.jsonl",

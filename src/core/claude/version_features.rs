@@ -12,6 +12,9 @@ pub const FULL: [u32; 3] = [2, 1, 197];
 pub const PLUGINS: [u32; 3] = [2, 0, 76];
 /// The first version that takes `--name`; 2.1.75 refuses the option and ends (measured).
 pub const NAMES: [u32; 3] = [2, 1, 76];
+/// The first version that was measured to send the system prompt which stands in a conversation's transcript,
+/// and to take the option that prevents it.
+pub const PROMPT_SNAPSHOTS: [u32; 3] = [2, 1, 329];
 /// The first version that was measured to take no Enter in a dialog's first second; 2.1.300 takes one for its
 /// answer before it has drawn the dialog.
 pub const PATIENT: [u32; 3] = [2, 1, 329];
@@ -70,6 +73,10 @@ pub struct ClaudeFeatures {
     /// A conversation may be given a name (`--name`).
     #[serde(default)]
     pub names: bool,
+    /// It may be told to make its system prompt anew when it resumes a conversation
+    /// (`--system-prompt-snapshot`).
+    #[serde(default)]
+    pub renews_system_prompt: bool,
     /// Another size for a moment makes it draw its status line anew, and does nothing else.
     #[serde(default)]
     pub redraws_status_line: bool,
@@ -127,6 +134,7 @@ pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
         off: off.is_some(),
         submit_when_idle: number < PATIENT,
         names: number >= NAMES,
+        renews_system_prompt: number >= PROMPT_SNAPSHOTS,
         redraws_status_line: number >= NEWEST,
         no_handover,
         limited,
@@ -175,9 +183,21 @@ mod tests {
     }
 
     #[test]
+    fn a_system_prompt_is_made_anew_by_versions_that_take_one_from_a_transcript() {
+        let renews = |version| offers(Some(version), None).renews_system_prompt;
+        assert!(["2.1.329", "2.1.332", ""].into_iter().all(renews));
+        assert!(!["1.0.128", "2.1.197", "2.1.328"].into_iter().any(renews));
+    }
+
+    #[test]
     fn what_is_not_known_counts_as_new() {
         for version in [None, Some(""), Some("2.1"), Some("x.y.z"), Some("99999999999.0.0")] {
-            let new = ClaudeFeatures { names: true, redraws_status_line: true, ..ClaudeFeatures::default() };
+            let new = ClaudeFeatures {
+                names: true,
+                renews_system_prompt: true,
+                redraws_status_line: true,
+                ..ClaudeFeatures::default()
+            };
             assert_eq!(offers(version, None), new, "{version:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! A line of a conversation that may come from anybody, without what Claude would do when it is resumed:
-//! enter another permission mode or directory, send prompts, and write files outside of the project at
-//! `/rewind`.
+//! enter another permission mode or directory, take over a system prompt or a goal, send prompts, and write
+//! files outside of the project at `/rewind`.
 
 use std::borrow::Cow;
 
@@ -39,17 +39,58 @@ const TYPES: [&str; 25] = [
 ];
 /// Types of lines, each with the member that acts and its only value that does nothing.
 const IDLE: [(&str, &str, &str); 2] = [("mode", "mode", "normal"), ("atis-latch", "atis", "")];
-/// Attachments that act, prompts that come later and a question to other programs, each with its empty form.
-/// They stay, because the next message names the line as the one before it.
-const ACTING_ATTACHMENTS: [(&str, &str); 2] = [
-    ("session_cron_carry", r#"{"type":"session_cron_carry","tasks":[]}"#),
-    ("projects_thread_ask", r#"{"type":"projects_thread_ask","call":null}"#),
+/// The types of attachments that pass: files and texts that stood in the conversation. Claude tells itself the
+/// others again when it resumes (its system prompt, the environment, the skills), or acts on them (a goal, a
+/// tool call that was put off).
+const ATTACHMENTS: [&str; 33] = [
+    "file",
+    "already_read_file",
+    "edited_text_file",
+    "edited_image_file",
+    "compact_file_reference",
+    "plan_file_reference",
+    "pdf_reference",
+    "directory",
+    "selected_lines_in_ide",
+    "opened_file_in_ide",
+    "mcp_resource",
+    "at_mention_reference",
+    "queued_command",
+    "task_status",
+    "diagnostics",
+    "hook_success",
+    "hook_additional_context",
+    "hook_blocking_error",
+    "hook_non_blocking_error",
+    "hook_error_during_execution",
+    "hook_cancelled",
+    "hook_stopped_continuation",
+    "hook_system_message",
+    "async_hook_response",
+    "todo_reminder",
+    "task_reminder",
+    "date",
+    "date_change",
+    "total_tokens_reminder",
+    "token_usage",
+    "skill_listing",
+    "agent_listing_delta",
+    "deferred_tools_delta",
 ];
+/// The attachment that stands in the place of any other. Its line stays, because the next message names it as
+/// the one before it.
+const EMPTY_ATTACHMENT: &str = r#"{"type":"session_cron_carry","tasks":[]}"#;
+/// What stands in the place of a result with an id: Claude schedules the prompt of a `CronCreate` again whose
+/// result has one (2.1.332).
+const NO_RESULT_ID: &str = "\"scheduled\"";
+/// The members that stay in the file beside a sub-agent's transcript: the others say where and with which
+/// permission mode it goes on.
+const AGENT_MEMBERS: [&str; 6] = ["agentType", "description", "toolUseId", "name", "model", "finished"];
 /// Modes that may be named: they widen nothing, or Claude does not take them from a transcript (measured on
 /// 2.1.332, which takes `acceptEdits` and `dontAsk`).
 const HARMLESS_MODES: [&str; 4] = ["default", "plan", "auto", "bypassPermissions"];
 
-/// What was left out of lines.
+/// What was left out of the files of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOutOfLines {
     /// Permission modes; `default` stands there now.
@@ -57,10 +98,17 @@ pub struct LeftOutOfLines {
     /// Entries of files that are not known to lie in the project, which `/rewind` would have written or
     /// deleted.
     pub files: u64,
-    /// Lines of other types than those that pass, such as queued prompts and worktrees, and scheduled
-    /// prompts.
+    /// Notes of a goal that Claude would have worked for.
+    pub goals: u64,
+    /// Scheduled prompts.
+    pub scheduled: u64,
+    /// Attachments of other types than those that pass, such as Claude's system prompt.
+    pub attachments: u64,
+    /// Sub-agents that had a directory, a permission mode or something else that is not known to be harmless.
+    pub agents: u64,
+    /// Lines of other types than those that pass, such as queued prompts and worktrees.
     pub others: u64,
-    /// Lines that cannot be read and may have one of these.
+    /// Lines, and files of sub-agents, that cannot be read and may have one of these.
     pub unreadable: u64,
 }
 
@@ -75,6 +123,10 @@ impl std::ops::AddAssign for LeftOutOfLines {
     fn add_assign(&mut self, more: Self) {
         self.modes += more.modes;
         self.files += more.files;
+        self.goals += more.goals;
+        self.scheduled += more.scheduled;
+        self.attachments += more.attachments;
+        self.agents += more.agents;
         self.others += more.others;
         self.unreadable += more.unreadable;
     }
@@ -145,11 +197,19 @@ pub fn without_acting_parts(
             }
             "attachment" => {
                 let kind = JsonMembers::of(value).and_then(|members| string(members.get("type")?));
-                let empty = ACTING_ATTACHMENTS.iter().find(|(acting, _)| kind.as_deref() == Some(*acting));
-                if let Some((_, empty)) = empty.filter(|(_, empty)| value != *empty) {
-                    left_out.others += 1;
-                    edits.push((value, (*empty).into()));
+                let kind = kind.as_deref().unwrap_or_default();
+                if value != EMPTY_ATTACHMENT && !ATTACHMENTS.contains(&kind) {
+                    *match kind {
+                        "goal_status" => &mut left_out.goals,
+                        "session_cron_carry" => &mut left_out.scheduled,
+                        _ => &mut left_out.attachments,
+                    } += 1;
+                    edits.push((value, EMPTY_ATTACHMENT.into()));
                 }
+            }
+            "toolUseResult" if JsonMembers::of(value).is_some_and(|members| members.get("id").is_some()) => {
+                left_out.scheduled += 1;
+                edits.push((value, NO_RESULT_ID.into()));
             }
             _ => {}
         }
@@ -167,6 +227,27 @@ pub fn without_acting_parts(
     }
     new.push_str(&text[from..]);
     ForeignLine::Changed(new)
+}
+
+/// The file beside a sub-agent's transcript, `NAME.meta.json`, with the members alone that tell what it is;
+/// `None` if it has no others. Counted in `left_out`.
+#[must_use]
+pub fn agent_without_acting_parts(file: &[u8], left_out: &mut LeftOutOfLines) -> Option<String> {
+    let text = String::from_utf8_lossy(file);
+    let Some(JsonMembers(members)) = JsonMembers::of(&text) else {
+        left_out.unreadable += 1;
+        return Some("{}".to_owned());
+    };
+    let known: Vec<String> = members
+        .iter()
+        .filter(|(name, _)| AGENT_MEMBERS.contains(&name.as_ref()))
+        .map(|(name, value)| format!("\"{name}\":{value}"))
+        .collect();
+    if known.len() == members.len() {
+        return None;
+    }
+    left_out.agents += 1;
+    Some(format!("{{{}}}", known.join(",")))
 }
 
 /// Whether a line is of a type that passes, and does nothing.
@@ -281,13 +362,66 @@ mod tests {
     }
 
     #[test]
-    fn scheduled_prompts_go_and_their_line_stays() {
-        let line = |carry: &str| format!(r#"{{"type":"attachment","uuid":"u","attachment":{carry},"x":1}}"#);
-        let empty = line(r#"{"type":"session_cron_carry","tasks":[]}"#);
-        let (changed, counts) =
-            left(&line(r#"{"type":"session_cron_carry","tasks":[{"prompt":"x"}],"tickPrompt":"y"}"#));
-        assert_eq!((changed, counts.others), (ForeignLine::Changed(empty.clone()), 1));
-        assert_eq!(left(&empty), (ForeignLine::Same, LeftOutOfLines::default()));
+    fn attachments_that_act_or_that_nobody_knows_go_and_their_line_stays() {
+        let line = |attachment: &str| {
+            format!(r#"{{"type":"attachment","uuid":"u","attachment":{attachment},"x":1}}"#)
+        };
+        let nothing = LeftOutOfLines::default();
+        let note = LeftOutOfLines { attachments: 1, ..nothing };
+        for (attachment, counts) in [
+            (r#"{"type":"prompt_snapshot","systemPrompt":["x"]}"#, note),
+            (r#"{"type":"hook_deferred_tool","toolName":"Bash","toolInput":{}}"#, note),
+            (r#"{"type":"remote_session_change","commit":"x"}"#, note),
+            (r#"{"type":"projects_thread_ask","call":{}}"#, note),
+            (r#"{"type":"command_permissions","allowedTools":["Bash"]}"#, note),
+            (r#"{"type":"something_new"}"#, note),
+            (r#"{"type":"file","\u0074ype":"prompt_snapshot"}"#, note),
+            (r#"["prompt_snapshot"]"#, note),
+            (r#"{"type":"goal_status","met":false,"condition":"x"}"#, LeftOutOfLines { goals: 1, ..nothing }),
+            (
+                r#"{"type":"session_cron_carry","tasks":[{"prompt":"x"}],"tickPrompt":"y"}"#,
+                LeftOutOfLines { scheduled: 1, ..nothing },
+            ),
+        ] {
+            let changed = ForeignLine::Changed(line(EMPTY_ATTACHMENT));
+            assert_eq!(left(&line(attachment)), (changed, counts), "{attachment}");
+        }
+        for attachment in [EMPTY_ATTACHMENT, r#"{"type":"file","content":{"type":"prompt_snapshot"}}"#] {
+            assert_eq!(left(&line(attachment)), (ForeignLine::Same, nothing), "{attachment}");
+        }
+    }
+
+    #[test]
+    fn no_result_schedules_a_prompt_again() {
+        let line = |result: &str| format!(r#"{{"type":"user","toolUseResult":{result},"message":{{}}}}"#);
+        let scheduled = LeftOutOfLines { scheduled: 1, ..LeftOutOfLines::default() };
+        for result in
+            [r#"{"id":"abcd1234","humanSchedule":"Every minute","recurring":true}"#, r#"{"\u0069d":"x"}"#]
+        {
+            let changed = ForeignLine::Changed(line(NO_RESULT_ID));
+            assert_eq!(left(&line(result)), (changed, scheduled), "{result}");
+        }
+        for result in [NO_RESULT_ID, r#"{"task":{"id":"1"}}"#, r#"[{"id":"x"}]"#, r#""Error: id""#] {
+            assert_eq!(left(&line(result)), (ForeignLine::Same, LeftOutOfLines::default()), "{result}");
+        }
+    }
+
+    #[test]
+    fn a_sub_agent_keeps_what_it_is_and_not_where_it_works() {
+        let left = |file: &str| {
+            let mut left_out = LeftOutOfLines::default();
+            (agent_without_acting_parts(file.as_bytes(), &mut left_out), left_out)
+        };
+        let known =
+            r#"{"agentType":"x","description":"y","toolUseId":"t","name":"n","model":"m","finished":true}"#;
+        assert_eq!(left(known), (None, LeftOutOfLines::default()));
+        let file = known.replace(r#""name""#, r#""cwd":"/home/u","permissionMode":"acceptEdits","name""#);
+        let agent = LeftOutOfLines { agents: 1, ..LeftOutOfLines::default() };
+        assert_eq!(left(&file), (Some(known.to_owned()), agent));
+        let unreadable = LeftOutOfLines { unreadable: 1, ..LeftOutOfLines::default() };
+        for file in ["", "[]", "{\"cwd\":\"/\"", "\0{}"] {
+            assert_eq!(left(file), (Some("{}".to_owned()), unreadable), "{file:?}");
+        }
     }
 
     #[test]
@@ -332,7 +466,7 @@ mod tests {
             "",
             "torn",
             r#"{"type":"user","permissionMode":"bypassPermissions","message":{"permissionMode":"dontAsk"}}"#,
-            r#"{"type":"attachment","attachment":{"snapshot":{"trackedFileBackups":{"/x":{}}}},"snapshot":7}"#,
+            r#"{"type":"attachment","attachment":{"type":"file","snapshot":{"trackedFileBackups":{"/x":{}}}},"snapshot":7}"#,
             r#"{"type":"system","subtype":"compact_boundary"}"#,
             r#"{"type":"mode","mode":"normal"}"#,
             r#"{"type":"mode"}"#,

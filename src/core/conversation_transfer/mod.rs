@@ -16,7 +16,9 @@ mod path_map;
 mod redact;
 mod rules;
 
-pub use foreign_line::{ForeignLine, ForeignProject, LeftOutOfLines, without_acting_parts};
+pub use foreign_line::{
+    ForeignLine, ForeignProject, LeftOutOfLines, agent_without_acting_parts, without_acting_parts,
+};
 pub use path_map::PathMap;
 pub use redact::redact_line;
 pub use rules::{LineRewrite, TransferRules};

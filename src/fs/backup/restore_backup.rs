@@ -13,7 +13,7 @@ use crate::core::backup::{BackupContent, is_transcript, place_of};
 use crate::core::conversation_transfer::{ForeignProject, LeftOutOfLines};
 use crate::core::package::{PackageError, PackageFile, PackageKind, PackageLimits, PackageManifest};
 use crate::core::time::WallTime;
-use crate::fs::conversation_transfer::leave_out_acting_parts;
+use crate::fs::conversation_transfer::{leave_out_acting_parts, may_have_acting_parts};
 use crate::fs::digest::length_and_sha256;
 use crate::fs::file_error::FsError;
 use crate::fs::lock::FileLock;
@@ -48,7 +48,7 @@ pub enum Put {
 pub struct RestorePlan {
     /// Whether files that differ are replaced.
     pub overwrite: bool,
-    /// Whether files that say what is run are restored, and transcripts with what Claude acts on when it
+    /// Whether files that say what is run are restored, and conversations with what Claude acts on when it
     /// resumes them.
     pub with_settings: bool,
     /// When it is done.
@@ -64,7 +64,7 @@ pub struct RestoreReport {
     pub files: Vec<(PathBuf, Put)>,
     /// How many transcripts are dated now, so that Claude does not delete them.
     pub dated_now: usize,
-    /// What was left out of transcripts, unless settings are restored.
+    /// What was left out of conversations, unless settings are restored.
     pub left_out: LeftOutOfLines,
     /// Whether a restore before this one was interrupted. Each file is then the old one or the new one,
     /// whole.
@@ -191,8 +191,12 @@ fn put_one(
 ) -> Result<(), BackupFailure> {
     let (target, mut put) = decide(paths, file, plan)?;
     let staged = staged.join(file.name.as_str());
-    if put != Put::Same && !plan.with_settings && is_transcript(file.name.as_str()) {
-        let folder = file.name.as_str().split('/').nth(2).unwrap_or_default().to_owned();
+    let in_project = file.name.as_str().strip_prefix("claude/projects/");
+    if let Some(name) = in_project.filter(|name| may_have_acting_parts(name))
+        && put != Put::Same
+        && !plan.with_settings
+    {
+        let folder = name.split('/').next().unwrap_or_default().to_owned();
         let left_out =
             leave_out_acting_parts(&staged, &ForeignProject { folder, ..ForeignProject::default() })?;
         if put != Put::New && !left_out.is_nothing() && hash(&staged)? == hash(&target)? {

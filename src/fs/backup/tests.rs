@@ -11,7 +11,9 @@ use crate::core::archive::CleanupPeriod;
 use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::package::{PackageFile, PackageKind, PackageManifest, PackageName};
 use crate::core::time::WallTime;
-use crate::fs::conversation_transfer::transfer_tests::{ACTING, HARMLESS, LEFT_OUT};
+use crate::fs::conversation_transfer::transfer_tests::{
+    ACTING, ACTING_AGENT, HARMLESS, HARMLESS_AGENT, LEFT_OUT,
+};
 use crate::fs::{atomic, package, store_trace};
 
 const ID: &str = "c74cc080-94b9-4841-b82f-a62cfb8efdc0";
@@ -154,13 +156,17 @@ fn what_claude_acts_on_in_a_transcript_is_restored_only_when_that_is_asked_for()
     let from = home(&dir.path().join("from"));
     let name = format!("projects/-old-web/{ID}.jsonl");
     put(from.claude.join(&name), ACTING);
+    let agent = format!("projects/-old-web/{ID}/subagents/agent-1.meta.json");
+    put(from.claude.join(&agent), ACTING_AGENT);
     let backup = create(&from, &dir.path().join("backup"), &BackupCipher::None, NOW).unwrap().path;
     let plain = RestorePlan { with_settings: false, ..PLAN };
     let text = |paths: &Paths| fs::read_to_string(paths.claude.join(&name)).unwrap();
     let to = paths(&dir.path().join("to"));
     fs::create_dir(&to.home).unwrap();
     let restored = restore(&to, &backup, &BackupKey::None, &plain).unwrap();
-    assert_eq!((text(&to).as_str(), restored.left_out), (HARMLESS, LEFT_OUT));
+    let left_out = LeftOutOfLines { agents: 1, ..LEFT_OUT };
+    assert_eq!((text(&to).as_str(), restored.left_out), (HARMLESS, left_out));
+    assert_eq!(fs::read_to_string(to.claude.join(&agent)).unwrap(), HARMLESS_AGENT);
     // Neither what was restored so nor the person's own transcript differs from the backup.
     for there in [&to, &from] {
         let again = restore(there, &backup, &BackupKey::None, &plain).unwrap();
@@ -168,7 +174,7 @@ fn what_claude_acts_on_in_a_transcript_is_restored_only_when_that_is_asked_for()
     }
     assert_eq!(text(&from), ACTING);
     let whole = restore(&to, &backup, &BackupKey::None, &RestorePlan { overwrite: true, ..PLAN }).unwrap();
-    assert_eq!((of(&whole, Put::Replaced), text(&to).as_str()), (1, ACTING));
+    assert_eq!((of(&whole, Put::Replaced), text(&to).as_str()), (2, ACTING));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::transfer_lines::may_have_acting_parts;
 use crate::core::ids::ConversationId;
 use crate::fs::conversations::FileRole;
 
@@ -63,6 +64,15 @@ impl FilePlace {
         match self.role {
             FileRole::Transcript | FileRole::OldAgent => true,
             FileRole::Sidecar => self.name.extension().is_some_and(|extension| extension == "jsonl"),
+            _ => false,
+        }
+    }
+
+    /// Whether Claude may act on what stands in it when it resumes the conversation.
+    pub fn may_have_acting_parts(&self) -> bool {
+        match self.role {
+            FileRole::Transcript | FileRole::OldAgent => true,
+            FileRole::Sidecar => self.name.to_str().is_none_or(may_have_acting_parts),
             _ => false,
         }
     }

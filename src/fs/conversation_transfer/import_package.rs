@@ -34,7 +34,7 @@ pub struct PackedConversation {
     pub dir: Option<String>,
     /// Whether secrets were hidden.
     pub is_redacted: bool,
-    /// What was left out of its transcript when it was unpacked.
+    /// What was left out of its transcript and those of its sub-agents when it was unpacked.
     pub left_out: LeftOutOfLines,
     /// Claude's directory there.
     pub(super) claude: String,
@@ -166,8 +166,8 @@ impl Drop for UnpackedPackage {
 }
 
 impl Transfers<'_> {
-    /// Reads a package to its end and unpacks it into a directory of hopty's own. Its transcripts lose what
-    /// Claude would act on when they are resumed.
+    /// Reads a package to its end and unpacks it into a directory of hopty's own. Its files lose what Claude
+    /// would act on when it resumes a conversation.
     ///
     /// # Errors
     /// When the package is refused or cannot be unpacked; nothing of it is left then.
@@ -192,7 +192,7 @@ impl Transfers<'_> {
                 folder: one.dir.as_deref().map(project_dir_name).unwrap_or_default(),
                 claude: vec![one.claude.clone(), one.sidecar.clone()],
             };
-            for (_, path) in one.files.iter().filter(|(place, _)| place.role == FileRole::Transcript) {
+            for (_, path) in one.files.iter().filter(|(place, _)| place.may_have_acting_parts()) {
                 one.left_out += leave_out_acting_parts(path, &project)?;
             }
         }

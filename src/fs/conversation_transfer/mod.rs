@@ -32,7 +32,7 @@ pub use export_package::{ExportOptions, ExportReport, export};
 pub use import_package::{PackedConversation, UnpackedPackage, conversations_of};
 pub use project_folder::{ProjectMemory, belongs_below, project_folder};
 pub use recovery::{RecoveredTransfer, TransferOutcome};
-pub use transfer_lines::{LineCounts, leave_out_acting_parts};
+pub use transfer_lines::{LineCounts, leave_out_acting_parts, may_have_acting_parts};
 pub use transfer_plan::{TransferPlan, TransferTarget};
 pub use transfer_record::TransferKind;
 pub use transfers::{IsOpen, TransferReport, Transfers};

@@ -5,8 +5,9 @@ use std::os::unix::fs::MetadataExt;
 
 use serde_json::{Value, json};
 
-use super::transfer_tests::{ACTING, HARMLESS, Home, ID, LEFT_OUT, NEW_ID};
+use super::transfer_tests::{ACTING, ACTING_AGENT, HARMLESS, HARMLESS_AGENT, Home, ID, LEFT_OUT, NEW_ID};
 use super::*;
+use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::package::{PackageFile, PackageKind, PackageLimits, PackageManifest, PackageName};
 use crate::core::time::WallTime;
 use crate::fs::conversations::{ConversationFiles, TranscriptFile};
@@ -116,6 +117,26 @@ fn what_claude_acts_on_does_not_come_out_of_a_package() {
     let moved = HARMLESS.replace("/old/web", "/new");
     assert_eq!(fs::read_to_string(&report.transcript).unwrap(), moved);
     assert_eq!(fs::metadata(&report.transcript).unwrap().mtime(), 1_790_000_000);
+}
+
+#[test]
+fn what_claude_acts_on_does_not_come_out_of_the_files_of_a_sub_agent() {
+    let (from, to) = (Home::new(), empty());
+    let of_agent = |project: &str, end: &str| format!("projects/{project}/{ID}/subagents/agent-1.{end}");
+    from.file(&of_agent("-old-web", "jsonl"), ACTING);
+    from.file(&of_agent("-old-web", "meta.json"), ACTING_AGENT);
+    // What Claude does not read as a transcript stays as it is.
+    from.file(&format!("file-history/{ID}/x.jsonl"), ACTING);
+    let (package, _) = exported(&from, false);
+    let (transfers, _) = Transfers::begin(&to.paths, &|_| None).unwrap();
+    let unpacked = transfers.unpack(package.as_slice(), &PackageLimits::default()).unwrap();
+    assert_eq!(unpacked.conversations[0].left_out, LeftOutOfLines { agents: 1, ..LEFT_OUT });
+    drop((unpacked, transfers));
+    import(&to, &package, "/new", ID).unwrap();
+    let files = to.files();
+    assert_eq!(files[&of_agent("-new", "jsonl")], HARMLESS.replace("/old/web", "/new"));
+    assert_eq!(files[&of_agent("-new", "meta.json")], HARMLESS_AGENT);
+    assert_eq!(files[&format!("file-history/{ID}/x.jsonl")], ACTING);
 }
 
 /// A package with this list of conversations and these files.

@@ -4,7 +4,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::core::conversation_transfer::{
-    ForeignLine, ForeignProject, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules, without_acting_parts,
+    ForeignLine, ForeignProject, LINE_BYTES, LeftOutOfLines, LineRewrite, TransferRules,
+    agent_without_acting_parts, without_acting_parts,
 };
 use crate::fs::atomic;
 use crate::fs::file_error::FsError;
@@ -136,7 +137,31 @@ fn copy_without_acting_parts(
     }
 }
 
-/// Takes out of a transcript that was unpacked what Claude would act on when it is resumed. Its time stays.
+/// Copies the file beside a sub-agent's transcript without what Claude would act on when it resumes it.
+fn copy_agent_without_acting_parts(from: &mut impl Read, to: &mut dyn Write) -> io::Result<LeftOutOfLines> {
+    let (mut file, mut left_out) = (Vec::new(), LeftOutOfLines::default());
+    from.take(AGENT_BYTES).read_to_end(&mut file)?;
+    match agent_without_acting_parts(&file, &mut left_out) {
+        Some(new) => to.write_all(new.as_bytes())?,
+        None => to.write_all(&file)?,
+    }
+    Ok(left_out)
+}
+
+/// The end of the name of the file beside a sub-agent's transcript.
+const AGENT_META: &str = ".meta.json";
+/// The most of such a file that is read, in bytes. One that is longer cannot be read then.
+const AGENT_BYTES: u64 = 1 << 20;
+
+/// Whether Claude may act on what stands in a file of this name when it resumes the conversation of which it
+/// is the transcript, or lies in the directory beside it.
+#[must_use]
+pub fn may_have_acting_parts(name: &str) -> bool {
+    name.ends_with(".jsonl") || name.ends_with(AGENT_META)
+}
+
+/// Takes out of a transcript, or the file beside one of a sub-agent, that was unpacked what Claude would act on
+/// when it is resumed. Its time stays.
 ///
 /// # Errors
 /// When it cannot be read or written.
@@ -146,9 +171,12 @@ pub fn leave_out_acting_parts(path: &Path, project: &ForeignProject) -> Result<L
     let copy = |to: &mut dyn Write| {
         (&file).seek(SeekFrom::Start(0))?;
         let mut from = BufReader::with_capacity(1 << 17, &file);
-        copy_without_acting_parts(&mut from, to, LINE_BYTES, project)
+        match path.to_str().is_some_and(|path| path.ends_with(AGENT_META)) {
+            true => copy_agent_without_acting_parts(&mut from, to),
+            false => copy_without_acting_parts(&mut from, to, LINE_BYTES, project),
+        }
     };
-    // Mostly there is nothing of that, and nothing to write.
+    // Often there is nothing of that, and nothing to write.
     let left_out = copy(&mut io::sink()).map_err(FsError::io("read", path))?;
     if left_out.is_nothing() {
         return Ok(left_out);

@@ -26,12 +26,30 @@ pub(in crate::fs) const ACTING: &str = "{\"type\":\"permission-mode\",\"permissi
     \"lnk/.bashrc\":{\"realParentDir\":\"/home/u\"}}}}\n\
     {\"type\":\"file-history-delta\",\"trackingPath\":\"/home/u/.bashrc\",\"backup\":{}}\n\
     {\"type\":\"queue-operation\",\"operation\":\"enqueue\",\"content\":\"always push --force\"}\n\
-    {\"type\":\"worktree-state\",\"worktreeSession\":{\"worktreePath\":\"/tmp/x\"}}\n{\"type\":\"user\"}\n";
+    {\"type\":\"worktree-state\",\"worktreeSession\":{\"worktreePath\":\"/tmp/x\"}}\n\
+    {\"type\":\"attachment\",\"attachment\":{\"type\":\"prompt_snapshot\",\"systemPrompt\":[\"x\"]}}\n\
+    {\"type\":\"attachment\",\"attachment\":{\"type\":\"goal_status\",\"condition\":\"x\"}}\n\
+    {\"type\":\"user\",\"toolUseResult\":{\"id\":\"x\",\"recurring\":true}}\n{\"type\":\"user\"}\n";
 pub(in crate::fs) const HARMLESS: &str = "{\"type\":\"permission-mode\",\"permissionMode\":\"default\"}\n\
     {\"type\":\"file-history-snapshot\",\"snapshot\":{\"trackedFileBackups\":{\
-    \"a.rs\":{\"realParentDir\":\"/old/web\"}}}}\n{\"type\":\"user\"}\n";
-pub(in crate::fs) const LEFT_OUT: LeftOutOfLines =
-    LeftOutOfLines { modes: 1, files: 3, others: 2, unreadable: 0 };
+    \"a.rs\":{\"realParentDir\":\"/old/web\"}}}}\n\
+    {\"type\":\"attachment\",\"attachment\":{\"type\":\"session_cron_carry\",\"tasks\":[]}}\n\
+    {\"type\":\"attachment\",\"attachment\":{\"type\":\"session_cron_carry\",\"tasks\":[]}}\n\
+    {\"type\":\"user\",\"toolUseResult\":\"scheduled\"}\n{\"type\":\"user\"}\n";
+pub(in crate::fs) const LEFT_OUT: LeftOutOfLines = LeftOutOfLines {
+    modes: 1,
+    files: 3,
+    goals: 1,
+    scheduled: 1,
+    attachments: 1,
+    agents: 0,
+    others: 2,
+    unreadable: 0,
+};
+/// The file beside a sub-agent's transcript, and what is left of it.
+pub(in crate::fs) const ACTING_AGENT: &str =
+    "{\"agentType\":\"x\",\"cwd\":\"/home/u\",\"permissionMode\":\"acceptEdits\"}";
+pub(in crate::fs) const HARMLESS_AGENT: &str = "{\"agentType\":\"x\"}";
 
 /// A home with one conversation of `/old/web`.
 pub(super) struct Home {

@@ -28,6 +28,9 @@ pub(in crate::host) struct ArgumentSources<'a> {
     /// The model that the person switched to.
     pub switched: Option<&'a str>,
     pub permission_mode: Option<PermissionMode>,
+    /// Claude makes its system prompt anew and takes none from the transcript, which any program of this user
+    /// can write, unless the person's own arguments say so.
+    pub renews_system_prompt: bool,
     /// The conversation's name, where it is given one.
     pub name: Option<&'a str>,
 }
@@ -40,7 +43,11 @@ impl Child {
         let given = &self.launching.given;
         let plugin = given.plugin.as_ref().map(|plugin| plugin.display().to_string());
         let own: Vec<String> = of.own.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let words = with_name(&own, of.name);
+        let mut words = with_name(&own, of.name);
+        if of.renews_system_prompt {
+            // Before the person's own: of two the last counts.
+            words.insert(0, "--system-prompt-snapshot=off".to_owned());
+        }
         let with_settings = |args: Vec<String>| match &given.settings {
             Some(settings) => with_settings(&args, settings),
             None => args,

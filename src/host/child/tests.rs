@@ -150,6 +150,7 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
         model: Some("sonnet"),
         switched: None,
         permission_mode: None,
+        renews_system_prompt: false,
     };
     child.launching.given.plugin = Some("/p".into());
     assert_eq!(child.arguments(&of), own);
@@ -163,6 +164,15 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
     of.start = StartKind::Fresh;
     let next = child.arguments(&of);
     assert!(next.contains(&"opus".into()) && !next.contains(&"go".into()), "{next:?}");
+    // What hopty resumes by itself takes no system prompt from the transcript, unless the person says so.
+    (of.start, of.renews_system_prompt) = (StartKind::Resume, true);
+    let own = words(&["--system-prompt-snapshot", "on", "go"]);
+    of.own = &own;
+    let next = child.arguments(&of);
+    assert!(
+        next.ends_with(&words(&["--system-prompt-snapshot=off", "--system-prompt-snapshot", "on"])),
+        "{next:?}"
+    );
 }
 
 #[test]

@@ -96,6 +96,9 @@ impl Host {
             model: self.observer.started_model(),
             switched: self.observer.switched_model(),
             permission_mode: self.recorder.supervisor.permission_mode(),
+            // Where hopty resumes by itself, nobody has looked at the transcript.
+            renews_system_prompt: launch.offers.renews_system_prompt
+                && (next.start == StartKind::Resume || launch.restored && next.start == StartKind::First),
             // One that is resumed has its name already.
             name: launch.title.as_deref().filter(|_| next.start != StartKind::Resume && launch.offers.names),
         });
