@@ -39,6 +39,7 @@ fn policy() -> Policy {
         notes: true,
         submit_when_idle: false,
         sessions_file: true,
+        no_handover: None,
         rules: 1,
         config: Config::default(),
     }

@@ -97,6 +97,7 @@ fn journals() {
         notes: true,
         submit_when_idle: true,
         sessions_file: true,
+        no_handover: None,
         rules: hopty::core::supervisor::RULES,
         config: Config::default(),
     };
