@@ -81,7 +81,7 @@ mod tests {
                 "once you send or clear the draft in the prompt box, at the latest in 58 s (context 84 %, level handoff 80 %)",
             ),
             ("snoozed", soon(), "not yet, at the earliest in 4 min (context 84 %, level handoff 80 %)"),
-            ("held", soon(), "held until a new attempt in 4 min: context 84 %, level handoff 80 %"),
+            ("held", soon(), "held, until a new attempt in 4 min: context 84 %, level handoff 80 %"),
             ("asked", Value::Null, "hopty asks you first (context 84 %, level handoff 80 %)"),
             ("off", Value::Null, "off: context 84 %, level handoff 80 %"),
             ("level", Value::Null, "context 84 %, level handoff 80 %"),

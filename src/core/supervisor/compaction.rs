@@ -66,7 +66,7 @@ impl Supervisor {
         match &self.phase {
             Phase::Running => {
                 auto && !self.budget.is_used_up(now, &self.policy.config.restart)
-                    && self.handoffs.pause(now, Level::Hard).is_none()
+                    && self.handoffs.pause(now, self.level()).is_none()
                     && !self.conversation.progress.is_missing()
                     && !self.conversation.usage.began_at(Level::Handoff, &self.policy)
             }

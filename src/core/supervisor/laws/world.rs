@@ -190,7 +190,9 @@ impl World {
                 self.run.waits_for_person = *status == AgentStatus::Waiting;
                 self.run.status = Some(*status);
             }
+            Event::Ask { answer: AskAnswer::Yes } => self.failed_save = None,
             Event::Hook { id, hook } => {
+                self.failed_save.take_if(|_| hook.answered == Some(AskAnswer::Yes));
                 self.prompts.asked(*id, hook);
                 self.open.insert(*id);
                 self.witness_hook(hook);
@@ -457,8 +459,6 @@ impl World {
                 let level = self.sup.level();
                 self.failed_save = (!matches!(phase, Phase::Saving { .. })).then_some((self.now, level));
             }
-            Event::Ask { answer: AskAnswer::Yes } => self.failed_save = None,
-            Event::Hook { hook, .. } if hook.answered == Some(AskAnswer::Yes) => self.failed_save = None,
             _ => {}
         }
         match event {

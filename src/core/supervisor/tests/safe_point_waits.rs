@@ -126,9 +126,12 @@ fn a_worker_that_never_answers_does_not_keep_the_keys() {
     assert!(s.sentences().contains("saving the handoff took too long"));
     assert_eq!(s.phase(), "running");
     s.prompt(PromptOf::Person);
+    assert_eq!(s.call(HookEvent::Stop), "hold 5, let 5 go", "it would take as long again");
+    s.after(300_000);
+    s.prompt(PromptOf::Person);
     assert_eq!(
         s.call(HookEvent::Stop),
-        "hold 5, restart.requested, wait, safe_point.reached, hold keys, check settings"
+        "hold 7, restart.requested, wait, safe_point.reached, hold keys, check settings"
     );
 }
 
