@@ -93,7 +93,7 @@ pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
         some(left_out.unreadable, "line")
             .map(|lines| format!("{lines} that cannot be read and may have such parts")),
         some(left_out.attachments, "note")
-            .map(|notes| format!("{notes} to Claude (it writes its system prompt and the like anew)")),
+            .map(|notes| format!("{notes} to Claude in the role of the system (it writes its own system prompt)")),
     ]
     .into_iter()
     .flatten()
