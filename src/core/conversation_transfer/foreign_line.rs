@@ -39,9 +39,9 @@ const TYPES: [&str; 25] = [
 ];
 /// Types of lines, each with the member that acts and its only value that does nothing.
 const IDLE: [(&str, &str, &str); 2] = [("mode", "mode", "normal"), ("atis-latch", "atis", "")];
-/// The types of attachments that pass: files and texts that stood in the conversation. Claude tells itself the
-/// others again when it resumes (its system prompt, the environment, tools and skills), or acts on them (a
-/// goal, a tool call that was put off).
+/// The types of attachments that pass: files and texts that stood in the conversation. Claude tells itself
+/// the others again when it resumes (its system prompt, the environment, tools and skills), or acts on them
+/// (a goal, a tool call that was put off).
 const ATTACHMENTS: [&str; 30] = [
     "file",
     "already_read_file",
