@@ -89,8 +89,9 @@ impl Repository {
         let head = read_small(&self.own.join("HEAD")).ok()?;
         let name = head.strip_prefix(b"ref: refs/heads/")?.trim_ascii_end();
         let name = String::from_utf8_lossy(name).into_owned();
-        // A repository with reftable has its branches elsewhere.
-        Some(name).filter(|name| !matches!(name.as_str(), "" | ".invalid"))
+        // A repository with reftable has its branches elsewhere; git names none with a control character.
+        Some(name)
+            .filter(|name| !matches!(name.as_str(), "" | ".invalid") && !name.contains(char::is_control))
     }
 
     /// The commit that is checked out without a branch, in its first digits.
@@ -260,7 +261,10 @@ mod tests {
         };
         let id = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(head(&format!("{id}\n")), (None, Some("0123456".to_owned())));
-        for unknown in ["ref: refs/heads/.invalid\n", "ref: refs/heads/\n", "ref: HEAD\n", "0123456\n", ""] {
+        let controls = "ref: refs/heads/a\0\u{1b}]52;c;x\u{7}\n";
+        for unknown in
+            ["ref: refs/heads/.invalid\n", "ref: refs/heads/\n", controls, "ref: HEAD\n", "0123456\n", ""]
+        {
             assert_eq!(head(unknown), (None, None), "{unknown:?}");
         }
         // A linked worktree.

@@ -234,6 +234,12 @@ fn a_crash_starts_nothing_that_was_changed(kind: Kind) {
     world.ask(&["restart", "proj", "--wait"]);
     wait_for("the hook, which the person accepted", || mark.exists().then_some(()));
     term.wait_box();
+    if kind == Kind::StandIn {
+        let pid = world.status()["pid"].as_i64().unwrap();
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        let line = String::from_utf8_lossy(&line);
+        assert!(line.contains("--resume") && line.contains("--system-prompt-snapshot=off"), "{line}");
+    }
     world.leave(term);
 }
 

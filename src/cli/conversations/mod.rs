@@ -73,8 +73,8 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
 }
 
 /// What a dry run, which looks into no transcript, says would be left out of it.
-pub(super) const MAY_BE_LEFT_OUT: &str = "a permission mode, Claude's system prompt, goals, scheduled prompts \
-                                          and what /rewind would do to files outside of the project";
+pub(super) const MAY_BE_LEFT_OUT: &str = "a permission mode, the system prompt, goals, scheduled prompts and \
+                                          what /rewind would do to files outside of the project";
 
 /// What was left out of transcripts that may come from anybody, in words; `None` where nothing was.
 pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
@@ -92,8 +92,9 @@ pub(super) fn left_out_words(left_out: LeftOutOfLines) -> Option<String> {
             .map(|lines| format!("{lines} that Claude may act on (queued prompts and the like)")),
         some(left_out.unreadable, "line")
             .map(|lines| format!("{lines} that cannot be read and may have such parts")),
-        some(left_out.attachments, "note")
-            .map(|notes| format!("{notes} to Claude (it writes its system prompt and the like anew)")),
+        some(left_out.attachments, "note").map(|notes| {
+            format!("{notes} to Claude in the role of the system (it writes its own system prompt)")
+        }),
     ]
     .into_iter()
     .flatten()

@@ -39,10 +39,10 @@ const TYPES: [&str; 25] = [
 ];
 /// Types of lines, each with the member that acts and its only value that does nothing.
 const IDLE: [(&str, &str, &str); 2] = [("mode", "mode", "normal"), ("atis-latch", "atis", "")];
-/// The types of attachments that pass: files and texts that stood in the conversation. Claude tells itself the
-/// others again when it resumes (its system prompt, the environment, the skills), or acts on them (a goal, a
-/// tool call that was put off).
-const ATTACHMENTS: [&str; 33] = [
+/// The types of attachments that pass: files and texts that stood in the conversation. Claude tells itself
+/// the others again when it resumes (its system prompt, the environment, tools and skills), or acts on them
+/// (a goal, a tool call that was put off).
+const ATTACHMENTS: [&str; 30] = [
     "file",
     "already_read_file",
     "edited_text_file",
@@ -73,9 +73,6 @@ const ATTACHMENTS: [&str; 33] = [
     "date_change",
     "total_tokens_reminder",
     "token_usage",
-    "skill_listing",
-    "agent_listing_delta",
-    "deferred_tools_delta",
 ];
 /// The attachment that stands in the place of any other. Its line stays, because the next message names it as
 /// the one before it.
@@ -102,7 +99,8 @@ pub struct LeftOutOfLines {
     pub goals: u64,
     /// Scheduled prompts.
     pub scheduled: u64,
-    /// Attachments of other types than those that pass, such as Claude's system prompt.
+    /// Attachments of other types than those that pass, such as Claude's system prompt, and those that spoke
+    /// in the role of the system and speak in that of the user now.
     pub attachments: u64,
     /// Sub-agents that had a directory, a permission mode or something else that is not known to be harmless.
     pub agents: u64,
@@ -158,8 +156,10 @@ pub fn without_acting_parts(
     left_out: &mut LeftOutOfLines,
 ) -> ForeignLine {
     // Claude replaces what is not UTF-8, and reads on.
-    let text = String::from_utf8_lossy(line);
-    let Some(members) = JsonMembers::of(&text) else {
+    let read = String::from_utf8_lossy(line);
+    let plain = JsonMembers::of(&read).and_then(|members| in_the_role_of_the_user(&members));
+    let text = plain.as_deref().unwrap_or(&read);
+    let Some(members) = JsonMembers::of(text) else {
         // Claude may read what hopty cannot.
         let may_act = text.contains('{');
         left_out.unreadable += u64::from(may_act);
@@ -169,6 +169,7 @@ pub fn without_acting_parts(
         left_out.others += 1;
         return ForeignLine::Gone;
     }
+    let mut is_note = plain.is_some();
     let mut edits: Vec<(&str, Cow<'_, str>)> = Vec::new();
     // A name may stand there twice: the last one counts for Claude.
     for &(ref name, value) in &members.0 {
@@ -197,13 +198,12 @@ pub fn without_acting_parts(
             }
             "attachment" => {
                 let kind = JsonMembers::of(value).and_then(|members| string(members.get("type")?));
-                let kind = kind.as_deref().unwrap_or_default();
-                if value != EMPTY_ATTACHMENT && !ATTACHMENTS.contains(&kind) {
-                    *match kind {
-                        "goal_status" => &mut left_out.goals,
-                        "session_cron_carry" => &mut left_out.scheduled,
-                        _ => &mut left_out.attachments,
-                    } += 1;
+                if value != EMPTY_ATTACHMENT && passing_type(value).is_none() {
+                    match kind.unwrap_or_default().as_str() {
+                        "goal_status" => left_out.goals += 1,
+                        "session_cron_carry" => left_out.scheduled += 1,
+                        _ => is_note = true,
+                    }
                     edits.push((value, EMPTY_ATTACHMENT.into()));
                 }
             }
@@ -214,13 +214,14 @@ pub fn without_acting_parts(
             _ => {}
         }
     }
+    left_out.attachments += u64::from(is_note);
     if edits.is_empty() {
-        return ForeignLine::Same;
+        return plain.map_or(ForeignLine::Same, ForeignLine::Changed);
     }
     let mut new = String::with_capacity(text.len());
     let mut from = 0;
     for (piece, replacement) in edits {
-        let at = range_in(&text, piece);
+        let at = range_in(text, piece);
         new.push_str(&text[from..at.start]);
         new.push_str(&replacement);
         from = at.end;
@@ -234,20 +235,53 @@ pub fn without_acting_parts(
 #[must_use]
 pub fn agent_without_acting_parts(file: &[u8], left_out: &mut LeftOutOfLines) -> Option<String> {
     let text = String::from_utf8_lossy(file);
-    let Some(JsonMembers(members)) = JsonMembers::of(&text) else {
+    let Some(members) = JsonMembers::of(&text) else {
         left_out.unreadable += 1;
         return Some("{}".to_owned());
     };
-    let known: Vec<String> = members
+    let known: Vec<(&str, &str)> = members
+        .0
         .iter()
-        .filter(|(name, _)| AGENT_MEMBERS.contains(&name.as_ref()))
-        .map(|(name, value)| format!("\"{name}\":{value}"))
+        .map(|(name, value)| (name.as_ref(), *value))
+        .filter(|(name, _)| AGENT_MEMBERS.contains(name))
         .collect();
-    if known.len() == members.len() {
-        return None;
-    }
-    left_out.agents += 1;
-    Some(format!("{{{}}}", known.join(",")))
+    (known.len() < members.0.len()).then(|| {
+        left_out.agents += 1;
+        object(&known)
+    })
+}
+
+/// A line whose attachment speaks to Claude as the person does; `None` if it does so already. Beside an
+/// attachment stand the words that Claude made of it and their role, and it sends both as they are (2.1.332):
+/// most of its own notes have the role of the system. The words of one that does not pass go with it.
+fn in_the_role_of_the_user(members: &JsonMembers<'_>) -> Option<String> {
+    let is_note = members.0.iter().any(|(name, value)| name == "attachment" && passing_type(value).is_some());
+    let stays = |name: &str| {
+        let goes = if is_note { name == "renderedRole" } else { name.starts_with("rendered") };
+        !goes && name != "fold"
+    };
+    let role = ("renderedRole", "\"user\"");
+    let wanted: Vec<(&str, &str)> = members
+        .0
+        .iter()
+        .map(|(name, value)| (name.as_ref(), *value))
+        .filter(|(name, _)| stays(name))
+        .chain(is_note.then_some(role))
+        .collect();
+    let is_so = wanted.len() == members.0.len() && (!is_note || members.get(role.0) == Some(role.1));
+    (!is_so).then(|| object(&wanted))
+}
+
+/// The type of an attachment that passes.
+fn passing_type(attachment: &str) -> Option<&'static str> {
+    let kind = string(JsonMembers::of(attachment)?.get("type")?)?;
+    ATTACHMENTS.into_iter().find(|passing| *passing == kind)
+}
+
+fn object(members: &[(&str, &str)]) -> String {
+    let members: Vec<String> =
+        members.iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(*name))).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// Whether a line is of a type that passes, and does nothing.
@@ -386,8 +420,33 @@ mod tests {
             let changed = ForeignLine::Changed(line(EMPTY_ATTACHMENT));
             assert_eq!(left(&line(attachment)), (changed, counts), "{attachment}");
         }
-        for attachment in [EMPTY_ATTACHMENT, r#"{"type":"file","content":{"type":"prompt_snapshot"}}"#] {
-            assert_eq!(left(&line(attachment)), (ForeignLine::Same, nothing), "{attachment}");
+        assert_eq!(left(&line(EMPTY_ATTACHMENT)), (ForeignLine::Same, nothing));
+    }
+
+    #[test]
+    fn an_attachment_speaks_as_the_person_and_not_as_the_system() {
+        let note = LeftOutOfLines { attachments: 1, ..LeftOutOfLines::default() };
+        let line = |attachment: &str, more: &str| {
+            format!(r#"{{"type":"attachment","attachment":{attachment}{more}}}"#)
+        };
+        let words = r#","rendered":[{"content":"x"}]"#;
+        let (role, file) = (r#","renderedRole":"user""#, r#"{"type":"file"}"#);
+        for (attachment, given, wanted) in [
+            (file, String::new(), role.to_owned()),
+            (file, format!(r#","renderedRole":"system"{words}"#), format!("{words}{role}")),
+            (file, format!(r#"{role},"r\u0065nderedRole":"system"{words}"#), format!("{words}{role}")),
+            (file, format!(r#","fold":{{}}{role}"#), role.to_owned()),
+            (EMPTY_ATTACHMENT, format!(r#"{words}{role},"renderedInHumanTurn":[]"#), String::new()),
+        ] {
+            let changed = ForeignLine::Changed(line(attachment, &wanted));
+            assert_eq!(left(&line(attachment, &given)), (changed, note), "{given}");
+        }
+        let talk = r#"{"type":"system","subtype":"voice_call_talk"}"#;
+        let folded = talk.replace('}', r#","fold":{"renderedRole":"system"}}"#);
+        assert_eq!(left(&folded), (ForeignLine::Changed(talk.to_owned()), note));
+        for attachment in [file, r#"{"type":"file","content":{"type":"prompt_snapshot"}}"#] {
+            let same = line(attachment, &format!("{words}{role}"));
+            assert_eq!(left(&same), (ForeignLine::Same, LeftOutOfLines::default()), "{attachment}");
         }
     }
 
@@ -466,7 +525,7 @@ mod tests {
             "",
             "torn",
             r#"{"type":"user","permissionMode":"bypassPermissions","message":{"permissionMode":"dontAsk"}}"#,
-            r#"{"type":"attachment","attachment":{"type":"file","snapshot":{"trackedFileBackups":{"/x":{}}}},"snapshot":7}"#,
+            r#"{"type":"attachment","attachment":{"type":"file","snapshot":{"trackedFileBackups":{"/x":{}}}},"snapshot":7,"renderedRole":"user"}"#,
             r#"{"type":"system","subtype":"compact_boundary"}"#,
             r#"{"type":"mode","mode":"normal"}"#,
             r#"{"type":"mode"}"#,

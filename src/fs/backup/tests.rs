@@ -33,7 +33,7 @@ fn put(path: PathBuf, text: &str) {
 fn home(dir: &Path) -> Paths {
     let paths = paths(dir);
     put(paths.claude.join(format!("projects/-p/{ID}.jsonl")), &"{\"type\":\"user\"}\n".repeat(5000));
-    put(paths.claude.join(format!("projects/-p/{ID}/subagents/agent-1.jsonl")), "{}\n");
+    put(paths.claude.join(format!("projects/-p/{ID}/subagents/agent-1.jsonl")), "{\"type\":\"user\"}\n");
     put(paths.claude.join("handoff/records/HO/handoff.md"), "# Handoff\n");
     put(paths.claude.join("settings.json"), "{\"model\":\"opus\"}");
     put(paths.claude.join("commands/ship.md"), "Ship it.");
