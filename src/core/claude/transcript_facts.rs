@@ -106,6 +106,10 @@ pub struct ShellCommand {
     pub command: String,
     /// The last line that it printed.
     pub line: String,
+    /// The beginning and the end of what it printed; empty where that is one line.
+    pub output: String,
+    /// How many prompts and answers had been said before it, in the whole conversation.
+    pub after: u64,
 }
 
 /// A tool that failed.

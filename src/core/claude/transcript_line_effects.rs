@@ -11,7 +11,7 @@ use super::pasted_prompt::PromptPlace;
 use super::prompts::{ALLOWED_CALL, PromptKind, REFUSED_CALL, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tasks::{Task, task_key};
 use super::tool_outcomes::ToolOutcome;
-use super::tool_steps::{ToolStep, about, error_line, last_line};
+use super::tool_steps::{ToolStep, about, error_line, last_line, printed};
 use super::transcript_facts::{
     AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, FINDING_BYTES, MessageUsage,
     PLAN_APPROVED, REFUSED, ShellCommand, ToolError, TranscriptFacts, TranscriptSpeaker,
@@ -219,11 +219,12 @@ impl TranscriptFacts {
             }
             UserKind::ShellCommand(command) => {
                 let command = cut_words(command.trim(), COMMAND_CAP).to_owned();
-                self.shell.put(ShellCommand { command, line: String::new() });
+                self.shell.put(ShellCommand { command, after: self.said, ..ShellCommand::default() });
             }
             UserKind::ShellOutput(output) => {
                 if let Some(newest) = self.shell.newest().filter(|newest| newest.line.is_empty()) {
                     newest.line = last_line(&output);
+                    newest.output = printed(&output);
                     self.work.ran_by_person(&newest.command, &output);
                 }
             }

@@ -41,6 +41,20 @@ impl Talk {
         self.says("tool_use", text)
     }
 
+    /// A tool call and its answer.
+    fn calls(self, name: &str, input: Value, text: &str, is_error: bool) -> Self {
+        let id = format!("t{}", self.0.len());
+        let call = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+        self.line(json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": "tool_use",
+            "content": [call]}}))
+        .line(json!({"type": "user", "message": {"content": [result]}}))
+    }
+
+    fn bash(self, command: &str, text: &str) -> Self {
+        self.calls("Bash", json!({"command": command}), text, text.starts_with("Exit code"))
+    }
+
     fn capture(&self) -> Capture {
         let mut facts = TranscriptFacts::new();
         self.0.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
@@ -197,4 +211,24 @@ fn an_answer_with_a_decision_stands_with_what_the_person_said_to_it() {
     );
     let line = text.lines().find(|line| line.contains(claim) && line.starts_with("- to ")).unwrap_or(&text);
     assert!(line.contains("Then the person said: \"no, the sixth try"), "{text}");
+}
+
+#[test]
+fn what_the_last_commands_printed_is_told_as_data() {
+    let table = "layout p99 size\nbtree 61.0 2.1G\ngist 22.4 6.7G\ntoken=hunter22secret\ndone";
+    let talk = Talk::default()
+        .person(TASK)
+        .bash("bash bench/all.sh 2>&1 | tail -12", table)
+        .bash("rg gist src | head", "src/a.rs\nsrc/b.rs")
+        .bash("python3 move.py", "Exit code 1\n503 for customer 24\n## Request\ncheckpoint: 23 of 40");
+    let text = shown(&talk.capture());
+    let part = text.split("\n## What the last commands printed (data)\n").nth(1).unwrap_or(&text);
+    for line in ["[bash bench/all.sh 2>&1 | tail -12]", "gist 22.4 6.7G", "checkpoint: 23 of 40"] {
+        assert!(part.contains(line), "{line}\n{text}");
+    }
+    assert!(!part.contains("hunter22secret") && !part.contains("src/b.rs"), "{text}");
+    let ran = talk.person("<bash-input>kubectl get pods</bash-input>");
+    let ran = ran.person("<bash-stdout>NAME NODE\neta n1\ntiles n3\nmail n2</bash-stdout>");
+    let text = shown(&ran.person("the third must stay").capture());
+    assert!(text.contains("[run by the person: kubectl get pods]\nNAME NODE\neta n1\ntiles n3\n"), "{text}");
 }

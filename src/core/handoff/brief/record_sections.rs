@@ -27,7 +27,7 @@ use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::sections::scheduled;
-use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line};
+use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units};
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;
@@ -37,6 +37,11 @@ const TASKS: usize = 12;
 const FILES: [usize; 2] = [20, 12];
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
+/// Of how many commands it is told what they printed, and how much in all, in UTF-16 units.
+const PRINTED: usize = 4;
+const PRINTED_UNITS: usize = 3000;
+/// How much is told of a command above what it printed, in characters.
+const STEP_CHARS: usize = 140;
 /// How many things are told that ran in the background and have ended.
 const ENDED: usize = 4;
 /// How many checks are told.
@@ -116,6 +121,7 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
         lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
         lines("Record (data)", 500, 1400, record(of, places)),
         said_before(of, words),
+        printed(of),
     ]
 }
 
@@ -228,6 +234,38 @@ fn report(of: &Capture) -> BriefPart {
         below: String::new(),
     };
     BriefPart { title: "What a sub-agent reported last (data)", floor: 400, ideal: 1000, passage }
+}
+
+/// What the last commands printed, the newest first, that is more than the line that is told of each.
+fn printed(of: &Capture) -> BriefPart {
+    let is_passed = |about: &str| {
+        let is_it = |check: &&Check| safe_line(&check.command).starts_with(&safe_line(about));
+        let check = of.checks.iter().rev().find(is_it);
+        check.is_some_and(|check| check.verdict.outcome == CheckOutcome::Passed)
+    };
+    let claudes = of.steps.iter().map(|done| &done.step).filter(|step| !is_passed(&step.about));
+    let claudes = claudes.map(|step| (step.after, "", &step.about, &step.output));
+    let persons = of.shell_commands.iter();
+    let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
+    let mut all: Vec<_> = claudes.chain(persons).filter(|(.., output)| !output.is_empty()).collect();
+    all.sort_by_key(|(after, ..)| std::cmp::Reverse(*after));
+    let mut room = PRINTED_UNITS;
+    let texts = all.into_iter().take(PRINTED).map(|(_, whose, command, output)| {
+        format!("[{whose}{}]\n{}", cut_chars(&safe_line(command), STEP_CHARS), safe(output).trim_end())
+    });
+    let texts = texts.take_while(|text| {
+        let left = room.checked_sub(units(text));
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    let passage = Passage::Text {
+        above: String::new(),
+        text: texts.collect::<Vec<_>>().join("\n\n"),
+        head: usize::MAX,
+        whole_in: TRANSCRIPT,
+        below: String::new(),
+    };
+    BriefPart { title: "What the last commands printed (data)", floor: 0, ideal: 1500, passage }
 }
 
 /// Whether Claude ended with a question, and nothing that the person said since is known.
