@@ -2,12 +2,12 @@
 //! where the work stopped, and not only what was said about it.
 
 use super::lenient_json::ends;
-use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own, only_looks};
+use super::tool_outcomes::{ToolOutcome, is_check, is_exit_status_its_own, only_looks};
 use super::transcript_line::{ToolResult, ToolUse};
 use crate::core::text::safe_text::{cut_chars, cut_words};
 
-/// How many tool calls are kept.
-pub const STEP_CAP: usize = 20;
+/// How many tool calls are kept. Those that another list has go first.
+pub const STEP_CAP: usize = 60;
 /// How much is kept of each of two lines that tell of an error, in characters.
 const ERROR_CHARS: usize = 140;
 /// The most that is kept of what a tool was called for, and of what it said, in bytes each.
@@ -54,6 +54,23 @@ impl ToolStep {
         };
         let output = if prints && !looked { printed(&result.text) } else { String::new() };
         Self { tool: call.name.clone(), about: about(call), outcome, line, output, launched: false, looked, after }
+    }
+}
+
+impl ToolStep {
+    /// To-dos, files that were read and written, checks, answers, plans and reports have lists of their own.
+    #[must_use]
+    pub fn is_told_elsewhere(&self) -> bool {
+        let is_list = self.tool.starts_with("Task") && self.tool != "Task"
+            || matches!(self.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
+        let is_file =
+            matches!(self.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+        let is_answer = matches!(self.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
+        // How a check ended is not what its tool says.
+        is_list
+            || self.launched
+            || is_check(&self.about)
+            || self.outcome == ToolOutcome::Passed && (is_file || is_answer)
     }
 }
 

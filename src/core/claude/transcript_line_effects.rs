@@ -348,7 +348,7 @@ impl TranscriptFacts {
                 };
                 self.errors.iter_mut().filter(failed_before).for_each(|error| error.passed_since = true);
             }
-            self.steps.put(step);
+            self.steps.put_over(step, |known| known.looked || known.is_told_elsewhere());
         }
         if refused {
             self.refused(call.as_ref(), result, detail);

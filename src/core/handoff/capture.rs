@@ -4,7 +4,7 @@
 //! work tree. It is plain data that can be given to a worker; the texts are made from it by `sections` and
 //! `state`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthStr;
@@ -15,6 +15,8 @@ use super::current_request::{begins_request, current, names_work, newest_request
 use super::manifest_entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
+use super::recent_activity;
+use super::repeated_lines::form;
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
@@ -49,6 +51,9 @@ pub(super) const AGREED_BYTES: usize = 6000;
 pub(super) const LONG_ANSWER: usize = 260;
 /// What is no wider is passed on by nobody: "It is behind `legacy_list`.", in columns.
 pub(super) const SHORT_ANSWER: usize = 40;
+/// How many tool calls are passed on to the next handoff, and how many of one form.
+const STEPS_CAP: usize = 20;
+const STEPS_OF_ONE_FORM: usize = 6;
 /// Files of earlier conversations that are told.
 const FILES_CAP: usize = 20;
 
@@ -220,6 +225,8 @@ pub struct EarlierHandoff<'a> {
     pub agreed: &'a [AgreedAnswer],
     /// Claude's summary of what was said before the first transcript begins.
     pub summary: Option<&'a str>,
+    /// What was done, a line each, newest first.
+    pub steps: &'a [String],
 }
 
 /// A longer answer of Claude's that the person answered in a few words.
@@ -326,6 +333,8 @@ pub struct Capture {
     pub recent: Vec<Exchange>,
     /// The last tool calls that were answered, oldest first.
     pub steps: Vec<FinishedStep>,
+    /// What was done in the conversations before this one, a line each, newest first.
+    pub steps_before: Vec<String>,
     /// The work tree; none outside of a repository.
     pub git: Option<GitState>,
     /// Whether the memory-keeper line is written.
@@ -479,6 +488,7 @@ impl Capture {
             shell_commands: facts.shell_commands().cloned().collect(),
             errors: facts.errors().cloned().collect(),
             steps: facts.steps().map(|step| done(facts, step)).collect(),
+            steps_before: Vec::new(),
             recent: facts.recent().cloned().collect(),
             git: None,
             memory_keeper: MemoryKeeper::Absent,
@@ -517,6 +527,7 @@ impl Capture {
             }
         }
         self.inherit_tasks(before.tasks);
+        self.steps_before = before.steps.iter().take(STEPS_CAP).map(line).collect();
         self.answers_before = before.answers.iter().take(ANSWERS_CAP).cloned().collect();
         let goes_on = !self.prompts.iter().any(begins_request);
         if let Some(newest) = self.answers_before.first_mut().filter(|newest| newest.awaits_reply)
@@ -633,6 +644,23 @@ impl Capture {
         for one in all.filter(|one| one.text.width() > SHORT_ANSWER) {
             if kept.len() < ANSWERS_CAP && !kept.iter().any(|known| known.text.contains(&one.text)) {
                 kept.push(one);
+            }
+        }
+        kept
+    }
+
+    /// The tool calls that no other list passes on, newest first, a line each: as much as the next handoff is
+    /// told.
+    #[must_use]
+    pub fn kept_steps(&self) -> Vec<String> {
+        let here = self.steps.iter().rev().filter(|done| !done.step.looked && !done.step.is_told_elsewhere());
+        let mut forms: HashMap<String, usize> = HashMap::new();
+        let mut kept: Vec<String> = Vec::new();
+        for line in here.map(recent_activity::line).chain(self.steps_before.iter().cloned()) {
+            let times = forms.entry(form(&line)).or_default();
+            if kept.len() < STEPS_CAP && *times < STEPS_OF_ONE_FORM && !kept.contains(&line) {
+                *times += 1;
+                kept.push(line);
             }
         }
         kept

@@ -221,6 +221,10 @@ pub struct HandoffState {
     /// Claude's summary of what was said before the first transcript begins, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_before: Option<String>,
+    /// What was done and stands in no other list, newest first, the conversations before included, at most
+    /// 20 lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps_before: Vec<String>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
@@ -323,6 +327,7 @@ impl HandoffState {
             plan: self.plan.as_deref(),
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
+            steps: &self.steps_before,
         });
         let is_new = |row: &&LeftRunning| !next.detached.iter().any(|one| one.command == row.command);
         let before: Vec<DetachedCommand> =
@@ -414,6 +419,7 @@ impl HandoffState {
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),
             summary_before: capture.summary_before.as_deref().map(long),
+            steps_before: capture.kept_steps().iter().map(|step| line(step)).collect(),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
             left_running: capture.detached.iter().map(LeftRunning::of).collect(),

@@ -232,3 +232,34 @@ fn what_the_last_commands_printed_is_told_as_data() {
     let text = shown(&ran.person("the third must stay").capture());
     assert!(text.contains("[run by the person: kubectl get pods]\nNAME NODE\neta n1\ntiles n3\n"), "{text}");
 }
+
+#[test]
+fn what_was_done_outside_of_the_tree_is_known_after_many_calls_and_hand_overs() {
+    let mut talk = Talk::default().person(TASK).bash("gh pr create --title x", "https://h/y/pull/512");
+    for gate in 1..=4 {
+        talk = talk.bash(&format!("gatectl flash gate-{gate}"), &format!("gate-{gate}: flashed"));
+    }
+    for n in 0..80 {
+        talk = talk.calls("Read", json!({"file_path": format!("/p/{n}.rs")}), "x", false);
+        talk = talk.bash(&format!("ls jobs/x{n}"), "Exit code 2\nls: no such file");
+    }
+    for n in 0..14 {
+        talk = talk.bash(&format!("git add jobs/j{n}.ts"), "");
+    }
+    let first = talk.capture();
+    let text = shown(&first);
+    for part in [
+        "last steps: Bash: git add jobs/j13.ts -> ok (and 13 like it)\n",
+        "last steps: Bash: gatectl flash gate-4 -> ok: gate-4: flashed (and 3 like it)\n",
+        "like `gatectl flash gate-4`: `gatectl flash gate-3`, `gatectl flash gate-2`, ",
+        "https://h/y/pull/512",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(text.matches("no such file").count() <= 1, "{text}");
+    let second = after(&first, &Talk::default().person("go on"));
+    let third = after(&second, &Talk::default().person("how far are we?"));
+    for part in ["gatectl flash gate-1", "https://h/y/pull/512"] {
+        assert!(shown(&third).contains(part), "{part}\n{}", shown(&third));
+    }
+}

@@ -16,6 +16,7 @@ use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
 use crate::core::claude::tool_outcomes::{Check, DetachedCommand, ToolOutcome, is_check};
+use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
 use crate::core::handoff::capture::{
     AgreedAnswer, Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER,
@@ -23,6 +24,7 @@ use crate::core::handoff::capture::{
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
+use crate::core::handoff::recent_activity;
 use crate::core::handoff::repeated_lines::form;
 use crate::core::handoff::reports::origin;
 use crate::core::handoff::safe_prompts::{Words, shorten};
@@ -103,26 +105,29 @@ const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
-    let lines = |title, floor, ideal, lines: Vec<String>| {
-        let lines =
-            lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX))).collect();
-        let passage = Passage::Lines { lines, longer: Vec::new(), more_in: DOCUMENT_FILE };
-        BriefPart { title, floor, ideal, passage }
-    };
     vec![
         last_words(of, words),
-        lines("Next", 500, 1300, next(of, words, places)),
+        list("Next", [500, 1300], &next(of, words, places)),
         open_plan(of, places),
         plan(of),
         agreed(of),
         own_words(of),
         summary_before(of),
         report(of),
-        lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
-        lines("Record (data)", 500, 1400, record(of, places)),
+        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions)),
+        list("Record (data)", [500, 1400], &record(of, places)),
         said_before(of, words),
         printed(of),
+        further_back(of),
     ]
+}
+
+/// A part of lines, with its floor and its ideal.
+fn list(title: &'static str, [floor, ideal]: [usize; 2], lines: &[String]) -> BriefPart {
+    let lines =
+        lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX))).collect();
+    let passage = Passage::Lines { lines, longer: Vec::new(), more_in: DOCUMENT_FILE };
+    BriefPart { title, floor, ideal, passage }
 }
 
 fn last_words(of: &Capture, words: &Words) -> BriefPart {
@@ -443,10 +448,7 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     let ended = of.situation.ended.iter().rev().take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
     lines.extend(of.detached.iter().rev().map(detached));
-    lines.extend(last_steps(of).into_iter().map(|(line, times)| match times {
-        1 => format!("last steps: {line}"),
-        _ => format!("last steps: {line} ({times} times)"),
-    }));
+    lines.extend(step_groups(of).iter().take(STEPS).map(|group| format!("last steps: {}", group.text())));
     lines.extend(answered(of, decisions));
     // What may be of use where there is room.
     lines.extend(tasks(&old, "to do, from before the current request"));
@@ -512,18 +514,70 @@ fn stated(one: &StatedDecision) -> String {
     }
 }
 
-/// The last tool calls that no other line tells, newest first, each with how often it ended so.
-fn last_steps(of: &Capture) -> Vec<(String, usize)> {
-    let mut told: Vec<(String, usize)> = Vec::new();
+/// Tool calls of one form that ended in one form, as `git add a1` and `git add a2`.
+struct StepGroup<'a> {
+    /// The newest of them, and its line.
+    newest: &'a ToolStep,
+    line: String,
+    form: String,
+    /// How often the newest ended so, one after the other or not.
+    times: usize,
+    /// What the others were called for, newest first, each once.
+    alike: Vec<String>,
+}
+
+impl StepGroup<'_> {
+    fn text(&self) -> String {
+        let mut text = self.line.clone();
+        if self.times > 1 {
+            text.push_str(&format!(" ({} times)", self.times));
+        }
+        match self.alike.len() {
+            0 => {}
+            1 => text.push_str(" (and one like it)"),
+            more => text.push_str(&format!(" (and {more} like it)")),
+        }
+        text
+    }
+
+    /// What the others were called for.
+    fn others(&self) -> Option<String> {
+        let what = format!("like `{}`", cut_chars(&safe_line(&self.newest.about), LOOK_CHARS));
+        (!self.alike.is_empty()).then(|| listed(&what, &self.alike, self.alike.len()))
+    }
+}
+
+/// The last tool calls that no other line tells, newest first; those that failed to look come last.
+fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
+    let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
-        let line = super::super::recent_activity::line(done);
-        if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
-            *times += 1;
-        } else if told.len() < STEPS {
-            told.push((line, 1));
+        let line = recent_activity::line(done);
+        let form = form(&line);
+        let Some(group) = groups.iter_mut().find(|group| group.form == form) else {
+            groups.push(StepGroup { newest: &done.step, line, form, times: 1, alike: Vec::new() });
+            continue;
+        };
+        let about = format!("`{}`", cut_chars(&safe_line(&done.step.about).replace('`', "'"), LOOK_CHARS));
+        if group.line == line {
+            group.times += 1;
+        } else if !group.alike.contains(&about) {
+            group.alike.push(about);
         }
     }
-    told
+    groups.sort_by_key(|group| group.newest.looked);
+    groups
+}
+
+/// What was done before the last steps, here and in the conversations before, and what agents had reported.
+fn further_back(of: &Capture) -> BriefPart {
+    let groups = step_groups(of);
+    let told_here = |group: &&StepGroup<'_>| group.newest.outcome != ToolOutcome::Failed;
+    let mut lines: Vec<String> =
+        groups.iter().skip(STEPS).filter(told_here).map(StepGroup::text).collect();
+    lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
+    let before = of.steps_before.iter();
+    lines.extend(before.map(|line| format!("in an earlier conversation: {line}")));
+    list("What was done further back (data)", [0, 900], &lines)
 }
 
 /// What Claude searched and looked into with commands, newest first, each once: it names files that no other
@@ -555,7 +609,7 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
         ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.iter().enumerate().rev();
-    steps.filter(move |(at, done)| !is_told_elsewhere(done) && !is_over(*at, done)).map(|(_, done)| done)
+    steps.filter(move |(at, done)| !done.step.is_told_elsewhere() && !is_over(*at, done)).map(|(_, done)| done)
 }
 
 /// Whether the person said why they refused the call: then it stands with their words.
@@ -596,20 +650,6 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// To-dos, files that were read and written, checks, answers, plans and reports have lines of their own.
-fn is_told_elsewhere(done: &FinishedStep) -> bool {
-    let step = &done.step;
-    let is_list = step.tool.starts_with("Task") && step.tool != "Task"
-        || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
-    let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
-    let is_answer = matches!(step.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
-    // How a check ended is not what its tool says.
-    is_list
-        || step.launched
-        || is_check(&step.about)
-        || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
 /// What Claude said before its last words, newest first: what it found out in the turn that was not over,
@@ -903,14 +943,15 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
 /// What failed, newest first, each once.
 fn errors(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    let last_steps: Vec<_> = steps_to_tell(of).take(STEPS).collect();
+    let groups = step_groups(of);
     // A call that failed may have passed since, and the last ones are told as steps.
     let is_told = |error: &ToolError| {
-        let is_same = |done: &&FinishedStep| {
-            let step = &done.step;
+        let is_same = |step: &ToolStep| {
             step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
         };
-        error.passed_since || is_check(&error.about) || last_steps.iter().any(is_same)
+        let is_last = groups.iter().take(STEPS).any(|group| is_same(group.newest));
+        let is_look = of.steps.iter().any(|done| done.step.looked && is_same(&done.step));
+        error.passed_since || is_check(&error.about) || is_look || is_last
     };
     for error in of.errors.iter().rev().filter(|error| !is_told(error)) {
         let about = if error.about.is_empty() {

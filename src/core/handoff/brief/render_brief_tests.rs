@@ -1014,8 +1014,8 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
         "Skill: review src -> ok",
         "Bash: rg -c v6 > hits.txt -> ok",
         "Bash: sed -i s/a/b/ a.ts -> ok",
-        "Grep: v7 -> failed: bad pattern",
         "Bash: psql -f x.sql -> ok",
+        "Grep: v7 -> failed: bad pattern",
     ]
     .into_iter()
     .enumerate()
