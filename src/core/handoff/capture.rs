@@ -553,22 +553,28 @@ impl Capture {
         self.decisions = decisions;
     }
 
-    /// Claude's list goes on over a hand-over: what is open there is open here, as far as this conversation
-    /// shows no list of its own.
+    /// Claude's list goes on over a hand-over: what is open there is open here. Where this conversation has
+    /// begun a list of its own, the numbers of the other one mean nothing, and what is in it is from before.
     fn inherit_tasks(&mut self, before: &[Task]) {
         let is_unknown = |task: &Task| !task.id.is_empty() && task.subject == unknown_subject(&task.id);
         let goes_on = self.tasks.is_empty() || self.tasks.iter().any(is_unknown);
         let has_other_work = self.prompts.iter().any(begins_request);
         for earlier in before {
-            match self.tasks.iter_mut().find(|task| !task.id.is_empty() && task.id == earlier.id) {
+            let is_it = |task: &Task| form(&task.subject) == form(&earlier.subject);
+            let is_here = self.tasks.iter().any(is_it);
+            let numbered = |task: &&mut Task| !task.id.is_empty() && task.id == earlier.id;
+            match self.tasks.iter_mut().find(numbered) {
                 Some(task) if is_unknown(task) => task.subject.clone_from(&earlier.subject),
-                None if goes_on => {
-                    if has_other_work {
-                        self.old_tasks.insert(task_key(earlier));
+                _ if is_here => {}
+                Some(_) if goes_on => {}
+                _ => {
+                    let id = if goes_on { earlier.id.clone() } else { String::new() };
+                    let task = Task { id, ..earlier.clone() };
+                    if has_other_work || !goes_on {
+                        self.old_tasks.insert(task_key(&task));
                     }
-                    self.tasks.push(earlier.clone());
+                    self.tasks.push(task);
                 }
-                _ => {}
             }
         }
     }

@@ -209,9 +209,12 @@ fn to_dos_are_known_by_their_numbers_over_a_chain() {
     let told: Vec<_> = next.tasks.iter().map(|task| (task.subject.as_str(), task.status)).collect();
     assert_eq!(told, [("Paint the gate", TaskStatus::InProgress), ("Oil the hinge", TaskStatus::Pending)]);
     let mut own = super::document::tests::capture("x");
-    own.tasks = vec![task("1", "A list of its own", TaskStatus::Pending)];
+    own.tasks =
+        vec![task("1", "A list of its own", TaskStatus::Pending), task("2", "Oil the hinge", TaskStatus::Completed)];
     state.pass_on(&mut own);
-    assert_eq!(own.tasks.len(), 1);
+    let told: Vec<_> = own.tasks.iter().map(|task| (task.id.as_str(), task.subject.as_str())).collect();
+    assert_eq!(told, [("1", "A list of its own"), ("2", "Oil the hinge"), ("", "Paint the gate")]);
+    assert!(own.old_tasks.contains("Paint the gate") && own.old_tasks.len() == 1);
 }
 
 #[test]
