@@ -34,7 +34,7 @@ use crate::core::claude::transcript_facts::{
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
-use crate::core::text::safe_text::{cut_chars, cut_words, safe_line};
+use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
 /// How many finished things are told.
@@ -46,7 +46,7 @@ const FINDINGS_CAP: usize = 20;
 /// How many longer answers are kept that the person answered in a few words.
 const AGREED_CAP: usize = 3;
 /// How much is kept of each of them, in bytes.
-pub(super) const AGREED_BYTES: usize = 6000;
+pub(super) const AGREED_BYTES: usize = 16_000;
 /// An answer that is longer has a section of its own where the person agreed to it, in characters.
 pub(super) const LONG_ANSWER: usize = 260;
 /// What is no wider is passed on by nobody: "It is behind `legacy_list`.", in columns.
@@ -234,7 +234,7 @@ pub struct EarlierHandoff<'a> {
 pub struct AgreedAnswer {
     /// What the person said to it, on one line.
     pub reply: String,
-    /// The beginning of the answer, at most 6,000 bytes.
+    /// The answer, its beginning and its end, at most 16,000 bytes.
     pub text: String,
 }
 
@@ -244,7 +244,7 @@ impl AgreedAnswer {
         let is_long = answer.chars().nth(LONG_ANSWER).is_some() && Note::read(answer).is_none();
         is_long.then(|| Self {
             reply: cut_chars(&safe_line(reply), REPLY_CAP),
-            text: cut_words(answer, AGREED_BYTES).to_owned(),
+            text: ends(answer, AGREED_BYTES / 2, AGREED_BYTES / 2),
         })
     }
 }

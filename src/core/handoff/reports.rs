@@ -1,5 +1,5 @@
-//! The files of a record with what others than the person wrote: the approved plan, and what sub-agents
-//! reported.
+//! The files of a record with what others than the person wrote: the approved plan, answers that the person
+//! agreed to, and what sub-agents reported.
 
 use super::capture::Capture;
 use crate::core::claude::agent_reports::AgentReport;
@@ -17,6 +17,17 @@ pub fn plan_file(of: &Capture) -> Option<String> {
 pub fn open_plan_file(of: &Capture) -> Option<String> {
     let plan = safe(&of.open_plan.as_ref()?.text);
     Some(plan.trim().to_owned() + "\n")
+}
+
+/// The text of `agreed.md`: longer answers that the person replied to in a few words, the newest first; `None`
+/// when there is none.
+#[must_use]
+pub fn agreed_file(of: &Capture) -> Option<String> {
+    let mut text = "# Longer answers that the person replied to in a few words, the newest first\n".to_owned();
+    for one in &of.agreed {
+        text.push_str(&format!("\n## Replied: {}\n\n{}", safe_line(&one.reply), fenced(safe(&one.text).trim())));
+    }
+    (!of.agreed.is_empty()).then_some(text)
 }
 
 /// The text of `reports.md`: the last reports of sub-agents, the newest first; `None` when there is none.

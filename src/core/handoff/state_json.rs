@@ -60,7 +60,7 @@ pub struct AnswerRow {
     /// The beginning of the prompt that it answers; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, its beginning and its end: at most 500 characters, 6,000 of the one to which
+    /// The answer on one line, its beginning and its end: at most 500 characters, 16,000 of the one to which
     /// the person had said nothing.
     pub answer: String,
     /// What the person said next, where that is one short line.

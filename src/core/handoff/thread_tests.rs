@@ -263,3 +263,18 @@ fn what_was_done_outside_of_the_tree_is_known_after_many_calls_and_hand_overs() 
         assert!(shown(&third).contains(part), "{part}\n{}", shown(&third));
     }
 }
+
+#[test]
+fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
+    let point = |n: u32| format!("## {n}. Area\n\nFinding {n} is in `area_{n}.rs`. {}\n\n", "It was checked. ".repeat(90));
+    let report = format!("# Audit\n\n{}Order: 7, 1, 3.", (1..=8).map(point).collect::<String>());
+    assert!(report.len() > 9000);
+    let talk = Talk::default().person(TASK).claude(&report).person("7 and 4 now").midway("I begin with 7.");
+    let text = shown(&talk.capture());
+    for part in ["Finding 4 is in", "Finding 7 is in", "Order: 7, 1, 3.", "(shortened; whole in agreed.md)"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let endless = Talk::default().person(TASK).claude(&report.repeat(9)).person("7 and 4 now").midway("I begin.");
+    let kept = &endless.capture().agreed[0].text;
+    assert!(kept.contains("\n[...") && kept.ends_with("Order: 7, 1, 3.") && kept.len() < 17_000, "{kept}");
+}

@@ -21,7 +21,7 @@ use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
-use crate::core::handoff::reports::{open_plan_file, plan_file, reports_file};
+use crate::core::handoff::reports::{agreed_file, open_plan_file, plan_file, reports_file};
 use crate::core::handoff::safe_prompts::Words;
 use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
 use crate::core::hex::hex;
@@ -52,6 +52,7 @@ const PLAN: &str = "plan.md";
 const OPEN_PLAN: &str = "open-plan.md";
 /// What sub-agents reported.
 const REPORTS: &str = "reports.md";
+const AGREED: &str = "agreed.md";
 /// The record for programs.
 const STATE: &str = "state.json";
 /// The longest patch that is compared, in bytes: the longest that is written.
@@ -149,6 +150,7 @@ impl Records {
             (PLAN, plan_file(capture)),
             (OPEN_PLAN, open_plan_file(capture)),
             (REPORTS, reports_file(capture)),
+            (AGREED, agreed_file(capture)),
         ];
         for (name, text) in texts {
             if let Some(text) = text {

@@ -1,9 +1,9 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::brief_files::{ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE};
+use super::brief_files::{AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE};
 use super::section_lengths::BriefPart;
-use super::truncation::Passage;
+use super::truncation::{Passage, TextCut};
 use std::collections::HashMap;
 
 use crate::core::claude::agent_reports::AgentReport;
@@ -150,7 +150,7 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
         passage: Passage::Text {
             above: String::new(),
             text: words.last_answer.clone(),
-            head: HEAD,
+            cut: TextCut::Ends(HEAD),
             whole_in: ANSWER_FILE,
             below,
         },
@@ -168,7 +168,7 @@ fn plan(of: &Capture) -> BriefPart {
             false => "The person has set other work since.\n".to_owned(),
         },
         text: safe(&plan.text).trim().to_owned(),
-        head: usize::MAX,
+        cut: TextCut::Beginning,
         whole_in: PLAN_FILE,
         below: String::new(),
     };
@@ -186,7 +186,7 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
     let passage = Passage::Text {
         above,
         text: safe(&plan.text).trim().to_owned(),
-        head: usize::MAX,
+        cut: TextCut::Beginning,
         whole_in: OPEN_PLAN_FILE,
         below: String::new(),
     };
@@ -202,16 +202,12 @@ fn agreed(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
         text: of.agreed.iter().map(said).collect::<Vec<_>>().join("\n\n"),
-        head: usize::MAX,
-        whole_in: TRANSCRIPT,
+        cut: TextCut::Lines,
+        whole_in: AGREED_FILE,
         below: String::new(),
     };
-    BriefPart {
-        title: "What you had said before the person's short answers",
-        floor: 900,
-        ideal: 2600,
-        passage,
-    }
+    let title = "Your answers that the person replied to in a few words";
+    BriefPart { title, floor: 900, ideal: 2600, passage }
 }
 
 /// Claude's own summary, where no line of the transcript has what it is about.
@@ -219,7 +215,7 @@ fn summary_before(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
         text: safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned(),
-        head: usize::MAX,
+        cut: TextCut::Beginning,
         whole_in: TRANSCRIPT,
         below: String::new(),
     };
@@ -234,7 +230,7 @@ fn report(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: format!("{}:\n", cut_chars(&origin(report), RECORD_LINE_MAX)),
         text: safe(&report.text).trim().to_owned(),
-        head: HEAD,
+        cut: TextCut::Ends(HEAD),
         whole_in: REPORTS_FILE,
         below: String::new(),
     };
@@ -266,7 +262,7 @@ fn printed(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
         text: texts.collect::<Vec<_>>().join("\n\n"),
-        head: usize::MAX,
+        cut: TextCut::Beginning,
         whole_in: TRANSCRIPT,
         below: String::new(),
     };
@@ -297,7 +293,7 @@ fn own_words(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
         text: texts.join("\n\n"),
-        head: HEAD,
+        cut: TextCut::Ends(HEAD),
         whole_in: DOCUMENT_FILE,
         below: String::new(),
     };
