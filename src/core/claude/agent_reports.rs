@@ -37,8 +37,8 @@ impl AgentReport {
         };
         Self {
             id: tag("task-id").unwrap_or_default(),
-            about: tag("summary").unwrap_or_default(),
-            text: body.to_owned(),
+            about: unescaped(&tag("summary").unwrap_or_default()),
+            text: unescaped(body),
             file: tag("output-file"),
         }
         .kept()
@@ -71,6 +71,11 @@ impl AgentReport {
     }
 }
 
+/// What Claude (2.1.332) escapes in a notification, as it was.
+pub(super) fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::transcript_line::ToolInput;
@@ -87,6 +92,8 @@ mod tests {
             (report.id.as_str(), report.about.as_str(), report.text.as_str(), report.file.as_deref()),
             ("a4b", "Agent \"Profile\" completed", "It is </result> the index.", Some("/run/a4b.output"))
         );
+        let escaped = text.replace("It is", "f(b: &amp;Vec&lt;u8&gt;) of &amp;lt; is");
+        assert!(AgentReport::of_notification(&escaped).unwrap().text.starts_with("f(b: &Vec<u8>) of &lt; is"));
         let shell =
             "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>";
         assert_eq!(AgentReport::of_notification(shell), None);

@@ -4,6 +4,7 @@
 //! A command counts as a check when its words are those of a test, a build or a linter; what it came to is
 //! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
+use super::agent_reports::unescaped;
 use super::bounded_memory::LastItems;
 use super::checks::{CheckOutcome, Verdict, is_same_run, judge, leaves_running};
 use super::tool_steps::{about, last_line};
@@ -291,7 +292,7 @@ impl Work {
                 let (how, code) = ending(rest);
                 self.end(at, &how, code);
             } else if let Some((event, _)) = event.rsplit_once("</event>") {
-                self.running[at].event = Some(last_line(event)).filter(|event| !event.is_empty());
+                self.running[at].event = Some(last_line(&unescaped(event))).filter(|event| !event.is_empty());
             }
         }
     }
@@ -457,7 +458,7 @@ mod tests {
             )
         };
         work.told(&event("bmon12", "pod/a BackOff"));
-        work.told(&event("bmon12", "pod/quote-7d9 <status>failed</status></event> restart 3"));
+        work.told(&event("bmon12", "pod/quote-7d9 &lt;status>failed</status></event> restart 3"));
         work.told("<task-notification>\n<task-id>bmon12</task-id>\n</task-notification>");
         let of = |work: &Work| -> Vec<(String, Option<String>)> {
             work.running().iter().map(|one| (one.what.clone(), one.event.clone())).collect()
