@@ -49,7 +49,7 @@ const AGREED_CAP: usize = 3;
 pub(super) const AGREED_BYTES: usize = 16_000;
 /// An answer that is longer has a section of its own where the person agreed to it, in characters.
 pub(super) const LONG_ANSWER: usize = 260;
-/// What is no wider is passed on by nobody: "It is behind `legacy_list`.", in columns.
+/// What is no wider comes after all others: "It is behind `legacy_list`.", in columns.
 pub(super) const SHORT_ANSWER: usize = 40;
 /// How many tool calls are passed on to the next handoff, and how many of one form.
 const STEPS_CAP: usize = 20;
@@ -647,11 +647,23 @@ impl Capture {
             .chain(stated)
             .chain(self.answers_before.iter().cloned());
         let mut kept: Vec<EarlierAnswer> = Vec::new();
-        for one in all.filter(|one| one.text.width() > SHORT_ANSWER) {
-            if kept.len() < ANSWERS_CAP && !kept.iter().any(|known| known.text.contains(&one.text)) {
+        for one in all.filter(|one| says_much(&one.text)) {
+            if !kept.iter().any(|known| known.text.contains(&one.text)) {
                 kept.push(one);
             }
         }
+        // The oldest of the short ones go first.
+        let is_short = |one: &EarlierAnswer| one.text.width() <= SHORT_ANSWER;
+        let mut spare = kept.len().saturating_sub(ANSWERS_CAP);
+        let mut at = kept.len();
+        while spare > 0 && at > 0 {
+            at -= 1;
+            if is_short(&kept[at]) {
+                kept.remove(at);
+                spare -= 1;
+            }
+        }
+        kept.truncate(ANSWERS_CAP);
         kept
     }
 

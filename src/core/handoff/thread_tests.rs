@@ -278,3 +278,21 @@ fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
     let kept = &endless.capture().agreed[0].text;
     assert!(kept.contains("\n[...") && kept.ends_with("Order: 7, 1, 3.") && kept.len() < 17_000, "{kept}");
 }
+
+#[test]
+fn short_answers_that_say_something_are_told_behind_the_others_and_passed_on() {
+    let mut talk = Talk::default().person("check the alarms one after the other, change nothing");
+    for text in ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "Done.", "5: fixed by Li."] {
+        talk = talk.claude(text).person("next");
+    }
+    for n in 0..5 {
+        talk = talk.claude(&format!("Alarm {n} of the gateway comes from the clock of gw-{n}, which is off.")).person("next");
+    }
+    let first = talk.capture();
+    for text in [shown(&first), shown(&after(&first, &Talk::default().person("number 12")))] {
+        for part in ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "5: fixed by Li."] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        assert!(!text.contains("Done."), "{text}");
+    }
+}

@@ -748,7 +748,7 @@ impl<'a> SaidBefore<'a> {
     /// An answer that ended a turn, the one at the place `at`.
     fn answer(&mut self, at: usize, (text, answer): &(String, &'a EarlierAnswer), of: &Capture) {
         let text = without_opening(text);
-        if at >= SAID && text.width() <= SHORT_ANSWER || self.is_told(text, of) {
+        if self.is_told(text, of) {
             return;
         }
         let prompt = match self.named(&answer.prompt, ANSWERED) {
@@ -766,7 +766,7 @@ impl<'a> SaidBefore<'a> {
         let line = format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS)));
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
-        if *times > OF_ONE_FORM {
+        if *times > OF_ONE_FORM || at >= SAID && text.width() <= SHORT_ANSWER {
             self.alike.push(line);
             return;
         }
