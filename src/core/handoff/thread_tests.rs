@@ -296,3 +296,14 @@ fn short_answers_that_say_something_are_told_behind_the_others_and_passed_on() {
         assert!(!text.contains("Done."), "{text}");
     }
 }
+
+#[test]
+fn checks_of_one_form_that_passed_are_told_once() {
+    let mut talk = Talk::default().person(TASK).bash("pytest -q", "2212 passed, 4 skipped in 310s");
+    for n in 0..12 {
+        talk = talk.bash(&format!("ruff check app/m{n}.py"), "All checks passed!");
+    }
+    let text = shown(&talk.capture());
+    assert!(text.contains("2212 passed") && text.matches("ruff check").count() == 1, "{text}");
+    assert!(text.contains(" (11 more like it passed)\n"), "{text}");
+}

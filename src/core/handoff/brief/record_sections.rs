@@ -812,7 +812,22 @@ fn tasks(all: &[Task], what: &str) -> Vec<String> {
 fn checks(of: &Capture) -> Vec<String> {
     let (failed, others): (Vec<_>, Vec<_>) =
         of.checks.iter().rev().partition(|check| check.verdict.outcome == CheckOutcome::Failed);
-    failed.into_iter().chain(others).take(CHECKS).map(check).collect()
+    // Of those of one form that passed, the newest says it for all.
+    let mut told: Vec<(String, String, usize)> = Vec::new();
+    for one in failed.into_iter().chain(others) {
+        let line = check(one);
+        let form = format!("{} {}", one.verdict.outcome.word(), form(&one.command));
+        let is_passed = one.verdict.outcome == CheckOutcome::Passed && !one.is_stale();
+        match told.iter_mut().find(|(known, ..)| is_passed && *known == form) {
+            Some((.., more)) => *more += 1,
+            None => told.push((form, line, 0)),
+        }
+    }
+    let text = |(_, line, more): (String, String, usize)| match more {
+        0 => line,
+        more => format!("{line} ({more} more like it passed)"),
+    };
+    told.into_iter().take(CHECKS).map(text).collect()
 }
 
 fn check(check: &Check) -> String {
