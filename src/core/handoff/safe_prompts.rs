@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthStr;
 
 use super::capture::Capture;
+use super::continuation_prompt::without_opening;
 use super::current_request::{is_standing, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
 use crate::core::claude::prompts::{
@@ -82,7 +83,7 @@ impl Words {
         Self {
             prompts,
             dropped: capture.prompts_dropped,
-            last_answer: safe(&capture.last_answer).trim().to_owned(),
+            last_answer: without_opening(safe(&capture.last_answer).trim()).to_owned(),
         }
     }
 

@@ -307,3 +307,12 @@ fn checks_of_one_form_that_passed_are_told_once() {
     assert!(text.contains("2212 passed") && text.matches("ruff check").count() == 1, "{text}");
     assert!(text.contains(" (11 more like it passed)\n"), "{text}");
 }
+
+#[test]
+fn the_sentence_that_begins_after_a_hand_over_is_nobodys_last_words() {
+    let opening = "Continuing from handoff HO-20261120-142950-c74cc080.";
+    let text = shown(&Talk::default().claude(opening).person("how far are we?").capture());
+    assert!(!text.contains("Your last words") && !text.contains("after your last words"), "{text}");
+    let more = shown(&Talk::default().claude(&format!("{opening} The cache never shrinks.")).capture());
+    assert!(more.contains("\n```text\nThe cache never shrinks.\n```\n"), "{more}");
+}

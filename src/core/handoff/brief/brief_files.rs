@@ -1,6 +1,7 @@
 //! Where everything is: the files that a brief names.
 
 use crate::core::handoff::capture::Capture;
+use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::ids::HandoffId;
 use crate::core::text::safe_text::{safe_line, units};
 
@@ -50,7 +51,7 @@ impl BriefFiles {
             transcript: capture.origin.transcript.clone(),
             record: format!("{records}/{id}"),
             copied: copied && !capture.origin.transcript.is_empty(),
-            answered: !capture.last_answer.trim().is_empty(),
+            answered: !without_opening(capture.last_answer.trim()).is_empty(),
             planned: capture.plan.is_some(),
             plan_waits: capture.open_plan.is_some(),
             reported: !capture.reports.is_empty(),

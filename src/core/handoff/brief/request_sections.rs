@@ -151,7 +151,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
     // What Claude says again and again ("Done.") may have been answered before.
-    match is_last && newest && capture.replied {
+    match is_last && newest && capture.replied && !words.last_answer.is_empty() {
         true => label.push("after your last words".to_owned()),
         false => label.extend(about(said)),
     }
