@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::agent_reports::{AgentReport, REPORT_CAP};
+use super::agent_reports::{AgentReport, AgentReports};
 use super::bounded_memory::{LastItems, Recent, TouchedFiles};
 use super::decision_sentences::{StatedDecision, StatedDecisions};
 use super::earlier_answers::{EarlierAnswer, EarlierAnswers};
@@ -154,7 +154,7 @@ pub struct TranscriptFacts {
     pub(super) decisions: LastItems<AnsweredQuestion, DECISION_CAP>,
     /// The plan that was approved last.
     pub(super) plan: Option<ApprovedPlan>,
-    pub(super) reports: LastItems<AgentReport, REPORT_CAP>,
+    pub(super) reports: AgentReports,
     pub(super) shell: LastItems<ShellCommand, SHELL_CAP>,
     /// How many prompts there were when a task was last touched, by its key.
     pub(super) touched_tasks: HashMap<String, u64>,

@@ -3,7 +3,7 @@
 //! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
-use super::agent_reports::AgentReport;
+use super::agent_reports::{self, AgentReport};
 use super::bounded_memory::{FileChange, LastItems};
 use super::decision_sentences;
 use super::earlier_answers;
@@ -20,6 +20,7 @@ use super::transcript_line::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
     UserKind,
 };
+use crate::core::handoff::capture::LONG_ANSWER;
 use crate::core::handoff::continuation_prompt::{handoff_of, quotes_brief, unwrap_pasted};
 use crate::core::handoff::note::Note;
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
@@ -141,6 +142,9 @@ impl TranscriptFacts {
         if line.synthetic {
             return;
         }
+        if self.last_text.chars().nth(LONG_ANSWER).is_some() {
+            self.reports.iter_mut().for_each(|report| report.summed_up = true);
+        }
         let finding = cut_words(&self.last_text, FINDING_BYTES).to_owned();
         match self.findings.newest() {
             Some(newest) if goes_on => *newest = finding,
@@ -251,8 +255,7 @@ impl TranscriptFacts {
     fn told(&mut self, text: &str) {
         self.work.told(text);
         if let Some(report) = AgentReport::of_notification(text) {
-            self.reports.retain(|known| known.id != report.id);
-            self.reports.put(report);
+            agent_reports::keep(report, &mut self.reports);
         }
     }
 
@@ -335,7 +338,7 @@ impl TranscriptFacts {
         if let Some(call) = &call {
             let launched = self.work.answered(call, result, detail);
             if let Some(report) = AgentReport::of_answer(call, result, detail) {
-                self.reports.put(report);
+                agent_reports::keep(report, &mut self.reports);
             }
             let mut step = ToolStep::of(call, result, &error_line(&result.text), self.said);
             step.launched = launched;

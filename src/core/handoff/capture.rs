@@ -48,9 +48,11 @@ const AGREED_CAP: usize = 3;
 /// How much is kept of each of them, in bytes.
 pub(super) const AGREED_BYTES: usize = 16_000;
 /// An answer that is longer has a section of its own where the person agreed to it, in characters.
-pub(super) const LONG_ANSWER: usize = 260;
+pub(crate) const LONG_ANSWER: usize = 260;
 /// What is no wider comes after all others: "It is behind `legacy_list`.", in columns.
 pub(super) const SHORT_ANSWER: usize = 40;
+/// How many reports of sub-agents are passed on to the next handoff.
+const REPORTS_CAP: usize = 6;
 /// How many tool calls are passed on to the next handoff, and how many of one form.
 const STEPS_CAP: usize = 20;
 const STEPS_OF_ONE_FORM: usize = 6;
@@ -227,6 +229,8 @@ pub struct EarlierHandoff<'a> {
     pub summary: Option<&'a str>,
     /// What was done, a line each, newest first.
     pub steps: &'a [String],
+    /// What sub-agents had reported and Claude had not summed up, newest first.
+    pub reports: &'a [AgentReport],
 }
 
 /// A longer answer of Claude's that the person answered in a few words.
@@ -325,6 +329,8 @@ pub struct Capture {
     pub open_plan: Option<PlanInHand>,
     /// What sub-agents reported last, oldest first.
     pub reports: Vec<AgentReport>,
+    /// Reports of the conversations before this one that Claude has not summed up, newest first.
+    pub reports_before: Vec<AgentReport>,
     /// Commands that the person ran with `!`, oldest first.
     pub shell_commands: Vec<ShellCommand>,
     /// Tools that failed, oldest first.
@@ -485,6 +491,7 @@ impl Capture {
             open_plan: facts.open_tools().iter().rev().find_map(open_plan),
             plan: facts.plan().map(|plan| plan_in_hand(plan, facts)),
             reports: facts.reports().cloned().collect(),
+            reports_before: Vec::new(),
             shell_commands: facts.shell_commands().cloned().collect(),
             errors: facts.errors().cloned().collect(),
             steps: facts.steps().map(|step| done(facts, step)).collect(),
@@ -527,6 +534,9 @@ impl Capture {
             }
         }
         self.inherit_tasks(before.tasks);
+        if !self.says_much_at_once() {
+            self.reports_before = before.reports.iter().take(REPORTS_CAP).cloned().collect();
+        }
         self.steps_before = before.steps.iter().take(STEPS_CAP).map(line).collect();
         self.answers_before = before.answers.iter().take(ANSWERS_CAP).cloned().collect();
         let goes_on = !self.prompts.iter().any(begins_request);
@@ -665,6 +675,19 @@ impl Capture {
         }
         kept.truncate(ANSWERS_CAP);
         kept
+    }
+
+    /// Whether Claude has said something at length in this conversation.
+    fn says_much_at_once(&self) -> bool {
+        let answers = self.answers.iter().map(|one| &one.text);
+        let mut said = answers.chain(&self.findings).chain([&self.last_answer]);
+        said.any(|text| text.chars().nth(LONG_ANSWER).is_some())
+    }
+
+    /// Reports of sub-agents that Claude has not summed up, newest first: as many as the next handoff is told.
+    pub fn kept_reports(&self) -> impl Iterator<Item = &AgentReport> {
+        let here = self.reports.iter().rev().filter(|report| !report.summed_up);
+        here.chain(&self.reports_before).take(REPORTS_CAP)
     }
 
     /// The tool calls that no other list passes on, newest first, a line each: as much as the next handoff is

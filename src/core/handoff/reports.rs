@@ -43,12 +43,18 @@ pub fn reports_file(of: &Capture) -> Option<String> {
 /// Whose report it is, on one line, and Claude's own file of it.
 #[must_use]
 pub(super) fn origin(report: &AgentReport) -> String {
-    let about = match safe_line(&report.about) {
+    let name = agent_name(report);
+    match &report.file {
+        Some(file) => format!("{name}, output in {}", safe_line(file)),
+        None => name,
+    }
+}
+
+/// Whose report it is, on one line.
+#[must_use]
+pub(super) fn agent_name(report: &AgentReport) -> String {
+    match safe_line(&report.about) {
         about if about.is_empty() => "an agent".to_owned(),
         about => about,
-    };
-    match &report.file {
-        Some(file) => format!("{about}, output in {}", safe_line(file)),
-        None => about,
     }
 }

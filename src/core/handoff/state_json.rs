@@ -7,6 +7,7 @@ use super::checkpoint::HandoffCheckpoint;
 use super::recent_activity;
 use super::safe_prompts::{PromptRow, Words, shorten};
 use super::sections::next_steps;
+use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus};
@@ -225,6 +226,9 @@ pub struct HandoffState {
     /// 20 lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps_before: Vec<String>,
+    /// What sub-agents had reported and Claude had not summed up, newest first, at most 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<ReportRow>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
@@ -254,6 +258,28 @@ impl LeftRunning {
     }
 }
 
+/// What a sub-agent reported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportRow {
+    /// What it was for.
+    pub about: String,
+    /// What it said on one line, its beginning and its end, at most 1,000 characters.
+    pub report: String,
+}
+
+impl ReportRow {
+    fn of(report: &AgentReport) -> Self {
+        Self { about: line(&report.about), report: shorten(&safe_line(&report.text), REPORT_CHARS) }
+    }
+
+    fn report(&self) -> AgentReport {
+        let report = cut_bytes(&self.report, TEXT_CAP).to_owned();
+        AgentReport { about: line(&self.about), text: report, ..AgentReport::default() }
+    }
+}
+
+/// How much is passed on of a report of a sub-agent's, in characters.
+const REPORT_CHARS: usize = 1000;
 /// How many todos, changed files and unfinished things are told.
 const LISTED: usize = 1000;
 /// How many prompts that wait are told; of each 4,000 characters.
@@ -328,6 +354,7 @@ impl HandoffState {
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
             steps: &self.steps_before,
+            reports: &self.reports.iter().map(ReportRow::report).collect::<Vec<_>>(),
         });
         let is_new = |row: &&LeftRunning| !next.detached.iter().any(|one| one.command == row.command);
         let before: Vec<DetachedCommand> =
@@ -419,6 +446,7 @@ impl HandoffState {
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),
             summary_before: capture.summary_before.as_deref().map(long),
+            reports: capture.kept_reports().map(ReportRow::of).collect(),
             steps_before: capture.kept_steps().iter().map(|step| line(step)).collect(),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,

@@ -316,3 +316,23 @@ fn the_sentence_that_begins_after_a_hand_over_is_nobodys_last_words() {
     let more = shown(&Talk::default().claude(&format!("{opening} The cache never shrinks.")).capture());
     assert!(more.contains("\n```text\nThe cache never shrinks.\n```\n"), "{more}");
 }
+
+#[test]
+fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
+    let mut talk = Talk::default().person(TASK);
+    for n in 0..16 {
+        let text = format!("Port {n}: form PAF-{n}00. {}", "The site has a long page. ".repeat(90));
+        talk = talk.calls("Task", json!({"description": format!("port {n}")}), &text, false);
+    }
+    let first = talk.capture();
+    let text = shown(&first);
+    for n in 0..16 {
+        assert!(text.contains(&format!("Port {n}: form PAF-{n}00.")), "{n}\n{text}");
+    }
+    let second = after(&first, &Talk::default().person("go on"));
+    let third = shown(&after(&second, &Talk::default().person("one paragraph, please")));
+    assert!(third.contains("Port 15: form PAF-1500.") && third.contains("Port 10: form"), "{third}");
+    let told = Talk::default().person("go on").claude(&proposal());
+    let next = after(&after(&first, &told), &Talk::default().person("fine"));
+    assert_eq!(next.reports_before, [], "what Claude says of them stands in its answer");
+}

@@ -26,7 +26,7 @@ use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
 use crate::core::handoff::recent_activity;
 use crate::core::handoff::repeated_lines::form;
-use crate::core::handoff::reports::origin;
+use crate::core::handoff::reports::{agent_name, origin};
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::sections::scheduled;
 use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units};
@@ -87,6 +87,8 @@ const HEAD: usize = 600;
 const REPORT: [usize; 2] = [320, 160];
 /// How many reports before the newest one are told with the first of these.
 const REPORTS: usize = 4;
+/// How many of those before stand with them.
+const MORE_REPORTS: usize = 7;
 /// How the lines begin of files that were written.
 const WRITTEN: &str = "files written, newest first";
 const MORE_WRITTEN: &str = "more files written";
@@ -416,10 +418,11 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines.extend(written(of, places));
     lines.extend(read(&of.files_read, places));
     let before = of.reports.iter().rev().skip(1);
-    let report = |report: &AgentReport, cap| {
-        format!("{} (data): {}", origin(report), shorten(&safe_line(&report.text), cap))
-    };
-    lines.extend(before.clone().take(REPORTS).map(|one| report(one, REPORT[0])));
+    lines.extend(before.clone().take(REPORTS).map(|one| reported(one, REPORT[0])));
+    let dir = |report: &AgentReport| Some(safe_line(report.file.as_ref()?.rsplit_once('/')?.0));
+    if let Some(dir) = before.clone().find_map(dir) {
+        lines.push(format!("what these agents wrote is in {dir}: reports.md has the names"));
+    }
     let is_check = |command: &str| of.checks.iter().any(|check| check.command == command);
     lines.extend(of.shell_commands.iter().rev().map(|ran| {
         let line = match safe_line(&ran.line) {
@@ -448,10 +451,15 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines.extend(answered(of, decisions));
     // What may be of use where there is room.
     lines.extend(tasks(&old, "to do, from before the current request"));
-    lines.extend(before.skip(REPORTS).map(|one| report(one, REPORT[1])));
+    lines.extend(before.skip(REPORTS).take(MORE_REPORTS).map(|one| reported(one, REPORT[1])));
     lines.extend(more_written(of, places));
     lines.extend(looks(of));
     lines
+}
+
+/// A report of a sub-agent's on one line.
+fn reported(report: &AgentReport, cap: usize) -> String {
+    format!("{} (data): {}", agent_name(report), shorten(&safe_line(&report.text), cap))
 }
 
 /// The files that were written and had no room in the first lines of them.
@@ -571,6 +579,10 @@ fn further_back(of: &Capture) -> BriefPart {
     let mut lines: Vec<String> =
         groups.iter().skip(STEPS).filter(told_here).map(StepGroup::text).collect();
     lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
+    let reports = of.reports_before.iter().map(|one| reported(one, REPORT[0]));
+    lines.extend(reports.map(|line| format!("reported in an earlier conversation: {line}")));
+    let reports = of.reports.iter().rev().skip(1 + REPORTS + MORE_REPORTS);
+    lines.extend(reports.map(|one| reported(one, REPORT[1])));
     let before = of.steps_before.iter();
     lines.extend(before.map(|line| format!("in an earlier conversation: {line}")));
     list("What was done further back (data)", [0, 900], &lines)

@@ -528,7 +528,8 @@ fn what_sub_agents_reported_is_data_with_the_file_of_the_whole() {
         "Agent \"Profile\" completed, output in /run/a.output:\n",
         "Root cause: a connection per row.\n",
         "The vacuum is NOT the cause.",
-        "- Agent \"History\" completed, output in /run/a.output (data): Since commit 9f3c1ab7.\n",
+        "- Agent \"History\" completed (data): Since commit 9f3c1ab7.\n",
+        "- what these agents wrote is in /run: reports.md has the names\n",
         " reports.md (what sub-agents reported), ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
