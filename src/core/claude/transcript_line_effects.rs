@@ -1142,6 +1142,8 @@ mod tests {
             serde_json::json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [block]}})
                 .to_string()
         };
+        let alone = r#"{"type":"user","message":{"content":[{"type":"image","source":{}}]}}"#;
+        assert_eq!(of(&[alone.to_owned()]).prompts().newest().map(|prompt| prompt.images), Some(1));
         let image = r#"{"type":"user","message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}}"#;
         let facts = of(&[
             say("m1", "first"),

@@ -177,7 +177,7 @@ impl RawRecord {
             UserKind::Memory(text)
         } else if let Some(words) = compact_words(&prompt).filter(|_| !noted) {
             UserKind::Memory(words)
-        } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
+        } else if noted || prompt.trim().is_empty() && images == 0 || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
             UserKind::Meta
         } else {
             UserKind::Prompt(prompt)
