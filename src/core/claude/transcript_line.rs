@@ -249,6 +249,8 @@ pub enum UserKind {
     ShellOutput(String),
     /// What the person gave to Claude's memory (`#`).
     Memory(String),
+    /// The files of the images of the prompt above.
+    ImageFiles(Vec<String>),
     /// Claude's summary of what was said before a compaction.
     Summary(String),
     /// Claude's own slash commands, their output, caveats: no turn of a person.

@@ -241,6 +241,11 @@ impl TranscriptFacts {
                 };
                 self.prompts.put(said, "");
             }
+            UserKind::ImageFiles(files) => {
+                if self.unanswered {
+                    files.iter().for_each(|file| self.prompts.show_image(file));
+                }
+            }
             // A fork of a compacted conversation has none of the lines before (2.1.332). Else they stand
             // above.
             UserKind::Summary(text) if !self.begun => {
@@ -1162,6 +1167,9 @@ mod tests {
         assert_eq!(facts.files_read().newest_first().next().unwrap().ranges, [(3, 4)]);
         assert_eq!(facts.stated().count(), 1);
         assert_eq!(facts.prompts().iter().next().unwrap().images, 1);
+        let place = r#"{"type":"user","isMeta":true,"turnCompanion":true,"message":{"content":[{"type":"text","text":"[Image: source: /p/shot.png]"}]}}"#;
+        let facts = of(&[image.to_owned(), place.to_owned(), say("m3", "I see it."), place.replace("shot", "x")]);
+        assert_eq!(facts.prompts().newest().unwrap().image_files, ["/p/shot.png"]);
     }
 
     #[test]

@@ -177,6 +177,8 @@ impl RawRecord {
             UserKind::Memory(text)
         } else if let Some(words) = compact_words(&prompt).filter(|_| !noted) {
             UserKind::Memory(words)
+        } else if let Some(files) = image_files(&prompt).filter(|_| noted) {
+            UserKind::ImageFiles(files)
         } else if noted || prompt.trim().is_empty() && images == 0 || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
             UserKind::Meta
         } else {
@@ -204,6 +206,12 @@ impl RawAttached {
         let file = self.display_path.0.or(self.filename.0).filter(|_| is_one)?;
         Some(SelectedLines { file, lines: self.line_start.0.zip(self.line_end.0) })
     }
+}
+
+/// The files that a line of Claude's names below a prompt with images (2.1.332); none where it is another line.
+fn image_files(text: &str) -> Option<Vec<String>> {
+    let file = |line: &str| Some(line.strip_prefix("[Image: source: ")?.strip_suffix(']')?.to_owned());
+    text.lines().map(file).collect::<Option<Vec<_>>>().filter(|files| !files.is_empty())
 }
 
 /// What stands between the tags, where the text begins with the first of them.
