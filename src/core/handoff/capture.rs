@@ -158,6 +158,8 @@ pub struct GitState {
     /// The top of the work tree, which the changed paths are relative to; none where they are not all of
     /// them.
     pub top: Option<String>,
+    /// Files that Claude wrote in the work tree and that are not there any more, absolute paths.
+    pub gone: Vec<String>,
     /// What git is in the middle of, and what it has put aside, one line each: a rebase, a merge, stashes.
     pub in_progress: Vec<String>,
 }

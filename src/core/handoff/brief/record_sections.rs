@@ -93,8 +93,11 @@ const MORE_REPORTS: usize = 7;
 const WRITTEN: &str = "files written, newest first";
 const MORE_WRITTEN: &str = "more files written";
 /// How the lines begin of files that were written and that git knows no change in.
-const SETTLED: &str = "written before, unchanged in git now (committed, taken back or ignored)";
+const SETTLED: &str = "written, and git shows no change (committed, taken back or ignored)";
 const MORE_SETTLED: &str = "more files unchanged in git";
+/// How the lines begin of files that were written and are not there any more.
+const GONE: &str = "gone since you wrote them (moved or deleted)";
+const MORE_GONE: &str = "more files gone";
 /// How many things are told that still ran, the newest.
 const RUNNING: usize = 12;
 /// How the line begins of calls that only looked.
@@ -480,11 +483,13 @@ fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
 }
 
 /// The files that tools wrote, newest first, each group with what its lines begin with: those that git shows
-/// as changed or says nothing of, and those that it knows no change in.
-fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 2] {
+/// as changed or says nothing of, those that it knows no change in, and those that are gone.
+fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3] {
+    let is_gone = |path: &&String| of.git.as_ref().is_some_and(|git| git.gone.contains(path));
+    let (gone, there): (Vec<&String>, Vec<&String>) = of.files.iter().partition(is_gone);
     let settled = |path: &&String| of.git.as_ref().is_some_and(|git| is_settled(git, path));
-    let (settled, open): (Vec<&String>, Vec<&String>) = of.files.iter().partition(settled);
-    [(WRITTEN, MORE_WRITTEN, open), (SETTLED, MORE_SETTLED, settled)]
+    let (settled, open): (Vec<&String>, Vec<&String>) = there.into_iter().partition(settled);
+    [(WRITTEN, MORE_WRITTEN, open), (SETTLED, MORE_SETTLED, settled), (GONE, MORE_GONE, gone)]
 }
 
 /// Whether git shows no change in a file of its work tree.

@@ -965,13 +965,18 @@ fn files_without_a_change_in_git_are_told_apart() {
     let text = of(&capture, Budget::default());
     for part in [
         "- files written, newest first: src/a.rs, new/deep/b.rs, /srv/x.c\n",
-        "- written before, unchanged in git now (committed, taken back or ignored): src/cell.tsx\n",
+        "- written, and git shows no change (committed, taken back or ignored): src/cell.tsx\n",
         "- git: a rebase of feat/x is in progress\n- git: stashes: 1, newest first: `x\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     capture.git = Some(GitState { top: None, ..git });
-    assert!(!of(&capture, Budget::default()).contains("unchanged in git"), "not all changes are known");
+    assert!(!of(&capture, Budget::default()).contains("shows no change"), "not all changes are known");
+    let gone = vec!["/home/u/proj/src/cell.tsx".to_owned()];
+    capture.git = Some(GitState { gone, ..capture.git.take().unwrap() });
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("- gone since you wrote them (moved or deleted): src/cell.tsx\n"), "{text}");
+    assert!(text.contains("newest first: src/a.rs, new/deep/b.rs, /srv/x.c\n"), "{text}");
 }
 
 #[test]
