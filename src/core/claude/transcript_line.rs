@@ -160,6 +160,8 @@ pub struct ToolInput {
     pub subject: Option<String>,
     /// `taskId` of a task.
     pub task_id: Option<String>,
+    /// `addBlockedBy`: the tasks that come before this one.
+    pub comes_after: Vec<String>,
     /// `status` of a task.
     pub status: Option<String>,
     /// What a tool is about to do in a few words: `description`, else the start of `command`, `pattern`,

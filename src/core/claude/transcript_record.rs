@@ -6,9 +6,10 @@
 use serde::Deserialize;
 
 use super::hooks::PLUGIN_NAME;
-use super::lenient_json::{Flag, List, LooseContent, Notes, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::lenient_json::{Flag, List, LooseContent, Names, Notes, Number, Object, ObjectOrText, Pairs, Text, ends};
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
+use super::tasks::AFTER_CAP;
 use super::transcript_facts::SCHEDULED_BYTES;
 use super::transcript_line::{
     ApiFailure, Assistant, ChosenMeaning, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail,
@@ -232,6 +233,7 @@ impl RawBlock {
                 path: input.file_path.0.or(input.notebook_path.0),
                 subject: input.subject.0,
                 task_id: input.task_id.0,
+                comes_after: input.add_blocked_by.0,
                 status: input.status.0,
                 about: (input
                     .description
@@ -464,6 +466,8 @@ struct RawInput {
     url: Text<300>,
     #[serde(rename = "taskId")]
     task_id: Text<64>,
+    #[serde(rename = "addBlockedBy")]
+    add_blocked_by: Names<AFTER_CAP>,
     status: Text<64>,
     todos: List<RawTask, TASK_CAP>,
     questions: List<RawQuestion, 16>,

@@ -196,7 +196,7 @@ fn item_091_the_checkpoint_has_every_field() {
 fn to_dos_are_known_by_their_numbers_over_a_chain() {
     use crate::core::claude::tasks::{Task, TaskStatus};
     let mut first = super::document::tests::capture("x");
-    let task = |id: &str, subject: &str, status| Task { id: id.into(), subject: subject.into(), status };
+    let task = |id: &str, subject: &str, status| Task { after: Vec::new(), id: id.into(), subject: subject.into(), status };
     first.tasks = vec![
         task("2", "Paint the gate", TaskStatus::Pending),
         task("3", "Oil the hinge", TaskStatus::Pending),

@@ -10,7 +10,7 @@ use super::sections::next_steps;
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::prompts::TranscriptPrompt;
-use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::tasks::{AFTER_CAP, Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{DETACHED_CAP, DetachedCommand};
 use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
@@ -38,6 +38,9 @@ pub struct Todo {
     pub content: String,
     /// `pending` or `in_progress`.
     pub status: String,
+    /// The numbers of those that come first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
 }
 
 /// What the person decided.
@@ -336,6 +339,7 @@ impl HandoffState {
         let tasks: Vec<Task> = todos
             .take(TASKS)
             .map(|todo| Task {
+                after: todo.after.iter().take(AFTER_CAP).map(|id| line(id)).collect(),
                 id: todo.id.clone(),
                 subject: todo.content.clone(),
                 status: TaskStatus::from_word(&todo.status),
@@ -394,6 +398,7 @@ impl HandoffState {
                         id: line(&task.id),
                         content: line(&task.subject),
                         status: task.status.word().to_owned(),
+                        after: task.after.iter().map(|id| line(id)).collect(),
                     })
                     .collect(),
                 recent_decisions: capture.told_decisions().map(DecisionRow::of).collect(),
@@ -469,7 +474,7 @@ mod tests {
     #[test]
     fn the_fields_of_the_source_documents_are_there() {
         let mut capture = capture(&"word ".repeat(100));
-        let task = |status| Task { id: "1".into(), subject: "s".into(), status };
+        let task = |status| Task { after: Vec::new(), id: "1".into(), subject: "s".into(), status };
         capture.tasks = vec![task(TaskStatus::Completed), task(TaskStatus::InProgress)];
         capture.files = (0..30).map(|n| n.to_string()).collect();
         let state: serde_json::Value = serde_json::from_str(&HandoffState::of(&capture).render()).unwrap();

@@ -336,3 +336,19 @@ fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
     let next = after(&after(&first, &told), &Talk::default().person("fine"));
     assert_eq!(next.reports_before, [], "what Claude says of them stands in its answer");
 }
+
+#[test]
+fn a_to_do_that_waits_for_others_says_so() {
+    let mut talk = Talk::default().person(TASK);
+    for n in 1..=3 {
+        let created = format!("Task #{n} created successfully: x");
+        talk = talk.calls("TaskCreate", json!({"subject": format!("part {n}")}), &created, false);
+    }
+    let first = talk
+        .calls("TaskUpdate", json!({"taskId": "3", "addBlockedBy": ["1", 2, {}]}), "Updated task #3 blockedBy", false)
+        .calls("TaskUpdate", json!({"taskId": "1", "status": "completed"}), "Updated task #1 status", false)
+        .capture();
+    assert!(shown(&first).contains("- to do: #3 part 3 (after #2)\n"), "{}", shown(&first));
+    let second = shown(&after(&first, &Talk::default()));
+    assert!(second.contains("#3 part 3 (after #2)\n"), "{second}");
+}

@@ -412,7 +412,7 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
 fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
-    let mut lines = tasks(&current, "to do");
+    let mut lines = tasks(of, &current, "to do");
     let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
     if done > 0 {
         lines.push(format!("{done} of {} to-dos are done", of.tasks.len()));
@@ -453,7 +453,7 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines.extend(step_groups(of).iter().take(STEPS).map(|group| format!("last steps: {}", group.text())));
     lines.extend(answered(of, decisions));
     // What may be of use where there is room.
-    lines.extend(tasks(&old, "to do, from before the current request"));
+    lines.extend(tasks(of, &old, "to do, from before the current request"));
     lines.extend(before.skip(REPORTS).take(MORE_REPORTS).map(|one| reported(one, REPORT[1])));
     lines.extend(more_written(of, places));
     lines.extend(looks(of));
@@ -807,7 +807,10 @@ fn then_said(reply: &str) -> String {
     format!(" Then the person said: \"{}\"", cut_chars(&safe_line(reply), REPLY_CAP))
 }
 
-fn tasks(all: &[Task], what: &str) -> Vec<String> {
+fn tasks(of: &Capture, all: &[Task], what: &str) -> Vec<String> {
+    let is_open = |id: &&String| {
+        of.tasks.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed)
+    };
     let with = |status| all.iter().filter(move |task| task.status == status);
     let open = with(TaskStatus::InProgress).chain(with(TaskStatus::Pending));
     let count = open.clone().count();
@@ -816,7 +819,9 @@ fn tasks(all: &[Task], what: &str) -> Vec<String> {
         .map(|task| {
             let id = if task.id.is_empty() { String::new() } else { format!("#{} ", task.id) };
             let state = if task.status == TaskStatus::InProgress { " (in progress)" } else { "" };
-            format!("{what}: {id}{}{state}", task.subject)
+            let first: Vec<String> = task.after.iter().filter(is_open).map(|id| format!("#{id}")).collect();
+            let after = if first.is_empty() { String::new() } else { format!(" (after {})", first.join(", ")) };
+            format!("{what}: {id}{}{state}{after}", task.subject)
         })
         .collect();
     if count > TASKS {

@@ -26,7 +26,7 @@ fn of(capture: &Capture, budget: Budget) -> String {
 }
 
 fn task(id: usize, subject: &str, status: TaskStatus) -> Task {
-    Task { id: id.to_string(), subject: subject.into(), status }
+    Task { after: Vec::new(), id: id.to_string(), subject: subject.into(), status }
 }
 
 /// A capture with too much of everything.
