@@ -92,6 +92,8 @@ pub struct EndedWork {
     pub end: String,
     /// The file that has its output, where Claude says so.
     pub output: Option<String>,
+    /// It failed, and Claude has neither looked at its output nor said anything since.
+    pub is_unread: bool,
 }
 
 /// A command that the shell left running without a word of it to Claude: `X &`, `docker compose up -d`.
@@ -166,6 +168,7 @@ impl Work {
         result: &ToolResult,
         detail: Option<&ResultDetail>,
     ) -> bool {
+        self.looked_at(call);
         self.last = Some(call.clone());
         let started = match call.name.as_str() {
             "Monitor" => detail.and_then(|detail| detail.task.clone()).or_else(|| monitor_id(result)),
@@ -234,7 +237,9 @@ impl Work {
         });
         let Some((mut verdict, command)) = verdict.zip(command) else {
             if !(how.starts_with("completed") && what.starts_with("Agent")) {
-                self.ended.put(EndedWork { what, end: cut_words(how, END_CAP).to_owned(), output });
+                let is_unread = how.starts_with("failed") || code.is_some_and(|code| code > 0);
+                let end = cut_words(how, END_CAP).to_owned();
+                self.ended.put(EndedWork { what, end, output, is_unread });
             }
             return;
         };
@@ -275,6 +280,22 @@ impl Work {
         for one in &mut self.running {
             one.edits = (one.edits.0 + 1, Some(path.to_owned()));
         }
+    }
+
+    /// Claude said something, which may be about what has ended.
+    pub(super) fn heard_of(&mut self) {
+        self.ended.iter_mut().for_each(|one| one.is_unread = false);
+    }
+
+    /// Claude looked at something, which may be the output of what has ended.
+    fn looked_at(&mut self, call: &ToolUse) {
+        let asks = matches!(call.name.as_str(), "TaskOutput" | "BashOutput");
+        let names = |output: &str| {
+            let mut texts = [&call.input.path, &call.input.command].into_iter().flatten();
+            asks || texts.any(|text| text.contains(output))
+        };
+        let read = |one: &&mut EndedWork| one.output.as_deref().is_some_and(names);
+        self.ended.iter_mut().filter(read).for_each(|one| one.is_unread = false);
     }
 
     /// Claude was told something in the person's place: an agent or a shell may have ended.

@@ -142,6 +142,7 @@ impl TranscriptFacts {
         if line.synthetic {
             return;
         }
+        self.work.heard_of();
         if self.last_text.chars().nth(LONG_ANSWER).is_some() {
             self.reports.iter_mut().for_each(|report| report.summed_up = true);
         }

@@ -105,6 +105,8 @@ pub struct Situation {
     pub background: Vec<String>,
     /// What had run in the background and has ended, and how, oldest first.
     pub ended: Vec<String>,
+    /// Which of them failed and Claude has not looked at.
+    pub failed_unread: Vec<String>,
     /// Prompts of the person that Claude had not taken yet.
     pub queued: Vec<String>,
     /// What stood in Claude's queue and nobody is known to have entered as a prompt.
@@ -473,6 +475,7 @@ impl Capture {
                 open_tools: open.map(purpose).collect(),
                 background: facts.work().running().iter().map(running).collect(),
                 ended: facts.work().ended().map(ended).collect(),
+                failed_unread: facts.work().ended().filter(|one| one.is_unread).map(ended).collect(),
                 asked: facts.open_tools().iter().filter(asks).map(asked).collect(),
                 operation: operation(facts),
                 queued: facts.queued_prompts().map(str::to_owned).collect(),

@@ -352,3 +352,23 @@ fn a_to_do_that_waits_for_others_says_so() {
     let second = shown(&after(&first, &Talk::default()));
     assert!(second.contains("#3 part 3 (after #2)\n"), "{second}");
 }
+
+#[test]
+fn what_failed_in_the_background_and_nobody_looked_at_comes_next() {
+    let told = "<task-notification>\n<task-id>b1</task-id>\n<output-file>/run/b1.output</output-file>\n\
+                <status>failed</status>\n<summary>Background command \"Load\" failed with exit code \
+                3</summary>\n</task-notification>";
+    let started = "Command running in background with ID: b1. Output is being written to: /run/b1.output";
+    let talk = Talk::default()
+        .person(TASK)
+        .calls("Bash", json!({"command": "python3 load.py", "run_in_background": true}), started, false)
+        .person(told);
+    let next = |talk: &Talk| {
+        let text = shown(&talk.capture());
+        let part = text.split("\n## ").find(|part| part.starts_with("Next\n")).unwrap_or_default().to_owned();
+        part.contains("this failed, and you have not looked at it: python3 load.py: failed with exit code 3")
+    };
+    assert!(next(&talk), "{}", shown(&talk.capture()));
+    let looked = talk.calls("Read", json!({"file_path": "/run/b1.output"}), "x", false);
+    assert!(!next(&looked), "{}", shown(&looked.capture()));
+}

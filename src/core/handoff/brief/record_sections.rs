@@ -366,6 +366,9 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             .filter(|tool| !is_checked(tool))
             .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
     );
+    next.extend(
+        situation.failed_unread.iter().rev().map(|one| format!("this failed, and you have not looked at it: {one}")),
+    );
     let running = &situation.background;
     let more = running.len().saturating_sub(RUNNING);
     next.extend(running.iter().skip(more).map(|work| match is_checked(work) {
@@ -447,7 +450,8 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
             lines.extend(of.stated.iter().rev().filter(|one| !is_told(one)).take(STATED).map(stated));
         }
     }
-    let ended = of.situation.ended.iter().rev().take(ENDED);
+    let is_next = |one: &&String| of.situation.failed_unread.contains(one);
+    let ended = of.situation.ended.iter().rev().filter(|one| !is_next(one)).take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
     lines.extend(of.detached.iter().rev().map(detached));
     lines.extend(step_groups(of).iter().take(STEPS).map(|group| format!("last steps: {}", group.text())));
