@@ -372,3 +372,17 @@ fn what_failed_in_the_background_and_nobody_looked_at_comes_next() {
     let looked = talk.calls("Read", json!({"file_path": "/run/b1.output"}), "x", false);
     assert!(!next(&looked), "{}", shown(&looked.capture()));
 }
+
+#[test]
+fn a_step_says_once_that_it_failed_and_a_decision_of_the_last_words_stands_there_alone() {
+    let claim = "I decided to change the compare to >= because it counts from zero.";
+    let talk = Talk::default()
+        .person(TASK)
+        .bash("/home/u/proj/load.sh", "Exit code 1\nno such host")
+        .bash("make", "Exit code 137\nKilled")
+        .claude(&format!("The load fails. {claim}"));
+    let text = shown(&talk.capture());
+    assert!(text.contains("last steps: Bash: load.sh -> failed: no such host\n"), "{text}");
+    assert!(text.contains("last steps: Bash: make -> failed: Exit code 137: Killed\n"), "{text}");
+    assert_eq!(text.matches(claim).count(), 1, "{text}");
+}

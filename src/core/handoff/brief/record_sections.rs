@@ -101,7 +101,7 @@ const MORE_GONE: &str = "more files gone";
 /// How many things are told that still ran, the newest.
 const RUNNING: usize = 12;
 /// How the line begins of calls that only looked.
-const LOOKED: &str = "last looked with";
+const LOOKED: &str = "searched last";
 /// How many of them are told, and how much of each, in characters.
 const LOOKS: usize = 6;
 const LOOK_CHARS: usize = 100;
@@ -401,7 +401,7 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             match (of.unanswered, situation.turn_ended) {
                 (true, _) => "do what the newest words under \"Request\" say",
                 (false, true) => {
-                    "you had ended your turn. If your last words ask or offer something, wait for the \
+                    "You had ended your turn. If your last words ask or offer something, wait for the \
                      person's answer; else say what is left of the request."
                 }
                 (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
@@ -446,7 +446,10 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
         }
         None => {
             let is_told =
-                |one: &&StatedDecision| of.agreed.iter().any(|other| other.text.contains(&one.text));
+                |one: &&StatedDecision| {
+                    let is_last = one.reply.is_none() && of.last_answer.contains(&one.text);
+                    is_last || of.agreed.iter().any(|other| other.text.contains(&one.text))
+                };
             lines.extend(of.stated.iter().rev().filter(|one| !is_told(one)).take(STATED).map(stated));
         }
     }
@@ -562,9 +565,11 @@ impl StepGroup<'_> {
 
 /// The last tool calls that no other line tells, newest first; those that failed to look come last.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
+    // Its paths are shown relative to it, as everywhere.
+    let project = format!("{}/", of.origin.working_dir);
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
-        let line = recent_activity::line(done);
+        let line = recent_activity::line(done).replace(&project, "");
         let form = form(&line);
         let Some(group) = groups.iter_mut().find(|group| group.form == form) else {
             groups.push(StepGroup { newest: &done.step, line, form, times: 1, alike: Vec::new() });
@@ -637,7 +642,8 @@ fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
         said.kind == PromptKind::Refusal
             && said.asked.as_deref().is_some_and(|asked| asked.starts_with(&begin))
     };
-    done.step.outcome == ToolOutcome::Refused && of.prompts.iter().any(is_about)
+    let is_question = done.step.tool == "AskUserQuestion";
+    done.step.outcome == ToolOutcome::Refused && (is_question || of.prompts.iter().any(is_about))
 }
 
 /// What the person chose, newest first. What they wrote instead is one of their prompts.

@@ -414,7 +414,7 @@ fn an_api_failure_is_no_ended_turn() {
     capture.situation.failure = Some("overloaded (529)".into());
     let text = of(&capture, Budget::default());
     assert!(text.contains("- the API failed before you had answered (overloaded (529)): go on"), "{text}");
-    assert!(!text.contains("you had ended your turn"), "{text}");
+    assert!(!text.contains("You had ended your turn"), "{text}");
 }
 
 #[test]
@@ -711,7 +711,7 @@ fn the_brief_and_words_of_another_day_have_their_date() {
     capture.prompts_before = earlier.iter().map(|row| row.prompt()).collect();
     capture.prompts = vec![said(20, "now the other thing")];
     let text = of(&capture, Budget::default());
-    assert!(text.contains("On Wed 2026-11-18:\n(in the conversation before)\n> at nine\n"), "{text}");
+    assert!(text.contains("On Wed 2026-11-18:\n(in an earlier conversation)\n> at nine\n"), "{text}");
     capture.prompts = (1..=28).map(|day| said(day, &"do more of it ".repeat(40))).collect();
     is_sound(&of(&capture, Budget { brief: BRIEF_LEAST, ..Budget::default() }), BRIEF_LEAST);
     is_sound(&of(&capture, Budget::default()), 9500);

@@ -142,7 +142,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) 
 fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) -> Quote {
     let mut label = labels(said);
     if said.number.is_none() {
-        label.insert(0, "in the conversation before".to_owned());
+        label.insert(0, "in an earlier conversation".to_owned());
     }
     if newest && capture.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
