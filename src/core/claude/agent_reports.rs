@@ -113,7 +113,9 @@ mod tests {
             ("a4b", "Agent \"Profile\" completed", "It is </result> the index.", Some("/run/a4b.output"))
         );
         let escaped = text.replace("It is", "f(b: &amp;Vec&lt;u8&gt;) of &amp;lt; is");
-        assert!(AgentReport::of_notification(&escaped).unwrap().text.starts_with("f(b: &Vec<u8>) of &lt; is"));
+        assert!(
+            AgentReport::of_notification(&escaped).unwrap().text.starts_with("f(b: &Vec<u8>) of &lt; is")
+        );
         let shell =
             "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>";
         assert_eq!(AgentReport::of_notification(shell), None);

@@ -119,7 +119,8 @@ impl LastAnswer {
                 | UserKind::ShellOutput(_)
                 | UserKind::Memory(_)
                 | UserKind::Summary(_)
-                | UserKind::Meta | UserKind::ImageFiles(_) => {}
+                | UserKind::Meta
+                | UserKind::ImageFiles(_) => {}
             },
             TranscriptLine::Queue { operation, content: Some(prompt), .. } if operation == "remove" => {
                 self.taken.push(prompt);

@@ -53,7 +53,16 @@ impl ToolStep {
             None => matches!(call.name.as_str(), "Grep" | "Glob" | "LS"),
         };
         let output = if prints && !looked { printed(&result.text) } else { String::new() };
-        Self { tool: call.name.clone(), about: about(call), outcome, line, output, launched: false, looked, after }
+        Self {
+            tool: call.name.clone(),
+            about: about(call),
+            outcome,
+            line,
+            output,
+            launched: false,
+            looked,
+            after,
+        }
     }
 }
 
@@ -63,8 +72,7 @@ impl ToolStep {
     pub fn is_told_elsewhere(&self) -> bool {
         let is_list = self.tool.starts_with("Task") && self.tool != "Task"
             || matches!(self.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
-        let is_file =
-            matches!(self.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+        let is_file = matches!(self.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
         let is_answer = matches!(self.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
         // How a check ended is not what its tool says.
         is_list

@@ -1169,7 +1169,8 @@ mod tests {
         assert_eq!(facts.stated().count(), 1);
         assert_eq!(facts.prompts().iter().next().unwrap().images, 1);
         let place = r#"{"type":"user","isMeta":true,"turnCompanion":true,"message":{"content":[{"type":"text","text":"[Image: source: /p/shot.png]"}]}}"#;
-        let facts = of(&[image.to_owned(), place.to_owned(), say("m3", "I see it."), place.replace("shot", "x")]);
+        let facts =
+            of(&[image.to_owned(), place.to_owned(), say("m3", "I see it."), place.replace("shot", "x")]);
         assert_eq!(facts.prompts().newest().unwrap().image_files, ["/p/shot.png"]);
     }
 

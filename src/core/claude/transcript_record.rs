@@ -6,7 +6,9 @@
 use serde::Deserialize;
 
 use super::hooks::PLUGIN_NAME;
-use super::lenient_json::{Flag, List, LooseContent, Names, Notes, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::lenient_json::{
+    Flag, List, LooseContent, Names, Notes, Number, Object, ObjectOrText, Pairs, Text, ends,
+};
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
 use super::tasks::AFTER_CAP;
@@ -180,7 +182,10 @@ impl RawRecord {
             UserKind::Memory(words)
         } else if let Some(files) = image_files(&prompt).filter(|_| noted) {
             UserKind::ImageFiles(files)
-        } else if noted || prompt.trim().is_empty() && images == 0 || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
+        } else if noted
+            || prompt.trim().is_empty() && images == 0
+            || COMMANDS.iter().any(|tag| prompt.starts_with(tag))
+        {
             UserKind::Meta
         } else {
             UserKind::Prompt(prompt)

@@ -23,9 +23,14 @@ pub fn open_plan_file(of: &Capture) -> Option<String> {
 /// when there is none.
 #[must_use]
 pub fn agreed_file(of: &Capture) -> Option<String> {
-    let mut text = "# Longer answers that the person replied to in a few words, the newest first\n".to_owned();
+    let mut text =
+        "# Longer answers that the person replied to in a few words, the newest first\n".to_owned();
     for one in &of.agreed {
-        text.push_str(&format!("\n## Replied: {}\n\n{}", safe_line(&one.reply), fenced(safe(&one.text).trim())));
+        text.push_str(&format!(
+            "\n## Replied: {}\n\n{}",
+            safe_line(&one.reply),
+            fenced(safe(&one.text).trim())
+        ));
     }
     (!of.agreed.is_empty()).then_some(text)
 }

@@ -135,7 +135,8 @@ impl Words {
                 }
             };
             let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
-            let beside = [&asked, &said.prompt.selected].into_iter().flatten().chain(&said.prompt.image_files);
+            let beside =
+                [&asked, &said.prompt.selected].into_iter().flatten().chain(&said.prompt.image_files);
             let size = text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES;
             if at != start {
                 if bytes + size > PASSED_BYTES {

@@ -48,7 +48,7 @@ impl Talk {
         let result = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
         self.line(json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": "tool_use",
             "content": [call]}}))
-        .line(json!({"type": "user", "message": {"content": [result]}}))
+            .line(json!({"type": "user", "message": {"content": [result]}}))
     }
 
     fn bash(self, command: &str, text: &str) -> Self {
@@ -266,7 +266,9 @@ fn what_was_done_outside_of_the_tree_is_known_after_many_calls_and_hand_overs() 
 
 #[test]
 fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
-    let point = |n: u32| format!("## {n}. Area\n\nFinding {n} is in `area_{n}.rs`. {}\n\n", "It was checked. ".repeat(90));
+    let point = |n: u32| {
+        format!("## {n}. Area\n\nFinding {n} is in `area_{n}.rs`. {}\n\n", "It was checked. ".repeat(90))
+    };
     let report = format!("# Audit\n\n{}Order: 7, 1, 3.", (1..=8).map(point).collect::<String>());
     assert!(report.len() > 9000);
     let talk = Talk::default().person(TASK).claude(&report).person("7 and 4 now").midway("I begin with 7.");
@@ -274,7 +276,8 @@ fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
     for part in ["Finding 4 is in", "Finding 7 is in", "Order: 7, 1, 3.", "(shortened; whole in agreed.md)"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    let endless = Talk::default().person(TASK).claude(&report.repeat(9)).person("7 and 4 now").midway("I begin.");
+    let endless =
+        Talk::default().person(TASK).claude(&report.repeat(9)).person("7 and 4 now").midway("I begin.");
     let kept = &endless.capture().agreed[0].text;
     assert!(kept.contains("\n[...") && kept.ends_with("Order: 7, 1, 3.") && kept.len() < 17_000, "{kept}");
 }
@@ -282,15 +285,20 @@ fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
 #[test]
 fn short_answers_that_say_something_are_told_behind_the_others_and_passed_on() {
     let mut talk = Talk::default().person("check the alarms one after the other, change nothing");
-    for text in ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "Done.", "5: fixed by Li."] {
+    for text in
+        ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "Done.", "5: fixed by Li."]
+    {
         talk = talk.claude(text).person("next");
     }
     for n in 0..5 {
-        talk = talk.claude(&format!("Alarm {n} of the gateway comes from the clock of gw-{n}, which is off.")).person("next");
+        talk = talk
+            .claude(&format!("Alarm {n} of the gateway comes from the clock of gw-{n}, which is off."))
+            .person("next");
     }
     let first = talk.capture();
     for text in [shown(&first), shown(&after(&first, &Talk::default().person("number 12")))] {
-        for part in ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "5: fixed by Li."] {
+        for part in ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "5: fixed by Li."]
+        {
             assert!(text.contains(part), "{part}\n{text}");
         }
         assert!(!text.contains("Done."), "{text}");
@@ -345,7 +353,12 @@ fn a_to_do_that_waits_for_others_says_so() {
         talk = talk.calls("TaskCreate", json!({"subject": format!("part {n}")}), &created, false);
     }
     let first = talk
-        .calls("TaskUpdate", json!({"taskId": "3", "addBlockedBy": ["1", 2, {}]}), "Updated task #3 blockedBy", false)
+        .calls(
+            "TaskUpdate",
+            json!({"taskId": "3", "addBlockedBy": ["1", 2, {}]}),
+            "Updated task #3 blockedBy",
+            false,
+        )
         .calls("TaskUpdate", json!({"taskId": "1", "status": "completed"}), "Updated task #1 status", false)
         .capture();
     assert!(shown(&first).contains("- to do: #3 part 3 (after #2)\n"), "{}", shown(&first));

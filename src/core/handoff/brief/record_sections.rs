@@ -1,7 +1,9 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::brief_files::{AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE};
+use super::brief_files::{
+    AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
+};
 use super::section_lengths::BriefPart;
 use super::truncation::{Passage, TextCut};
 use std::collections::HashMap;
@@ -367,7 +369,11 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
     );
     next.extend(
-        situation.failed_unread.iter().rev().map(|one| format!("this failed, and you have not looked at it: {one}")),
+        situation
+            .failed_unread
+            .iter()
+            .rev()
+            .map(|one| format!("this failed, and you have not looked at it: {one}")),
     );
     let running = &situation.background;
     let more = running.len().saturating_sub(RUNNING);
@@ -445,11 +451,10 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
             lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
         }
         None => {
-            let is_told =
-                |one: &&StatedDecision| {
-                    let is_last = one.reply.is_none() && of.last_answer.contains(&one.text);
-                    is_last || of.agreed.iter().any(|other| other.text.contains(&one.text))
-                };
+            let is_told = |one: &&StatedDecision| {
+                let is_last = one.reply.is_none() && of.last_answer.contains(&one.text);
+                is_last || of.agreed.iter().any(|other| other.text.contains(&one.text))
+            };
             lines.extend(of.stated.iter().rev().filter(|one| !is_told(one)).take(STATED).map(stated));
         }
     }
@@ -590,8 +595,7 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
 fn further_back(of: &Capture) -> BriefPart {
     let groups = step_groups(of);
     let told_here = |group: &&StepGroup<'_>| group.newest.outcome != ToolOutcome::Failed;
-    let mut lines: Vec<String> =
-        groups.iter().skip(STEPS).filter(told_here).map(StepGroup::text).collect();
+    let mut lines: Vec<String> = groups.iter().skip(STEPS).filter(told_here).map(StepGroup::text).collect();
     lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
     let reports = of.reports_before.iter().map(|one| reported(one, REPORT[0]));
     lines.extend(reports.map(|line| format!("reported in an earlier conversation: {line}")));
@@ -631,7 +635,9 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
         ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.iter().enumerate().rev();
-    steps.filter(move |(at, done)| !done.step.is_told_elsewhere() && !is_over(*at, done)).map(|(_, done)| done)
+    steps
+        .filter(move |(at, done)| !done.step.is_told_elsewhere() && !is_over(*at, done))
+        .map(|(_, done)| done)
 }
 
 /// Whether the person said why they refused the call: then it stands with their words.
@@ -818,9 +824,8 @@ fn then_said(reply: &str) -> String {
 }
 
 fn tasks(of: &Capture, all: &[Task], what: &str) -> Vec<String> {
-    let is_open = |id: &&String| {
-        of.tasks.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed)
-    };
+    let is_open =
+        |id: &&String| of.tasks.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed);
     let with = |status| all.iter().filter(move |task| task.status == status);
     let open = with(TaskStatus::InProgress).chain(with(TaskStatus::Pending));
     let count = open.clone().count();
@@ -830,7 +835,8 @@ fn tasks(of: &Capture, all: &[Task], what: &str) -> Vec<String> {
             let id = if task.id.is_empty() { String::new() } else { format!("#{} ", task.id) };
             let state = if task.status == TaskStatus::InProgress { " (in progress)" } else { "" };
             let first: Vec<String> = task.after.iter().filter(is_open).map(|id| format!("#{id}")).collect();
-            let after = if first.is_empty() { String::new() } else { format!(" (after {})", first.join(", ")) };
+            let after =
+                if first.is_empty() { String::new() } else { format!(" (after {})", first.join(", ")) };
             format!("{what}: {id}{}{state}{after}", task.subject)
         })
         .collect();
