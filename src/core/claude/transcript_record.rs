@@ -214,7 +214,8 @@ impl RawAttached {
     }
 }
 
-/// The files that a line of Claude's names below a prompt with images (2.1.332); none where it is another line.
+/// The files that a line of Claude's names below a prompt with images (2.1.332); none where it is another
+/// line.
 fn image_files(text: &str) -> Option<Vec<String>> {
     let file = |line: &str| Some(line.strip_prefix("[Image: source: ")?.strip_suffix(']')?.to_owned());
     text.lines().map(file).collect::<Option<Vec<_>>>().filter(|files| !files.is_empty())

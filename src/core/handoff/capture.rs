@@ -689,7 +689,8 @@ impl Capture {
         said.any(|text| text.chars().nth(LONG_ANSWER).is_some())
     }
 
-    /// Reports of sub-agents that Claude has not summed up, newest first: as many as the next handoff is told.
+    /// Reports of sub-agents that Claude has not summed up, newest first: as many as the next handoff is
+    /// told.
     pub fn kept_reports(&self) -> impl Iterator<Item = &AgentReport> {
         let here = self.reports.iter().rev().filter(|report| !report.summed_up);
         here.chain(&self.reports_before).take(REPORTS_CAP)

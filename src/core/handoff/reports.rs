@@ -19,8 +19,8 @@ pub fn open_plan_file(of: &Capture) -> Option<String> {
     Some(plan.trim().to_owned() + "\n")
 }
 
-/// The text of `agreed.md`: longer answers that the person replied to in a few words, the newest first; `None`
-/// when there is none.
+/// The text of `agreed.md`: longer answers that the person replied to in a few words, the newest first;
+/// `None` when there is none.
 #[must_use]
 pub fn agreed_file(of: &Capture) -> Option<String> {
     let mut text =

@@ -127,7 +127,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) 
         dropped => format!("; {dropped} more are only in the transcript"),
     };
     let above = format!(
-        "Newest first{more}. Rules in them still apply; your words below tell what of the rest is finished.\n{}",
+        "Newest first{more}. Rules in them still apply; your words below tell what else is finished.\n{}",
         of_pastes(&quotes)
     );
     BriefPart {
