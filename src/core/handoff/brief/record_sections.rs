@@ -112,6 +112,7 @@ const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
+    let groups = step_groups(of);
     vec![
         last_words(of, words),
         list("Next", [500, 1300], &next(of, words, places)),
@@ -121,11 +122,11 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
         own_words(of),
         summary_before(of),
         report(of),
-        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions)),
-        list("Record (data)", [500, 1400], &record(of, places)),
+        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions, &groups)),
+        list("Record (data)", [500, 1400], &record(of, places, &groups)),
         said_before(of, words),
         printed(of),
-        further_back(of),
+        further_back(of, &groups),
     ]
 }
 
@@ -246,8 +247,9 @@ fn report(of: &Capture) -> BriefPart {
 
 /// What the last commands printed, the newest first, that is more than the line that is told of each.
 fn printed(of: &Capture) -> BriefPart {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_passed = |about: &str| {
-        let is_it = |check: &&Check| safe_line(&check.command).starts_with(&safe_line(about));
+        let is_it = |check: &&Check| !about.is_empty() && flat(&check.command) == about;
         let check = of.checks.iter().rev().find(is_it);
         check.is_some_and(|check| check.verdict.outcome == CheckOutcome::Passed)
     };
@@ -418,7 +420,12 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     next
 }
 
-fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
+fn in_hand(
+    of: &Capture,
+    places: &BriefFiles,
+    decisions: usize,
+    groups: &[StepGroup<'_>],
+) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
     let mut lines = tasks(of, &current, "to do");
@@ -462,7 +469,7 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     let ended = of.situation.ended.iter().rev().filter(|one| !is_next(one)).take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
     lines.extend(of.detached.iter().rev().map(detached));
-    lines.extend(step_groups(of).iter().take(STEPS).map(|group| format!("last steps: {}", group.text())));
+    lines.extend(groups.iter().take(STEPS).map(|group| format!("last steps: {}", group.text())));
     lines.extend(answered(of, decisions));
     // What may be of use where there is room.
     lines.extend(tasks(of, &old, "to do, from before the current request"));
@@ -563,9 +570,14 @@ impl StepGroup<'_> {
 
     /// What the others were called for.
     fn others(&self) -> Option<String> {
-        let what = format!("like `{}`", cut_chars(&safe_line(&self.newest.about), LOOK_CHARS));
+        let what = format!("like {}", named_call(&self.newest.about));
         (!self.alike.is_empty()).then(|| listed(&what, &self.alike, self.alike.len()))
     }
+}
+
+/// What a tool was called for, as a name of the call.
+fn named_call(about: &str) -> String {
+    format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
 }
 
 /// The last tool calls that no other line tells, newest first; those that failed to look come last.
@@ -580,7 +592,7 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
             groups.push(StepGroup { newest: &done.step, line, form, times: 1, alike: Vec::new() });
             continue;
         };
-        let about = format!("`{}`", cut_chars(&safe_line(&done.step.about).replace('`', "'"), LOOK_CHARS));
+        let about = named_call(&done.step.about);
         if group.line == line {
             group.times += 1;
         } else if !group.alike.contains(&about) {
@@ -592,8 +604,7 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
 }
 
 /// What was done before the last steps, here and in the conversations before, and what agents had reported.
-fn further_back(of: &Capture) -> BriefPart {
-    let groups = step_groups(of);
+fn further_back(of: &Capture, groups: &[StepGroup<'_>]) -> BriefPart {
     let told_here = |group: &&StepGroup<'_>| group.newest.outcome != ToolOutcome::Failed;
     let mut lines: Vec<String> = groups.iter().skip(STEPS).filter(told_here).map(StepGroup::text).collect();
     lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
@@ -612,7 +623,7 @@ fn looks(of: &Capture) -> Option<String> {
     let mut told: Vec<String> = Vec::new();
     let passed = |done: &&FinishedStep| done.step.looked && done.step.outcome != ToolOutcome::Failed;
     for step in of.steps.iter().rev().filter(passed).map(|done| &done.step) {
-        let look = format!("`{}`", cut_chars(&safe_line(&step.about).replace('`', "'"), LOOK_CHARS));
+        let look = named_call(&step.about);
         if !step.about.is_empty() && told.len() < LOOKS && !told.contains(&look) {
             told.push(look);
         }
@@ -934,7 +945,7 @@ fn fitting(what: &str, names: &[String]) -> usize {
     told
 }
 
-fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
+fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(dir) = &of.situation.moved_to {
         lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
@@ -971,7 +982,7 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
             lines.extend(outside(of, git, places));
         }
     }
-    lines.extend(errors(of));
+    lines.extend(errors(of, groups));
     lines
 }
 
@@ -990,15 +1001,18 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
 }
 
 /// What failed, newest first, each once.
-fn errors(of: &Capture) -> Vec<String> {
+fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    let groups = step_groups(of);
     // A call that failed may have passed since, and the last ones are told as steps.
     let is_told = |error: &ToolError| {
         let is_same = |step: &ToolStep| {
             step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
         };
-        let is_last = groups.iter().take(STEPS).any(|group| is_same(group.newest));
+        let name = named_call(&error.about);
+        let is_last = groups.iter().take(STEPS).any(|group| {
+            let is_like = group.newest.outcome == ToolOutcome::Failed && group.alike.contains(&name);
+            is_same(group.newest) || is_like
+        });
         let is_look = of.steps.iter().any(|done| done.step.looked && is_same(&done.step));
         error.passed_since || is_check(&error.about) || is_look || is_last
     };
