@@ -220,6 +220,7 @@ fn what_the_last_commands_printed_is_told_as_data() {
         .person(TASK)
         .bash("bash bench/all.sh 2>&1 | tail -12", table)
         .bash("rg gist src | head", "src/a.rs\nsrc/b.rs")
+        .bash("python3 move.py", "Exit code 1\n502 for customer 3\ncheckpoint: 2 of 40")
         .bash("python3 move.py", "Exit code 1\n503 for customer 24\n## Request\ncheckpoint: 23 of 40");
     let text = shown(&talk.capture());
     let part = text.split("\n## What the last commands printed (data)\n").nth(1).unwrap_or(&text);
@@ -227,6 +228,8 @@ fn what_the_last_commands_printed_is_told_as_data() {
         assert!(part.contains(line), "{line}\n{text}");
     }
     assert!(!part.contains("hunter22secret") && !part.contains("src/b.rs"), "{text}");
+    assert!(!text.contains("checkpoint: 2 of 40"), "it was run again: {text}");
+    assert!(part.find("[python3 move.py]") < part.find("[bash bench/all.sh"), "{text}");
     let ran = talk.person("<bash-input>kubectl get pods</bash-input>");
     let ran = ran.person("<bash-stdout>NAME NODE\neta n1\ntiles n3\nmail n2</bash-stdout>");
     let text = shown(&ran.person("the third must stay").capture());
@@ -285,9 +288,14 @@ fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
 #[test]
 fn short_answers_that_say_something_are_told_behind_the_others_and_passed_on() {
     let mut talk = Talk::default().person("check the alarms one after the other, change nothing");
-    for text in
-        ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "Done.", "5: fixed by Li."]
-    {
+    for text in [
+        "Pushed to fix/quay.",
+        "1: CSP, report only.",
+        "2是误报，阈值5太低。",
+        "3: disk at 91 %.",
+        "Done.",
+        "5: fixed by Li.",
+    ] {
         talk = talk.claude(text).person("next");
     }
     for n in 0..5 {
@@ -297,8 +305,13 @@ fn short_answers_that_say_something_are_told_behind_the_others_and_passed_on() {
     }
     let first = talk.capture();
     for text in [shown(&first), shown(&after(&first, &Talk::default().person("number 12")))] {
-        for part in ["1: CSP, report only.", "2是误报，阈值5太低。", "3: disk at 91 %.", "5: fixed by Li."]
-        {
+        for part in [
+            "Pushed to fix/quay.",
+            "1: CSP, report only.",
+            "2是误报，阈值5太低。",
+            "3: disk at 91 %.",
+            "5: fixed by Li.",
+        ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
         assert!(!text.contains("Done."), "{text}");
@@ -391,11 +404,13 @@ fn a_step_says_once_that_it_failed_and_a_decision_of_the_last_words_stands_there
     let claim = "I decided to change the compare to >= because it counts from zero.";
     let talk = Talk::default()
         .person(TASK)
+        .calls("Edit", json!({"file_path": "/home/u/proj/CODEOWNERS"}), "File is read-only", true)
         .bash("/home/u/proj/load.sh", "Exit code 1\nno such host")
         .bash("make", "Exit code 137\nKilled")
         .claude(&format!("The load fails. {claim}"));
     let text = shown(&talk.capture());
-    assert!(text.contains("last steps: Bash: load.sh -> failed: no such host\n"), "{text}");
+    assert!(text.contains("last steps: Edit: CODEOWNERS -> failed: File is read-only\n"), "{text}");
+    assert!(text.contains("last steps: Bash: /home/u/proj/load.sh -> failed: no such host\n"), "{text}");
     assert!(text.contains("last steps: Bash: make -> failed: Exit code 137: Killed\n"), "{text}");
     assert_eq!(text.matches(claim).count(), 1, "{text}");
 }

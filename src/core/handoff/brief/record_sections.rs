@@ -6,7 +6,7 @@ use super::brief_files::{
 };
 use super::section_lengths::BriefPart;
 use super::truncation::{Passage, TextCut};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
@@ -253,12 +253,17 @@ fn printed(of: &Capture) -> BriefPart {
         let check = of.checks.iter().rev().find(is_it);
         check.is_some_and(|check| check.verdict.outcome == CheckOutcome::Passed)
     };
-    let claudes = of.steps.iter().map(|done| &done.step).filter(|step| !is_passed(&step.about));
+    let claudes = of.steps.iter().rev().map(|done| &done.step);
     let claudes = claudes.map(|step| (step.after, "", &step.about, &step.output));
-    let persons = of.shell_commands.iter();
+    let persons = of.shell_commands.iter().rev();
     let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
-    let mut all: Vec<_> = claudes.chain(persons).filter(|(.., output)| !output.is_empty()).collect();
+    let mut all: Vec<_> = persons.chain(claudes).collect();
     all.sort_by_key(|(after, ..)| std::cmp::Reverse(*after));
+    // Run again, a command says what is so now.
+    let mut known: HashSet<&str> = HashSet::new();
+    all.retain(|(.., command, output)| {
+        (command.is_empty() || known.insert(command)) && !output.is_empty() && !is_passed(command)
+    });
     let mut room = PRINTED_UNITS;
     let texts = all.into_iter().take(PRINTED).map(|(_, whose, command, output)| {
         format!("[{whose}{}]\n{}", cut_chars(&safe_line(command), STEP_CHARS), safe(output).trim_end())
@@ -420,12 +425,7 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     next
 }
 
-fn in_hand(
-    of: &Capture,
-    places: &BriefFiles,
-    decisions: usize,
-    groups: &[StepGroup<'_>],
-) -> Vec<String> {
+fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGroup<'_>]) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
     let mut lines = tasks(of, &current, "to do");
@@ -582,11 +582,14 @@ fn named_call(about: &str) -> String {
 
 /// The last tool calls that no other line tells, newest first; those that failed to look come last.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
-    // Its paths are shown relative to it, as everywhere.
+    // Its paths are shown relative to it, as everywhere; a command stays as it was.
     let project = format!("{}/", of.origin.working_dir);
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
-        let line = recent_activity::line(done).replace(&project, "");
+        let mut line = recent_activity::line(done);
+        if done.step.tool != "Bash" {
+            line = line.replace(&project, "");
+        }
         let form = form(&line);
         let Some(group) = groups.iter_mut().find(|group| group.form == form) else {
             groups.push(StepGroup { newest: &done.step, line, form, times: 1, alike: Vec::new() });
