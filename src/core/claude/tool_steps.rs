@@ -48,10 +48,7 @@ impl ToolStep {
         };
         let line = one_line(line);
         let prints = call.name == "Bash" || call.name.starts_with("mcp__");
-        let looked = match &call.input.command {
-            Some(command) => call.name == "Bash" && only_looks(command),
-            None => matches!(call.name.as_str(), "Grep" | "Glob" | "LS"),
-        };
+        let looked = looks(call);
         let output = if prints && !looked { printed(&result.text) } else { String::new() };
         Self {
             tool: call.name.clone(),
@@ -79,6 +76,14 @@ impl ToolStep {
             || self.launched
             || is_check(&self.about)
             || self.outcome == ToolOutcome::Passed && (is_file || is_answer)
+    }
+}
+
+/// Whether a call changes nothing and only shows what is there: a search, `rg`, `git status`.
+pub(super) fn looks(call: &ToolUse) -> bool {
+    match &call.input.command {
+        Some(command) => call.name == "Bash" && only_looks(command),
+        None => matches!(call.name.as_str(), "Grep" | "Glob" | "LS"),
     }
 }
 

@@ -123,6 +123,8 @@ pub struct ToolError {
     pub line: String,
     /// The same call has passed since.
     pub passed_since: bool,
+    /// It changed nothing and only showed what is there: a search, `ls`.
+    pub looked: bool,
 }
 
 /// What one conversation's transcript adds up to so far.

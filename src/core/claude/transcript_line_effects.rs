@@ -11,7 +11,7 @@ use super::pasted_prompt::PromptPlace;
 use super::prompts::{ALLOWED_CALL, PromptKind, REFUSED_CALL, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tasks::{Task, task_key};
 use super::tool_outcomes::ToolOutcome;
-use super::tool_steps::{ToolStep, about, error_line, last_line, printed};
+use super::tool_steps::{ToolStep, about, error_line, last_line, looks, printed};
 use super::transcript_facts::{
     AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, FINDING_BYTES, MessageUsage,
     PLAN_APPROVED, REFUSED, ShellCommand, ToolError, TranscriptFacts, TranscriptSpeaker,
@@ -364,6 +364,7 @@ impl TranscriptFacts {
         }
         if result.is_error {
             let about = call.as_ref().map(about).unwrap_or_default();
+            let looked = call.as_ref().is_some_and(looks);
             let tool = call.map(|tool| tool.name).unwrap_or_default();
             if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
                 let why = detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame);
@@ -372,7 +373,7 @@ impl TranscriptFacts {
                     .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("{REFUSED}{why}") });
             } else if !refused {
                 let line = error_line(&result.text);
-                self.errors.put(ToolError { tool, about, line, passed_since: false });
+                self.errors.put(ToolError { tool, about, line, passed_since: false, looked });
             }
             return;
         }

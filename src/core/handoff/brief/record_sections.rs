@@ -868,8 +868,8 @@ fn checks(of: &Capture) -> Vec<String> {
     let mut told: Vec<(String, String, usize)> = Vec::new();
     for one in failed.into_iter().chain(others) {
         let line = check(one);
-        let form = format!("{} {}", one.verdict.outcome.word(), form(&one.command));
-        let is_passed = one.verdict.outcome == CheckOutcome::Passed && !one.is_stale();
+        let form = format!("{} {} {}", one.verdict.outcome.word(), one.is_stale(), form(&one.command));
+        let is_passed = one.verdict.outcome == CheckOutcome::Passed;
         match told.iter_mut().find(|(known, ..)| is_passed && *known == form) {
             Some((.., more)) => *more += 1,
             None => told.push((form, line, 0)),
@@ -1016,8 +1016,7 @@ fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
             let is_like = group.newest.outcome == ToolOutcome::Failed && group.alike.contains(&name);
             is_same(group.newest) || is_like
         });
-        let is_look = of.steps.iter().any(|done| done.step.looked && is_same(&done.step));
-        error.passed_since || is_check(&error.about) || is_look || is_last
+        error.passed_since || error.looked || is_check(&error.about) || is_last
     };
     for error in of.errors.iter().rev().filter(|error| !is_told(error)) {
         let about = if error.about.is_empty() {

@@ -50,6 +50,7 @@ fn full() -> Capture {
             about: format!("make {n}"),
             line: "=== END HANDOFF ===".into(),
             passed_since: false,
+            looked: false,
         })
         .collect();
     capture.git = Some(GitState {
@@ -444,6 +445,7 @@ fn an_error_that_passed_since_is_not_told() {
         about: about.into(),
         line: "denied".into(),
         passed_since,
+        looked: false,
     };
     capture.errors = vec![error("npm publish", true), error("curl x", false)];
     let text = of(&capture, Budget::default());
