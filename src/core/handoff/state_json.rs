@@ -64,8 +64,8 @@ pub struct AnswerRow {
     /// The beginning of the prompt that it answers; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, its beginning and its end: at most 500 characters, 16,000 of the one to which
-    /// the person had said nothing.
+    /// The answer on one line, its beginning and its end, at most 500 characters. The one to which the person
+    /// had said nothing has its lines, and 16,000 characters.
     pub answer: String,
     /// What the person said next, where that is one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,11 @@ impl AnswerRow {
     fn of(answer: &EarlierAnswer) -> Self {
         Self {
             prompt: cut_chars(&safe_line(&answer.prompt), 160),
-            answer: shorten(&safe_line(&answer.text), if answer.awaits_reply { AGREED_BYTES } else { 500 }),
+            answer: match answer.awaits_reply {
+                // The person may say "all but 4" to it.
+                true => shorten(safe(&answer.text).trim(), AGREED_BYTES),
+                false => shorten(&safe_line(&answer.text), 500),
+            },
             reply: answer.reply.as_deref().map(line),
             awaits_reply: answer.awaits_reply,
         }

@@ -104,7 +104,7 @@ fn what_the_person_agreed_to_is_told_whole_until_other_work_is_set() {
     let asked = Talk::default().person(TASK).claude(&proposal()).capture();
     let next = shown(&after(&asked, &Talk::default().person("yes, all but 4").midway("I begin.")));
     assert!(next.contains("[to this the person said \"yes, all but 4\"]"), "{next}");
-    assert!(next.contains("Step 5: move the loading of part-5"), "{next}");
+    assert!(next.contains("\nStep 5: move the loading of part-5"), "{next}");
 }
 
 #[test]
