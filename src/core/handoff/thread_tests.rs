@@ -406,11 +406,11 @@ fn a_step_says_once_that_it_failed_and_a_decision_of_the_last_words_stands_there
         .person(TASK)
         .calls("Edit", json!({"file_path": "/home/u/proj/CODEOWNERS"}), "File is read-only", true)
         .bash("/home/u/proj/load.sh", "Exit code 1\nno such host")
-        .bash("make", "Exit code 137\nKilled")
+        .bash("python3 big.py", "Exit code 137\nKilled")
         .claude(&format!("The load fails. {claim}"));
     let text = shown(&talk.capture());
     assert!(text.contains("last steps: Edit: CODEOWNERS -> failed: File is read-only\n"), "{text}");
     assert!(text.contains("last steps: Bash: /home/u/proj/load.sh -> failed: no such host\n"), "{text}");
-    assert!(text.contains("last steps: Bash: make -> failed: Exit code 137: Killed\n"), "{text}");
+    assert!(text.contains("last steps: Bash: python3 big.py -> failed: Exit code 137: Killed\n"), "{text}");
     assert_eq!(text.matches(claim).count(), 1, "{text}");
 }

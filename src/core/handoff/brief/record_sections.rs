@@ -570,8 +570,9 @@ impl StepGroup<'_> {
 
     /// What the others were called for.
     fn others(&self) -> Option<String> {
-        let what = format!("like {}", named_call(&self.newest.about));
-        (!self.alike.is_empty()).then(|| listed(&what, &self.alike, self.alike.len()))
+        let name = named_call(&self.newest.about);
+        let others: Vec<String> = self.alike.iter().filter(|one| **one != name).cloned().collect();
+        (!others.is_empty()).then(|| listed(&format!("like {name}"), &others, others.len()))
     }
 }
 
