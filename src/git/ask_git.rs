@@ -18,6 +18,8 @@ use super::sandbox;
 use crate::core::config::Handoff;
 use crate::core::handoff::capture::GitState;
 
+/// How many of the files that Claude wrote are looked for.
+const LOOKED_FOR: usize = 60;
 /// What git is asked for the state of a work tree.
 const STATUS_ARGS: [&str; 6] =
     ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"];
@@ -213,7 +215,7 @@ pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: Git
         here.as_ref().and_then(|state| state.dir.clone()).map_or_else(|| dir.to_owned(), PathBuf::from);
     let other = written_tree(files, &place);
     let there = other.and_then(|top| Some((read_until(&top, dir, limits, until).ok()??, top)));
-    match (here, there) {
+    let state = match (here, there) {
         (here, None) => here,
         (Some(here), Some((there, top))) if here.unknown || !here.changed.is_empty() => {
             let told = format!("{}; not in changes.patch", summary(&top, &there));
@@ -224,7 +226,18 @@ pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: Git
             let notes = own.into_iter().chain(there.notes).collect();
             Some(GitState { dir: Some(top.display().to_string()), notes, ..there })
         }
-    }
+    };
+    state.map(|state| GitState { gone: gone(&state, files), ..state })
+}
+
+/// Which of the newest files in the work tree are not there any more.
+fn gone(state: &GitState, files: &[String]) -> Vec<String> {
+    let Some(top) = state.top.as_deref().filter(|_| !state.unknown) else { return Vec::new() };
+    let is_below = |path: &&String| path.strip_prefix(top).is_some_and(|rest| rest.starts_with('/'));
+    let is_gone = |path: &&String| {
+        std::fs::symlink_metadata(path).is_err_and(|err| err.kind() == std::io::ErrorKind::NotFound)
+    };
+    files.iter().filter(is_below).take(LOOKED_FOR).filter(is_gone).cloned().collect()
 }
 
 /// The work tree of the newest of these files that is in any, where it is another than that of `place`.

@@ -1,12 +1,17 @@
 //! What sub-agents reported: of an agent in the background a notification brings it, of another one its
 //! tool's answer.
 
+use super::bounded_memory::LastItems;
 use super::lenient_json::ends;
 use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
 use crate::core::text::safe_text::cut_words;
 
 /// How many reports are kept, the newest.
-pub const REPORT_CAP: usize = 12;
+pub const REPORT_CAP: usize = 40;
+/// How many of them are kept at length, and how much of the beginning and of the end of the others, in bytes
+/// each.
+const LONG_REPORTS: usize = 12;
+const SHORT_ENDS: usize = 600;
 /// How much is kept of the beginning and of the end of a report, in bytes each.
 const ENDS: usize = 8 << 10;
 /// How much is kept of what an agent was for, and of a path, in bytes.
@@ -23,6 +28,19 @@ pub struct AgentReport {
     pub text: String,
     /// The file that has all of it, where Claude names one.
     pub file: Option<String>,
+    /// Claude has said something at length since: what it says of the report stands there.
+    pub summed_up: bool,
+}
+
+/// The reports, oldest first.
+pub type AgentReports = LastItems<AgentReport, REPORT_CAP>;
+
+/// Keeps a report in the place of what the same agent had reported before.
+pub(super) fn keep(report: AgentReport, reports: &mut AgentReports) {
+    reports.retain(|known| known.id != report.id);
+    reports.put(report);
+    let older = reports.iter().count().saturating_sub(LONG_REPORTS);
+    reports.iter_mut().take(older).for_each(|one| one.text = ends(&one.text, SHORT_ENDS, SHORT_ENDS));
 }
 
 impl AgentReport {
@@ -37,9 +55,10 @@ impl AgentReport {
         };
         Self {
             id: tag("task-id").unwrap_or_default(),
-            about: tag("summary").unwrap_or_default(),
-            text: body.to_owned(),
+            about: unescaped(&tag("summary").unwrap_or_default()),
+            text: unescaped(body),
             file: tag("output-file"),
+            summed_up: false,
         }
         .kept()
     }
@@ -61,6 +80,7 @@ impl AgentReport {
             about: format!("Agent \"{}\" completed", cut_words(about, LINE_CAP)),
             text: result.text.clone(),
             file: None,
+            summed_up: false,
         }
         .kept()
     }
@@ -69,6 +89,11 @@ impl AgentReport {
         self.text = ends(self.text.trim(), ENDS, ENDS);
         (!self.text.is_empty()).then_some(self)
     }
+}
+
+/// What Claude (2.1.332) escapes in a notification, as it was.
+pub(super) fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
 #[cfg(test)]
@@ -86,6 +111,10 @@ mod tests {
         assert_eq!(
             (report.id.as_str(), report.about.as_str(), report.text.as_str(), report.file.as_deref()),
             ("a4b", "Agent \"Profile\" completed", "It is </result> the index.", Some("/run/a4b.output"))
+        );
+        let escaped = text.replace("It is", "f(b: &amp;Vec&lt;u8&gt;) of &amp;lt; is");
+        assert!(
+            AgentReport::of_notification(&escaped).unwrap().text.starts_with("f(b: &Vec<u8>) of &lt; is")
         );
         let shell =
             "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>";

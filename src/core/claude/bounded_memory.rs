@@ -47,6 +47,18 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
         self.0.push_back(item);
     }
 
+    /// Puts an item in; where there is no room, the oldest one goes for which `goes_first` holds, else the
+    /// oldest.
+    pub(super) fn put_over(&mut self, item: T, goes_first: impl FnMut(&T) -> bool) {
+        if self.0.len() >= CAP
+            && let Some(at) = self.0.iter().position(goes_first)
+        {
+            self.0.remove(at);
+            self.1 += 1;
+        }
+        self.put(item);
+    }
+
     /// How many were put in so far.
     pub(super) fn total(&self) -> u64 {
         self.1 + self.0.len() as u64

@@ -11,7 +11,7 @@ use crate::core::text::safe_text::cut_words;
 
 /// How many answers are kept.
 pub const ANSWER_CAP: usize = 100;
-/// An answer that is no wider and has no number in it says that something was done, in columns.
+/// An answer that is no wider and has no number, path or name in it says that something was done, in columns.
 const NARROWEST: usize = 20;
 /// How much is kept of the beginning and of the end of an answer, in bytes each.
 const ENDS: usize = 500;
@@ -59,11 +59,12 @@ impl EarlierAnswer {
     }
 }
 
-/// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open."
+/// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open." and "Pushed
+/// to fix/quay."
 #[must_use]
 pub fn says_much(text: &str) -> bool {
-    let has_number = text.contains(|c: char| c.is_ascii_digit());
-    !text.starts_with('{') && (text.width() > NARROWEST || has_number)
+    let names = text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
+    !text.starts_with('{') && (text.width() > NARROWEST || names)
 }
 
 /// Keeps an answer, once.

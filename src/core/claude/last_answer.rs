@@ -130,7 +130,8 @@ impl LastAnswer {
                 | UserKind::ShellOutput(_)
                 | UserKind::Memory(_)
                 | UserKind::Summary(_)
-                | UserKind::Meta => {}
+                | UserKind::Meta
+                | UserKind::ImageFiles(_) => {}
             },
             TranscriptLine::Queue { operation, content: Some(prompt), timestamp }
                 if operation == "remove" =>

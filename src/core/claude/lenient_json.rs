@@ -197,6 +197,22 @@ lenient! {
     }
 }
 
+/// A list of short strings or numbers, the first `CAP` of them; what is neither is left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names<const CAP: usize>(pub(crate) Vec<String>);
+
+lenient! {
+    [const CAP: usize] Names<CAP> = Names(Vec::new());
+    dropped: null boolean number string map;
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut names = Vec::new();
+        while let Some(Text(name)) = list.next_element::<Text<64>>()? {
+            names.extend(name.filter(|_| names.len() < CAP));
+        }
+        Ok(Names(names))
+    }
+}
+
 fn objects<'de, T: Deserialize<'de>, A: SeqAccess<'de>, const CAP: usize>(
     mut list: A,
 ) -> Result<Vec<T>, A::Error> {

@@ -46,6 +46,8 @@ pub enum PromptKind {
     Memory,
 }
 
+/// How many files of images are kept of one prompt.
+pub(crate) const IMAGE_FILES: usize = 4;
 /// How it is noted what words to a tool call are about; the call and `)` follow.
 pub(crate) const REFUSED_CALL: &str = "(a tool call that the person refused: ";
 /// The same where the call was allowed.
@@ -69,6 +71,8 @@ pub struct TranscriptPrompt {
     /// What was selected in the person's editor: the file, and the lines where they are known
     /// (`src/a.ts:141-163`).
     pub selected: Option<String>,
+    /// The files of its images, where Claude names them, at most 4.
+    pub image_files: Vec<String>,
 }
 
 /// The prompts of one conversation, oldest first.
@@ -115,6 +119,15 @@ impl Prompts {
             };
             self.bytes = self.bytes + selected.len() - prompt.selected.as_ref().map_or(0, String::len);
             prompt.selected = Some(selected);
+        }
+    }
+
+    /// An image that came with the newest prompt is in this file.
+    pub(super) fn show_image(&mut self, file: &str) {
+        if let Some(prompt) = self.kept.back_mut().filter(|prompt| prompt.image_files.len() < IMAGE_FILES) {
+            let file = cut_words(file, SELECTED_CAP).to_owned();
+            self.bytes += file.len();
+            prompt.image_files.push(file);
         }
     }
 

@@ -15,7 +15,12 @@ pub struct Task {
     pub subject: String,
     /// How far it is.
     pub status: TaskStatus,
+    /// The numbers of those that come first, at most [`AFTER_CAP`].
+    pub after: Vec<String>,
 }
+
+/// Of how many tasks it is known that another one waits for them.
+pub const AFTER_CAP: usize = 16;
 
 /// What a task is known by: its number, else its subject.
 #[must_use]
@@ -124,6 +129,11 @@ impl Tasks {
         if let Some(status) = status {
             task.status = TaskStatus::from_word(status);
         }
+        for first in &input.comes_after {
+            if task.after.len() < AFTER_CAP && !task.after.contains(first) {
+                task.after.push(first.clone());
+            }
+        }
         if let Some(subject) = input.subject.as_deref() {
             task.subject = cut_words(subject, 300).to_owned();
         }
@@ -135,16 +145,21 @@ impl Tasks {
             let victim = self.all.iter().position(|task| task.status == TaskStatus::Completed).unwrap_or(0);
             self.all.remove(victim);
         }
-        self.all.push(Task { id: id.to_owned(), subject: cut_words(subject, 300).to_owned(), status });
+        let subject = cut_words(subject, 300).to_owned();
+        self.all.push(Task { id: id.to_owned(), subject, status, after: Vec::new() });
     }
 
     fn replace(&mut self, rows: &[TaskRow]) {
+        let known = std::mem::take(&mut self.all);
+        // A list names none that come first.
+        let after = |id: &str| known.iter().find(|task| task.id == id).map(|task| task.after.clone());
         self.all = rows
             .iter()
             .map(|row| Task {
                 id: row.id.clone().unwrap_or_default(),
                 subject: cut_words(&row.subject, 300).to_owned(),
                 status: TaskStatus::from_word(&row.status),
+                after: row.id.as_deref().and_then(after).unwrap_or_default(),
             })
             .collect();
     }
@@ -188,6 +203,10 @@ mod tests {
         update(&mut tasks, "9", "completed");
         let seen: Vec<_> = tasks.all().iter().map(|t| (t.id.as_str(), t.status.word())).collect();
         assert_eq!(seen, [("1", "in_progress"), ("9", "completed")]);
+        let comes_after = vec!["9".to_owned()];
+        let input = ToolInput { task_id: Some("1".into()), comes_after, ..ToolInput::default() };
+        tasks.apply("TaskUpdate", &input, &ToolResult::default(), None);
+        assert_eq!(tasks.all()[0].after, ["9"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! A command counts as a check when its words are those of a test, a build or a linter; what it came to is
 //! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
 
+use super::agent_reports::unescaped;
 use super::bounded_memory::LastItems;
 use super::checks::{CheckOutcome, Verdict, is_same_run, judge, leaves_running};
 use super::tool_steps::{about, last_line};
@@ -91,6 +92,8 @@ pub struct EndedWork {
     pub end: String,
     /// The file that has its output, where Claude says so.
     pub output: Option<String>,
+    /// It failed, and Claude has neither looked at its output nor said anything since.
+    pub is_unread: bool,
 }
 
 /// A command that the shell left running without a word of it to Claude: `X &`, `docker compose up -d`.
@@ -165,6 +168,7 @@ impl Work {
         result: &ToolResult,
         detail: Option<&ResultDetail>,
     ) -> bool {
+        self.looked_at(call);
         self.last = Some(call.clone());
         let started = match call.name.as_str() {
             "Monitor" => detail.and_then(|detail| detail.task.clone()).or_else(|| monitor_id(result)),
@@ -233,7 +237,9 @@ impl Work {
         });
         let Some((mut verdict, command)) = verdict.zip(command) else {
             if !(how.starts_with("completed") && what.starts_with("Agent")) {
-                self.ended.put(EndedWork { what, end: cut_words(how, END_CAP).to_owned(), output });
+                let is_unread = how.starts_with("failed") || code.is_some_and(|code| code > 0);
+                let end = cut_words(how, END_CAP).to_owned();
+                self.ended.put(EndedWork { what, end, output, is_unread });
             }
             return;
         };
@@ -276,6 +282,22 @@ impl Work {
         }
     }
 
+    /// Claude said something, which may be about what has ended.
+    pub(super) fn heard_of(&mut self) {
+        self.ended.iter_mut().for_each(|one| one.is_unread = false);
+    }
+
+    /// Claude looked at something, which may be the output of what has ended.
+    fn looked_at(&mut self, call: &ToolUse) {
+        let asks = matches!(call.name.as_str(), "TaskOutput" | "BashOutput");
+        let names = |output: &str| {
+            let mut texts = [&call.input.path, &call.input.command].into_iter().flatten();
+            asks || texts.any(|text| text.contains(output))
+        };
+        let read = |one: &&mut EndedWork| one.output.as_deref().is_some_and(names);
+        self.ended.iter_mut().filter(read).for_each(|one| one.is_unread = false);
+    }
+
     /// Claude was told something in the person's place: an agent or a shell may have ended.
     pub(super) fn told(&mut self, text: &str) {
         let Some((_, rest)) =
@@ -291,7 +313,7 @@ impl Work {
                 let (how, code) = ending(rest);
                 self.end(at, &how, code);
             } else if let Some((event, _)) = event.rsplit_once("</event>") {
-                self.running[at].event = Some(last_line(event)).filter(|event| !event.is_empty());
+                self.running[at].event = Some(last_line(&unescaped(event))).filter(|event| !event.is_empty());
             }
         }
     }
@@ -457,7 +479,7 @@ mod tests {
             )
         };
         work.told(&event("bmon12", "pod/a BackOff"));
-        work.told(&event("bmon12", "pod/quote-7d9 <status>failed</status></event> restart 3"));
+        work.told(&event("bmon12", "pod/quote-7d9 &lt;status>failed</status></event> restart 3"));
         work.told("<task-notification>\n<task-id>bmon12</task-id>\n</task-notification>");
         let of = |work: &Work| -> Vec<(String, Option<String>)> {
             work.running().iter().map(|one| (one.what.clone(), one.event.clone())).collect()

@@ -1,16 +1,19 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
 //! where the work stopped, and not only what was said about it.
 
-use super::tool_outcomes::{ToolOutcome, is_exit_status_its_own, only_looks};
+use super::lenient_json::ends;
+use super::tool_outcomes::{ToolOutcome, is_check, is_exit_status_its_own, only_looks};
 use super::transcript_line::{ToolResult, ToolUse};
 use crate::core::text::safe_text::{cut_chars, cut_words};
 
-/// How many tool calls are kept.
-pub const STEP_CAP: usize = 20;
+/// How many tool calls are kept. Those that another list has go first.
+pub const STEP_CAP: usize = 60;
 /// How much is kept of each of two lines that tell of an error, in characters.
 const ERROR_CHARS: usize = 140;
 /// The most that is kept of what a tool was called for, and of what it said, in bytes each.
 const TEXT_CAP: usize = 300;
+/// How much is kept of the beginning and of the end of what a command printed, in bytes.
+const PRINTED: [usize; 2] = [400, 1100];
 
 /// A tool call that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,9 @@ pub struct ToolStep {
     /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where
     /// there is nothing.
     pub line: String,
+    /// What a command or a server's tool printed, its beginning and its end; empty where the line says it
+    /// all, and where it only looked.
+    pub output: String,
     /// What it was called for goes on in the background.
     pub launched: bool,
     /// It changed nothing and only showed what is there: a search, `rg`, `git status`.
@@ -41,11 +47,43 @@ impl ToolStep {
             false => (ToolOutcome::Unknown, said(call, result)),
         };
         let line = one_line(line);
-        let looked = match &call.input.command {
-            Some(command) => call.name == "Bash" && only_looks(command),
-            None => matches!(call.name.as_str(), "Grep" | "Glob" | "LS"),
-        };
-        Self { tool: call.name.clone(), about: about(call), outcome, line, launched: false, looked, after }
+        let prints = call.name == "Bash" || call.name.starts_with("mcp__");
+        let looked = looks(call);
+        let output = if prints && !looked { printed(&result.text) } else { String::new() };
+        Self {
+            tool: call.name.clone(),
+            about: about(call),
+            outcome,
+            line,
+            output,
+            launched: false,
+            looked,
+            after,
+        }
+    }
+}
+
+impl ToolStep {
+    /// To-dos, files that were read and written, checks, answers, plans and reports have lists of their own.
+    #[must_use]
+    pub fn is_told_elsewhere(&self) -> bool {
+        let is_list = self.tool.starts_with("Task") && self.tool != "Task"
+            || matches!(self.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
+        let is_file = matches!(self.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+        let is_answer = matches!(self.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
+        // How a check ended is not what its tool says.
+        is_list
+            || self.launched
+            || is_check(&self.about)
+            || self.outcome == ToolOutcome::Passed && (is_file || is_answer)
+    }
+}
+
+/// Whether a call changes nothing and only shows what is there: a search, `rg`, `git status`.
+pub(super) fn looks(call: &ToolUse) -> bool {
+    match &call.input.command {
+        Some(command) => call.name == "Bash" && only_looks(command),
+        None => matches!(call.name.as_str(), "Grep" | "Glob" | "LS"),
     }
 }
 
@@ -62,6 +100,12 @@ pub(super) fn about(call: &ToolUse) -> String {
         .or(task.as_ref())
         .or(input.about.as_ref());
     about.map(|about| one_line(about)).unwrap_or_default()
+}
+
+/// The beginning and the end of what a command printed; empty where that is one line, which is told anyway.
+pub(super) fn printed(text: &str) -> String {
+    let text = text.trim();
+    if text.contains('\n') { ends(text, PRINTED[0], PRINTED[1]) } else { String::new() }
 }
 
 fn one_line(text: &str) -> String {
@@ -141,6 +185,15 @@ pub(super) fn error_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_what_a_command_printed_the_beginning_and_the_end_are_kept() {
+        let table: String = (0..400).map(|n| format!("row {n} of the table\n")).collect();
+        let kept = printed(&table);
+        assert!(kept.starts_with("row 0 of") && kept.ends_with("row 399 of the table"), "{kept}");
+        assert!(kept.len() < 1600);
+        assert_eq!(printed("one line\n"), "");
+    }
 
     #[test]
     fn of_a_trace_the_error_is_told_and_not_its_first_line() {

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::agent_reports::{AgentReport, REPORT_CAP};
+use super::agent_reports::{AgentReport, AgentReports};
 use super::bounded_memory::{LastItems, Recent, TouchedFiles};
 use super::decision_sentences::{StatedDecision, StatedDecisions};
 use super::earlier_answers::{EarlierAnswer, EarlierAnswers};
@@ -106,6 +106,10 @@ pub struct ShellCommand {
     pub command: String,
     /// The last line that it printed.
     pub line: String,
+    /// The beginning and the end of what it printed; empty where that is one line.
+    pub output: String,
+    /// How many prompts and answers had been said before it, in the whole conversation.
+    pub after: u64,
 }
 
 /// A tool that failed.
@@ -119,6 +123,8 @@ pub struct ToolError {
     pub line: String,
     /// The same call has passed since.
     pub passed_since: bool,
+    /// It changed nothing and only showed what is there: a search, `ls`.
+    pub looked: bool,
 }
 
 /// What one conversation's transcript adds up to so far.
@@ -150,7 +156,7 @@ pub struct TranscriptFacts {
     pub(super) decisions: LastItems<AnsweredQuestion, DECISION_CAP>,
     /// The plan that was approved last.
     pub(super) plan: Option<ApprovedPlan>,
-    pub(super) reports: LastItems<AgentReport, REPORT_CAP>,
+    pub(super) reports: AgentReports,
     pub(super) shell: LastItems<ShellCommand, SHELL_CAP>,
     /// How many prompts there were when a task was last touched, by its key.
     pub(super) touched_tasks: HashMap<String, u64>,

@@ -160,6 +160,8 @@ pub struct ToolInput {
     pub subject: Option<String>,
     /// `taskId` of a task.
     pub task_id: Option<String>,
+    /// `addBlockedBy`: the tasks that come before this one.
+    pub comes_after: Vec<String>,
     /// `status` of a task.
     pub status: Option<String>,
     /// What a tool is about to do in a few words: `description`, else the start of `command`, `pattern`,
@@ -249,6 +251,8 @@ pub enum UserKind {
     ShellOutput(String),
     /// What the person gave to Claude's memory (`#`).
     Memory(String),
+    /// The files of the images of the prompt above.
+    ImageFiles(Vec<String>),
     /// Claude's summary of what was said before a compaction.
     Summary(String),
     /// Claude's own slash commands, their output, caveats: no turn of a person.

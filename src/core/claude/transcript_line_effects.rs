@@ -3,7 +3,7 @@
 //! Lines of sub-agents are read over: their usage and their tools are not the conversation's. A tool counts
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
-use super::agent_reports::AgentReport;
+use super::agent_reports::{self, AgentReport};
 use super::bounded_memory::{FileChange, LastItems};
 use super::decision_sentences;
 use super::earlier_answers;
@@ -11,7 +11,7 @@ use super::pasted_prompt::PromptPlace;
 use super::prompts::{ALLOWED_CALL, PromptKind, REFUSED_CALL, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tasks::{Task, task_key};
 use super::tool_outcomes::ToolOutcome;
-use super::tool_steps::{ToolStep, about, error_line, last_line};
+use super::tool_steps::{ToolStep, about, error_line, last_line, looks, printed};
 use super::transcript_facts::{
     AnswerText, AnsweredQuestion, ApprovedPlan, EXCHANGE_CAP, Exchange, FINDING_BYTES, MessageUsage,
     PLAN_APPROVED, REFUSED, ShellCommand, ToolError, TranscriptFacts, TranscriptSpeaker,
@@ -20,6 +20,7 @@ use super::transcript_line::{
     Assistant, ResultDetail, TEXT_CAP, TokenUsage, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
     UserKind,
 };
+use crate::core::handoff::capture::LONG_ANSWER;
 use crate::core::handoff::continuation_prompt::{handoff_of, quotes_brief, unwrap_pasted};
 use crate::core::handoff::note::Note;
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
@@ -141,6 +142,10 @@ impl TranscriptFacts {
         if line.synthetic {
             return;
         }
+        self.work.heard_of();
+        if self.last_text.chars().nth(LONG_ANSWER).is_some() {
+            self.reports.iter_mut().for_each(|report| report.summed_up = true);
+        }
         let finding = cut_words(&self.last_text, FINDING_BYTES).to_owned();
         match self.findings.newest() {
             Some(newest) if goes_on => *newest = finding,
@@ -219,11 +224,12 @@ impl TranscriptFacts {
             }
             UserKind::ShellCommand(command) => {
                 let command = cut_words(command.trim(), COMMAND_CAP).to_owned();
-                self.shell.put(ShellCommand { command, line: String::new() });
+                self.shell.put(ShellCommand { command, after: self.said, ..ShellCommand::default() });
             }
             UserKind::ShellOutput(output) => {
                 if let Some(newest) = self.shell.newest().filter(|newest| newest.line.is_empty()) {
                     newest.line = last_line(&output);
+                    newest.output = printed(&output);
                     self.work.ran_by_person(&newest.command, &output);
                 }
             }
@@ -235,6 +241,11 @@ impl TranscriptFacts {
                     ..TranscriptPrompt::default()
                 };
                 self.prompts.put(said, "");
+            }
+            UserKind::ImageFiles(files) => {
+                if self.unanswered {
+                    files.iter().for_each(|file| self.prompts.show_image(file));
+                }
             }
             // A fork of a compacted conversation has none of the lines before (2.1.332). Else they stand
             // above.
@@ -250,8 +261,7 @@ impl TranscriptFacts {
     fn told(&mut self, text: &str) {
         self.work.told(text);
         if let Some(report) = AgentReport::of_notification(text) {
-            self.reports.retain(|known| known.id != report.id);
-            self.reports.put(report);
+            agent_reports::keep(report, &mut self.reports);
         }
     }
 
@@ -334,7 +344,7 @@ impl TranscriptFacts {
         if let Some(call) = &call {
             let launched = self.work.answered(call, result, detail);
             if let Some(report) = AgentReport::of_answer(call, result, detail) {
-                self.reports.put(report);
+                agent_reports::keep(report, &mut self.reports);
             }
             let mut step = ToolStep::of(call, result, &error_line(&result.text), self.said);
             step.launched = launched;
@@ -347,13 +357,14 @@ impl TranscriptFacts {
                 };
                 self.errors.iter_mut().filter(failed_before).for_each(|error| error.passed_since = true);
             }
-            self.steps.put(step);
+            self.steps.put_over(step, |known| known.looked || known.is_told_elsewhere());
         }
         if refused {
             self.refused(call.as_ref(), result, detail);
         }
         if result.is_error {
             let about = call.as_ref().map(about).unwrap_or_default();
+            let looked = call.as_ref().is_some_and(looks);
             let tool = call.map(|tool| tool.name).unwrap_or_default();
             if turned_down && (tool == "ExitPlanMode" || tool == "AskUserQuestion") {
                 let why = detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame);
@@ -362,7 +373,7 @@ impl TranscriptFacts {
                     .put(AnsweredQuestion { question: asked_by(&tool), answer: format!("{REFUSED}{why}") });
             } else if !refused {
                 let line = error_line(&result.text);
-                self.errors.put(ToolError { tool, about, line, passed_since: false });
+                self.errors.put(ToolError { tool, about, line, passed_since: false, looked });
             }
             return;
         }
@@ -1138,6 +1149,8 @@ mod tests {
             serde_json::json!({"type": "assistant", "message": {"id": id, "model": "m", "content": [block]}})
                 .to_string()
         };
+        let alone = r#"{"type":"user","message":{"content":[{"type":"image","source":{}}]}}"#;
+        assert_eq!(of(&[alone.to_owned()]).prompts().newest().map(|prompt| prompt.images), Some(1));
         let image = r#"{"type":"user","message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}}"#;
         let facts = of(&[
             say("m1", "first"),
@@ -1156,6 +1169,10 @@ mod tests {
         assert_eq!(facts.files_read().newest_first().next().unwrap().ranges, [(3, 4)]);
         assert_eq!(facts.stated().count(), 1);
         assert_eq!(facts.prompts().iter().next().unwrap().images, 1);
+        let place = r#"{"type":"user","isMeta":true,"turnCompanion":true,"message":{"content":[{"type":"text","text":"[Image: source: /p/shot.png]"}]}}"#;
+        let facts =
+            of(&[image.to_owned(), place.to_owned(), say("m3", "I see it."), place.replace("shot", "x")]);
+        assert_eq!(facts.prompts().newest().unwrap().image_files, ["/p/shot.png"]);
     }
 
     #[test]

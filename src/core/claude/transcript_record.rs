@@ -6,9 +6,12 @@
 use serde::Deserialize;
 
 use super::hooks::PLUGIN_NAME;
-use super::lenient_json::{Flag, List, LooseContent, Notes, Number, Object, ObjectOrText, Pairs, Text, ends};
+use super::lenient_json::{
+    Flag, List, LooseContent, Names, Notes, Number, Object, ObjectOrText, Pairs, Text, ends,
+};
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
+use super::tasks::AFTER_CAP;
 use super::transcript_facts::SCHEDULED_BYTES;
 use super::transcript_line::{
     ApiFailure, Assistant, ChosenMeaning, PLAN_CAP, RESULT_CAP, RESULT_HEAD, RESULT_TAIL, ResultDetail,
@@ -177,7 +180,12 @@ impl RawRecord {
             UserKind::Memory(text)
         } else if let Some(words) = compact_words(&prompt).filter(|_| !noted) {
             UserKind::Memory(words)
-        } else if noted || prompt.trim().is_empty() || COMMANDS.iter().any(|tag| prompt.starts_with(tag)) {
+        } else if let Some(files) = image_files(&prompt).filter(|_| noted) {
+            UserKind::ImageFiles(files)
+        } else if noted
+            || prompt.trim().is_empty() && images == 0
+            || COMMANDS.iter().any(|tag| prompt.starts_with(tag))
+        {
             UserKind::Meta
         } else {
             UserKind::Prompt(prompt)
@@ -206,6 +214,13 @@ impl RawAttached {
     }
 }
 
+/// The files that a line of Claude's names below a prompt with images (2.1.332); none where it is another
+/// line.
+fn image_files(text: &str) -> Option<Vec<String>> {
+    let file = |line: &str| Some(line.strip_prefix("[Image: source: ")?.strip_suffix(']')?.to_owned());
+    text.lines().map(file).collect::<Option<Vec<_>>>().filter(|files| !files.is_empty())
+}
+
 /// What stands between the tags, where the text begins with the first of them.
 fn tagged(text: &str, tag: &str) -> Option<String> {
     let rest = text.strip_prefix('<')?.strip_prefix(tag)?.strip_prefix('>')?;
@@ -224,6 +239,7 @@ impl RawBlock {
                 path: input.file_path.0.or(input.notebook_path.0),
                 subject: input.subject.0,
                 task_id: input.task_id.0,
+                comes_after: input.add_blocked_by.0,
                 status: input.status.0,
                 about: (input
                     .description
@@ -456,6 +472,8 @@ struct RawInput {
     url: Text<300>,
     #[serde(rename = "taskId")]
     task_id: Text<64>,
+    #[serde(rename = "addBlockedBy")]
+    add_blocked_by: Names<AFTER_CAP>,
     status: Text<64>,
     todos: List<RawTask, TASK_CAP>,
     questions: List<RawQuestion, 16>,

@@ -290,7 +290,7 @@ impl EntryReader {
                     self.answered(block, at);
                 }
             }
-            UserKind::Summary(_) | UserKind::Meta => {
+            UserKind::Summary(_) | UserKind::Meta | UserKind::ImageFiles(_) => {
                 let text = raw.message.0.map(|message| text_of(&message.content)).unwrap_or_default();
                 if let Some(command) = between(&text, "<command-name>", "</command-name>") {
                     let args = between(&text, "<command-args>", "</command-args>").unwrap_or_default();

@@ -4,7 +4,7 @@
 //! work tree. It is plain data that can be given to a worker; the texts are made from it by `sections` and
 //! `state`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthStr;
@@ -15,6 +15,8 @@ use super::current_request::{begins_request, current, names_work, newest_request
 use super::manifest_entry::HandoffKind;
 use super::note::Note;
 use super::operation::{Operation, operation};
+use super::recent_activity;
+use super::repeated_lines::form;
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::decision_sentences::StatedDecision;
 use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
@@ -32,7 +34,7 @@ use crate::core::claude::transcript_facts::{
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
-use crate::core::text::safe_text::{cut_chars, cut_words, safe_line};
+use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
 /// How many finished things are told.
@@ -44,11 +46,16 @@ const FINDINGS_CAP: usize = 20;
 /// How many longer answers are kept that the person answered in a few words.
 const AGREED_CAP: usize = 3;
 /// How much is kept of each of them, in bytes.
-pub(super) const AGREED_BYTES: usize = 6000;
+pub(super) const AGREED_BYTES: usize = 16_000;
 /// An answer that is longer has a section of its own where the person agreed to it, in characters.
-pub(super) const LONG_ANSWER: usize = 260;
-/// What is no wider is passed on by nobody: "It is behind `legacy_list`.", in columns.
+pub(crate) const LONG_ANSWER: usize = 260;
+/// What is no wider comes after all others: "It is behind `legacy_list`.", in columns.
 pub(super) const SHORT_ANSWER: usize = 40;
+/// How many reports of sub-agents are passed on to the next handoff.
+const REPORTS_CAP: usize = 6;
+/// How many tool calls are passed on to the next handoff, and how many of one form.
+const STEPS_CAP: usize = 20;
+const STEPS_OF_ONE_FORM: usize = 6;
 /// Files of earlier conversations that are told.
 const FILES_CAP: usize = 20;
 
@@ -98,6 +105,8 @@ pub struct Situation {
     pub background: Vec<String>,
     /// What had run in the background and has ended, and how, oldest first.
     pub ended: Vec<String>,
+    /// Which of them failed and Claude has not looked at.
+    pub failed_unread: Vec<String>,
     /// Prompts of the person that Claude had not taken yet.
     pub queued: Vec<String>,
     /// What stood in Claude's queue and nobody is known to have entered as a prompt.
@@ -151,6 +160,8 @@ pub struct GitState {
     /// The top of the work tree, which the changed paths are relative to; none where they are not all of
     /// them.
     pub top: Option<String>,
+    /// Files that Claude wrote in the work tree and that are not there any more, absolute paths.
+    pub gone: Vec<String>,
     /// What git is in the middle of, and what it has put aside, one line each: a rebase, a merge, stashes.
     pub in_progress: Vec<String>,
 }
@@ -220,6 +231,10 @@ pub struct EarlierHandoff<'a> {
     pub agreed: &'a [AgreedAnswer],
     /// Claude's summary of what was said before the first transcript begins.
     pub summary: Option<&'a str>,
+    /// What was done, a line each, newest first.
+    pub steps: &'a [String],
+    /// What sub-agents had reported and Claude had not summed up, newest first.
+    pub reports: &'a [AgentReport],
 }
 
 /// A longer answer of Claude's that the person answered in a few words.
@@ -227,7 +242,7 @@ pub struct EarlierHandoff<'a> {
 pub struct AgreedAnswer {
     /// What the person said to it, on one line.
     pub reply: String,
-    /// The beginning of the answer, at most 6,000 bytes.
+    /// The answer, its beginning and its end, at most 16,000 bytes.
     pub text: String,
 }
 
@@ -237,7 +252,7 @@ impl AgreedAnswer {
         let is_long = answer.chars().nth(LONG_ANSWER).is_some() && Note::read(answer).is_none();
         is_long.then(|| Self {
             reply: cut_chars(&safe_line(reply), REPLY_CAP),
-            text: cut_words(answer, AGREED_BYTES).to_owned(),
+            text: ends(answer, AGREED_BYTES / 2, AGREED_BYTES / 2),
         })
     }
 }
@@ -318,6 +333,8 @@ pub struct Capture {
     pub open_plan: Option<PlanInHand>,
     /// What sub-agents reported last, oldest first.
     pub reports: Vec<AgentReport>,
+    /// Reports of the conversations before this one that Claude has not summed up, newest first.
+    pub reports_before: Vec<AgentReport>,
     /// Commands that the person ran with `!`, oldest first.
     pub shell_commands: Vec<ShellCommand>,
     /// Tools that failed, oldest first.
@@ -326,6 +343,8 @@ pub struct Capture {
     pub recent: Vec<Exchange>,
     /// The last tool calls that were answered, oldest first.
     pub steps: Vec<FinishedStep>,
+    /// What was done in the conversations before this one, a line each, newest first.
+    pub steps_before: Vec<String>,
     /// The work tree; none outside of a repository.
     pub git: Option<GitState>,
     /// Whether the memory-keeper line is written.
@@ -456,6 +475,7 @@ impl Capture {
                 open_tools: open.map(purpose).collect(),
                 background: facts.work().running().iter().map(running).collect(),
                 ended: facts.work().ended().map(ended).collect(),
+                failed_unread: facts.work().ended().filter(|one| one.is_unread).map(ended).collect(),
                 asked: facts.open_tools().iter().filter(asks).map(asked).collect(),
                 operation: operation(facts),
                 queued: facts.queued_prompts().map(str::to_owned).collect(),
@@ -476,9 +496,11 @@ impl Capture {
             open_plan: facts.open_tools().iter().rev().find_map(open_plan),
             plan: facts.plan().map(|plan| plan_in_hand(plan, facts)),
             reports: facts.reports().cloned().collect(),
+            reports_before: Vec::new(),
             shell_commands: facts.shell_commands().cloned().collect(),
             errors: facts.errors().cloned().collect(),
             steps: facts.steps().map(|step| done(facts, step)).collect(),
+            steps_before: Vec::new(),
             recent: facts.recent().cloned().collect(),
             git: None,
             memory_keeper: MemoryKeeper::Absent,
@@ -517,6 +539,10 @@ impl Capture {
             }
         }
         self.inherit_tasks(before.tasks);
+        if !self.says_much_at_once() {
+            self.reports_before = before.reports.iter().take(REPORTS_CAP).cloned().collect();
+        }
+        self.steps_before = before.steps.iter().take(STEPS_CAP).map(line).collect();
         self.answers_before = before.answers.iter().take(ANSWERS_CAP).cloned().collect();
         let goes_on = !self.prompts.iter().any(begins_request);
         if let Some(newest) = self.answers_before.first_mut().filter(|newest| newest.awaits_reply)
@@ -542,22 +568,28 @@ impl Capture {
         self.decisions = decisions;
     }
 
-    /// Claude's list goes on over a hand-over: what is open there is open here, as far as this conversation
-    /// shows no list of its own.
+    /// Claude's list goes on over a hand-over: what is open there is open here. Where this conversation has
+    /// begun a list of its own, the numbers of the other one mean nothing, and what is in it is from before.
     fn inherit_tasks(&mut self, before: &[Task]) {
         let is_unknown = |task: &Task| !task.id.is_empty() && task.subject == unknown_subject(&task.id);
         let goes_on = self.tasks.is_empty() || self.tasks.iter().any(is_unknown);
         let has_other_work = self.prompts.iter().any(begins_request);
         for earlier in before {
-            match self.tasks.iter_mut().find(|task| !task.id.is_empty() && task.id == earlier.id) {
+            let is_it = |task: &Task| form(&task.subject) == form(&earlier.subject);
+            let is_here = self.tasks.iter().any(is_it);
+            let numbered = |task: &&mut Task| !task.id.is_empty() && task.id == earlier.id;
+            match self.tasks.iter_mut().find(numbered) {
                 Some(task) if is_unknown(task) => task.subject.clone_from(&earlier.subject),
-                None if goes_on => {
-                    if has_other_work {
-                        self.old_tasks.insert(task_key(earlier));
+                _ if is_here => {}
+                Some(_) if goes_on => {}
+                _ => {
+                    let id = if goes_on { earlier.id.clone() } else { String::new() };
+                    let task = Task { id, ..earlier.clone() };
+                    if has_other_work || !goes_on {
+                        self.old_tasks.insert(task_key(&task));
                     }
-                    self.tasks.push(earlier.clone());
+                    self.tasks.push(task);
                 }
-                _ => {}
             }
         }
     }
@@ -630,9 +662,52 @@ impl Capture {
             .chain(stated)
             .chain(self.answers_before.iter().cloned());
         let mut kept: Vec<EarlierAnswer> = Vec::new();
-        for one in all.filter(|one| one.text.width() > SHORT_ANSWER) {
-            if kept.len() < ANSWERS_CAP && !kept.iter().any(|known| known.text.contains(&one.text)) {
+        for one in all.filter(|one| says_much(&one.text)) {
+            if !kept.iter().any(|known| known.text.contains(&one.text)) {
                 kept.push(one);
+            }
+        }
+        // The oldest of the short ones go first.
+        let is_short = |one: &EarlierAnswer| one.text.width() <= SHORT_ANSWER;
+        let mut spare = kept.len().saturating_sub(ANSWERS_CAP);
+        let mut at = kept.len();
+        while spare > 0 && at > 0 {
+            at -= 1;
+            if is_short(&kept[at]) {
+                kept.remove(at);
+                spare -= 1;
+            }
+        }
+        kept.truncate(ANSWERS_CAP);
+        kept
+    }
+
+    /// Whether Claude has said something at length in this conversation.
+    fn says_much_at_once(&self) -> bool {
+        let answers = self.answers.iter().map(|one| &one.text);
+        let mut said = answers.chain(&self.findings).chain([&self.last_answer]);
+        said.any(|text| text.chars().nth(LONG_ANSWER).is_some())
+    }
+
+    /// Reports of sub-agents that Claude has not summed up, newest first: as many as the next handoff is
+    /// told.
+    pub fn kept_reports(&self) -> impl Iterator<Item = &AgentReport> {
+        let here = self.reports.iter().rev().filter(|report| !report.summed_up);
+        here.chain(&self.reports_before).take(REPORTS_CAP)
+    }
+
+    /// The tool calls that no other list passes on, newest first, a line each: as much as the next handoff is
+    /// told.
+    #[must_use]
+    pub fn kept_steps(&self) -> Vec<String> {
+        let here = self.steps.iter().rev().filter(|done| !done.step.looked && !done.step.is_told_elsewhere());
+        let mut forms: HashMap<String, usize> = HashMap::new();
+        let mut kept: Vec<String> = Vec::new();
+        for line in here.map(recent_activity::line).chain(self.steps_before.iter().cloned()) {
+            let times = forms.entry(form(&line)).or_default();
+            if kept.len() < STEPS_CAP && *times < STEPS_OF_ONE_FORM && !kept.contains(&line) {
+                *times += 1;
+                kept.push(line);
             }
         }
         kept

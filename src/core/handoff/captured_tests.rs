@@ -196,7 +196,12 @@ fn item_091_the_checkpoint_has_every_field() {
 fn to_dos_are_known_by_their_numbers_over_a_chain() {
     use crate::core::claude::tasks::{Task, TaskStatus};
     let mut first = super::document::tests::capture("x");
-    let task = |id: &str, subject: &str, status| Task { id: id.into(), subject: subject.into(), status };
+    let task = |id: &str, subject: &str, status| Task {
+        after: Vec::new(),
+        id: id.into(),
+        subject: subject.into(),
+        status,
+    };
     first.tasks = vec![
         task("2", "Paint the gate", TaskStatus::Pending),
         task("3", "Oil the hinge", TaskStatus::Pending),
@@ -209,9 +214,14 @@ fn to_dos_are_known_by_their_numbers_over_a_chain() {
     let told: Vec<_> = next.tasks.iter().map(|task| (task.subject.as_str(), task.status)).collect();
     assert_eq!(told, [("Paint the gate", TaskStatus::InProgress), ("Oil the hinge", TaskStatus::Pending)]);
     let mut own = super::document::tests::capture("x");
-    own.tasks = vec![task("1", "A list of its own", TaskStatus::Pending)];
+    own.tasks = vec![
+        task("1", "A list of its own", TaskStatus::Pending),
+        task("2", "Oil the hinge", TaskStatus::Completed),
+    ];
     state.pass_on(&mut own);
-    assert_eq!(own.tasks.len(), 1);
+    let told: Vec<_> = own.tasks.iter().map(|task| (task.id.as_str(), task.subject.as_str())).collect();
+    assert_eq!(told, [("1", "A list of its own"), ("2", "Oil the hinge"), ("", "Paint the gate")]);
+    assert!(own.old_tasks.contains("Paint the gate") && own.old_tasks.len() == 1);
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(super) fn line(done: &FinishedStep) -> String {
     let end = match step.outcome {
         ToolOutcome::Passed => format!("ok{}", part(&step.line)),
         // Why it failed stands at the end as often as at the beginning.
-        ToolOutcome::Failed => match shorten(&safe_line(&step.line), FAILURE) {
+        ToolOutcome::Failed => match shorten(without_exit_code(&safe_line(&step.line)), FAILURE) {
             line if line.is_empty() => "failed".to_owned(),
             line => format!("failed: {line}"),
         },
@@ -54,6 +54,11 @@ pub(super) fn line(done: &FinishedStep) -> String {
         },
     };
     format!("{}{} -> {end}", cut_chars(&safe_line(&step.tool), STEP), part(&step.about))
+}
+
+/// What a failed command said, without the exit code that says no more than that it failed.
+fn without_exit_code(line: &str) -> &str {
+    line.strip_prefix("Exit code 1: ").unwrap_or(line)
 }
 
 /// The same call with the same end, one after the other, is told once.

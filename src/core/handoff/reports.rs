@@ -1,5 +1,5 @@
-//! The files of a record with what others than the person wrote: the approved plan, and what sub-agents
-//! reported.
+//! The files of a record with what others than the person wrote: the approved plan, answers that the person
+//! agreed to, and what sub-agents reported.
 
 use super::capture::Capture;
 use crate::core::claude::agent_reports::AgentReport;
@@ -19,6 +19,22 @@ pub fn open_plan_file(of: &Capture) -> Option<String> {
     Some(plan.trim().to_owned() + "\n")
 }
 
+/// The text of `agreed.md`: longer answers that the person replied to in a few words, the newest first;
+/// `None` when there is none.
+#[must_use]
+pub fn agreed_file(of: &Capture) -> Option<String> {
+    let mut text =
+        "# Longer answers that the person replied to in a few words, the newest first\n".to_owned();
+    for one in &of.agreed {
+        text.push_str(&format!(
+            "\n## Replied: {}\n\n{}",
+            safe_line(&one.reply),
+            fenced(safe(&one.text).trim())
+        ));
+    }
+    (!of.agreed.is_empty()).then_some(text)
+}
+
 /// The text of `reports.md`: the last reports of sub-agents, the newest first; `None` when there is none.
 #[must_use]
 pub fn reports_file(of: &Capture) -> Option<String> {
@@ -32,12 +48,18 @@ pub fn reports_file(of: &Capture) -> Option<String> {
 /// Whose report it is, on one line, and Claude's own file of it.
 #[must_use]
 pub(super) fn origin(report: &AgentReport) -> String {
-    let about = match safe_line(&report.about) {
+    let name = agent_name(report);
+    match &report.file {
+        Some(file) => format!("{name}, output in {}", safe_line(file)),
+        None => name,
+    }
+}
+
+/// Whose report it is, on one line.
+#[must_use]
+pub(super) fn agent_name(report: &AgentReport) -> String {
+    match safe_line(&report.about) {
         about if about.is_empty() => "an agent".to_owned(),
         about => about,
-    };
-    match &report.file {
-        Some(file) => format!("{about}, output in {}", safe_line(file)),
-        None => about,
     }
 }

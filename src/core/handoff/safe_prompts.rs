@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use unicode_width::UnicodeWidthStr;
 
 use super::capture::Capture;
+use super::continuation_prompt::without_opening;
 use super::current_request::{is_standing, request_start};
 use super::pasted_text::{own_words, with_short_pastes};
 use crate::core::claude::prompts::{
-    ALLOWED_CALL, ASKED_CAP, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
+    ALLOWED_CALL, ASKED_CAP, IMAGE_FILES, PromptKind, REFUSED_CALL, TranscriptPrompt, end_of,
 };
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::time::WallTime;
@@ -70,8 +71,9 @@ impl Words {
             }
             let asked = prompt.asked.as_deref().map(|asked| safe(asked).trim().to_owned());
             let selected = prompt.selected.as_deref().map(safe_line);
+            let image_files = prompt.image_files.iter().map(|file| safe_line(file)).collect();
             prompts.push(PersonPrompt {
-                prompt: TranscriptPrompt { text, asked, selected, ..prompt.clone() },
+                prompt: TranscriptPrompt { text, asked, selected, image_files, ..prompt.clone() },
                 number,
                 times: 1,
             });
@@ -82,7 +84,7 @@ impl Words {
         Self {
             prompts,
             dropped: capture.prompts_dropped,
-            last_answer: safe(&capture.last_answer).trim().to_owned(),
+            last_answer: without_opening(safe(&capture.last_answer).trim()).to_owned(),
         }
     }
 
@@ -133,7 +135,8 @@ impl Words {
                 }
             };
             let asked = said.prompt.asked.clone().filter(|_| at < NEWEST);
-            let beside = [&asked, &said.prompt.selected].into_iter().flatten();
+            let beside =
+                [&asked, &said.prompt.selected].into_iter().flatten().chain(&said.prompt.image_files);
             let size = text.len() + beside.map(String::len).sum::<usize>() + ROW_BYTES;
             if at != start {
                 if bytes + size > PASSED_BYTES {
@@ -151,6 +154,7 @@ impl Words {
                 images: said.prompt.images,
                 asked,
                 selected: said.prompt.selected.clone(),
+                image_files: said.prompt.image_files.clone(),
             });
         }
         rows.into_iter().flatten().collect()
@@ -223,10 +227,14 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
     if said.prompt.interrupted {
         labels.push("interrupted by the person before you had finished".to_owned());
     }
+    let place = match &*said.prompt.image_files {
+        [] => ", see the transcript".to_owned(),
+        files => format!(": {}", files.join(", ")),
+    };
     match said.prompt.images {
         0 => {}
-        1 => labels.push("with an image, see the transcript".to_owned()),
-        many => labels.push(format!("with {many} images, see the transcript")),
+        1 => labels.push(format!("with an image{place}")),
+        many => labels.push(format!("with {many} images{place}")),
     }
     if let Some(selected) = &said.prompt.selected {
         labels.push(format!("with this selected in their editor: {}", cut_chars(selected, CALL_CHARS)));
@@ -289,6 +297,9 @@ pub struct PromptRow {
     /// What was selected in the person's editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<String>,
+    /// The files of its images, where Claude named them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub image_files: Vec<String>,
 }
 
 fn is_zero(count: &usize) -> bool {
@@ -316,6 +327,9 @@ impl PromptRow {
             at: self.at.as_deref().and_then(WallTime::parse).map(WallTime::rfc3339_s),
             asked,
             selected: self.selected.as_deref().map(|selected| cut_words(selected, 400).to_owned()),
+            image_files: (self.image_files.iter().take(IMAGE_FILES))
+                .map(|file| cut_words(file, 400).to_owned())
+                .collect(),
         }
     }
 }
@@ -399,5 +413,10 @@ mod tests {
         let words = Words::of(&of);
         assert_eq!(words.prompts.len(), 2);
         assert_eq!(labels(&words.prompts[0]), ["said 2 times in a row"]);
+        let image_files = vec!["/p/shot.png".to_owned()];
+        of.prompts = vec![TranscriptPrompt { images: 1, image_files, ..prompt("this") }];
+        let words = Words::of(&of);
+        assert_eq!(labels(&words.prompts[0]), ["with an image: /p/shot.png"]);
+        assert_eq!(words.passed_on()[0].prompt().image_files, ["/p/shot.png"]);
     }
 }

@@ -359,7 +359,12 @@ mod tests {
     fn next_steps_begin_with_what_was_cut_off() {
         let mut of = capture("g");
         assert_eq!(next_steps(&of), ["Go on from the end of Recent Activity."]);
-        let task = |subject: &str, status| Task { id: String::new(), subject: subject.into(), status };
+        let task = |subject: &str, status| Task {
+            after: Vec::new(),
+            id: String::new(),
+            subject: subject.into(),
+            status,
+        };
         of.tasks = vec![task("later", TaskStatus::Pending), task("now", TaskStatus::InProgress)];
         of.situation.queued = vec!["and\nthis".into()];
         of.situation.open_tools = vec!["Bash: make".into()];

@@ -7,9 +7,10 @@ use super::checkpoint::HandoffCheckpoint;
 use super::recent_activity;
 use super::safe_prompts::{PromptRow, Words, shorten};
 use super::sections::next_steps;
+use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::prompts::TranscriptPrompt;
-use crate::core::claude::tasks::{Task, TaskStatus};
+use crate::core::claude::tasks::{AFTER_CAP, Task, TaskStatus};
 use crate::core::claude::tool_outcomes::{DETACHED_CAP, DetachedCommand};
 use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
@@ -37,6 +38,9 @@ pub struct Todo {
     pub content: String,
     /// `pending` or `in_progress`.
     pub status: String,
+    /// The numbers of those that come first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
 }
 
 /// What the person decided.
@@ -60,8 +64,8 @@ pub struct AnswerRow {
     /// The beginning of the prompt that it answers; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, its beginning and its end: at most 500 characters, 6,000 of the one to which
-    /// the person had said nothing.
+    /// The answer on one line, its beginning and its end, at most 500 characters. The one to which the person
+    /// had said nothing has its lines, and 16,000 characters.
     pub answer: String,
     /// What the person said next, where that is one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +79,11 @@ impl AnswerRow {
     fn of(answer: &EarlierAnswer) -> Self {
         Self {
             prompt: cut_chars(&safe_line(&answer.prompt), 160),
-            answer: shorten(&safe_line(&answer.text), if answer.awaits_reply { AGREED_BYTES } else { 500 }),
+            answer: match answer.awaits_reply {
+                // The person may say "all but 4" to it.
+                true => shorten(safe(&answer.text).trim(), AGREED_BYTES),
+                false => shorten(&safe_line(&answer.text), 500),
+            },
             reply: answer.reply.as_deref().map(line),
             awaits_reply: answer.awaits_reply,
         }
@@ -221,6 +229,13 @@ pub struct HandoffState {
     /// Claude's summary of what was said before the first transcript begins, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_before: Option<String>,
+    /// What was done and stands in no other list, newest first, the conversations before included, at most
+    /// 20 lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps_before: Vec<String>,
+    /// What sub-agents had reported and Claude had not summed up, newest first, at most 6.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<ReportRow>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
@@ -250,6 +265,28 @@ impl LeftRunning {
     }
 }
 
+/// What a sub-agent reported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportRow {
+    /// What it was for.
+    pub about: String,
+    /// What it said on one line, its beginning and its end, at most 1,000 characters.
+    pub report: String,
+}
+
+impl ReportRow {
+    fn of(report: &AgentReport) -> Self {
+        Self { about: line(&report.about), report: shorten(&safe_line(&report.text), REPORT_CHARS) }
+    }
+
+    fn report(&self) -> AgentReport {
+        let report = cut_bytes(&self.report, TEXT_CAP).to_owned();
+        AgentReport { about: line(&self.about), text: report, ..AgentReport::default() }
+    }
+}
+
+/// How much is passed on of a report of a sub-agent's, in characters.
+const REPORT_CHARS: usize = 1000;
 /// How many todos, changed files and unfinished things are told.
 const LISTED: usize = 1000;
 /// How many prompts that wait are told; of each 4,000 characters.
@@ -306,6 +343,7 @@ impl HandoffState {
         let tasks: Vec<Task> = todos
             .take(TASKS)
             .map(|todo| Task {
+                after: todo.after.iter().take(AFTER_CAP).map(|id| line(id)).collect(),
                 id: todo.id.clone(),
                 subject: todo.content.clone(),
                 status: TaskStatus::from_word(&todo.status),
@@ -323,6 +361,8 @@ impl HandoffState {
             plan: self.plan.as_deref(),
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
+            steps: &self.steps_before,
+            reports: &self.reports.iter().map(ReportRow::report).collect::<Vec<_>>(),
         });
         let is_new = |row: &&LeftRunning| !next.detached.iter().any(|one| one.command == row.command);
         let before: Vec<DetachedCommand> =
@@ -362,6 +402,7 @@ impl HandoffState {
                         id: line(&task.id),
                         content: line(&task.subject),
                         status: task.status.word().to_owned(),
+                        after: task.after.iter().map(|id| line(id)).collect(),
                     })
                     .collect(),
                 recent_decisions: capture.told_decisions().map(DecisionRow::of).collect(),
@@ -414,6 +455,8 @@ impl HandoffState {
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),
             summary_before: capture.summary_before.as_deref().map(long),
+            reports: capture.kept_reports().map(ReportRow::of).collect(),
+            steps_before: capture.kept_steps().iter().map(|step| line(step)).collect(),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
             left_running: capture.detached.iter().map(LeftRunning::of).collect(),
@@ -435,7 +478,7 @@ mod tests {
     #[test]
     fn the_fields_of_the_source_documents_are_there() {
         let mut capture = capture(&"word ".repeat(100));
-        let task = |status| Task { id: "1".into(), subject: "s".into(), status };
+        let task = |status| Task { after: Vec::new(), id: "1".into(), subject: "s".into(), status };
         capture.tasks = vec![task(TaskStatus::Completed), task(TaskStatus::InProgress)];
         capture.files = (0..30).map(|n| n.to_string()).collect();
         let state: serde_json::Value = serde_json::from_str(&HandoffState::of(&capture).render()).unwrap();

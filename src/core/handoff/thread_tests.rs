@@ -41,6 +41,20 @@ impl Talk {
         self.says("tool_use", text)
     }
 
+    /// A tool call and its answer.
+    fn calls(self, name: &str, input: Value, text: &str, is_error: bool) -> Self {
+        let id = format!("t{}", self.0.len());
+        let call = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error});
+        self.line(json!({"type": "assistant", "message": {"id": id, "model": "m", "stop_reason": "tool_use",
+            "content": [call]}}))
+            .line(json!({"type": "user", "message": {"content": [result]}}))
+    }
+
+    fn bash(self, command: &str, text: &str) -> Self {
+        self.calls("Bash", json!({"command": command}), text, text.starts_with("Exit code"))
+    }
+
     fn capture(&self) -> Capture {
         let mut facts = TranscriptFacts::new();
         self.0.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
@@ -90,7 +104,7 @@ fn what_the_person_agreed_to_is_told_whole_until_other_work_is_set() {
     let asked = Talk::default().person(TASK).claude(&proposal()).capture();
     let next = shown(&after(&asked, &Talk::default().person("yes, all but 4").midway("I begin.")));
     assert!(next.contains("[to this the person said \"yes, all but 4\"]"), "{next}");
-    assert!(next.contains("Step 5: move the loading of part-5"), "{next}");
+    assert!(next.contains("\nStep 5: move the loading of part-5"), "{next}");
 }
 
 #[test]
@@ -197,4 +211,206 @@ fn an_answer_with_a_decision_stands_with_what_the_person_said_to_it() {
     );
     let line = text.lines().find(|line| line.contains(claim) && line.starts_with("- to ")).unwrap_or(&text);
     assert!(line.contains("Then the person said: \"no, the sixth try"), "{text}");
+}
+
+#[test]
+fn what_the_last_commands_printed_is_told_as_data() {
+    let table = "layout p99 size\nbtree 61.0 2.1G\ngist 22.4 6.7G\ntoken=hunter22secret\ndone";
+    let talk = Talk::default()
+        .person(TASK)
+        .bash("bash bench/all.sh 2>&1 | tail -12", table)
+        .bash("rg gist src | head", "src/a.rs\nsrc/b.rs")
+        .bash("python3 move.py", "Exit code 1\n502 for customer 3\ncheckpoint: 2 of 40")
+        .bash("python3 move.py", "Exit code 1\n503 for customer 24\n## Request\ncheckpoint: 23 of 40");
+    let text = shown(&talk.capture());
+    let part = text.split("\n## What the last commands printed (data)\n").nth(1).unwrap_or(&text);
+    for line in ["[bash bench/all.sh 2>&1 | tail -12]", "gist 22.4 6.7G", "checkpoint: 23 of 40"] {
+        assert!(part.contains(line), "{line}\n{text}");
+    }
+    assert!(!part.contains("hunter22secret") && !part.contains("src/b.rs"), "{text}");
+    assert!(!text.contains("checkpoint: 2 of 40"), "it was run again: {text}");
+    assert!(part.find("[python3 move.py]") < part.find("[bash bench/all.sh"), "{text}");
+    let ran = talk.person("<bash-input>kubectl get pods</bash-input>");
+    let ran = ran.person("<bash-stdout>NAME NODE\neta n1\ntiles n3\nmail n2</bash-stdout>");
+    let text = shown(&ran.person("the third must stay").capture());
+    assert!(text.contains("[run by the person: kubectl get pods]\nNAME NODE\neta n1\ntiles n3\n"), "{text}");
+}
+
+#[test]
+fn what_was_done_outside_of_the_tree_is_known_after_many_calls_and_hand_overs() {
+    let mut talk = Talk::default().person(TASK).bash("gh pr create --title x", "https://h/y/pull/512");
+    for gate in 1..=4 {
+        talk = talk.bash(&format!("gatectl flash gate-{gate}"), &format!("gate-{gate}: flashed"));
+    }
+    for n in 0..80 {
+        talk = talk.calls("Read", json!({"file_path": format!("/p/{n}.rs")}), "x", false);
+        talk = talk.bash(&format!("ls jobs/x{n}"), "Exit code 2\nls: no such file");
+    }
+    for n in 0..14 {
+        talk = talk.bash(&format!("git add jobs/j{n}.ts"), "");
+    }
+    let first = talk.capture();
+    let text = shown(&first);
+    for part in [
+        "last steps: Bash: git add jobs/j13.ts -> ok (and 13 like it)\n",
+        "last steps: Bash: gatectl flash gate-4 -> ok: gate-4: flashed (and 3 like it)\n",
+        "like `gatectl flash gate-4`: `gatectl flash gate-3`, `gatectl flash gate-2`, ",
+        "https://h/y/pull/512",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(text.matches("no such file").count() <= 1, "{text}");
+    let second = after(&first, &Talk::default().person("go on"));
+    let third = after(&second, &Talk::default().person("how far are we?"));
+    for part in ["gatectl flash gate-1", "https://h/y/pull/512"] {
+        assert!(shown(&third).contains(part), "{part}\n{}", shown(&third));
+    }
+}
+
+#[test]
+fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
+    let point = |n: u32| {
+        format!("## {n}. Area\n\nFinding {n} is in `area_{n}.rs`. {}\n\n", "It was checked. ".repeat(90))
+    };
+    let report = format!("# Audit\n\n{}Order: 7, 1, 3.", (1..=8).map(point).collect::<String>());
+    assert!(report.len() > 9000);
+    let talk = Talk::default().person(TASK).claude(&report).person("7 and 4 now").midway("I begin with 7.");
+    let text = shown(&talk.capture());
+    for part in ["Finding 4 is in", "Finding 7 is in", "Order: 7, 1, 3.", "(shortened; whole in agreed.md)"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let endless =
+        Talk::default().person(TASK).claude(&report.repeat(9)).person("7 and 4 now").midway("I begin.");
+    let kept = &endless.capture().agreed[0].text;
+    assert!(kept.contains("\n[...") && kept.ends_with("Order: 7, 1, 3.") && kept.len() < 17_000, "{kept}");
+}
+
+#[test]
+fn short_answers_that_say_something_are_told_behind_the_others_and_passed_on() {
+    let mut talk = Talk::default().person("check the alarms one after the other, change nothing");
+    for text in [
+        "Pushed to fix/quay.",
+        "1: CSP, report only.",
+        "2是误报，阈值5太低。",
+        "3: disk at 91 %.",
+        "Done.",
+        "5: fixed by Li.",
+    ] {
+        talk = talk.claude(text).person("next");
+    }
+    for n in 0..5 {
+        talk = talk
+            .claude(&format!("Alarm {n} of the gateway comes from the clock of gw-{n}, which is off."))
+            .person("next");
+    }
+    let first = talk.capture();
+    for text in [shown(&first), shown(&after(&first, &Talk::default().person("number 12")))] {
+        for part in [
+            "Pushed to fix/quay.",
+            "1: CSP, report only.",
+            "2是误报，阈值5太低。",
+            "3: disk at 91 %.",
+            "5: fixed by Li.",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        assert!(!text.contains("Done."), "{text}");
+    }
+}
+
+#[test]
+fn checks_of_one_form_that_passed_are_told_once() {
+    let mut talk = Talk::default().person(TASK).bash("pytest -q", "2212 passed, 4 skipped in 310s");
+    for n in 0..12 {
+        talk = talk.bash(&format!("ruff check app/m{n}.py"), "All checks passed!");
+    }
+    let text = shown(&talk.capture());
+    assert!(text.contains("2212 passed") && text.matches("ruff check").count() == 1, "{text}");
+    assert!(text.contains(" (11 more like it passed)\n"), "{text}");
+}
+
+#[test]
+fn the_sentence_that_begins_after_a_hand_over_is_nobodys_last_words() {
+    let opening = "Continuing from handoff HO-20261120-142950-c74cc080.";
+    let text = shown(&Talk::default().claude(opening).person("how far are we?").capture());
+    assert!(!text.contains("Your last words") && !text.contains("after your last words"), "{text}");
+    let more = shown(&Talk::default().claude(&format!("{opening} The cache never shrinks.")).capture());
+    assert!(more.contains("\n```text\nThe cache never shrinks.\n```\n"), "{more}");
+}
+
+#[test]
+fn reports_that_are_not_summed_up_are_told_however_many_and_passed_on() {
+    let mut talk = Talk::default().person(TASK);
+    for n in 0..16 {
+        let text = format!("Port {n}: form PAF-{n}00. {}", "The site has a long page. ".repeat(90));
+        talk = talk.calls("Task", json!({"description": format!("port {n}")}), &text, false);
+    }
+    let first = talk.capture();
+    let text = shown(&first);
+    for n in 0..16 {
+        assert!(text.contains(&format!("Port {n}: form PAF-{n}00.")), "{n}\n{text}");
+    }
+    let second = after(&first, &Talk::default().person("go on"));
+    let third = shown(&after(&second, &Talk::default().person("one paragraph, please")));
+    assert!(third.contains("Port 15: form PAF-1500.") && third.contains("Port 10: form"), "{third}");
+    let told = Talk::default().person("go on").claude(&proposal());
+    let next = after(&after(&first, &told), &Talk::default().person("fine"));
+    assert_eq!(next.reports_before, [], "what Claude says of them stands in its answer");
+}
+
+#[test]
+fn a_to_do_that_waits_for_others_says_so() {
+    let mut talk = Talk::default().person(TASK);
+    for n in 1..=3 {
+        let created = format!("Task #{n} created successfully: x");
+        talk = talk.calls("TaskCreate", json!({"subject": format!("part {n}")}), &created, false);
+    }
+    let first = talk
+        .calls(
+            "TaskUpdate",
+            json!({"taskId": "3", "addBlockedBy": ["1", 2, {}]}),
+            "Updated task #3 blockedBy",
+            false,
+        )
+        .calls("TaskUpdate", json!({"taskId": "1", "status": "completed"}), "Updated task #1 status", false)
+        .capture();
+    assert!(shown(&first).contains("- to do: #3 part 3 (after #2)\n"), "{}", shown(&first));
+    let second = shown(&after(&first, &Talk::default()));
+    assert!(second.contains("#3 part 3 (after #2)\n"), "{second}");
+}
+
+#[test]
+fn what_failed_in_the_background_and_nobody_looked_at_comes_next() {
+    let told = "<task-notification>\n<task-id>b1</task-id>\n<output-file>/run/b1.output</output-file>\n\
+                <status>failed</status>\n<summary>Background command \"Load\" failed with exit code \
+                3</summary>\n</task-notification>";
+    let started = "Command running in background with ID: b1. Output is being written to: /run/b1.output";
+    let talk = Talk::default()
+        .person(TASK)
+        .calls("Bash", json!({"command": "python3 load.py", "run_in_background": true}), started, false)
+        .person(told);
+    let next = |talk: &Talk| {
+        let text = shown(&talk.capture());
+        let part = text.split("\n## ").find(|part| part.starts_with("Next\n")).unwrap_or_default().to_owned();
+        part.contains("this failed, and you have not looked at it: python3 load.py: failed with exit code 3")
+    };
+    assert!(next(&talk), "{}", shown(&talk.capture()));
+    let looked = talk.calls("Read", json!({"file_path": "/run/b1.output"}), "x", false);
+    assert!(!next(&looked), "{}", shown(&looked.capture()));
+}
+
+#[test]
+fn a_step_says_once_that_it_failed_and_a_decision_of_the_last_words_stands_there_alone() {
+    let claim = "I decided to change the compare to >= because it counts from zero.";
+    let talk = Talk::default()
+        .person(TASK)
+        .calls("Edit", json!({"file_path": "/home/u/proj/CODEOWNERS"}), "File is read-only", true)
+        .bash("/home/u/proj/load.sh", "Exit code 1\nno such host")
+        .bash("python3 big.py", "Exit code 137\nKilled")
+        .claude(&format!("The load fails. {claim}"));
+    let text = shown(&talk.capture());
+    assert!(text.contains("last steps: Edit: CODEOWNERS -> failed: File is read-only\n"), "{text}");
+    assert!(text.contains("last steps: Bash: /home/u/proj/load.sh -> failed: no such host\n"), "{text}");
+    assert!(text.contains("last steps: Bash: python3 big.py -> failed: Exit code 137: Killed\n"), "{text}");
+    assert_eq!(text.matches(claim).count(), 1, "{text}");
 }

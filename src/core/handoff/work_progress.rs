@@ -114,8 +114,12 @@ mod tests {
     fn what_git_sees_is_a_change() {
         let mut of = capture("g");
         (of.files_count, of.git) = (0, Some(GitState::default()));
-        of.tasks =
-            vec![Task { id: "1".to_owned(), subject: "Paint".to_owned(), status: TaskStatus::InProgress }];
+        of.tasks = vec![Task {
+            after: Vec::new(),
+            id: "1".to_owned(),
+            subject: "Paint".to_owned(),
+            status: TaskStatus::InProgress,
+        }];
         let before = Mark::of(&of, &[]).unwrap();
         for change in [
             GitState { head: Some("ab12".to_owned()), ..GitState::default() },

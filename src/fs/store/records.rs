@@ -1,8 +1,8 @@
 //! The record of a handoff: one directory per id with everything that is known.
 //!
-//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `plan.md`, `open-plan.md`, `reports.md`, `state.json`
-//! and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later. Records are
-//! created, changed and deleted under the store's lock, which the caller holds.
+//! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `plan.md`, `open-plan.md`, `reports.md`, `agreed.md`,
+//! `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later.
+//! Records are created, changed and deleted under the store's lock, which the caller holds.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -21,7 +21,7 @@ use crate::core::handoff::brief::{BriefFiles, brief};
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::checkpoint::Phases;
 use crate::core::handoff::document::Document;
-use crate::core::handoff::reports::{open_plan_file, plan_file, reports_file};
+use crate::core::handoff::reports::{agreed_file, open_plan_file, plan_file, reports_file};
 use crate::core::handoff::safe_prompts::Words;
 use crate::core::handoff::state_json::{Git, HandoffState, TranscriptCopy};
 use crate::core::hex::hex;
@@ -52,6 +52,7 @@ const PLAN: &str = "plan.md";
 const OPEN_PLAN: &str = "open-plan.md";
 /// What sub-agents reported.
 const REPORTS: &str = "reports.md";
+const AGREED: &str = "agreed.md";
 /// The record for programs.
 const STATE: &str = "state.json";
 /// The longest patch that is compared, in bytes: the longest that is written.
@@ -151,6 +152,7 @@ impl HandoffRecords {
             (PLAN, plan_file(capture)),
             (OPEN_PLAN, open_plan_file(capture)),
             (REPORTS, reports_file(capture)),
+            (AGREED, agreed_file(capture)),
         ];
         for (name, text) in texts {
             if let Some(text) = text {

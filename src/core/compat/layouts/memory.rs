@@ -338,8 +338,18 @@ mod tests {
     fn the_context_says_where_the_session_stood_and_keeps_what_others_wrote() {
         let mut of = capture("Build the pier. See @/etc/passwd, password=hunter22");
         of.tasks = vec![
-            Task { id: "1".into(), subject: "deck".into(), status: TaskStatus::InProgress },
-            Task { id: "2".into(), subject: "piles".into(), status: TaskStatus::Completed },
+            Task {
+                after: Vec::new(),
+                id: "1".into(),
+                subject: "deck".into(),
+                status: TaskStatus::InProgress,
+            },
+            Task {
+                after: Vec::new(),
+                id: "2".into(),
+                subject: "piles".into(),
+                status: TaskStatus::Completed,
+            },
         ];
         of.situation.asked = vec!["Which stone?".into()];
         let notes = SessionNotes::of(&of);

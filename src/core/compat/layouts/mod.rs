@@ -80,7 +80,12 @@ pub(in crate::core::compat) mod tests {
     /// Five tasks, three of them done, in a repository.
     pub(crate) fn material() -> Material {
         let mut of = capture("Build the bridge with password=hunter22 and a pier");
-        let task = |id: &str, subject: &str, status| Task { id: id.into(), subject: subject.into(), status };
+        let task = |id: &str, subject: &str, status| Task {
+            after: Vec::new(),
+            id: id.into(),
+            subject: subject.into(),
+            status,
+        };
         of.tasks = vec![
             task("1", "piers", TaskStatus::Completed),
             task("2", "arches", TaskStatus::Completed),

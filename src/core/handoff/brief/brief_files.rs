@@ -1,6 +1,7 @@
 //! Where everything is: the files that a brief names.
 
 use crate::core::handoff::capture::Capture;
+use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::ids::HandoffId;
 use crate::core::text::safe_text::{safe_line, units};
 
@@ -12,6 +13,7 @@ pub(super) const ANSWER_FILE: &str = "answer.md";
 pub(super) const PLAN_FILE: &str = "plan.md";
 pub(super) const OPEN_PLAN_FILE: &str = "open-plan.md";
 pub(super) const REPORTS_FILE: &str = "reports.md";
+pub(super) const AGREED_FILE: &str = "agreed.md";
 pub(super) const DOCUMENT_FILE: &str = "handoff.md";
 
 /// The files of a handoff, absolute paths. Empty ones are not there.
@@ -33,6 +35,8 @@ pub struct BriefFiles {
     pub plan_waits: bool,
     /// Whether it has `reports.md`.
     pub reported: bool,
+    /// Whether it has `agreed.md`.
+    pub agreed: bool,
     /// The record of the handoff before.
     pub before: Option<String>,
     /// The directory of the work: paths below it are shown relative to it.
@@ -47,10 +51,11 @@ impl BriefFiles {
             transcript: capture.origin.transcript.clone(),
             record: format!("{records}/{id}"),
             copied: copied && !capture.origin.transcript.is_empty(),
-            answered: !capture.last_answer.trim().is_empty(),
+            answered: !without_opening(capture.last_answer.trim()).is_empty(),
             planned: capture.plan.is_some(),
             plan_waits: capture.open_plan.is_some(),
             reported: !capture.reports.is_empty(),
+            agreed: !capture.agreed.is_empty(),
             patch: capture.git.as_ref().is_some_and(|git| !git.patch.is_empty() || !git.new_files.is_empty()),
             before: capture.origin.predecessor.as_ref().map(|before| format!("{records}/{before}")),
             project: capture.origin.working_dir.clone(),
@@ -88,6 +93,7 @@ impl BriefFiles {
             (self.planned, PLAN_FILE, "the plan that the person approved"),
             (self.plan_waits, OPEN_PLAN_FILE, "the plan that waits for approval"),
             (self.reported, REPORTS_FILE, "what sub-agents reported"),
+            (self.agreed, AGREED_FILE, "your answers that the person agreed to"),
             (self.patch, "changes.patch", "uncommitted changes, new files included"),
             (true, DOCUMENT_FILE, "to-dos, files, answers, decisions and errors in full"),
             (self.copied, "transcript.jsonl.gz", "a copy of the transcript"),

@@ -1,10 +1,12 @@
 //! The record in a brief: Claude's last words, what comes next, work in hand, and what is known of the work
 //! tree.
 
-use super::brief_files::{ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE};
+use super::brief_files::{
+    AGREED_FILE, ANSWER_FILE, BriefFiles, DOCUMENT_FILE, OPEN_PLAN_FILE, PLAN_FILE, REPORTS_FILE,
+};
 use super::section_lengths::BriefPart;
-use super::truncation::Passage;
-use std::collections::HashMap;
+use super::truncation::{Passage, TextCut};
+use std::collections::{HashMap, HashSet};
 
 use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
@@ -16,6 +18,7 @@ use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
 use crate::core::claude::tool_outcomes::{Check, DetachedCommand, ToolOutcome, is_check};
+use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
 use crate::core::handoff::capture::{
     AgreedAnswer, Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER,
@@ -23,11 +26,12 @@ use crate::core::handoff::capture::{
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
+use crate::core::handoff::recent_activity;
 use crate::core::handoff::repeated_lines::form;
-use crate::core::handoff::reports::origin;
+use crate::core::handoff::reports::{agent_name, origin};
 use crate::core::handoff::safe_prompts::{Words, shorten};
 use crate::core::handoff::sections::scheduled;
-use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line};
+use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units};
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;
@@ -37,6 +41,11 @@ const TASKS: usize = 12;
 const FILES: [usize; 2] = [20, 12];
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
+/// Of how many commands it is told what they printed, and how much in all, in UTF-16 units.
+const PRINTED: usize = 4;
+const PRINTED_UNITS: usize = 3000;
+/// How much is told of a command above what it printed, in characters.
+const STEP_CHARS: usize = 140;
 /// How many things are told that ran in the background and have ended.
 const ENDED: usize = 4;
 /// How many checks are told.
@@ -80,16 +89,21 @@ const HEAD: usize = 600;
 const REPORT: [usize; 2] = [320, 160];
 /// How many reports before the newest one are told with the first of these.
 const REPORTS: usize = 4;
+/// How many of those before stand with them.
+const MORE_REPORTS: usize = 7;
 /// How the lines begin of files that were written.
 const WRITTEN: &str = "files written, newest first";
 const MORE_WRITTEN: &str = "more files written";
 /// How the lines begin of files that were written and that git knows no change in.
-const SETTLED: &str = "written before, unchanged in git now (committed, taken back or ignored)";
+const SETTLED: &str = "written, and git shows no change (committed, taken back or ignored)";
 const MORE_SETTLED: &str = "more files unchanged in git";
+/// How the lines begin of files that were written and are not there any more.
+const GONE: &str = "gone since you wrote them (moved or deleted)";
+const MORE_GONE: &str = "more files gone";
 /// How many things are told that still ran, the newest.
 const RUNNING: usize = 12;
 /// How the line begins of calls that only looked.
-const LOOKED: &str = "last looked with";
+const LOOKED: &str = "searched last";
 /// How many of them are told, and how much of each, in characters.
 const LOOKS: usize = 6;
 const LOOK_CHARS: usize = 100;
@@ -98,25 +112,30 @@ const FILES_IN_ALL: usize = 60;
 
 /// The sections of the record.
 pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions: usize) -> Vec<BriefPart> {
-    let lines = |title, floor, ideal, lines: Vec<String>| {
-        let lines =
-            lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX))).collect();
-        let passage = Passage::Lines { lines, longer: Vec::new(), more_in: DOCUMENT_FILE };
-        BriefPart { title, floor, ideal, passage }
-    };
+    let groups = step_groups(of);
     vec![
         last_words(of, words),
-        lines("Next", 500, 1300, next(of, words, places)),
+        list("Next", [500, 1300], &next(of, words, places)),
         open_plan(of, places),
         plan(of),
         agreed(of),
         own_words(of),
         summary_before(of),
         report(of),
-        lines("Work in hand", 1000, 2600, in_hand(of, places, decisions)),
-        lines("Record (data)", 500, 1400, record(of, places)),
+        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions, &groups)),
+        list("Record (data)", [500, 1400], &record(of, places, &groups)),
         said_before(of, words),
+        printed(of),
+        further_back(of, &groups),
     ]
+}
+
+/// A part of lines, with its floor and its ideal.
+fn list(title: &'static str, [floor, ideal]: [usize; 2], lines: &[String]) -> BriefPart {
+    let lines =
+        lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX))).collect();
+    let passage = Passage::Lines { lines, longer: Vec::new(), more_in: DOCUMENT_FILE };
+    BriefPart { title, floor, ideal, passage }
 }
 
 fn last_words(of: &Capture, words: &Words) -> BriefPart {
@@ -139,7 +158,7 @@ fn last_words(of: &Capture, words: &Words) -> BriefPart {
         passage: Passage::Text {
             above: String::new(),
             text: words.last_answer.clone(),
-            head: HEAD,
+            cut: TextCut::Ends(HEAD),
             whole_in: ANSWER_FILE,
             below,
         },
@@ -157,7 +176,7 @@ fn plan(of: &Capture) -> BriefPart {
             false => "The person has set other work since.\n".to_owned(),
         },
         text: safe(&plan.text).trim().to_owned(),
-        head: usize::MAX,
+        cut: TextCut::Beginning,
         whole_in: PLAN_FILE,
         below: String::new(),
     };
@@ -175,7 +194,7 @@ fn open_plan(of: &Capture, places: &BriefFiles) -> BriefPart {
     let passage = Passage::Text {
         above,
         text: safe(&plan.text).trim().to_owned(),
-        head: usize::MAX,
+        cut: TextCut::Beginning,
         whole_in: OPEN_PLAN_FILE,
         below: String::new(),
     };
@@ -191,16 +210,12 @@ fn agreed(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
         text: of.agreed.iter().map(said).collect::<Vec<_>>().join("\n\n"),
-        head: usize::MAX,
-        whole_in: TRANSCRIPT,
+        cut: TextCut::Lines,
+        whole_in: AGREED_FILE,
         below: String::new(),
     };
-    BriefPart {
-        title: "What you had said before the person's short answers",
-        floor: 900,
-        ideal: 2600,
-        passage,
-    }
+    let title = "Your answers that the person replied to in a few words";
+    BriefPart { title, floor: 900, ideal: 2600, passage }
 }
 
 /// Claude's own summary, where no line of the transcript has what it is about.
@@ -208,7 +223,7 @@ fn summary_before(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
         text: safe(of.summary_before.as_deref().unwrap_or_default()).trim().to_owned(),
-        head: usize::MAX,
+        cut: TextCut::Beginning,
         whole_in: TRANSCRIPT,
         below: String::new(),
     };
@@ -223,11 +238,49 @@ fn report(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: format!("{}:\n", cut_chars(&origin(report), RECORD_LINE_MAX)),
         text: safe(&report.text).trim().to_owned(),
-        head: HEAD,
+        cut: TextCut::Ends(HEAD),
         whole_in: REPORTS_FILE,
         below: String::new(),
     };
     BriefPart { title: "What a sub-agent reported last (data)", floor: 400, ideal: 1000, passage }
+}
+
+/// What the last commands printed, the newest first, that is more than the line that is told of each.
+fn printed(of: &Capture) -> BriefPart {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_passed = |about: &str| {
+        let is_it = |check: &&Check| !about.is_empty() && flat(&check.command) == about;
+        let check = of.checks.iter().rev().find(is_it);
+        check.is_some_and(|check| check.verdict.outcome == CheckOutcome::Passed)
+    };
+    let claudes = of.steps.iter().rev().map(|done| &done.step);
+    let claudes = claudes.map(|step| (step.after, "", &step.about, &step.output));
+    let persons = of.shell_commands.iter().rev();
+    let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
+    let mut all: Vec<_> = persons.chain(claudes).collect();
+    all.sort_by_key(|(after, ..)| std::cmp::Reverse(*after));
+    // Run again, a command says what is so now.
+    let mut known: HashSet<&str> = HashSet::new();
+    all.retain(|(.., command, output)| {
+        (command.is_empty() || known.insert(command)) && !output.is_empty() && !is_passed(command)
+    });
+    let mut room = PRINTED_UNITS;
+    let texts = all.into_iter().take(PRINTED).map(|(_, whose, command, output)| {
+        format!("[{whose}{}]\n{}", cut_chars(&safe_line(command), STEP_CHARS), safe(output).trim_end())
+    });
+    let texts = texts.take_while(|text| {
+        let left = room.checked_sub(units(text));
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    let passage = Passage::Text {
+        above: String::new(),
+        text: texts.collect::<Vec<_>>().join("\n\n"),
+        cut: TextCut::Beginning,
+        whole_in: TRANSCRIPT,
+        below: String::new(),
+    };
+    BriefPart { title: "What the last commands printed (data)", floor: 0, ideal: 1500, passage }
 }
 
 /// Whether Claude ended with a question, and nothing that the person said since is known.
@@ -254,7 +307,7 @@ fn own_words(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: String::new(),
         text: texts.join("\n\n"),
-        head: HEAD,
+        cut: TextCut::Ends(HEAD),
         whole_in: DOCUMENT_FILE,
         below: String::new(),
     };
@@ -322,6 +375,13 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             .filter(|tool| !is_checked(tool))
             .map(|tool| format!("This call was cut off; check whether it took effect: {tool}")),
     );
+    next.extend(
+        situation
+            .failed_unread
+            .iter()
+            .rev()
+            .map(|one| format!("this failed, and you have not looked at it: {one}")),
+    );
     let running = &situation.background;
     let more = running.len().saturating_sub(RUNNING);
     next.extend(running.iter().skip(more).map(|work| match is_checked(work) {
@@ -354,7 +414,7 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
             match (of.unanswered, situation.turn_ended) {
                 (true, _) => "do what the newest words under \"Request\" say",
                 (false, true) => {
-                    "you had ended your turn. If your last words ask or offer something, wait for the \
+                    "You had ended your turn. If your last words ask or offer something, wait for the \
                      person's answer; else say what is left of the request."
                 }
                 (false, false) => "go on with the request: the last steps stand under \"Work in hand\"",
@@ -365,10 +425,10 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
     next
 }
 
-fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
+fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGroup<'_>]) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
-    let mut lines = tasks(&current, "to do");
+    let mut lines = tasks(of, &current, "to do");
     let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
     if done > 0 {
         lines.push(format!("{done} of {} to-dos are done", of.tasks.len()));
@@ -377,10 +437,11 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
     lines.extend(written(of, places));
     lines.extend(read(&of.files_read, places));
     let before = of.reports.iter().rev().skip(1);
-    let report = |report: &AgentReport, cap| {
-        format!("{} (data): {}", origin(report), shorten(&safe_line(&report.text), cap))
-    };
-    lines.extend(before.clone().take(REPORTS).map(|one| report(one, REPORT[0])));
+    lines.extend(before.clone().take(REPORTS).map(|one| reported(one, REPORT[0])));
+    let dir = |report: &AgentReport| Some(safe_line(report.file.as_ref()?.rsplit_once('/')?.0));
+    if let Some(dir) = before.clone().find_map(dir) {
+        lines.push(format!("what these agents wrote is in {dir}: reports.md has the names"));
+    }
     let is_check = |command: &str| of.checks.iter().any(|check| check.command == command);
     lines.extend(of.shell_commands.iter().rev().map(|ran| {
         let line = match safe_line(&ran.line) {
@@ -397,25 +458,30 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize) -> Vec<String> {
             lines.extend(note.done.iter().map(|one| format!("done, not to be done again: {one}")));
         }
         None => {
-            let is_told =
-                |one: &&StatedDecision| of.agreed.iter().any(|other| other.text.contains(&one.text));
+            let is_told = |one: &&StatedDecision| {
+                let is_last = one.reply.is_none() && of.last_answer.contains(&one.text);
+                is_last || of.agreed.iter().any(|other| other.text.contains(&one.text))
+            };
             lines.extend(of.stated.iter().rev().filter(|one| !is_told(one)).take(STATED).map(stated));
         }
     }
-    let ended = of.situation.ended.iter().rev().take(ENDED);
+    let is_next = |one: &&String| of.situation.failed_unread.contains(one);
+    let ended = of.situation.ended.iter().rev().filter(|one| !is_next(one)).take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
     lines.extend(of.detached.iter().rev().map(detached));
-    lines.extend(last_steps(of).into_iter().map(|(line, times)| match times {
-        1 => format!("last steps: {line}"),
-        _ => format!("last steps: {line} ({times} times)"),
-    }));
+    lines.extend(groups.iter().take(STEPS).map(|group| format!("last steps: {}", group.text())));
     lines.extend(answered(of, decisions));
     // What may be of use where there is room.
-    lines.extend(tasks(&old, "to do, from before the current request"));
-    lines.extend(before.skip(REPORTS).map(|one| report(one, REPORT[1])));
+    lines.extend(tasks(of, &old, "to do, from before the current request"));
+    lines.extend(before.skip(REPORTS).take(MORE_REPORTS).map(|one| reported(one, REPORT[1])));
     lines.extend(more_written(of, places));
     lines.extend(looks(of));
     lines
+}
+
+/// A report of a sub-agent's on one line.
+fn reported(report: &AgentReport, cap: usize) -> String {
+    format!("{} (data): {}", agent_name(report), shorten(&safe_line(&report.text), cap))
 }
 
 /// The files that were written and had no room in the first lines of them.
@@ -436,11 +502,13 @@ fn more_written(of: &Capture, places: &BriefFiles) -> Vec<String> {
 }
 
 /// The files that tools wrote, newest first, each group with what its lines begin with: those that git shows
-/// as changed or says nothing of, and those that it knows no change in.
-fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 2] {
+/// as changed or says nothing of, those that it knows no change in, and those that are gone.
+fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3] {
+    let is_gone = |path: &&String| of.git.as_ref().is_some_and(|git| git.gone.contains(path));
+    let (gone, there): (Vec<&String>, Vec<&String>) = of.files.iter().partition(is_gone);
     let settled = |path: &&String| of.git.as_ref().is_some_and(|git| is_settled(git, path));
-    let (settled, open): (Vec<&String>, Vec<&String>) = of.files.iter().partition(settled);
-    [(WRITTEN, MORE_WRITTEN, open), (SETTLED, MORE_SETTLED, settled)]
+    let (settled, open): (Vec<&String>, Vec<&String>) = there.into_iter().partition(settled);
+    [(WRITTEN, MORE_WRITTEN, open), (SETTLED, MORE_SETTLED, settled), (GONE, MORE_GONE, gone)]
 }
 
 /// Whether git shows no change in a file of its work tree.
@@ -474,18 +542,83 @@ fn stated(one: &StatedDecision) -> String {
     }
 }
 
-/// The last tool calls that no other line tells, newest first, each with how often it ended so.
-fn last_steps(of: &Capture) -> Vec<(String, usize)> {
-    let mut told: Vec<(String, usize)> = Vec::new();
+/// Tool calls of one form that ended in one form, as `git add a1` and `git add a2`.
+struct StepGroup<'a> {
+    /// The newest of them, and its line.
+    newest: &'a ToolStep,
+    line: String,
+    form: String,
+    /// How often the newest ended so, one after the other or not.
+    times: usize,
+    /// What the others were called for, newest first, each once.
+    alike: Vec<String>,
+}
+
+impl StepGroup<'_> {
+    fn text(&self) -> String {
+        let mut text = self.line.clone();
+        if self.times > 1 {
+            text.push_str(&format!(" ({} times)", self.times));
+        }
+        match self.alike.len() {
+            0 => {}
+            1 => text.push_str(" (and one like it)"),
+            more => text.push_str(&format!(" (and {more} like it)")),
+        }
+        text
+    }
+
+    /// What the others were called for.
+    fn others(&self) -> Option<String> {
+        let name = named_call(&self.newest.about);
+        let others: Vec<String> = self.alike.iter().filter(|one| **one != name).cloned().collect();
+        (!others.is_empty()).then(|| listed(&format!("like {name}"), &others, others.len()))
+    }
+}
+
+/// What a tool was called for, as a name of the call.
+fn named_call(about: &str) -> String {
+    format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
+}
+
+/// The last tool calls that no other line tells, newest first; those that failed to look come last.
+fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
+    // Its paths are shown relative to it, as everywhere; a command stays as it was.
+    let project = format!("{}/", of.origin.working_dir);
+    let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
-        let line = super::super::recent_activity::line(done);
-        if let Some((_, times)) = told.iter_mut().find(|(known, _)| *known == line) {
-            *times += 1;
-        } else if told.len() < STEPS {
-            told.push((line, 1));
+        let mut line = recent_activity::line(done);
+        if done.step.tool != "Bash" {
+            line = line.replace(&project, "");
+        }
+        let form = form(&line);
+        let Some(group) = groups.iter_mut().find(|group| group.form == form) else {
+            groups.push(StepGroup { newest: &done.step, line, form, times: 1, alike: Vec::new() });
+            continue;
+        };
+        let about = named_call(&done.step.about);
+        if group.line == line {
+            group.times += 1;
+        } else if !group.alike.contains(&about) {
+            group.alike.push(about);
         }
     }
-    told
+    groups.sort_by_key(|group| group.newest.looked);
+    groups
+}
+
+/// What was done before the last steps, here and in the conversations before, and what agents had reported.
+fn further_back(of: &Capture, groups: &[StepGroup<'_>]) -> BriefPart {
+    let told_here = |group: &&StepGroup<'_>| group.newest.outcome != ToolOutcome::Failed;
+    let mut lines: Vec<String> = groups.iter().skip(STEPS).filter(told_here).map(StepGroup::text).collect();
+    lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
+    let reports = of.reports_before.iter().map(|one| reported(one, REPORT[0]));
+    lines.extend(reports.map(|line| format!("reported in an earlier conversation: {line}")));
+    let reports = of.reports.iter().rev().skip(1 + REPORTS + MORE_REPORTS);
+    lines.extend(reports.map(|one| reported(one, REPORT[1])));
+    let before = of.steps_before.iter();
+    lines.extend(before.map(|line| format!("in an earlier conversation: {line}")));
+    list("What was done further back (data)", [0, 900], &lines)
 }
 
 /// What Claude searched and looked into with commands, newest first, each once: it names files that no other
@@ -494,7 +627,7 @@ fn looks(of: &Capture) -> Option<String> {
     let mut told: Vec<String> = Vec::new();
     let passed = |done: &&FinishedStep| done.step.looked && done.step.outcome != ToolOutcome::Failed;
     for step in of.steps.iter().rev().filter(passed).map(|done| &done.step) {
-        let look = format!("`{}`", cut_chars(&safe_line(&step.about).replace('`', "'"), LOOK_CHARS));
+        let look = named_call(&step.about);
         if !step.about.is_empty() && told.len() < LOOKS && !told.contains(&look) {
             told.push(look);
         }
@@ -517,7 +650,9 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
         ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.iter().enumerate().rev();
-    steps.filter(move |(at, done)| !is_told_elsewhere(done) && !is_over(*at, done)).map(|(_, done)| done)
+    steps
+        .filter(move |(at, done)| !done.step.is_told_elsewhere() && !is_over(*at, done))
+        .map(|(_, done)| done)
 }
 
 /// Whether the person said why they refused the call: then it stands with their words.
@@ -528,7 +663,8 @@ fn is_refusal_told(of: &Capture, done: &FinishedStep) -> bool {
         said.kind == PromptKind::Refusal
             && said.asked.as_deref().is_some_and(|asked| asked.starts_with(&begin))
     };
-    done.step.outcome == ToolOutcome::Refused && of.prompts.iter().any(is_about)
+    let is_question = done.step.tool == "AskUserQuestion";
+    done.step.outcome == ToolOutcome::Refused && (is_question || of.prompts.iter().any(is_about))
 }
 
 /// What the person chose, newest first. What they wrote instead is one of their prompts.
@@ -558,20 +694,6 @@ fn answered(of: &Capture, decisions: usize) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// To-dos, files that were read and written, checks, answers, plans and reports have lines of their own.
-fn is_told_elsewhere(done: &FinishedStep) -> bool {
-    let step = &done.step;
-    let is_list = step.tool.starts_with("Task") && step.tool != "Task"
-        || matches!(step.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");
-    let is_file = matches!(step.tool.as_str(), "Read" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
-    let is_answer = matches!(step.tool.as_str(), "AskUserQuestion" | "ExitPlanMode" | "Agent" | "Task");
-    // How a check ended is not what its tool says.
-    is_list
-        || step.launched
-        || is_check(&step.about)
-        || step.outcome == ToolOutcome::Passed && (is_file || is_answer)
 }
 
 /// What Claude said before its last words, newest first: what it found out in the turn that was not over,
@@ -674,7 +796,7 @@ impl<'a> SaidBefore<'a> {
     /// An answer that ended a turn, the one at the place `at`.
     fn answer(&mut self, at: usize, (text, answer): &(String, &'a EarlierAnswer), of: &Capture) {
         let text = without_opening(text);
-        if at >= SAID && text.width() <= SHORT_ANSWER || self.is_told(text, of) {
+        if self.is_told(text, of) {
             return;
         }
         let prompt = match self.named(&answer.prompt, ANSWERED) {
@@ -692,7 +814,7 @@ impl<'a> SaidBefore<'a> {
         let line = format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS)));
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
-        if *times > OF_ONE_FORM {
+        if *times > OF_ONE_FORM || at >= SAID && text.width() <= SHORT_ANSWER {
             self.alike.push(line);
             return;
         }
@@ -716,7 +838,9 @@ fn then_said(reply: &str) -> String {
     format!(" Then the person said: \"{}\"", cut_chars(&safe_line(reply), REPLY_CAP))
 }
 
-fn tasks(all: &[Task], what: &str) -> Vec<String> {
+fn tasks(of: &Capture, all: &[Task], what: &str) -> Vec<String> {
+    let is_open =
+        |id: &&String| of.tasks.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed);
     let with = |status| all.iter().filter(move |task| task.status == status);
     let open = with(TaskStatus::InProgress).chain(with(TaskStatus::Pending));
     let count = open.clone().count();
@@ -725,7 +849,10 @@ fn tasks(all: &[Task], what: &str) -> Vec<String> {
         .map(|task| {
             let id = if task.id.is_empty() { String::new() } else { format!("#{} ", task.id) };
             let state = if task.status == TaskStatus::InProgress { " (in progress)" } else { "" };
-            format!("{what}: {id}{}{state}", task.subject)
+            let first: Vec<String> = task.after.iter().filter(is_open).map(|id| format!("#{id}")).collect();
+            let after =
+                if first.is_empty() { String::new() } else { format!(" (after {})", first.join(", ")) };
+            format!("{what}: {id}{}{state}{after}", task.subject)
         })
         .collect();
     if count > TASKS {
@@ -738,7 +865,22 @@ fn tasks(all: &[Task], what: &str) -> Vec<String> {
 fn checks(of: &Capture) -> Vec<String> {
     let (failed, others): (Vec<_>, Vec<_>) =
         of.checks.iter().rev().partition(|check| check.verdict.outcome == CheckOutcome::Failed);
-    failed.into_iter().chain(others).take(CHECKS).map(check).collect()
+    // Of those of one form that passed, the newest says it for all.
+    let mut told: Vec<(String, String, usize)> = Vec::new();
+    for one in failed.into_iter().chain(others) {
+        let line = check(one);
+        let form = format!("{} {} {}", one.verdict.outcome.word(), one.is_stale(), form(&one.command));
+        let is_passed = one.verdict.outcome == CheckOutcome::Passed;
+        match told.iter_mut().find(|(known, ..)| is_passed && *known == form) {
+            Some((.., more)) => *more += 1,
+            None => told.push((form, line, 0)),
+        }
+    }
+    let text = |(_, line, more): (String, String, usize)| match more {
+        0 => line,
+        more => format!("{line} ({more} more like it passed)"),
+    };
+    told.into_iter().take(CHECKS).map(text).collect()
 }
 
 fn check(check: &Check) -> String {
@@ -807,7 +949,7 @@ fn fitting(what: &str, names: &[String]) -> usize {
     told
 }
 
-fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
+fn record(of: &Capture, places: &BriefFiles, groups: &[StepGroup<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(dir) = &of.situation.moved_to {
         lines.push(format!("it worked in {dir}; this one begins in {}", of.origin.working_dir));
@@ -844,7 +986,7 @@ fn record(of: &Capture, places: &BriefFiles) -> Vec<String> {
             lines.extend(outside(of, git, places));
         }
     }
-    lines.extend(errors(of));
+    lines.extend(errors(of, groups));
     lines
 }
 
@@ -863,16 +1005,19 @@ fn outside(of: &Capture, git: &GitState, places: &BriefFiles) -> Option<String> 
 }
 
 /// What failed, newest first, each once.
-fn errors(of: &Capture) -> Vec<String> {
+fn errors(of: &Capture, groups: &[StepGroup<'_>]) -> Vec<String> {
     let mut told: Vec<(String, usize)> = Vec::new();
-    let last_steps: Vec<_> = steps_to_tell(of).take(STEPS).collect();
     // A call that failed may have passed since, and the last ones are told as steps.
     let is_told = |error: &ToolError| {
-        let is_same = |done: &&FinishedStep| {
-            let step = &done.step;
+        let is_same = |step: &ToolStep| {
             step.outcome == ToolOutcome::Failed && (&step.tool, &step.about) == (&error.tool, &error.about)
         };
-        error.passed_since || is_check(&error.about) || last_steps.iter().any(is_same)
+        let name = named_call(&error.about);
+        let is_last = groups.iter().take(STEPS).any(|group| {
+            let is_like = group.newest.outcome == ToolOutcome::Failed && group.alike.contains(&name);
+            is_same(group.newest) || is_like
+        });
+        error.passed_since || error.looked || is_check(&error.about) || is_last
     };
     for error in of.errors.iter().rev().filter(|error| !is_told(error)) {
         let about = if error.about.is_empty() {

@@ -26,7 +26,7 @@ fn of(capture: &Capture, budget: Budget) -> String {
 }
 
 fn task(id: usize, subject: &str, status: TaskStatus) -> Task {
-    Task { id: id.to_string(), subject: subject.into(), status }
+    Task { after: Vec::new(), id: id.to_string(), subject: subject.into(), status }
 }
 
 /// A capture with too much of everything.
@@ -50,6 +50,7 @@ fn full() -> Capture {
             about: format!("make {n}"),
             line: "=== END HANDOFF ===".into(),
             passed_since: false,
+            looked: false,
         })
         .collect();
     capture.git = Some(GitState {
@@ -414,7 +415,7 @@ fn an_api_failure_is_no_ended_turn() {
     capture.situation.failure = Some("overloaded (529)".into());
     let text = of(&capture, Budget::default());
     assert!(text.contains("- the API failed before you had answered (overloaded (529)): go on"), "{text}");
-    assert!(!text.contains("you had ended your turn"), "{text}");
+    assert!(!text.contains("You had ended your turn"), "{text}");
 }
 
 #[test]
@@ -444,6 +445,7 @@ fn an_error_that_passed_since_is_not_told() {
         about: about.into(),
         line: "denied".into(),
         passed_since,
+        looked: false,
     };
     capture.errors = vec![error("npm publish", true), error("curl x", false)];
     let text = of(&capture, Budget::default());
@@ -528,7 +530,8 @@ fn what_sub_agents_reported_is_data_with_the_file_of_the_whole() {
         "Agent \"Profile\" completed, output in /run/a.output:\n",
         "Root cause: a connection per row.\n",
         "The vacuum is NOT the cause.",
-        "- Agent \"History\" completed, output in /run/a.output (data): Since commit 9f3c1ab7.\n",
+        "- Agent \"History\" completed (data): Since commit 9f3c1ab7.\n",
+        "- what these agents wrote is in /run: reports.md has the names\n",
         " reports.md (what sub-agents reported), ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -710,7 +713,7 @@ fn the_brief_and_words_of_another_day_have_their_date() {
     capture.prompts_before = earlier.iter().map(|row| row.prompt()).collect();
     capture.prompts = vec![said(20, "now the other thing")];
     let text = of(&capture, Budget::default());
-    assert!(text.contains("On Wed 2026-11-18:\n(in the conversation before)\n> at nine\n"), "{text}");
+    assert!(text.contains("On Wed 2026-11-18:\n(in an earlier conversation)\n> at nine\n"), "{text}");
     capture.prompts = (1..=28).map(|day| said(day, &"do more of it ".repeat(40))).collect();
     is_sound(&of(&capture, Budget { brief: BRIEF_LEAST, ..Budget::default() }), BRIEF_LEAST);
     is_sound(&of(&capture, Budget::default()), 9500);
@@ -890,6 +893,7 @@ fn words_to_a_tool_call_name_the_call_and_a_refusal_is_told_once() {
             about: about.into(),
             outcome: ToolOutcome::Refused,
             line: String::new(),
+            output: String::new(),
             launched: false,
             looked: false,
             after: 0,
@@ -963,13 +967,18 @@ fn files_without_a_change_in_git_are_told_apart() {
     let text = of(&capture, Budget::default());
     for part in [
         "- files written, newest first: src/a.rs, new/deep/b.rs, /srv/x.c\n",
-        "- written before, unchanged in git now (committed, taken back or ignored): src/cell.tsx\n",
+        "- written, and git shows no change (committed, taken back or ignored): src/cell.tsx\n",
         "- git: a rebase of feat/x is in progress\n- git: stashes: 1, newest first: `x\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     capture.git = Some(GitState { top: None, ..git });
-    assert!(!of(&capture, Budget::default()).contains("unchanged in git"), "not all changes are known");
+    assert!(!of(&capture, Budget::default()).contains("shows no change"), "not all changes are known");
+    let gone = vec!["/home/u/proj/src/cell.tsx".to_owned()];
+    capture.git = Some(GitState { gone, ..capture.git.take().unwrap() });
+    let text = of(&capture, Budget::default());
+    assert!(text.contains("- gone since you wrote them (moved or deleted): src/cell.tsx\n"), "{text}");
+    assert!(text.contains("newest first: src/a.rs, new/deep/b.rs, /srv/x.c\n"), "{text}");
 }
 
 #[test]
@@ -985,6 +994,7 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
             about: about.into(),
             outcome,
             line: line.into(),
+            output: String::new(),
             launched: false,
             looked: tool == "Grep" || only_looks(about),
             after: 0,
@@ -1012,8 +1022,8 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
         "Skill: review src -> ok",
         "Bash: rg -c v6 > hits.txt -> ok",
         "Bash: sed -i s/a/b/ a.ts -> ok",
-        "Grep: v7 -> failed: bad pattern",
         "Bash: psql -f x.sql -> ok",
+        "Grep: v7 -> failed: bad pattern",
     ]
     .into_iter()
     .enumerate()

@@ -127,7 +127,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) 
         dropped => format!("; {dropped} more are only in the transcript"),
     };
     let above = format!(
-        "Newest first{more}. Standing rules still apply; most of the rest is finished.\n{}",
+        "Newest first{more}. Rules in them still apply; your words below tell what else is finished.\n{}",
         of_pastes(&quotes)
     );
     BriefPart {
@@ -142,7 +142,7 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) 
 fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) -> Quote {
     let mut label = labels(said);
     if said.number.is_none() {
-        label.insert(0, "in the conversation before".to_owned());
+        label.insert(0, "in an earlier conversation".to_owned());
     }
     if newest && capture.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
@@ -151,7 +151,7 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
     // What Claude says again and again ("Done.") may have been answered before.
-    match is_last && newest && capture.replied {
+    match is_last && newest && capture.replied && !words.last_answer.is_empty() {
         true => label.push("after your last words".to_owned()),
         false => label.extend(about(said)),
     }

@@ -21,6 +21,8 @@ const ROOMY: usize = 1000;
 const SEARCHED: usize = 64 << 10;
 /// Of a longer table the first rows are shown when there is no room for the whole text.
 const TABLE_ROWS: usize = 6;
+/// The least that is worth to be kept of each line, in UTF-16 units.
+const LEAST_LINE: usize = 100;
 /// A prompt keeps this much when there is too little room for all, in UTF-16 units.
 const SHORT: usize = 240;
 
@@ -52,6 +54,17 @@ impl Quote {
     }
 }
 
+/// What is kept of a text that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextCut {
+    /// At most so much of its beginning, in UTF-16 units; the rest of the room is its end's.
+    Ends(usize),
+    /// Its beginning alone.
+    Beginning,
+    /// The beginning of each of its lines, because each may be meant; else as [`TextCut::Beginning`].
+    Lines,
+}
+
 /// What a part says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
@@ -72,8 +85,8 @@ pub(super) enum Passage {
         above: String,
         /// The text, safe.
         text: String,
-        /// How much of its beginning is kept at most, in UTF-16 units; the rest of the room is its end's.
-        head: usize,
+        /// What of it is kept where there is no room for all.
+        cut: TextCut,
         /// The file that has it whole.
         whole_in: &'static str,
         /// What stands below it.
@@ -139,8 +152,8 @@ impl Passage {
             Passage::Quotes { above, quotes, order, today } => {
                 fit_quotes([above, today], quotes, order, room)
             }
-            Passage::Text { above, text, head, whole_in, below } => {
-                fit_text([above, text, whole_in, below], *head, room)
+            Passage::Text { above, text, cut, whole_in, below } => {
+                fit_text([above, text, whole_in, below], *cut, room)
             }
             Passage::Lines { lines, longer, more_in } => fit_lines(lines, longer, more_in, room),
             Passage::Markdown { text, keep_end } => fit_markdown(text, *keep_end, room),
@@ -386,14 +399,34 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     out.trim_end().to_owned() + "\n"
 }
 
-fn fit_text([above, text, whole_in, below]: [&str; 4], head: usize, room: usize) -> String {
+fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize) -> String {
     let mark = format!("(shortened; whole in {whole_in})\n");
     let taken = units(above) + units(below) + units(&mark) + 2 * FENCE_ROOM + "text\n".len();
     let Some(room) = room.checked_sub(taken).filter(|room| *room >= 80) else { return String::new() };
     // Fencing may lengthen nothing but the fence, and shortens long runs of back-ticks.
     let text = short_tables(text);
-    let body = if units(&text) <= room { text } else { ends(&text, head, room) };
+    let body = match cut {
+        _ if units(&text) <= room => text,
+        TextCut::Ends(head) => ends(&text, head, room),
+        TextCut::Beginning => ends(&text, usize::MAX, room),
+        TextCut::Lines => line_beginnings(&text, room).unwrap_or_else(|| ends(&text, usize::MAX, room)),
+    };
     format!("{above}{mark}{}{below}", fenced(&body))
+}
+
+/// The beginning of each line of a text, as much of each as there is room for in all, in UTF-16 units; `None`
+/// where that is too little.
+fn line_beginnings(text: &str, room: usize) -> Option<String> {
+    const CUT: &str = " [...]";
+    let at = |cap: usize| -> String {
+        let cut = |line: &str| match units(line) <= cap {
+            true => line.to_owned(),
+            false => format!("{}{CUT}", start_at_word(line, cap - CUT.len())),
+        };
+        text.lines().map(cut).collect::<Vec<_>>().join("\n")
+    };
+    let caps = std::iter::successors(Some(room), |cap| Some(cap * 3 / 4));
+    caps.take_while(|cap| *cap >= LEAST_LINE).map(at).find(|text| units(text) <= room)
 }
 
 /// The text with the first rows of its long tables.
@@ -473,7 +506,7 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
         && let Some((inner, _)) = inner.rsplit_once('\n')
         && open.starts_with("```")
     {
-        return fit_text(["", inner, "the record", ""], 0, room);
+        return fit_text(["", inner, "the record", ""], TextCut::Ends(0), room);
     }
     let Some(room) = room.checked_sub(MARK.len() + FENCE_ROOM) else { return String::new() };
     let mut kept = cut_units(text, room);
