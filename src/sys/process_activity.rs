@@ -144,11 +144,18 @@ pub fn program_names(pid: i32) -> Option<[String; 2]> {
     Some([file.file_name()?.to_string_lossy().into_owned(), name.trim_end().to_owned()])
 }
 
+/// The words that a process was called with, its program first; `None` where this user may not see them.
+#[must_use]
+pub fn arguments(pid: i32) -> Option<Vec<String>> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let line = String::from_utf8_lossy(&words);
+    Some(line.trim_end_matches('\0').split('\0').map(str::to_owned).collect())
+}
+
 /// How a process was called, its arguments separated by blanks; its name in brackets where that is unknown.
 #[must_use]
 pub fn command_line(pid: i32) -> Option<String> {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    let line = String::from_utf8_lossy(&words).trim_end_matches('\0').replace('\0', " ");
+    let line = arguments(pid)?.join(" ");
     if !line.is_empty() {
         return Some(line);
     }

@@ -12,6 +12,7 @@ use memchr::{memchr2, memmem};
 
 use super::echo::EchoFilter;
 use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea, TextPattern};
+use super::pasted_text::PastedText;
 use super::typed_ahead::{PromptLine, TypedAhead};
 use crate::core::terminal::Modes;
 use crate::screen::{Attr, Color, FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark, Style};
@@ -89,6 +90,7 @@ pub struct FreshTextWatch {
     ended: u64,
     echo: EchoFilter,
     ahead: TypedAhead,
+    pasted: PastedText,
     /// Bytes of the program that are no echo.
     output: u64,
     title: String,
@@ -136,6 +138,7 @@ impl FreshTextWatch {
             ended: 0,
             echo: EchoFilter::default(),
             ahead: TypedAhead::default(),
+            pasted: PastedText::default(),
             output: 0,
             title: String::new(),
             titles: 0,
@@ -304,6 +307,7 @@ impl FreshTextWatch {
         let before = self.ended;
         self.absorb_typed_ahead();
         let mut is_visible = self.changes.frame(&mut self.screen);
+        self.pasted.places(&self.screen).iter().for_each(|place| self.changes.absorb_place(place));
         self.ended = self.changes.now();
         if self.screen.title() != self.title {
             self.title = self.screen.title().to_owned();
@@ -318,6 +322,8 @@ impl FreshTextWatch {
     /// A moment for the line `line` of a tape: ends the frame, so that all that is there now is old.
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.end_frame();
+        let before = self.marks.last().map_or(0, |(frame, _)| *frame);
+        self.pasted.end_input(&self.screen, |row, col| self.changes.is_new(before, row, col));
         let frame = self.changes.mark(&self.screen);
         self.absent.clear();
         if self.marks.len() == MARKS_MAX {
@@ -342,6 +348,7 @@ impl FreshTextWatch {
     pub fn expect_echo(&mut self, bytes: &[u8], modes: &Modes) {
         self.echo.expect(bytes, modes);
         self.ahead.take(bytes);
+        self.pasted.take(bytes);
     }
 
     /// Whether the terminal's own echo of what was typed has yet to come.
@@ -663,6 +670,42 @@ mod tests {
         frame(&mut watch, "echo hi\r\nhi\r\n$ ");
         assert_eq!(watch.find(&text("hi"), &mark).new.len(), 1);
         assert!(watch.find(&text("echo hi"), &mark).new.is_empty());
+    }
+
+    #[test]
+    fn a_paste_that_loses_its_reverse_video_is_no_news() {
+        let raw = Modes { lflag: 0, ..cooked() };
+        for cut in [1, 3, 1000] {
+            for before in ["", "1\r\n2\r\n3\r\n"] {
+                let mut watch = watch(&format!("{before}> "));
+                watch.take_mark(1);
+                watch.expect_echo(b"\x1b[200~true READY\x1b[201~", &raw);
+                frame(&mut watch, "\x1b[7mtrue READY\x1b[27m");
+                let mark = watch.take_mark(2);
+                watch.expect_echo(b"\r", &raw);
+                // As readline does it.
+                for part in b"\x1b[10Dtrue READY\r\n\x1b[?2004l\r".chunks(cut) {
+                    frame(&mut watch, std::str::from_utf8(part).unwrap());
+                    let found = watch.find(&text("READY"), &mark);
+                    assert_eq!((found.all.len(), found.new.len()), (1, 0), "{cut} {part:?}");
+                }
+                frame(&mut watch, "READY\r\n> ");
+                assert_eq!(watch.find(&text("READY"), &mark).new.len(), 1, "{cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_text_that_loses_its_reverse_video_is_news() {
+        let mut watch = watch("> ");
+        watch.take_mark(1);
+        watch.expect_echo(b"\x1b[200~word\x1b[201~", &Modes { lflag: 0, ..cooked() });
+        frame(&mut watch, "word\r\n\x1b[7mfirst\x1b[27m");
+        let mark = watch.take_mark(2);
+        frame(&mut watch, "\x1b[2Hfirst");
+        assert_eq!(watch.find(&text("first"), &mark).new.len(), 1);
+        frame(&mut watch, "\x1b[1;3H\x1b[7mword\x1b[27m");
+        assert_eq!(watch.find(&text("word"), &mark).new.len(), 1, "found, as a search shows it");
     }
 
     #[test]

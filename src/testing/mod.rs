@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`echo`] | the terminal's own echo, which is no news |
+//! | `pasted_text` | what a line editor shows in reverse video until the next key, which is no news then |
 //! | `typed_ahead` | what a busy shell shows again behind its next prompt, which is no news |
 //! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
 //! | [`look`] | text, patterns and where they are looked for |
@@ -38,6 +39,7 @@ pub mod isolation;
 pub mod library;
 pub mod look;
 pub mod outcome;
+mod pasted_text;
 pub mod pause_window;
 pub mod processes;
 pub mod program_wait;

@@ -667,13 +667,26 @@ impl TestTerminal {
 
     /// Whether the program has set the modes of its terminal, or one of its processes waits for input.
     fn takes_input(&mut self) -> bool {
+        self.modes().map_or(true, |modes| !echoes_lines(&modes)) || {
+            let look = self.look_at_processes();
+            self.has_reader(&look)
+        }
+    }
+
+    /// Whether the program has read what was typed, no process of it works, and one waits for more.
+    pub(super) fn awaits_input(&mut self) -> bool {
+        if self.has_unread_input() {
+            return false;
+        }
+        let look = self.look_at_processes();
+        !look.is_working() && self.has_reader(&look)
+    }
+
+    /// Whether a process waits for input from the terminal.
+    fn has_reader(&self, look: &ProcessLook) -> bool {
         let path = self.path();
-        self.modes().map_or(true, |modes| !echoes_lines(&modes))
-            || self
-                .look_at_processes()
-                .all
-                .iter()
-                .any(|process| awaits_input(process.stat.pid, path.as_path()).unwrap_or(!process.is_working))
+        let waits = |pid: i32| awaits_input(pid, path.as_path());
+        look.all.iter().any(|process| waits(process.stat.pid).unwrap_or(!process.is_working))
     }
 
     /// Waits until a condition on the terminal holds, which is tried at the end of each frame. `goal` names

@@ -32,6 +32,34 @@ pub fn is_shell(program: &str) -> bool {
     SHELL_NAMES.contains(&&name[..end]) || OTHER_SHELLS.contains(&&name[..end])
 }
 
+/// Whether a shell that is called like this runs a command line or a script, and so shows no prompt. Only of
+/// shells with the options of `sh`; of others it is not told.
+#[must_use]
+pub fn runs_script(argv: &[String]) -> bool {
+    let Some((program, args)) = argv.split_first() else { return false };
+    let name = program.rsplit('/').next().unwrap_or_default().trim_start_matches('-');
+    if !["sh", "bash", "dash", "ash", "ksh", "mksh", "yash", "zsh", "fish"].contains(&name) {
+        return false;
+    }
+    let mut args = args.iter().map(String::as_str);
+    while let Some(arg) = args.next() {
+        match arg {
+            "-" | "--" => return args.next().is_some(),
+            "--rcfile" | "-rcfile" | "--init-file" | "-init-file" | "-o" | "+o" | "-O" | "+O" | "-C"
+            | "--init-command" => drop(args.next()),
+            "--command" => return true,
+            // Words with one dash, which bash takes for long options.
+            "-norc" | "-restricted" => {}
+            arg if arg.starts_with("--") || arg.starts_with('+') => {}
+            arg if arg.starts_with('-') && arg.contains('c') => return true,
+            arg if arg.starts_with('-') && arg.contains('s') => return false,
+            arg if arg.starts_with('-') => {}
+            _ => return true,
+        }
+    }
+    false
+}
+
 /// `> ` in the colour #5B56E0.
 const PROMPT: &str = "\x1b[38;2;91;86;224m> \x1b[m";
 
@@ -120,6 +148,25 @@ mod tests {
         }
         for name in ["sleep", "python3", "ssh", "menu.sh", ""] {
             assert!(!is_shell(name), "{name}");
+        }
+        let runs = |line: &str| runs_script(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        for line in
+            ["sh -c x", "/bin/bash -ic x", "dash run.sh", "bash -- x", "fish --command x", "-zsh -lc x"]
+        {
+            assert!(runs(line), "{line}");
+        }
+        for line in [
+            "sh",
+            "-bash",
+            "bash --norc -i",
+            "bash -norc",
+            "bash --rcfile x -i",
+            "sh -s x",
+            "zsh -o emacs",
+            "fish -C x",
+            "nu -c x",
+        ] {
+            assert!(!runs(line), "{line}");
         }
         assert_eq!(shell("sh"), None);
         assert_eq!(shell("Bash"), None);

@@ -143,7 +143,7 @@ fn style_rule(word: &ArgWord, name: &str, value: TapeText) -> ArgResult<StyleRul
     let color = || {
         StyleColor::parse(value.as_str()).ok_or_else(|| {
             let error = word.error(format!("there is no colour `{}`", shown(value.as_str())));
-            error.hint("default, red, bright-red, 208 or #ff8700")
+            error.hint("default, red, bright-red, 208, or six digits as in #ff8700")
         })
     };
     Ok(match name {

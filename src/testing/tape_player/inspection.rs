@@ -59,7 +59,8 @@ pub(super) fn check_style(
                 .find(look)
                 .into_iter()
                 .filter_map(|place| match place {
-                    FoundPlace::Cells(places) => Some(places),
+                    // An empty match looks like nothing.
+                    FoundPlace::Cells(places) if !places.is_empty() => Some(places),
                     _ => None,
                 })
                 .collect(),

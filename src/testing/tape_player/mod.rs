@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `test_session` | a test: its workspace, clock and terminals, and how programs are started |
 //! | `test_workspace`, `test_files` | directories, variables, files, and commands on the side |
+//! | `known_files` | which files nobody has written since the tape last did or looked |
 //! | `test_clock` | the deadline, and how long a wait may last |
 //! | `test_terminals`, `terminal_recording` | several terminals, and what passed in each |
 //! | `tape_input` | keys, mouse, paste, resize, signals, and what the report tells of them |
@@ -17,6 +18,7 @@
 mod claude_test;
 mod failure_evidence;
 mod inspection;
+mod known_files;
 mod pausing;
 mod recorded_output;
 mod screen_regions;
@@ -368,8 +370,8 @@ impl<'a> TapePlayer<'a> {
                 session.start_program(vec!["sh".into(), "-c".into(), line.into()], &[])
             }
             C::Run(line) => run_aside(session, line),
-            C::File { path, content } => write_file(&session.workspace, path, content),
-            C::CopyFile { from, to } => copy_file(&session.workspace, from, to.as_ref()),
+            C::File { path, content } => write_file(session, path, content),
+            C::CopyFile { from, to } => copy_file(session, from, to.as_ref()),
             C::On(name) => {
                 session.terminals.switch_to(name);
                 Ok(())

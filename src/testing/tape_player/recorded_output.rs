@@ -11,7 +11,7 @@ use crate::recording::play_time::PlayTime;
 use crate::recording::svg::{AnimationRange, animated_svg};
 use crate::recording::timeline::Timeline;
 use crate::screen::Screen;
-use crate::screen::picture::theme::PictureTheme;
+use crate::screen::picture::theme::{PictureTheme, Rgb};
 
 /// Pauses of an animation are cut to this, in µs, as `hopty play -o` does.
 const PAUSE_US: u64 = 2_000_000;
@@ -103,15 +103,26 @@ fn named_theme(name: &str) -> Option<Value> {
     themes.into_iter().find(|theme| theme["name"] == name)
 }
 
-/// The colours of `Set Theme`, which is JSON or a name. Players want all 16 of the palette.
+/// The colours of `Set Theme`, which is JSON with at least one of them, or a name. Players want all 16 of the palette.
 pub(super) fn theme_of_setting(setting: &str) -> Option<CastTheme> {
-    let theme = serde_json::from_str(setting).ok().or_else(|| named_theme(setting))?;
+    let theme: Value = serde_json::from_str(setting).ok().or_else(|| named_theme(setting))?;
     let color = |name: &str| Some(Value::get(&theme, name)?.as_str()?.to_owned());
-    let usual = PictureTheme::default().palette;
-    let palette = COLOURS.iter().zip(usual).map(|((name, old), [r, g, b])| {
-        color(name).or_else(|| color(old)).unwrap_or_else(|| format!("#{r:02x}{g:02x}{b:02x}"))
-    });
-    Some(CastTheme { fg: color("foreground")?, bg: color("background")?, palette: palette.collect() })
+    let names =
+        ["foreground", "background"].into_iter().chain(COLOURS.iter().flat_map(|(name, old)| [*name, *old]));
+    if !names.into_iter().any(|name| color(name).is_some()) {
+        return None;
+    }
+    let usual = PictureTheme::default();
+    let or_usual =
+        |found: Option<String>, [r, g, b]: Rgb| found.unwrap_or_else(|| format!("#{r:02x}{g:02x}{b:02x}"));
+    let palette = COLOURS.iter().zip(usual.palette);
+    Some(CastTheme {
+        fg: or_usual(color("foreground"), usual.fg),
+        bg: or_usual(color("background"), usual.bg),
+        palette: palette
+            .map(|((name, old), usual)| or_usual(color(name).or_else(|| color(old)), usual))
+            .collect(),
+    })
 }
 
 /// Whether an output of this ending is made of the recording.
@@ -184,6 +195,9 @@ mod tests {
         .unwrap();
         assert_eq!((theme.bg.as_str(), theme.fg.as_str()), ("#101010", "#eeeeee"));
         assert_eq!((theme.palette[1].as_str(), theme.palette[5].as_str()), ("#ff0000", "#aa00aa"));
+        let theme = theme_of_setting(r##"{"background": "#141432"}"##).unwrap();
+        assert_eq!((theme.fg.as_str(), theme.bg.as_str()), ("#dddddd", "#141432"), "the rest is the usual");
+        assert_eq!((theme_of_setting("{}"), theme_of_setting("1")), (None, None));
         assert_eq!(theme_of_setting("dracula"), None, "VHS takes a name as it is written");
         let theme = theme_of_setting("Dracula").unwrap();
         assert_eq!((theme.bg.as_str(), theme.palette[5].as_str()), ("#1e1f29", "#ff79c6"));

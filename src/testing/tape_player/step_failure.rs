@@ -9,6 +9,9 @@ use crate::testing::outcome::{FailureKind, ScreenComparison, TestPlace, TestTime
 use crate::testing::program_wait::{WaitEnd, WaitFailure};
 use crate::testing::test_terminal::TestStartError;
 
+/// Commands that only a shell has.
+const SHELL_WORDS: [&str; 8] = ["cd", "export", "source", "alias", "set", "read", "exec", "eval"];
+
 /// What a command of a tape comes to.
 pub(super) type StepResult<T = ()> = Result<T, Box<StepFailure>>;
 
@@ -113,6 +116,9 @@ impl From<TestStartError> for Box<StepFailure> {
             TestStartError::Refused(name, error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 failure.hint(format!("it is not executable; start what reads it, such as `Start sh {name}`"))
             }
+            TestStartError::NotFound(name) if SHELL_WORDS.contains(&name.as_str()) => failure.hint(format!(
+                "{name} is a command of shells, and `Start` runs none: Start+Shell \"{name} …\""
+            )),
             _ => failure,
         }
     }

@@ -31,6 +31,8 @@ const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
 /// Twenty times as long as between two keys that tmux takes for a paste (`assume-paste-time`): what is sent
 /// with a pause may be read without one.
 const PREFIX_PAUSE: Duration = Duration::from_millis(20);
+/// How long a program may take to answer a key before the next input, where no command waits between them.
+const KEY_ANSWER: Duration = Duration::from_millis(200);
 /// What the report says of keys that the program does not show, as at the prompt for a password.
 const HIDDEN_KEYS: &str = "(hidden)";
 /// Half of the keys that are kept for the report.
@@ -43,6 +45,8 @@ pub(super) struct TapeInput {
     choices: Option<SeededChoices>,
     clipboard: TypedText,
     chord: Option<ChordPause>,
+    /// The last input was no text, which is waited for until the program shows it.
+    is_unanswered: bool,
     /// The last keys, for the report.
     keys: Vec<String>,
 }
@@ -108,6 +112,7 @@ impl TapeInput {
             choices,
             clipboard: TypedText::default(),
             chord: None,
+            is_unanswered: false,
             keys: Vec::new(),
         }
     }
@@ -133,6 +138,9 @@ impl TapeInput {
     fn begin<'s>(&mut self, session: &'s mut TestSession) -> StepResult<CurrentTerminal<'s>> {
         if let Some(chord) = self.chord.take() {
             session.pass_as_program(chord.left())?;
+        }
+        if std::mem::take(&mut self.is_unanswered) {
+            session.let_answer(KEY_ANSWER)?;
         }
         session.terminal()?.1.scroll_to_end();
         session.take_mark();
@@ -277,6 +285,7 @@ impl TapeInput {
             }
         }
         self.chord = press.chords.last().copied().and_then(ChordPause::after);
+        self.is_unanswered = true;
         Ok(())
     }
 
@@ -295,6 +304,7 @@ impl TapeInput {
         let (_, terminal) = self.begin(session)?;
         let bytes = input::focus(terminal.screen(), is_in).map_err(|refusal| refused(&refusal))?;
         self.note(if is_in { "Focus In" } else { "Focus Out" });
+        self.is_unanswered = true;
         send(session, &bytes)
     }
 
@@ -303,6 +313,7 @@ impl TapeInput {
         let shown = reported(session, text);
         let text = session.workspace.text(text)?;
         self.note(format!("Raw {shown}"));
+        self.is_unanswered = true;
         send(session, text.as_bytes())
     }
 
@@ -322,6 +333,7 @@ impl TapeInput {
             bytes.extend(input::mouse(terminal.screen(), event).map_err(|refusal| refused(&refusal))?);
         }
         self.note(name);
+        self.is_unanswered = true;
         send(session, &bytes)
     }
 

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use super::step_failure::{StepFailure, StepResult};
 use super::test_session::TestSession;
-use super::test_workspace::TestWorkspace;
 use crate::core::process_change::Signal;
 use crate::core::tape::{TapePattern, TapeText, TapeTime};
 use crate::sys::process;
@@ -22,14 +21,18 @@ const FILE_MAX: u64 = 64 << 20;
 /// The longest output of a command on the side that a failure shows, in bytes.
 const OUTPUT_MAX: usize = 2000;
 
-pub(super) fn write_file(workspace: &TestWorkspace, path: &TapeText, content: &TapeText) -> StepResult {
+pub(super) fn write_file(session: &mut TestSession, path: &TapeText, content: &TapeText) -> StepResult {
+    let workspace = &session.workspace;
     let (target, content) = (workspace.inside(path)?, workspace.text(content)?);
     let failed = |error| StepFailure::io(&format!("cannot write {}", target.display()), &error);
     workspace.make_room(&target, failed)?;
-    fs::write(&target, content).map_err(failed)
+    fs::write(&target, content).map_err(failed)?;
+    session.files.note(&target);
+    Ok(())
 }
 
-pub(super) fn copy_file(workspace: &TestWorkspace, from: &TapeText, to: Option<&TapeText>) -> StepResult {
+pub(super) fn copy_file(session: &mut TestSession, from: &TapeText, to: Option<&TapeText>) -> StepResult {
+    let workspace = &session.workspace;
     let from = workspace.tape_dir().join(workspace.text(from)?);
     let failed = |error| StepFailure::io(&format!("cannot copy {}", from.display()), &error);
     let meta = fs::metadata(&from).map_err(failed)?;
@@ -42,7 +45,9 @@ pub(super) fn copy_file(workspace: &TestWorkspace, from: &TapeText, to: Option<&
         None => workspace.dirs().dir().join(&name),
     };
     workspace.make_room(&target, failed)?;
-    copy_tree(&from, &target).map_err(failed)
+    copy_tree(&from, &target).map_err(failed)?;
+    session.files.note(&target);
+    Ok(())
 }
 
 /// `Run`: a command on the side, which must succeed.
@@ -113,6 +118,12 @@ pub(super) fn expect_file(
             TextPattern::Regex(regex) => regex.is_match(text),
         });
         if is_in != absent && (text.is_some() || !absent) {
+            if let Some(line) = session.files.note(&file).filter(|_| !absent) {
+                let name = session.workspace.text(path)?;
+                session.findings.warn(format!(
+                    "{name} has not been written since line {line}: {looked_for} was in it before"
+                ));
+            }
             return Ok(());
         }
         if Instant::now() >= until {

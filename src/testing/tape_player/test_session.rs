@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::known_files::KnownFiles;
 use super::step_failure::{StepFailure, StepResult};
 use super::tape_findings::TapeFindings;
 use super::test_clock::TestClock;
@@ -37,6 +38,8 @@ pub(super) struct TestSession {
     pub clock: TestClock,
     pub terminals: TestTerminals,
     pub findings: TapeFindings,
+    /// The files that the tape has written or looked into, as it left them.
+    pub files: KnownFiles,
     /// Where the tape chooses its shell.
     shell_span: Option<TapeSpan>,
 }
@@ -64,6 +67,7 @@ impl TestSession {
             clock: TestClock::new(tape.deadline(), settings.expect_timeout, is_fast, options.stop.clone()),
             terminals: TestTerminals::new(options.stop.clone(), choices),
             findings: TapeFindings::new(file.path.display().to_string()),
+            files: KnownFiles::default(),
             shell_span: shell.map(|step| step.span.clone()),
             settings,
         })
@@ -85,6 +89,7 @@ impl TestSession {
 
     /// What changes on the screen from here on is new.
     pub fn take_mark(&mut self) {
+        self.files.begin_input(self.findings.place().line);
         if let Some((named, terminal)) = self.terminals.current() {
             named.mark = terminal.take_mark(self.findings.place().line);
         }
@@ -114,6 +119,23 @@ impl TestSession {
         }
         if terminal.end().is_none() {
             terminal.pass(pause)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the program answer its last input, no longer than `limit`: it has read that, waits for input again,
+    /// and no process of it works, at two looks.
+    pub fn let_answer(&mut self, limit: Duration) -> StepResult {
+        let until = Instant::now() + self.clock.time_left().min(limit);
+        let Some((_, terminal)) = self.terminals.current() else { return Ok(()) };
+        let mut was_waiting = false;
+        while terminal.end().is_none() && Instant::now() < until {
+            let is_waiting = terminal.awaits_input();
+            if is_waiting && was_waiting {
+                break;
+            }
+            was_waiting = is_waiting;
+            terminal.pass(READ_LOOK)?;
         }
         Ok(())
     }

@@ -185,8 +185,58 @@ fn a_text_that_looks_like_a_regular_expression_gets_a_hint() {
         failure(play_now(vec![limit, start("echo four; read line"), expect(pattern)])).hint
     };
     assert!(hint("^four$").is_some_and(|hint| hint.contains("/…/")));
-    assert_eq!(hint("$"), None);
-    assert_eq!(hint("five"), None);
+    assert!(hint("/fou[a-z]/").is_some_and(|hint| hint.contains("/…/")));
+    for none in ["$", "five", "/tmp/"] {
+        assert_eq!(hint(none), None);
+    }
+}
+
+#[test]
+fn a_text_that_stands_there_another_way_gets_a_hint() {
+    let hint = |shown: &str, pattern| {
+        let limit = TapeCommand::Set(TapeSetting::ExpectTimeout(TapeTime::from_millis(500)));
+        let program = start(&format!("printf '%s\\n' '{shown}'; read line"));
+        failure(play_now(vec![limit, program, expect(pattern)])).hint.unwrap_or_default()
+    };
+    assert!(hint("Error: x", "error:").contains("`/(?i)error:/`"));
+    assert!(hint("e\u{301}te\u{301} x", "\u{e9}t\u{e9}").contains("one character or two"));
+    assert!(hint("\u{e9}t\u{e9} x", "e\u{301}te\u{301}").contains("one character or two"));
+    assert_eq!(hint("\u{e4}t\u{e4}", "\u{e9}t\u{e9}"), "");
+    assert!(hint("error", "error\\nhere").contains("$\"…\""));
+    assert!(hint("a       b", "a\tb").starts_with("no tab"));
+}
+
+#[test]
+fn the_answer_to_the_key_before_is_no_answer_to_the_last_one() {
+    let head = "Set ExpectTimeout 500ms\nStart+Shell \"echo begin; read a; echo details; read b; read c\"\n";
+    let wrong = format!("{head}Expect 'begin'\nEnter\nEnter\nExpect 'details'\n");
+    let failure = failure(play_now(commands(&wrong)));
+    assert!(failure.message.contains(OLD_TEXT), "{}", failure.message);
+    let end = play_now(commands(&format!("{head}Expect 'begin'\nEnter\nExpect 'details'\nEnter\n")));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_shell_that_runs_a_script_has_no_prompt() {
+    let failure = failure(play_now(commands("Start+Shell \"read x; sleep 1; echo $x\"\nReady\n")));
+    assert!(failure.message.ends_with("runs a script, so it has no prompt that is known"), "{failure:?}");
+    let end = play_now(commands("Start sh -i\nReady\n"));
+    assert!(matches!(end, PlayEnd::Passed), "{end:?}");
+}
+
+#[test]
+fn a_file_that_nobody_has_written_since_the_tape_did_is_a_warning() {
+    let warnings = |program: &str| {
+        let tape = format!(
+            "File out.txt 'saved'\nStart+Shell \"read x; {program}; echo over; read y\"\nType 'go'\nEnter\n\
+             Expect 'over'\nExpect+File out.txt 'saved'\n"
+        );
+        let played = play_whole(&tape);
+        assert!(matches!(played.end, PlayEnd::Passed), "{:?}", played.end);
+        played.warnings.into_iter().map(|warning| warning.message).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("true"), ["out.txt has not been written since line 4: \"saved\" was in it before"]);
+    assert!(warnings("echo saved > out.txt").is_empty());
 }
 
 #[test]
@@ -320,6 +370,8 @@ fn a_wrong_style_is_told_with_the_right_one() {
     assert!(message.ends_with("\"red\" is bold fg=red, not bg=blue"), "{message}");
     let message = told("'plain' reverse");
     assert!(message.ends_with("\"plain\" is plain, not reverse"), "{message}");
+    let message = told("/x*/ !bold");
+    assert!(message.ends_with("/x*/ is not on the screen"), "an empty match: {message}");
 }
 
 /// A program that answers each line, after it has computed for a while, by moving its highlight one row down.

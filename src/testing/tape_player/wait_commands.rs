@@ -7,9 +7,9 @@ use super::test_session::TestSession;
 use super::test_terminals::signal_number;
 use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{ExpectCommand, ProgramEnd, ScreenRegion, TapePattern, TapeTime, WaitScope};
-use crate::sys::process_activity::program_names;
-use crate::testing::fresh_text_watch::TextAge;
-use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea};
+use crate::sys::process_activity::{arguments, program_names};
+use crate::testing::fresh_text_watch::{FreshTextWatch, TextAge};
+use crate::testing::look::{CellRegion, FoundPlace, Look, ScreenArea, TextPattern};
 use crate::testing::outcome::FailureKind;
 use crate::testing::processes::end_words;
 use crate::testing::program_wait::{KEPT_CHANGING, OLD_TEXT, SettleRules, WaitFailure};
@@ -52,6 +52,7 @@ impl TextChecks {
             Ok(found) => found,
             Err(failure) => {
                 let mut failure = noted(failure, &look, pattern.unwrap_or(&usual));
+                failure.hint = failure.hint.or_else(|| near_miss(&look, terminal.watch()));
                 let anywhere = Look { area: ScreenArea::All, ..look };
                 if scope == WaitScope::Line && !terminal.watch().find(&anywhere, &named.mark).all.is_empty() {
                     let hint = "it stands on another row than the cursor: `Wait+Screen` looks at all of them";
@@ -99,6 +100,7 @@ impl TextChecks {
         let (named, terminal) = session.terminal()?;
         let found = terminal.expect(&look, &named.mark, limit).map_err(|failure| {
             let mut failure = noted(failure, &look, &expect.pattern);
+            failure.hint = failure.hint.or_else(|| near_miss(&look, terminal.watch()));
             let history = Look { area: ScreenArea::History, ..look.clone() };
             if look.area == ScreenArea::All
                 && terminal.watch().subject().find(&look).is_empty()
@@ -205,9 +207,16 @@ pub(super) fn ready(session: &mut TestSession, limit: Option<TapeTime>) -> StepR
     if !named.is_shell
         && terminal.watch().shell_mark().is_none()
         && let Some(names) = program_names(terminal.pid())
-        && !names.iter().any(|name| shells::is_shell(name))
     {
-        let message = format!("{} is no shell, so it has no prompt that is known", named.command);
+        let why = if !names.iter().any(|name| shells::is_shell(name)) {
+            "is no shell, so it has no prompt that is known"
+        } else if arguments(terminal.pid()).is_some_and(|argv| shells::runs_script(&argv)) {
+            "runs a script, so it has no prompt that is known"
+        } else {
+            named.status = ready.status;
+            return Ok(());
+        };
+        let message = format!("{} {why}", named.command);
         return Err(StepFailure::command(message).hint("`Expect` waits for the text of its prompt"));
     }
     named.status = ready.status;
@@ -272,8 +281,18 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     failure.message = failure.message.replace(&inner, &shown);
     let expected = format!("expected {shown}");
     failure.row_notes.iter_mut().for_each(|(_, note)| note.clone_from(&expected));
-    if matches!(pattern, TapePattern::Text(text) if looks_like_a_regex(text.as_str())) {
-        failure.hint = Some("a text in quotes is taken literally; /…/ is a regular expression".to_owned());
+    if let TapePattern::Text(text) = pattern {
+        let text = text.as_str();
+        let hint = if looks_like_a_regex(text) {
+            Some("a text in quotes is taken literally; /…/ is a regular expression")
+        } else if text.contains("\\n") {
+            Some("`\\n` is a line end only in $\"…\"; here it is a backslash and an n")
+        } else if text.contains('\t') {
+            Some("no tab is on a screen, only the blanks up to its stop")
+        } else {
+            None
+        };
+        failure.hint = failure.hint.or_else(|| hint.map(str::to_owned));
     }
     if failure.message.contains(OLD_TEXT) {
         failure.hint = Some(format!(
@@ -289,8 +308,46 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     failure
 }
 
+/// What stands there instead of a text that is not there: the same in other case, or with its accents written
+/// another way.
+fn near_miss(look: &Look, watch: &FreshTextWatch) -> Option<String> {
+    let TextPattern::Text(text) = &look.pattern else { return None };
+    let is_there = |source: &str| {
+        let regex = regex::Regex::new(source).ok()?;
+        let other = Look { pattern: TextPattern::Regex(regex), times: None, ..look.clone() };
+        Some(!watch.subject().find(&other).is_empty())
+    };
+    if is_there(&regex::escape(text))? {
+        return None;
+    }
+    if is_there(&format!("(?i){}", regex::escape(text)))? {
+        return Some(format!("it is there in other case: `/(?i){}/` takes both", regex::escape(text)));
+    }
+    let is_accent = |c: char| ('\u{300}'..='\u{36f}').contains(&c);
+    let any_accents = |base: &str| format!("{base}[\\x{{300}}-\\x{{36f}}]*");
+    let mut source = String::new();
+    for c in text.chars().filter(|c| !is_accent(*c)) {
+        // An accented letter is one character, or its letter and the accents.
+        let base = if c.is_ascii() { regex::escape(c.encode_utf8(&mut [0; 4])) } else { r"\w".to_owned() };
+        let is_letter = !c.is_ascii() || c.is_ascii_alphabetic();
+        let other = if text.contains(is_accent) && c.is_ascii_alphabetic() { r"\w" } else { base.as_str() };
+        source.push_str(&if is_letter { any_accents(other) } else { base.clone() });
+    }
+    let has_accents =
+        text.contains(is_accent) || watch.screen().lines().iter().any(|line| line.contains(is_accent));
+    (has_accents && is_there(&source)?).then(|| {
+        "a letter with an accent is one character or two: write it as the program does, or `.{1,2}` for it in a \
+         regex"
+            .to_owned()
+    })
+}
+
 /// Whether a text was probably meant as a regular expression.
 fn looks_like_a_regex(text: &str) -> bool {
+    let inner = text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
+    if inner.is_some_and(|inner| inner.contains(['[', '(', '*', '+', '|', '\\', '^', '$'])) {
+        return true;
+    }
     text.starts_with('^')
         || text.ends_with('$') && text.len() > 1
         || [".*", ".+", "\\d", "\\w", "\\s"].iter().any(|part| text.contains(part))

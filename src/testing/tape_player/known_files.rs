@@ -1,0 +1,62 @@
+//! Files that a tape has written or looked into: a check of one that nobody has changed since, though the
+//! program was given an input, may be no check of its answer.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What differs when a file was written again: its inode, its size, and when it changed, in s and ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileStamp(u64, u64, (i64, i64));
+
+impl FileStamp {
+    fn of(path: &Path) -> Option<Self> {
+        let meta = fs::metadata(path).ok()?;
+        Some(FileStamp(meta.ino(), meta.len(), (meta.ctime(), meta.ctime_nsec())))
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct KnownFiles {
+    /// How many inputs the tape has given, and the line of the last one.
+    inputs: (u64, u32),
+    files: BTreeMap<PathBuf, (FileStamp, u64)>,
+}
+
+impl KnownFiles {
+    /// The tape gives an input in this line.
+    pub fn begin_input(&mut self, line: u32) {
+        self.inputs = (self.inputs.0 + 1, line);
+    }
+
+    /// The tape has written this file, or a check has found what it looked for. Returns the line of the last
+    /// input where the file is what it was before that.
+    pub fn note(&mut self, path: &Path) -> Option<u32> {
+        let stamp = FileStamp::of(path)?;
+        let before = self.files.insert(path.to_owned(), (stamp, self.inputs.0));
+        let is_old = before.is_some_and(|(then, inputs)| then == stamp && inputs < self.inputs.0);
+        is_old.then_some(self.inputs.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_not_written_since_the_last_input_is_told_with_its_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.txt");
+        let mut files = KnownFiles::default();
+        files.begin_input(1);
+        assert_eq!(files.note(&path), None, "it does not exist");
+        fs::write(&path, "one").unwrap();
+        assert_eq!((files.note(&path), files.note(&path)), (None, None), "no input between");
+        files.begin_input(7);
+        assert_eq!(files.note(&path), Some(7));
+        files.begin_input(8);
+        fs::write(&path, "three").unwrap();
+        assert_eq!((files.note(&path), files.note(&path)), (None, None));
+    }
+}
