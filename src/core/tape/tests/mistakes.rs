@@ -43,7 +43,10 @@ fn the_nearest_word_is_named() {
             "1:16: `“` begins no value (a text stands in quotes such as \"…\" or '…')",
         ),
         ("Style 'a' bolt", "1:11: `Style` has no option `bolt` (did you mean `bold`?)"),
-        ("Style 'a' fg=rot", "1:11: there is no colour `rot` (default, red, bright-red, 208, or six digits as in #ff8700)"),
+        (
+            "Style 'a' fg=rot",
+            "1:11: there is no colour `rot` (default, red, bright-red, 208, or six digits as in #ff8700)",
+        ),
         (
             "Expect 'a' and 'b'",
             "1:12: there is no command `and` (a command has one text or regex: write a line for each)",
