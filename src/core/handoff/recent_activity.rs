@@ -19,7 +19,8 @@ const FAILURE: usize = 240;
 /// The text of section Recent Activity; empty when nothing was said or done.
 pub(super) fn activity(of: &Capture) -> String {
     let mut text = String::new();
-    let steps_at = |at: usize| last_steps(of).iter().filter(move |done| done.before.min(of.recent.len()) == at);
+    let steps_at =
+        |at: usize| last_steps(of).iter().filter(move |done| done.before.min(of.recent.len()) == at);
     for (at, exchange) in (0..).zip(&of.recent) {
         steps(&mut text, steps_at(at));
         text.push_str(match exchange.speaker {

@@ -417,7 +417,10 @@ impl HandoffState {
                         text: cut_chars(&safe(&said.text), 500),
                     })
                     .collect(),
-                recent_tools: recent_activity::last_steps(capture).iter().map(recent_activity::line).collect(),
+                recent_tools: recent_activity::last_steps(capture)
+                    .iter()
+                    .map(recent_activity::line)
+                    .collect(),
             },
             git: capture.git.as_ref().map(Git::of),
             id: capture.id(),
