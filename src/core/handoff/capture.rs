@@ -575,7 +575,7 @@ impl Capture {
         let goes_on = self.tasks.is_empty() || self.tasks.iter().any(is_unknown);
         let has_other_work = self.prompts.iter().any(begins_request);
         for earlier in before {
-            let is_it = |task: &Task| form(&task.subject) == form(&earlier.subject);
+            let is_it = |task: &Task| task.subject.trim() == earlier.subject.trim();
             let is_here = self.tasks.iter().any(is_it);
             let numbered = |task: &&mut Task| !task.id.is_empty() && task.id == earlier.id;
             match self.tasks.iter_mut().find(numbered) {

@@ -7,6 +7,8 @@ use crate::core::claude::tool_outcomes::ToolOutcome;
 use crate::core::claude::transcript_facts::TranscriptSpeaker;
 use crate::core::text::safe_text::{cut_chars, fenced, safe, safe_line};
 
+/// How many tool calls are listed, the newest.
+const STEPS: usize = 20;
 /// How much is told of a prompt or an answer, in characters.
 const SAID: usize = 500;
 /// How much of a tool call's purpose, and of what came of it, in characters each.
@@ -17,7 +19,8 @@ const FAILURE: usize = 240;
 /// The text of section Recent Activity; empty when nothing was said or done.
 pub(super) fn activity(of: &Capture) -> String {
     let mut text = String::new();
-    let steps_at = |at: usize| of.steps.iter().filter(move |done| done.before.min(of.recent.len()) == at);
+    let steps_at =
+        |at: usize| last_steps(of).iter().filter(move |done| done.before.min(of.recent.len()) == at);
     for (at, exchange) in (0..).zip(&of.recent) {
         steps(&mut text, steps_at(at));
         text.push_str(match exchange.speaker {
@@ -29,6 +32,11 @@ pub(super) fn activity(of: &Capture) -> String {
     }
     steps(&mut text, steps_at(of.recent.len()));
     if text.is_empty() { text } else { fenced(text.trim_end()) }
+}
+
+/// The tool calls that are listed, oldest first.
+pub(super) fn last_steps(of: &Capture) -> &[FinishedStep] {
+    &of.steps[of.steps.len().saturating_sub(STEPS)..]
 }
 
 /// One line of a tool call: `Bash: cargo test -> ok: 12 passed`.

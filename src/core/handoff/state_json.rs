@@ -125,7 +125,7 @@ pub struct Context {
     pub next_steps: Vec<String>,
     /// The last ten prompts and answers, oldest first.
     pub recent_messages: Vec<RecentMessage>,
-    /// The last tool calls with their outcome, oldest first, one line each.
+    /// The last 20 tool calls with their outcome, oldest first, one line each.
     #[serde(default)]
     pub recent_tools: Vec<String>,
 }
@@ -417,7 +417,10 @@ impl HandoffState {
                         text: cut_chars(&safe(&said.text), 500),
                     })
                     .collect(),
-                recent_tools: capture.steps.iter().map(recent_activity::line).collect(),
+                recent_tools: recent_activity::last_steps(capture)
+                    .iter()
+                    .map(recent_activity::line)
+                    .collect(),
             },
             git: capture.git.as_ref().map(Git::of),
             id: capture.id(),

@@ -215,7 +215,7 @@ fn an_answer_with_a_decision_stands_with_what_the_person_said_to_it() {
 
 #[test]
 fn what_the_last_commands_printed_is_told_as_data() {
-    let table = "layout p99 size\nbtree 61.0 2.1G\ngist 22.4 6.7G\ntoken=hunter22secret\ndone";
+    let table = "layout p99 size\nbtree 61.0 2.1G\ngist 22.4 6.7G\npassword=hunter22\ndone";
     let talk = Talk::default()
         .person(TASK)
         .bash("bash bench/all.sh 2>&1 | tail -12", table)
@@ -227,7 +227,7 @@ fn what_the_last_commands_printed_is_told_as_data() {
     for line in ["[bash bench/all.sh 2>&1 | tail -12]", "gist 22.4 6.7G", "checkpoint: 23 of 40"] {
         assert!(part.contains(line), "{line}\n{text}");
     }
-    assert!(!part.contains("hunter22secret") && !part.contains("src/b.rs"), "{text}");
+    assert!(!part.contains("hunter22") && !part.contains("src/b.rs"), "{text}");
     assert!(!text.contains("checkpoint: 2 of 40"), "it was run again: {text}");
     assert!(part.find("[python3 move.py]") < part.find("[bash bench/all.sh"), "{text}");
     let ran = talk.person("<bash-input>kubectl get pods</bash-input>");
@@ -280,7 +280,7 @@ fn of_a_long_answer_that_the_person_agreed_to_each_point_is_told() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let endless =
-        Talk::default().person(TASK).claude(&report.repeat(9)).person("7 and 4 now").midway("I begin.");
+        Talk::default().person(TASK).claude(&report.repeat(2)).person("7 and 4 now").midway("I begin.");
     let kept = &endless.capture().agreed[0].text;
     assert!(kept.contains("\n[...") && kept.ends_with("Order: 7, 1, 3.") && kept.len() < 17_000, "{kept}");
 }

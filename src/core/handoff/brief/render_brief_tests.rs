@@ -773,7 +773,8 @@ fn what_claude_found_out_is_told_with_the_prompt_that_it_answers() {
         assert!(text.contains(&format!("- to \"which value {n} wins\": {}\n", found(n))), "{n}\n{text}");
     }
     assert!(text.find("value 29 wins") < text.find("value 28 wins"), "newest first");
-    assert!(!text.contains("handler is dropped"), "it says little, and is old");
+    assert!(text.find("which value 0 wins") < text.find("handler is dropped"), "it says little, and is old");
+    assert!(text.contains("- The other handler is dropped.\n"), "{text}");
     // What has no room stands in the document.
     let mut full = full();
     full.answers = capture.answers;
@@ -1023,12 +1024,12 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
         "Bash: rg -c v6 > hits.txt -> ok",
         "Bash: sed -i s/a/b/ a.ts -> ok",
         "Bash: psql -f x.sql -> ok",
-        "Grep: v7 -> failed: bad pattern",
+        "Bash: docker compose up -d db -> failed: driver failed",
     ]
     .into_iter()
     .enumerate()
     {
-        assert_eq!(steps[at], begin);
+        assert!(steps[at].starts_with(begin), "what failed to look comes last: {}", steps[at]);
     }
     capture.steps.truncate(3);
     let text = of(&capture, Budget::default());
