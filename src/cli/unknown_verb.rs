@@ -103,8 +103,8 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
         Failed::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
             .hint(match NOTICES.contains(&word) {
                 true => format!(
-                    "in a session the prefix key (ctrl-\\) and `n` show its notices; `hopty -- {word}` passes it \
-                     to Claude"
+                    "in a session the prefix key (ctrl-\\) and `n` show its notices; `hopty -- {word}` passes \
+                     it to Claude"
                 ),
                 false => format!("`hopty -- {word}` passes it to Claude; `hopty help` lists all verbs"),
             })

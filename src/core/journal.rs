@@ -89,7 +89,8 @@ impl Recorder {
             "journal": JOURNAL, "hopty": version, "core": CORE,
             "agent": policy.agent, "hooks": policy.hooks, "notes": policy.notes,
             "submit_when_idle": policy.submit_when_idle,
-            "sessions_file": policy.sessions_file, "no_handover": policy.no_handover, "rules": policy.rules, "config": policy.config,
+            "sessions_file": policy.sessions_file, "no_handover": policy.no_handover,
+            "rules": policy.rules, "config": policy.config,
             "state": state,
         });
         if let Some(missing) = missing {
