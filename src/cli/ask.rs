@@ -119,7 +119,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         let (session, is_idle) = wait.look(&mut control)?;
         let is_another_run = session.run != before.run;
         if let Some(asked) = &asked {
-            // A hand-over may come at the end of this very turn: then the answer is in the conversation before.
+            // A hand-over may come at the end of this very turn: then the conversation before has the answer.
             let of = if is_another_run { &before } else { &session };
             let lag = if is_idle && !is_another_run { LAG } else { Duration::ZERO };
             let is_over =
@@ -163,8 +163,8 @@ struct TurnWait<'n> {
 }
 
 impl TurnWait<'_> {
-    /// Waits until Claude waits for a prompt, [`SLICE`] at the longest, and returns whether it does. Tells once
-    /// what it is blocked on.
+    /// Waits until Claude waits for a prompt, [`SLICE`] at the longest, and returns whether it does. Tells
+    /// once what it is blocked on.
     fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), Failed> {
         let left =
             self.until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));

@@ -30,6 +30,7 @@
 pub mod discovery;
 pub mod echo;
 mod evidence_cast;
+mod file_version;
 #[cfg(test)]
 mod fresh_text_laws;
 pub mod fresh_text_watch;

@@ -1,5 +1,5 @@
-//! A paste that a line editor shows in reverse video. readline and zsh draw it plain at the next key, which is
-//! no answer.
+//! A paste that a line editor shows in reverse video. readline and zsh draw it plain at the next key, which
+//! is no answer.
 
 use std::ops::Range;
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::discovery::TapeFile;
+use super::file_version::FileVersion;
 use super::runner::{self, LoadedTape};
 use super::snapshot::SnapshotStore;
 use crate::core::tape::{Tape, TapeCommand};
@@ -29,24 +29,8 @@ pub struct TapeWatch {
 
 #[derive(Debug)]
 struct WatchedFile {
-    stamp: Option<FileStamp>,
+    version: Option<FileVersion>,
     tapes: BTreeSet<PathBuf>,
-}
-
-/// What differs when a file was written: also by its length and inode, because a kernel's clock may stand
-/// still for some ms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileStamp {
-    modified: Option<SystemTime>,
-    length: u64,
-    inode: u64,
-}
-
-impl FileStamp {
-    fn of(file: &Path) -> Option<FileStamp> {
-        let meta = std::fs::metadata(file).ok()?;
-        Some(FileStamp { modified: meta.modified().ok(), length: meta.len(), inode: meta.ino() })
-    }
 }
 
 /// What ended a wait for changes.
@@ -97,8 +81,9 @@ impl TapeWatch {
     fn add(&mut self, file: PathBuf, tape: &Path) -> bool {
         self.add_dir(parent(&file));
         let is_new = !self.files.contains_key(&file);
-        let stamp = FileStamp::of(&file);
-        let watched = self.files.entry(file).or_insert_with(|| WatchedFile { stamp, tapes: BTreeSet::new() });
+        let version = FileVersion::of(&file);
+        let watched =
+            self.files.entry(file).or_insert_with(|| WatchedFile { version, tapes: BTreeSet::new() });
         watched.tapes.insert(tape.to_owned());
         is_new
     }
@@ -166,9 +151,9 @@ impl TapeWatch {
     fn changed_now(&mut self) -> BTreeSet<PathBuf> {
         let mut tapes = BTreeSet::new();
         for (path, file) in &mut self.files {
-            let now = FileStamp::of(path);
-            if now != file.stamp {
-                file.stamp = now;
+            let now = FileVersion::of(path);
+            if now != file.version {
+                file.version = now;
                 tapes.extend(file.tapes.iter().cloned());
             }
         }

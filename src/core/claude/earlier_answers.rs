@@ -59,8 +59,8 @@ impl EarlierAnswer {
     }
 }
 
-/// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open." and "Pushed
-/// to fix/quay."
+/// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open." and
+/// "Pushed to fix/quay."
 #[must_use]
 pub fn says_much(text: &str) -> bool {
     let names = text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');

@@ -160,8 +160,8 @@ pub fn may_have_acting_parts(name: &str) -> bool {
     name.ends_with(".jsonl") || name.ends_with(AGENT_META)
 }
 
-/// Takes out of a transcript, or the file beside one of a sub-agent, that was unpacked what Claude would act on
-/// when it is resumed. Its time stays.
+/// Takes out of a transcript, or the file beside one of a sub-agent, that was unpacked what Claude would act
+/// on when it is resumed. Its time stays.
 ///
 /// # Errors
 /// When it cannot be read or written.

@@ -1,7 +1,7 @@
 //! The record of a handoff: one directory per id with everything that is known.
 //!
 //! `handoff.md`, `brief.md`, `prompts.md`, `answer.md`, `plan.md`, `open-plan.md`, `reports.md`, `agreed.md`,
-//! `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows later.
+//! `state.json` and `changes.patch` are written when the handoff is made; `transcript.jsonl.gz` follows.
 //! Records are created, changed and deleted under the store's lock, which the caller holds.
 
 use std::fs;

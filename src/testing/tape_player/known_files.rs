@@ -2,26 +2,15 @@
 //! program was given an input, may be no check of its answer.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What differs when a file was written again: its inode, its size, and when it changed, in s and ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileStamp(u64, u64, (i64, i64));
-
-impl FileStamp {
-    fn of(path: &Path) -> Option<Self> {
-        let meta = fs::metadata(path).ok()?;
-        Some(FileStamp(meta.ino(), meta.len(), (meta.ctime(), meta.ctime_nsec())))
-    }
-}
+use crate::testing::file_version::FileVersion;
 
 #[derive(Debug, Default)]
 pub(super) struct KnownFiles {
     /// How many inputs the tape has given, and the line of the last one.
     inputs: (u64, u32),
-    files: BTreeMap<PathBuf, (FileStamp, u64)>,
+    files: BTreeMap<PathBuf, (FileVersion, u64)>,
 }
 
 impl KnownFiles {
@@ -33,15 +22,17 @@ impl KnownFiles {
     /// The tape has written this file, or a check has found what it looked for. Returns the line of the last
     /// input where the file is what it was before that.
     pub fn note(&mut self, path: &Path) -> Option<u32> {
-        let stamp = FileStamp::of(path)?;
-        let before = self.files.insert(path.to_owned(), (stamp, self.inputs.0));
-        let is_old = before.is_some_and(|(then, inputs)| then == stamp && inputs < self.inputs.0);
+        let now = FileVersion::of(path)?;
+        let before = self.files.insert(path.to_owned(), (now, self.inputs.0));
+        let is_old = before.is_some_and(|(then, inputs)| then == now && inputs < self.inputs.0);
         is_old.then_some(self.inputs.1)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

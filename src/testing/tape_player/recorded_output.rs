@@ -103,7 +103,8 @@ fn named_theme(name: &str) -> Option<Value> {
     themes.into_iter().find(|theme| theme["name"] == name)
 }
 
-/// The colours of `Set Theme`, which is JSON with at least one of them, or a name. Players want all 16 of the palette.
+/// The colours of `Set Theme`, which is JSON with at least one of them, or a name. Players want all 16 of the
+/// palette.
 pub(super) fn theme_of_setting(setting: &str) -> Option<CastTheme> {
     let theme: Value = serde_json::from_str(setting).ok().or_else(|| named_theme(setting))?;
     let color = |name: &str| Some(Value::get(&theme, name)?.as_str()?.to_owned());

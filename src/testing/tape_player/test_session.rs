@@ -123,8 +123,8 @@ impl TestSession {
         Ok(())
     }
 
-    /// Lets the program answer its last input, no longer than `limit`: it has read that, waits for input again,
-    /// and no process of it works, at two looks.
+    /// Lets the program answer its last input, no longer than `limit`: it has read that, waits for input
+    /// again, and no process of it works, at two looks.
     pub fn let_answer(&mut self, limit: Duration) -> StepResult {
         let until = Instant::now() + self.clock.time_left().min(limit);
         let Some((_, terminal)) = self.terminals.current() else { return Ok(()) };
