@@ -14,6 +14,7 @@
 //! | [`shells`] | the shells that a tape may type into |
 //! | [`test_pause`], [`pause_window`] | a test that stops for a person, and what shows it |
 //! | [`tape_watch`] | which tapes a change concerns |
+//! | `file_fingerprint` | whether a file was written |
 //! | [`stress`] | what a loaded machine does, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
 //! | `evidence_cast` | the recording that is kept of a test that failed |
@@ -30,7 +31,7 @@
 pub mod discovery;
 pub mod echo;
 mod evidence_cast;
-mod file_version;
+mod file_fingerprint;
 #[cfg(test)]
 mod fresh_text_laws;
 pub mod fresh_text_watch;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::discovery::TapeFile;
-use super::file_version::FileVersion;
+use super::file_fingerprint::FileFingerprint;
 use super::runner::{self, LoadedTape};
 use super::snapshot::SnapshotStore;
 use crate::core::tape::{Tape, TapeCommand};
@@ -29,7 +29,7 @@ pub struct TapeWatch {
 
 #[derive(Debug)]
 struct WatchedFile {
-    version: Option<FileVersion>,
+    version: Option<FileFingerprint>,
     tapes: BTreeSet<PathBuf>,
 }
 
@@ -81,7 +81,7 @@ impl TapeWatch {
     fn add(&mut self, file: PathBuf, tape: &Path) -> bool {
         self.add_dir(parent(&file));
         let is_new = !self.files.contains_key(&file);
-        let version = FileVersion::of(&file);
+        let version = FileFingerprint::of(&file);
         let watched =
             self.files.entry(file).or_insert_with(|| WatchedFile { version, tapes: BTreeSet::new() });
         watched.tapes.insert(tape.to_owned());
@@ -151,7 +151,7 @@ impl TapeWatch {
     fn changed_now(&mut self) -> BTreeSet<PathBuf> {
         let mut tapes = BTreeSet::new();
         for (path, file) in &mut self.files {
-            let now = FileVersion::of(path);
+            let now = FileFingerprint::of(path);
             if now != file.version {
                 file.version = now;
                 tapes.extend(file.tapes.iter().cloned());

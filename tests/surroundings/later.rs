@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use hopty::standin::script::{Script, ScriptedReply};
+use serde_json::Value;
 
 use super::support::claude::Kind;
 use super::support::term::Term;
@@ -49,6 +50,14 @@ fn host_pid(world: &World) -> i32 {
     i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap()
 }
 
+/// How long no level tries again after a save that failed.
+const PAUSE: &str = "2s";
+
+/// Waits until the pause after a save that failed is over. `status`: that of the session.
+fn wait_pause(status: impl Fn() -> Value) {
+    wait_for("the end of the pause", || (status()["next_handover"]["when"] != "held").then_some(()));
+}
+
 /// What the terminal was told after the session, a line each.
 fn said(term: &Term, words: &str) -> usize {
     String::from_utf8_lossy(&term.bytes()).matches(words).count()
@@ -56,7 +65,8 @@ fn said(term: &Term, words: &str) -> usize {
 
 #[test]
 fn a_file_size_limit_in_mid_run_holds_the_hand_over_until_it_is_gone() {
-    let world = world();
+    let mut world = world();
+    world.set("HOPTY_RESTART_SNOOZE", PAUSE);
     let mut term = world.start(&[]);
     term.wait_box();
     let host = host_pid(&world);
@@ -71,6 +81,7 @@ fn a_file_size_limit_in_mid_run_holds_the_hand_over_until_it_is_gone() {
     limit_files(host, u64::MAX);
     // The journal goes on by itself, and says what it lacks.
     wait_for("the journal to go on", || world.journal().contains("\"missing\":{\"lines\":").then_some(()));
+    wait_pause(|| world.status());
     say(&term, "and on again", "Continuing from handoff");
     world.wait_decision("handoff.consumed", 1);
     assert_eq!(count(&world, "handoff.saved"), 1, "{}", world.story());
@@ -91,7 +102,8 @@ fn a_file_size_limit_in_mid_run_holds_the_hand_over_until_it_is_gone() {
 #[test]
 fn a_home_that_is_taken_away_in_mid_run_ends_nothing() {
     for (mode, whole) in [(0o500, true), (0o000, false)] {
-        let world = world();
+        let mut world = world();
+        world.set("HOPTY_RESTART_SNOOZE", PAUSE);
         let Some(hopty) = support::nobody::give(&world) else { return };
         let args: Vec<&str> = world.args.iter().map(String::as_str).collect();
         let mut term = support::nobody::terminal(&world, &hopty, &args);
@@ -108,6 +120,10 @@ fn a_home_that_is_taken_away_in_mid_run_ends_nothing() {
         for dir in [world.claude_dir(), world.claude_dir().join("handoff")] {
             std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).unwrap();
         }
+        wait_pause(|| {
+            let status = support::nobody::command(&world, &hopty, &["status", "proj", "--json"]).output();
+            serde_json::from_slice(&status.unwrap().stdout).unwrap()
+        });
         say(&term, "and on", "Continuing from handoff");
         world.wait_decision("handoff.consumed", 2);
         assert!(support::nobody::command(&world, &hopty, &["stop", "proj"]).status().unwrap().success());

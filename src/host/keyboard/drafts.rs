@@ -131,13 +131,14 @@ impl PromptDraft {
         if !self.has_keys_behind {
             self.typed.clear();
         }
-        self.idle_since = None;
+        let was_idle = self.idle_since.take().is_some();
         let Some(prompt) = prompt else { return };
         if let Some(at) = self.enter_of(prompt, now) {
             self.entered.remove(at);
         }
-        // It waits no more in the queue.
-        if let Some(at) = place_of(self.entered_here.iter().map(|(_, typed)| typed), prompt) {
+        // It begins a turn at once; while Claude works, the hook is called for what it puts into its queue.
+        let typed = self.entered_here.iter().map(|(_, typed)| typed);
+        if let Some(at) = place_of(typed, prompt).filter(|_| was_idle) {
             self.entered_here.remove(at);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::program::MUTE_READS;
 use crate::core::supervisor::event::Event;
+use crate::core::supervisor::state::SessionState;
 use crate::host::Host;
 use crate::host::child::ChildRun;
 use crate::host::keyboard::script_keys;
@@ -57,8 +58,16 @@ impl Host {
             self.observer.seek(self.keyboard.queue.entered(Clock::wall().rfc3339_ms()));
             self.mark_prompt();
             let text = self.keyboard.queue.text().unwrap_or_default().as_bytes().to_vec();
+            self.tell_draft_of_work();
             self.keyboard.draft.was_submitted(text, self.clock.now());
             self.type_in(b"\r");
+        }
+    }
+
+    /// Whether Claude works when something is submitted: then it may wait in Claude's queue.
+    fn tell_draft_of_work(&mut self) {
+        if self.recorder.supervisor.state().state != SessionState::Idle {
+            self.keyboard.draft.claude_works();
         }
     }
 
@@ -95,6 +104,7 @@ impl Host {
             }
             let Some((part, done)) = self.keyboard.queue.next(now) else { return };
             self.events.extend(script_keys(&part));
+            self.tell_draft_of_work();
             self.keyboard.draft.note(&part, now);
             self.notifier.queue.sent();
             self.type_in(&part);

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::testing::file_version::FileVersion;
+use crate::testing::file_fingerprint::FileFingerprint;
 
 #[derive(Debug, Default)]
 pub(super) struct KnownFiles {
     /// How many inputs the tape has given, and the line of the last one.
     inputs: (u64, u32),
-    files: BTreeMap<PathBuf, (FileVersion, u64)>,
+    files: BTreeMap<PathBuf, (FileFingerprint, u64)>,
 }
 
 impl KnownFiles {
@@ -22,7 +22,7 @@ impl KnownFiles {
     /// The tape has written this file, or a check has found what it looked for. Returns the line of the last
     /// input where the file is what it was before that.
     pub fn note(&mut self, path: &Path) -> Option<u32> {
-        let now = FileVersion::of(path)?;
+        let now = FileFingerprint::of(path)?;
         let before = self.files.insert(path.to_owned(), (now, self.inputs.0));
         let is_old = before.is_some_and(|(then, inputs)| then == now && inputs < self.inputs.0);
         is_old.then_some(self.inputs.1)
