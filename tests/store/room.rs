@@ -13,7 +13,7 @@ use super::steps::Small;
 use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::world::World;
-use super::support::{nobody, wait_for};
+use super::support::{nobody, wait_for, wait_pause};
 
 /// A world in which the first prompt fills the window over the level at which hopty hands over at the end of
 /// a turn.
@@ -74,11 +74,13 @@ fn assert_tidy(dir: &Path) {
 
 #[test]
 fn a_store_that_cannot_be_written_is_told_once_and_the_work_goes_on() {
-    let world = world(Kind::StandIn).unwrap();
+    let mut world = world(Kind::StandIn).unwrap();
+    world.set_short_pause();
     let dir = world.claude_dir().join("handoff");
     std::fs::create_dir_all(&dir).unwrap();
     let Some(hopty) = nobody::give(&world) else { return };
     let ask = |args: &[&str]| nobody::command(&world, &hopty, args).output().unwrap();
+    let status = || serde_json::from_slice(&ask(&["status", "proj", "--json"]).stdout).unwrap();
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o500)).unwrap();
     let args: Vec<&str> = world.args.iter().map(String::as_str).collect();
     let mut term = nobody::terminal(&world, &hopty, &args);
@@ -87,6 +89,7 @@ fn a_store_that_cannot_be_written_is_told_once_and_the_work_goes_on() {
     say(&term, "hi", "Answer 0.");
     assert_held(&world, 1, "Permission denied");
     term.wait_text("could not be saved");
+    wait_pause(status);
     say(&term, "and on", "Answer 1.");
     assert_held(&world, 2, "Permission denied");
     let check = ask(&["check"]);
@@ -97,8 +100,9 @@ fn a_store_that_cannot_be_written_is_told_once_and_the_work_goes_on() {
     );
     assert_eq!((check.status.code(), notices(&term)), (Some(1), 1));
     assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0);
-    // With the permission again, the next end of a turn hands over.
+    // With the permission again, the next end of a turn after the pause hands over.
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700)).unwrap();
+    wait_pause(status);
     say(&term, "and on again", "Continuing from handoff");
     world.wait_decision("handoff.consumed", 1);
     assert_tidy(&dir);
@@ -109,7 +113,8 @@ fn a_store_that_cannot_be_written_is_told_once_and_the_work_goes_on() {
 }
 
 fn full(kind: Kind) {
-    let Some(world) = world(kind) else { return };
+    let Some(mut world) = world(kind) else { return };
+    world.set_short_pause();
     let dir = world.claude_dir().join("handoff");
     let Some(small) = Small::mount(&dir, "2m") else { return };
     small.take_all_but(0);
@@ -117,6 +122,7 @@ fn full(kind: Kind) {
     term.wait_box();
     say(&term, "hi", "Answer 0.");
     assert_held(&world, 1, "No space left on device");
+    wait_pause(|| world.status());
     say(&term, "and on", "Answer 1.");
     assert_held(&world, 2, "No space left on device");
     let said = String::from_utf8_lossy(&term.bytes()).into_owned();
@@ -132,6 +138,7 @@ fn full(kind: Kind) {
     small.give_back();
     assert_eq!(unfinished(&dir), Vec::<String>::new());
     assert!(text(&world.hopty(&["check"])).contains("ok    handoffs"));
+    wait_pause(|| world.status());
     say(&term, "and on again", "Continuing from handoff");
     world.wait_decision("handoff.consumed", 1);
     assert_tidy(&dir);

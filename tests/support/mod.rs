@@ -26,6 +26,11 @@ use hopty::standin::script::{Script, ScriptedReply};
 pub use skip::{needs, skip};
 pub use wait::{LIMIT, wait_for};
 
+/// Waits until the pause after a save that failed is over. `status`: that of the session.
+pub fn wait_pause(status: impl Fn() -> serde_json::Value) {
+    wait_for("the end of the pause", || (status()["next_handover"]["when"] != "held").then_some(()));
+}
+
 /// Each case becomes two tests, `stand_in::NAME` and `real::NAME`.
 #[allow(unused_macros)]
 macro_rules! both {

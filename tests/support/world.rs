@@ -108,6 +108,11 @@ impl World {
         home::seed(&self.home, &self.project, KEY).unwrap();
     }
 
+    /// A short pause after a save that failed, before a level tries again; by default it is minutes.
+    pub fn set_short_pause(&mut self) {
+        self.set("HOPTY_RESTART_SNOOZE", "2s");
+    }
+
     /// Sets a variable for everything that is started here.
     pub fn set(&mut self, name: &str, value: &str) {
         self.env.retain(|(n, _)| n != name);

@@ -4,12 +4,11 @@
 use std::os::unix::fs::PermissionsExt;
 
 use hopty::standin::script::{Script, ScriptedReply};
-use serde_json::Value;
 
 use super::support::claude::Kind;
 use super::support::term::Term;
 use super::support::world::World;
-use super::support::{self, wait_for};
+use super::support::{self, wait_for, wait_pause};
 
 /// Every prompt with `fill it` fills the window over the level at which hopty hands over.
 fn world() -> World {
@@ -50,14 +49,6 @@ fn host_pid(world: &World) -> i32 {
     i32::try_from(world.status()["host_pid"].as_i64().unwrap()).unwrap()
 }
 
-/// How long no level tries again after a save that failed.
-const PAUSE: &str = "2s";
-
-/// Waits until the pause after a save that failed is over. `status`: that of the session.
-fn wait_pause(status: impl Fn() -> Value) {
-    wait_for("the end of the pause", || (status()["next_handover"]["when"] != "held").then_some(()));
-}
-
 /// What the terminal was told after the session, a line each.
 fn said(term: &Term, words: &str) -> usize {
     String::from_utf8_lossy(&term.bytes()).matches(words).count()
@@ -66,7 +57,7 @@ fn said(term: &Term, words: &str) -> usize {
 #[test]
 fn a_file_size_limit_in_mid_run_holds_the_hand_over_until_it_is_gone() {
     let mut world = world();
-    world.set("HOPTY_RESTART_SNOOZE", PAUSE);
+    world.set_short_pause();
     let mut term = world.start(&[]);
     term.wait_box();
     let host = host_pid(&world);
@@ -103,7 +94,7 @@ fn a_file_size_limit_in_mid_run_holds_the_hand_over_until_it_is_gone() {
 fn a_home_that_is_taken_away_in_mid_run_ends_nothing() {
     for (mode, whole) in [(0o500, true), (0o000, false)] {
         let mut world = world();
-        world.set("HOPTY_RESTART_SNOOZE", PAUSE);
+        world.set_short_pause();
         let Some(hopty) = support::nobody::give(&world) else { return };
         let args: Vec<&str> = world.args.iter().map(String::as_str).collect();
         let mut term = support::nobody::terminal(&world, &hopty, &args);
