@@ -74,7 +74,6 @@ pub enum FindClaudeError {
 
 impl FindClaudeError {
     /// The text of the `hint:` line.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             FindClaudeError::NotFound { .. } => {
@@ -111,7 +110,6 @@ impl FileId {
     }
 
     /// The program that is running. `None` where the system does not tell; then only names can be compared.
-    #[must_use]
     pub fn of_this_program() -> Option<Self> {
         let link = FileId::of(Path::new("/proc/self/exe"));
         link.or_else(|_| std::env::current_exe().and_then(|path| FileId::of(&path))).ok()
@@ -225,7 +223,6 @@ fn calls_hopty(path: &Path, own: Option<FileId>) -> bool {
 
 /// Whether the program is a shell script: it may lead back here in a way that its text does not show, so that
 /// only the depth can end it.
-#[must_use]
 pub fn may_lead_back(path: &Path) -> bool {
     let small = fs::metadata(path).is_ok_and(|meta| meta.len() <= MAX_SCRIPT);
     let Some(bytes) = read_at_most(path, MAX_SCRIPT).filter(|_| small) else { return false };
@@ -306,7 +303,6 @@ struct Package {
 
 /// The version without running anything: npm puts a `package.json` beside or above the program, the native
 /// installer names the program itself after the version.
-#[must_use]
 pub fn version_on_disk(program: &Path) -> Option<String> {
     let real = fs::canonicalize(program).ok()?;
     let named = real.file_name().and_then(OsStr::to_str).and_then(as_version);

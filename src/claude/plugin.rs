@@ -46,7 +46,6 @@ pub const OLD: [(&str, u32); 9] = [
 ];
 
 /// The events of a set and their time-outs in seconds.
-#[must_use]
 pub fn events(set: HookSet) -> &'static [(&'static str, u32)] {
     match set {
         HookSet::None => &[],
@@ -56,7 +55,6 @@ pub fn events(set: HookSet) -> &'static [(&'static str, u32)] {
 }
 
 /// The path of the running hopty, without the mark of a replaced file.
-#[must_use]
 pub fn this_binary() -> PathBuf {
     let path = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("hopty"));
     let text = path.to_string_lossy();
@@ -67,7 +65,6 @@ pub fn this_binary() -> PathBuf {
 /// becomes hopty: one that cannot fork ends with 2, which Claude takes for a hook that blocks. How long it
 /// waits for the host's first word stands in it, in ms, where that is not the default: a hook has no time to
 /// read a configuration.
-#[must_use]
 pub fn command(binary: &Path, event: &str, ack: DurationMs) -> String {
     let hopty = shell_word(&binary.to_string_lossy());
     let ack = if ack == Hooks::default().ack { String::new() } else { format!(" {}", ack.ms()) };
@@ -76,13 +73,11 @@ pub fn command(binary: &Path, event: &str, ack: DurationMs) -> String {
 
 /// The status-line command, quoted for the shell, and silent when the binary is gone. The person's own one
 /// stands in it: a file that names it could be rewritten while Claude runs.
-#[must_use]
 pub fn statusline_command(binary: &Path, own: &str) -> String {
     format!("{} statusline {} || :", shell_word(&binary.to_string_lossy()), shell_word(own))
 }
 
 /// The content of `hooks.json`.
-#[must_use]
 pub fn hooks_json(binary: &Path, set: HookSet, ack: DurationMs) -> Value {
     let hooks: Map<String, Value> = events(set)
         .iter()
@@ -160,7 +155,6 @@ fn holds_only(dir: &Path, names: &[&str]) -> bool {
 }
 
 /// Whether a file of this user alone has this content.
-#[must_use]
 pub fn holds(path: &Path, text: &str) -> bool {
     let own = |meta: &std::fs::Metadata| meta.mode() & 0o7777 == 0o600 && meta.nlink() == 1;
     std::fs::symlink_metadata(path).is_ok_and(|meta| own(&meta))

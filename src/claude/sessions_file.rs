@@ -56,7 +56,6 @@ struct RawLiveClaude {
 
 /// Every Claude that has a file in `dir` (`C/sessions`) and whose process is there; a killed one leaves its
 /// file behind.
-#[must_use]
 pub fn living(dir: &Path) -> Vec<LiveClaude> {
     let files = std::fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_CAP);
     let mut all: Vec<LiveClaude> = files
@@ -78,7 +77,6 @@ fn content(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Reads it; `None` when it is not there, torn or not Claude's.
-#[must_use]
 pub fn read(path: &Path) -> Option<SessionsFileEntry> {
     let raw: RawSessionsFile = serde_json::from_slice(&content(path)?).ok()?;
     let waiting_for =

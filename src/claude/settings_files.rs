@@ -15,7 +15,6 @@ const MAX_BYTES: u64 = 8 << 20;
 /// Whether `disableAllHooks` is in force. `files` are those of the user, the project and this machine's copy
 /// of it, in this order; `sources` is the value of `--setting-sources`, which leaves some of them out; `flag`
 /// is the last `--settings`.
-#[must_use]
 pub fn hooks_off(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str>) -> bool {
     hooks_off_with(files, sources, flag, Path::new(MANAGED))
 }
@@ -27,7 +26,6 @@ fn hooks_off_with(files: &[PathBuf; 3], sources: Option<&str>, flag: Option<&str
 
 /// How long Claude keeps conversations (`cleanupPeriodDays`), by all settings that a start with these `files`
 /// reads.
-#[must_use]
 pub fn cleanup_period(files: &[PathBuf; 3]) -> CleanupPeriod {
     cleanup_period_with(files, Path::new(MANAGED))
 }

@@ -23,7 +23,6 @@ const TEXTS: [(&str, &str); 8] = [
 
 /// The files of the commands, by name in order, and their texts for this binary. None where its path has a
 /// character that a front matter, a permission rule or a shell command could take for its own.
-#[must_use]
 pub fn files(binary: &str) -> Vec<(String, String)> {
     let plain = |c: char| c.is_alphanumeric() || "/._+-~ '".contains(c);
     if binary.is_empty() || !binary.chars().all(plain) {

@@ -77,7 +77,6 @@ pub struct StartCode {
 
 impl StartCode {
     /// Reads it all, as it is now, for a start in `dir`.
-    #[must_use]
     pub fn read(places: &StartCodePaths, dir: &Path) -> StartCode {
         let mut everywhere = Reader::new(places, dir);
         let claude = &places.claude;
@@ -105,7 +104,6 @@ impl StartCode {
     }
 
     /// Only what counts in `dir`.
-    #[must_use]
     pub fn here(places: &StartCodePaths, dir: &Path) -> CodeDigest {
         let dir = &dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let mut here = Reader::new(places, dir);
@@ -134,7 +132,6 @@ impl StartCode {
     }
 
     /// The directories that Claude trusts by its own state, besides `not`.
-    #[must_use]
     pub fn trusted(places: &StartCodePaths, not: &Path) -> Vec<PathBuf> {
         let FileContent::Bytes(bytes) = read(&places.state, MAX_BYTES).0 else { return Vec::new() };
         let Ok(state) = serde_json::from_slice::<Value>(&bytes) else { return Vec::new() };

@@ -103,7 +103,6 @@ const STATUS_LINE: &str = "Claude calls `hopty statusline` to draw its status li
                            (`terminal.segment`).";
 
 /// Everything: from the arguments (without the program's name) to the exit code.
-#[must_use]
 pub fn main(args: Vec<OsString>) -> u8 {
     let first = args.first().and_then(|word| word.to_str());
     match first {

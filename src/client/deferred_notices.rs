@@ -67,7 +67,6 @@ impl NoticeList {
 
     /// The notices as lines, oldest first, less what `said` tells anyway. `session` is for the hint where
     /// there were more.
-    #[must_use]
     pub fn lines(&self, session: &str, said: Option<&str>) -> Vec<String> {
         let more = match self.earlier {
             0 => None,

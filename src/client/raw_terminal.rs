@@ -53,7 +53,6 @@ impl RawTerminal {
     }
 
     /// The terminal's modes as they were found.
-    #[must_use]
     pub fn found(&self) -> &Modes {
         self.raw.found()
     }

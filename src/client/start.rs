@@ -58,7 +58,6 @@ impl Forked {
     }
 
     /// Its process id.
-    #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid.as_raw()
     }

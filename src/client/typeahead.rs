@@ -17,7 +17,6 @@ const HELD: usize = 1 << 16;
 
 /// What single reads give while the terminal edits lines: each a line, or what an end-of-file key cut off,
 /// which may be nothing. Empty where it edits none.
-#[must_use]
 pub(super) fn reads() -> Vec<Vec<u8>> {
     let stdin = io::stdin();
     let mut reads = Vec::new();

@@ -23,7 +23,6 @@ pub enum Level {
 
 impl Level {
     /// Its name in JSON and in sentences.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Level::Ok => "ok",
@@ -84,7 +83,6 @@ pub struct Fill {
 
 impl Fill {
     /// The share of the window in percent, rounded half up, 0 to 100.
-    #[must_use]
     pub fn percent(&self) -> u8 {
         if self.window == 0 {
             return 0;
@@ -95,7 +93,6 @@ impl Fill {
 
     /// Whether it reaches `threshold` by percent, tokens or kilobytes. Compares exact values, not rounded
     /// ones.
-    #[must_use]
     pub fn reaches(&self, threshold: &Threshold) -> bool {
         let percent = threshold
             .percent
@@ -106,7 +103,6 @@ impl Fill {
     }
 
     /// The highest level that it reaches.
-    #[must_use]
     pub fn level(&self, levels: &Levels) -> Level {
         [
             (Level::Hard, &levels.hard),
@@ -120,7 +116,6 @@ impl Fill {
     }
 
     /// Whether the transcript's size, not its tokens, reaches the level.
-    #[must_use]
     pub fn is_by_size(&self, levels: &Levels) -> bool {
         Fill { bytes: 0, ..*self }.level(levels) < self.level(levels)
     }
@@ -128,7 +123,6 @@ impl Fill {
 
 /// The context window of a model in tokens; `None` unless Claude Code itself reported it (measured on
 /// 2.1.329).
-#[must_use]
 pub fn window_of_model(model: &str) -> Option<u64> {
     let million = ["claude-opus-5-5", "claude-sonnet-5", "claude-opus-4-8[1m]"];
     if million.contains(&model) || model.contains("[1m]") {

@@ -125,7 +125,6 @@ impl ContextUsage {
     }
 
     /// Every source in its order: what this figure, which was made of `sources`, took of it and why.
-    #[must_use]
     pub fn tried(&self, sources: &UsageSources) -> Vec<SourceReport> {
         let config = (sources.configured > 0).then(|| {
             let value = format!("{} tokens", sources.configured);
@@ -217,13 +216,11 @@ impl ContextUsage {
     }
 
     /// The level that it reaches.
-    #[must_use]
     pub fn level(&self, levels: &Levels) -> Level {
         self.fill.level(levels)
     }
 
     /// The `context` part of the session status, as of `at`.
-    #[must_use]
     pub fn status(&self, level: Level, at: WallTime) -> ContextStatus {
         ContextStatus {
             tokens: self.fill.tokens,
@@ -239,7 +236,6 @@ impl ContextUsage {
 }
 
 /// Whether work of `estimated` tokens fits into `remaining`, with the margin of 1.2.
-#[must_use]
 pub fn fits(remaining: u64, estimated: u64) -> bool {
     u128::from(remaining) * 10 >= u128::from(estimated) * 12
 }

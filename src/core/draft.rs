@@ -68,13 +68,11 @@ impl Draft {
     }
 
     /// Whether more was typed than is kept.
-    #[must_use]
     pub fn has_overflowed(&self) -> bool {
         self.overflowed
     }
 
     /// The bytes of the draft; empty after an overflow.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.kept
     }
@@ -94,7 +92,6 @@ pub struct Unit {
 /// Takes typed bytes apart for replay: a key or a sequence at a time, a run of plain text in short pieces, a
 /// paste as one. Together the units are the bytes, unchanged. A sequence or paste that has no end yet is the
 /// last unit.
-#[must_use]
 pub fn units(bytes: &[u8]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut at = 0;

@@ -68,7 +68,6 @@ impl Explanation {
     }
 
     /// The last decision that explains something, as it was made or as it ended a hand-over.
-    #[must_use]
     pub fn sentence(&self) -> &str {
         &self.sentence
     }
@@ -88,7 +87,6 @@ impl Explanation {
 
     /// Why the session is as it is; `step` is where a hand-over stands, and `moment` writes a time for
     /// people.
-    #[must_use]
     pub fn of(
         &self,
         status: &SessionStatus,

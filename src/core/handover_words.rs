@@ -5,7 +5,6 @@ use super::supervisor::next_handover::HandoverWhen;
 use super::time::WallTime;
 
 /// When the next hand-over comes, as it looks at the time `now`.
-#[must_use]
 pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
     let why = &next.why;
     let at = next.at.map(|at| short(at.0.0.saturating_sub(now.0)));

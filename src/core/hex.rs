@@ -1,7 +1,6 @@
 //! Bytes in hexadecimal.
 
 /// Two lower-case digits a byte.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

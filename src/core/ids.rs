@@ -34,7 +34,6 @@ macro_rules! text_id {
 
         impl $name {
             /// The identifier as text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -102,7 +101,6 @@ impl FromStr for ConversationId {
 
 impl ConversationId {
     /// The first eight characters, which a handoff id carries.
-    #[must_use]
     pub fn short(&self) -> &str {
         &self.0[..8]
     }
@@ -116,7 +114,6 @@ impl HandoffId {
     }
 
     /// When it was made, by its name.
-    #[must_use]
     pub fn made_at(&self) -> Option<WallTime> {
         let time = chrono::NaiveDateTime::parse_from_str(self.0.get(3..18)?, "%Y%m%d-%H%M%S").ok()?;
         Some(WallTime(time.and_utc().timestamp_millis()))
@@ -203,7 +200,6 @@ impl SessionName {
 
     /// The name for a title that a person gave: in lower case, accented letters as plain ones, with one `-`
     /// for each run of other characters. `None` where nothing of the title is left.
-    #[must_use]
     pub fn for_title(title: &str) -> Option<Self> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
         let lower = ascii_letters(title);
@@ -321,7 +317,6 @@ impl Channel {
     }
 
     /// The file in the directory of handoffs that is written by hand for it, or for one of its programs.
-    #[must_use]
     pub fn file_name(&self, pid: Option<u32>) -> String {
         pid.map_or_else(|| format!("{self}.md"), |pid| format!("{self}-{pid}.md"))
     }

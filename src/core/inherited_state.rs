@@ -31,7 +31,6 @@ impl SignalState {
 }
 
 /// The bit that stands for a signal; none for a number that is no signal.
-#[must_use]
 pub fn bit(signal: Signal) -> u64 {
     signal.0.checked_sub(1).and_then(|n| 1u64.checked_shl(u32::try_from(n).ok()?)).unwrap_or(0)
 }

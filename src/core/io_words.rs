@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 /// What `error` says, without ` (os error 2)` and without the temporary name that a failed write had: neither
 /// tells a person anything.
-#[must_use]
 pub fn io_words(error: impl Display) -> String {
     let mut text = error.to_string();
     let mut from = 0;

@@ -424,7 +424,6 @@ fn shown(line: &JournalLine) -> String {
 }
 
 /// The part of a journal that belongs to its last session: an earlier session may have had the same name.
-#[must_use]
 pub fn last_session(text: &str) -> &str {
     let mut begins = 0;
     let mut at = 0;
@@ -438,7 +437,6 @@ pub fn last_session(text: &str) -> &str {
 }
 
 /// Whether a session begins in this part of a journal.
-#[must_use]
 pub fn session_begins(text: &str) -> bool {
     text.split_inclusive('\n').any(opens)
 }
@@ -459,7 +457,6 @@ pub fn decisions(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The last decision that explains the session's state (`DecisionKind::explains`).
-#[must_use]
 pub fn last_explained(text: &str) -> Option<(u64, Decision)> {
     text.lines().rev().find_map(|line| {
         let line: JournalLine = serde_json::from_str(line).ok()?;

@@ -217,7 +217,6 @@ impl NotificationQueue {
     }
 
     /// When something is due.
-    #[must_use]
     pub fn deadline(&self) -> Option<Stamp> {
         self.waiting.iter().map(|(due, _)| *due).min()
     }

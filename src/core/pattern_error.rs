@@ -1,7 +1,6 @@
 //! What is wrong with a person's regular expression, in one line.
 
 /// The reason without the picture of the expression that `regex` draws above it.
-#[must_use]
 pub fn pattern_error(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(limit) => format!("it needs more than {limit} bytes when compiled"),

@@ -36,7 +36,6 @@ const MARGIN: usize = 4;
 impl Segment<'_> {
     /// One short line, without signs that a terminal acts on. Where it does not fit, it says less of the next
     /// hand-over, then only that if it is decided, else nothing of it.
-    #[must_use]
     pub fn text(&self) -> String {
         let whole = self.line(self.next_words());
         let room = self.cols.map_or(usize::MAX, |cols| usize::from(cols).saturating_sub(MARGIN));
@@ -55,7 +54,6 @@ impl Segment<'_> {
     }
 
     /// What of it Claude does not know by itself.
-    #[must_use]
     pub fn gist(&self) -> SegmentGist {
         (self.name.to_owned(), self.next.map(|next| next.when), self.unread)
     }

@@ -297,37 +297,31 @@ pub struct Rfc3339(pub WallTime);
 impl SessionStatus {
     /// Whether Claude is being ended for a new run that does not work yet. Claude is idle for moments of
     /// this, and its turn is not over: it goes on in the new run.
-    #[must_use]
     pub fn is_handed_over(&self) -> bool {
         ["saving", "stopping", "cooling", "spawning", "delivering"].contains(&self.phase.as_str())
     }
 
     /// Reads a session object; `None` when it is not a JSON object.
-    #[must_use]
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok().and_then(Self::from_json)
     }
 
     /// The same of one that is parsed already.
-    #[must_use]
     pub fn from_json(object: Value) -> Option<Self> {
         tolerant(object)
     }
 
-    #[must_use]
     pub fn json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 
     /// Whether it does this.
-    #[must_use]
     pub fn is(&self, state: SessionState) -> bool {
         self.state.is(state)
     }
 
     /// What it is about: the conversation's name, where it says more than the session's, or the last prompt;
     /// of another program its command line.
-    #[must_use]
     pub fn about(&self) -> Option<Cow<'_, str>> {
         let title = self.work.title.as_deref().filter(|title| *title != self.name);
         let command = || self.agent.is(Agent::Plain).then(|| shell_line(&self.command)).map(Cow::from);
@@ -335,7 +329,6 @@ impl SessionStatus {
     }
 
     /// What a blocked session waits for, with what that is about: `permission (Bash: touch x1)`.
-    #[must_use]
     pub fn blocked_on(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
         let what = self.waits_for(moment).filter(|_| self.is(SessionState::Blocked))?;
         Some(match &self.waiting_subject {
@@ -345,14 +338,12 @@ impl SessionStatus {
     }
 
     /// Whether a person answers what it waits for in its terminal.
-    #[must_use]
     pub fn waits_in_a_dialog(&self) -> bool {
         let on = self.waiting_for.as_deref().filter(|_| self.is(SessionState::Blocked));
         on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings"))
     }
 
     /// The state in one word, for people: hopty knows of a program that is not Claude only that it runs.
-    #[must_use]
     pub fn state_word(&self) -> String {
         let runs = self.agent.is(Agent::Plain) && self.is(SessionState::Unknown);
         if runs { "running".to_owned() } else { self.state.to_string() }
@@ -361,7 +352,6 @@ impl SessionStatus {
     /// The state in a few words, with what a blocked session waits for: `blocked: Bash touch x1`, or
     /// `blocked (trust dialog)` where that is not about anything; `idle (api error)` where the last turn
     /// ended so. `moment` writes a time for people.
-    #[must_use]
     pub fn state_words(&self, moment: impl Fn(WallTime) -> String) -> String {
         match (&self.waiting_subject, self.waits_for(moment)) {
             (Some(subject), Some(_)) => {
@@ -378,7 +368,6 @@ impl SessionStatus {
 
     /// What a blocked session waits for, in words: a usage limit with its end. `moment` writes a time for
     /// people.
-    #[must_use]
     pub fn waits_for(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
         let on = self.waiting_for.as_deref()?;
         let Some(limit) = self.limits.reached.as_ref().filter(|_| matches!(on, "usage_limit" | "limit"))
@@ -399,14 +388,12 @@ impl SessionStatus {
 
 impl ContextStatus {
     /// Percent of the window, where anything is known of the tokens.
-    #[must_use]
     pub fn known_percent(&self) -> Option<u8> {
         let known = !self.tokens_from.is(TokensFrom::None) && !self.tokens_from.is_empty();
         known.then(|| self.percent.min(100))
     }
 
     /// Tokens that are left of the window.
-    #[must_use]
     pub fn remaining(&self) -> u64 {
         self.window.saturating_sub(self.tokens)
     }
@@ -463,7 +450,6 @@ impl<T> From<T> for OpenWord<T> {
 
 impl<T: PartialEq> OpenWord<T> {
     /// Whether it is this one.
-    #[must_use]
     pub fn is(&self, known: T) -> bool {
         *self == OpenWord::Known(known)
     }
@@ -471,7 +457,6 @@ impl<T: PartialEq> OpenWord<T> {
 
 impl<T: Copy> OpenWord<T> {
     /// It, where this version knows it.
-    #[must_use]
     pub fn known(&self) -> Option<T> {
         match self {
             OpenWord::Known(known) => Some(*known),
@@ -482,7 +467,6 @@ impl<T: Copy> OpenWord<T> {
 
 impl<T> OpenWord<T> {
     /// Whether nothing was said.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, OpenWord::Other(word) if word.is_empty())
     }

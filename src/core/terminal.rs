@@ -64,14 +64,12 @@ pub struct Ahead {
 
 impl Ahead {
     /// Whether nothing was typed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.reads.is_empty() && self.rest.is_empty()
     }
 
     /// The keys that make it again where nothing is shown: what ended without a line's end was cut off by
     /// `end_of_file`.
-    #[must_use]
     pub fn keys(&self, end_of_file: Option<&u8>) -> Vec<u8> {
         let mut keys = Vec::new();
         for read in &self.reads {
@@ -84,7 +82,6 @@ impl Ahead {
         keys
     }
 
-    #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         [self.reads.concat(), self.rest.clone()].concat()
     }

@@ -23,7 +23,6 @@ impl Stamp {
 }
 
 /// How long ago something was, for people: `just now`, `5 min ago`, `3 h ago`. `ms` in milliseconds.
-#[must_use]
 pub fn ago(ms: u64) -> String {
     match ms / 60_000 {
         0 => "just now".to_owned(),
@@ -34,7 +33,6 @@ pub fn ago(ms: u64) -> String {
 
 /// How long something has lasted, in the largest unit that says enough: `40 s`, `5 min`, `3 h`, `2 d`. `ms`
 /// in milliseconds.
-#[must_use]
 pub fn age(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;
     match seconds {
@@ -94,13 +92,11 @@ impl WallTime {
     }
 
     /// Reads an RFC 3339 time of any precision.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text).ok().map(|t| WallTime(t.timestamp_millis()))
     }
 
     /// The same, or one without a zone, as Python's `isoformat` writes it: that is taken for UTC.
-    #[must_use]
     pub fn parse_any(text: &str) -> Option<Self> {
         let local =
             || text.parse::<chrono::NaiveDateTime>().ok().map(|t| WallTime(t.and_utc().timestamp_millis()));

@@ -106,7 +106,6 @@ impl Default for DashState {
 
 impl DashState {
     /// The rows that the filter lets through: those that wait for a person first, ended ones last.
-    #[must_use]
     pub fn shown(&self) -> Vec<&SessionRow> {
         let mut shown: Vec<&SessionRow> = self.rows.iter().filter(|row| row.matches(&self.filter)).collect();
         shown.sort_by_key(|row| match row.state.as_str() {
@@ -118,26 +117,22 @@ impl DashState {
     }
 
     /// How many sessions there are, filter or not.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.rows.len()
     }
 
     /// How many answers the dialog has that the chosen session waits in; `None` while that is not known.
-    #[must_use]
     pub fn answers(&self) -> Option<u8> {
         let (_, row) = self.chosen().filter(|(_, row)| row.state == BLOCKED)?;
         self.preview.options(&row.name)
     }
 
     /// How many sessions wait for a person.
-    #[must_use]
     pub fn blocked(&self) -> usize {
         self.rows.iter().filter(|row| row.state == BLOCKED).count()
     }
 
     /// The chosen row and its place among those that are shown.
-    #[must_use]
     pub fn chosen(&self) -> Option<(usize, &SessionRow)> {
         self.shown().into_iter().enumerate().find(|(_, row)| Some(&row.name) == self.chosen.as_ref())
     }
@@ -197,7 +192,6 @@ impl DashState {
     }
 
     /// Whether an agent runs in it.
-    #[must_use]
     pub fn is_agent(&self, name: &SessionName) -> bool {
         self.rows.iter().any(|row| row.name == *name && row.agent == Some(true))
     }

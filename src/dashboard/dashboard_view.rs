@@ -89,7 +89,6 @@ fn parts(model: &DashState, area: Rect) -> ([Rect; 3], u16) {
 }
 
 /// Which row of the list stands in this row of the terminal, both from 0.
-#[must_use]
 pub fn row_at(model: &DashState, size: Size, row: u16) -> Option<usize> {
     let ([_, body, _], list) = parts(model, Rect::new(0, 0, size.width, size.height));
     let at = row.checked_sub(body.y + 1).filter(|at| *at + 1 < list)?;

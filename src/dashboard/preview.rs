@@ -36,7 +36,6 @@ pub enum Preview {
 impl Preview {
     /// A screen as a host describes it: its size in cells, and what a fresh terminal of that size must be fed
     /// with.
-    #[must_use]
     pub fn read(of: &SessionName, size: (u16, u16), dump: &str, degraded: bool) -> Preview {
         let mut screen = Screen::new(size.0, size.1);
         screen.feed(dump.as_bytes());
@@ -45,7 +44,6 @@ impl Preview {
     }
 
     /// How many answers the dialog of a session has, where its screen is there and shows one with numbers.
-    #[must_use]
     pub fn options(&self, name: &SessionName) -> Option<u8> {
         match self {
             Preview::Shown { of, options, .. } if of == name && *options > 0 => Some(*options),
@@ -55,7 +53,6 @@ impl Preview {
 
     /// The last lines that hold something, at most `height` of them; the cursor is among them. Empty without
     /// a screen.
-    #[must_use]
     pub fn lines(&self, height: u16) -> Vec<Line<'static>> {
         let Preview::Shown { screen, .. } = self else { return Vec::new() };
         let rows: Vec<Vec<screen::StyledRun>> =

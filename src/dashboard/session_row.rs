@@ -55,7 +55,6 @@ pub struct SessionRow {
 impl SessionRow {
     /// The row of a session. `home` is shown as `~`; `moment` writes a time ahead, `age` how long ago one
     /// was. The branch is not in the status: see [`SessionRow::on_branch`].
-    #[must_use]
     pub fn of(
         name: &SessionName,
         status: &SessionStatus,
@@ -93,7 +92,6 @@ impl SessionRow {
     }
 
     /// Whether a filter lets it through: any part of what its line shows, whatever the case.
-    #[must_use]
     pub fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_lowercase();
         [
@@ -120,7 +118,6 @@ fn below_home(dir: &str, home: &str) -> String {
 
 /// Text of others with everything replaced that a terminal would act on, or that turns the direction of what
 /// follows.
-#[must_use]
 pub fn clean(text: &str) -> String {
     text.chars()
         .take(TEXT_MAX)
@@ -129,7 +126,6 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Whether a character is only drawn.
-#[must_use]
 pub fn is_harmless(c: char) -> bool {
     !is_hidden(c)
 }

@@ -137,7 +137,6 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Whether an error says that the file system has no hard links (vfat, exfat, some of FUSE and of networks).
-#[must_use]
 pub fn has_no_links(error: &io::Error) -> bool {
     use nix::libc::{EINVAL, EMLINK, ENOSYS, EOPNOTSUPP, EPERM};
     matches!(error.raw_os_error(), Some(EPERM | EOPNOTSUPP | ENOSYS | EINVAL | EMLINK))

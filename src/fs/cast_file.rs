@@ -50,7 +50,6 @@ pub enum CastFileError {
 
 impl CastFileError {
     /// How a person can record nevertheless.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             CastFileError::Exists(_) => {
@@ -123,13 +122,11 @@ impl CastFile {
     }
 
     /// Whether there are no lines in it yet: it needs a header.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
     /// Its length in bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -96,7 +96,6 @@ pub fn make(changes: FileEdits) -> Result<(), String> {
 }
 
 /// Makes each of these lists of changes; returns what is said of each that failed, and why.
-#[must_use]
 pub fn make_each(lists: Vec<(String, FileEdits)>) -> Vec<String> {
     let failed = |(said, changes)| Some(format!("{said}: {}", make(changes).err()?));
     lists.into_iter().filter_map(failed).collect()

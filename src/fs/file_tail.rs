@@ -43,13 +43,11 @@ impl Tail {
     }
 
     /// The file's path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Bytes read so far.
-    #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }

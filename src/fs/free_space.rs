@@ -12,7 +12,6 @@ pub const FOR_SESSION: u64 = 128 << 10;
 pub const FOR_HANDOFF: u64 = 1 << 20;
 
 /// Why `least` bytes cannot be written below `dir`; `None` if they can, or if the file system does not tell.
-#[must_use]
 pub fn lack(dir: &Path, least: u64) -> Option<String> {
     let stat = statvfs(dir).ok()?;
     // The space reserved for root does not count.
@@ -29,7 +28,6 @@ pub fn lack(dir: &Path, least: u64) -> Option<String> {
 
 /// Why nothing can be made in `dir`, or where it is not there, in the nearest directory above it that is;
 /// `None` if it can.
-#[must_use]
 pub fn closed(dir: &Path) -> Option<String> {
     let there = dir.ancestors().find(|dir| dir.exists())?;
     match access(there, AccessFlags::W_OK | AccessFlags::X_OK) {

@@ -24,7 +24,6 @@ pub struct OwnFile {
 /// The files of a channel and of the Claude `pid` that were written since `since`, the process's own file
 /// first. hopty's own layout of that name is not among them. Also returns, in sentences, why other files of
 /// those names were left out.
-#[must_use]
 pub fn find(
     claude: &Path,
     channel: &Channel,
@@ -49,7 +48,6 @@ pub fn find(
 }
 
 /// Their texts, each below its path.
-#[must_use]
 pub fn joined(found: &[OwnFile]) -> Option<String> {
     let texts: Vec<String> =
         found.iter().map(|file| format!("From {}:\n\n{}\n", file.path.display(), file.text.trim())).collect();

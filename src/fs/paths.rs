@@ -29,7 +29,6 @@ pub struct Paths {
 impl Paths {
     /// From the environment, passed as a function so that a test can supply its own. `None` without a home
     /// directory.
-    #[must_use]
     pub fn from_env(var: impl Fn(&str) -> Option<std::ffi::OsString>) -> Option<Self> {
         let absolute = |name: &str| var(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let home = absolute("HOME")?;
@@ -51,13 +50,11 @@ impl Paths {
     }
 
     /// Whether there is a home directory to search.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.home != Path::new(NOWHERE)
     }
 
     /// Whether the home directory exists.
-    #[must_use]
     pub fn has_home(&self) -> bool {
         self.home.is_dir()
     }
@@ -74,61 +71,51 @@ impl Paths {
     }
 
     /// Directory of all sessions.
-    #[must_use]
     pub fn sessions(&self) -> PathBuf {
         self.state.join("sessions")
     }
 
     /// Directory of one session.
-    #[must_use]
     pub fn session(&self, name: &SessionName) -> PathBuf {
         self.sessions().join(name.as_str())
     }
 
     /// Directory of the sockets.
-    #[must_use]
     pub fn run(&self) -> PathBuf {
         self.state.join("run")
     }
 
     /// Directory of archived conversations. Not in the state directory, which people delete with hopty.
-    #[must_use]
     pub fn archive(&self) -> PathBuf {
         self.data.join("archive")
     }
 
     /// Directory of backups, unless a person names a file.
-    #[must_use]
     pub fn backups(&self) -> PathBuf {
         self.data.join("backups")
     }
 
     /// A session's socket.
-    #[must_use]
     pub fn socket(&self, name: &SessionName) -> PathBuf {
         self.run().join(format!("{name}.sock"))
     }
 
     /// What was read of conversations, for the next list. It may be deleted at any time.
-    #[must_use]
     pub fn conversation_cache(&self) -> PathBuf {
         self.state.join("cache").join("conversations.json")
     }
 
     /// Directory of the record of a conversation's move or copy that is under way.
-    #[must_use]
     pub fn transfers(&self) -> PathBuf {
         self.state.join("transfers")
     }
 
     /// What was read of the use of tokens, for the next report. It may be deleted at any time.
-    #[must_use]
     pub fn usage_cache(&self) -> PathBuf {
         self.state.join("cache").join("usage.json")
     }
 
     /// What tapes of `dir` leave behind where there is no better place. It may be deleted at any time.
-    #[must_use]
     pub fn test_evidence(&self, dir: &Path) -> PathBuf {
         let name: String =
             dir.to_string_lossy().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
@@ -137,25 +124,21 @@ impl Paths {
     }
 
     /// The person's configuration file.
-    #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
     /// The last screen of an ended session's program.
-    #[must_use]
     pub fn last_screen(&self, name: &SessionName) -> PathBuf {
         self.session(name).join("screen.json")
     }
 
     /// The file in which Claude reports its status while it runs.
-    #[must_use]
     pub fn claude_session(&self, pid: i32) -> PathBuf {
         self.claude.join("sessions").join(format!("{pid}.json"))
     }
 
     /// The settings files that Claude reads for a project: user, project, local.
-    #[must_use]
     pub fn claude_settings(&self, project: &Path) -> [PathBuf; 3] {
         [
             self.claude.join("settings.json"),
@@ -165,7 +148,6 @@ impl Paths {
     }
 
     /// `.claude.json`, beside Claude's directory by default and inside it when `CLAUDE_CONFIG_DIR` is set.
-    #[must_use]
     pub fn claude_json(&self) -> PathBuf {
         if self.claude == self.home.join(".claude") {
             self.home.join(".claude.json")
@@ -176,7 +158,6 @@ impl Paths {
 
     /// Whether `path` may be the transcript of a conversation: `C/projects/PROJECT/ID.jsonl`, which is a
     /// regular file of this user or does not exist yet.
-    #[must_use]
     pub fn may_be_transcript(&self, path: &Path, conversation: &ConversationId) -> bool {
         let projects = self.claude.join("projects");
         let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return false };
@@ -190,7 +171,6 @@ impl Paths {
     }
 
     /// The transcript of a conversation, found by its exact name, never by age.
-    #[must_use]
     pub fn find_transcript(&self, conversation: &ConversationId) -> Option<PathBuf> {
         let file = format!("{conversation}.jsonl");
         let projects = std::fs::read_dir(self.claude.join("projects")).ok()?;

@@ -24,7 +24,6 @@ pub enum HandoffScope {
 
 /// The project of `dir`, with links resolved as far as it exists. A deleted directory belongs to the work
 /// tree that it was in.
-#[must_use]
 pub fn project_of(dir: &Path) -> PathBuf {
     let dir = registry::real(dir);
     top_of(&dir).map_or_else(|| dir.clone(), Path::to_owned)

@@ -32,7 +32,6 @@ pub enum RegistryError {
 }
 
 /// Its path below `claude_dir` (`C`).
-#[must_use]
 pub fn path(claude_dir: &Path) -> PathBuf {
     claude_dir.join("channel-registry.json")
 }
@@ -73,13 +72,11 @@ pub fn set(claude_dir: &Path, dir: &str, channel: &Channel) -> Result<(), Regist
 }
 
 /// The path of an existing entry with links resolved.
-#[must_use]
 pub fn resolved(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
 /// `path` with links resolved as far as it exists.
-#[must_use]
 pub fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     match there.and_then(|(above, real)| Some((path.strip_prefix(above).ok()?, real))) {

@@ -60,7 +60,6 @@ impl JournalLog {
     }
 
     /// Device and inode of the current file. Does not access the disk.
-    #[must_use]
     pub fn id(&self) -> Option<(u64, u64)> {
         self.id
     }
@@ -101,7 +100,6 @@ impl JournalLog {
     }
 
     /// Bytes of whole lines in the file.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -114,7 +112,6 @@ impl JournalLog {
     }
 
     /// Whether the file has reached its size limit.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.bytes >= self.max_bytes
     }

@@ -12,7 +12,6 @@ use crate::sys::safe_file::{self, FileRule};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Whether the memory-keeper server is configured for `project`.
-#[must_use]
 pub fn memory_keeper(paths: &Paths, project: &Path) -> MemoryKeeper {
     let here = [project.to_string_lossy().into_owned()];
     let [user, shared, local] = paths.claude_settings(project);

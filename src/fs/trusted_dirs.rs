@@ -14,7 +14,6 @@ const MAX_STATE: u64 = 64 << 20;
 const MAX_LINK: u64 = 8192;
 
 /// Whether Claude's own record says that a person trusts `dir`. A record that cannot be read means no trust.
-#[must_use]
 pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
     let Ok(dir) = dir.canonicalize() else { return false };
     let places: Vec<String> = places(&dir).iter().map(|place| place.to_string_lossy().into_owned()).collect();
@@ -23,7 +22,6 @@ pub fn is_trusted(paths: &Paths, dir: &Path) -> bool {
 
 /// `dir` and its parents up to the root of its repository, and the main work tree of a linked one: the
 /// directories for which Claude's own state may have a record about `dir`.
-#[must_use]
 pub fn places(dir: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for at in dir.ancestors() {

@@ -13,7 +13,6 @@ pub const POLL_MS: u64 = 250;
 pub const POLL_AT_REST_MS: u64 = 4000;
 
 /// How long to wait before the next poll after so many ms without changes.
-#[must_use]
 pub fn pause(rest_ms: u64) -> u64 {
     (rest_ms / 8).clamp(POLL_MS, POLL_AT_REST_MS)
 }
@@ -94,14 +93,12 @@ impl Watcher {
     }
 
     /// Whether the directory is watched.
-    #[must_use]
     pub fn covers(&self, dir: &Path) -> bool {
         self.watched.contains_key(dir)
     }
 
     /// Whether there are no events at all (no inotify, or its limit is reached: the kernel gives a user 128
     /// instances).
-    #[must_use]
     pub fn is_blind(&self) -> bool {
         self.inotify.is_none()
     }
@@ -125,7 +122,6 @@ impl Watcher {
     }
 
     /// The descriptor to poll, if there is one.
-    #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }

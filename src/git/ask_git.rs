@@ -119,14 +119,12 @@ impl GitError {
 
 /// The branch of the work tree that `dir` is in, from its `HEAD` alone: git is not run. `None` outside of one
 /// and where no branch is checked out.
-#[must_use]
 pub fn branch(dir: &Path) -> Option<String> {
     Repository::find(dir).ok()??.branch()
 }
 
 /// The branch of the work tree that `dir` is in, or the first digits of the commit that is checked out
 /// without one; from its `HEAD` alone, as [`branch`].
-#[must_use]
 pub fn checkout(dir: &Path) -> Option<String> {
     let repository = Repository::find(dir).ok()??;
     repository.branch().or_else(|| repository.detached_at())
@@ -200,14 +198,12 @@ fn read_until(
 
 /// The same where a conversation works that began in `dir` and has gone to `moved`, another worktree perhaps;
 /// of `dir` where nothing can be told of the other. Where git was not run, the notes say why.
-#[must_use]
 pub fn of_work(dir: &Path, moved: Option<&str>, limits: GitLimits) -> Option<GitState> {
     of_work_until(dir, moved, limits, Instant::now() + limits.time)
 }
 
 /// The same where Claude wrote `files`, the newest first. Where the newest is in another work tree, that one
 /// is told too: in full where nothing is uncommitted in the conversation's own, else in a note.
-#[must_use]
 pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: GitLimits) -> Option<GitState> {
     let until = Instant::now() + limits.time;
     let here = of_work_until(dir, moved, limits, until);

@@ -39,7 +39,6 @@ pub enum SocketError {
 
 impl SocketError {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> String {
         let hint = match self {
             SocketError::Dir(error) => error.hint(),

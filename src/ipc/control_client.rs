@@ -36,7 +36,6 @@ pub enum NoAnswer {
 
 impl NoAnswer {
     /// Whether the host was reached and has ended since.
-    #[must_use]
     pub fn is_end(&self) -> bool {
         matches!(self, NoAnswer::Io(e) if matches!(e.kind(),
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset))

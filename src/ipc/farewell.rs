@@ -46,13 +46,11 @@ impl Farewell {
     }
 
     /// Whether the session has ended.
-    #[must_use]
     pub fn is_end(&self) -> bool {
         matches!(self, Farewell::Ended { .. })
     }
 
     /// The payload of the frame.
-    #[must_use]
     pub fn payload(&self) -> Vec<u8> {
         json!(self).to_string().into_bytes()
     }

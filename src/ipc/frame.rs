@@ -58,7 +58,6 @@ impl Frame {
     }
 
     /// Its bytes on the wire.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(5 + self.payload.len());
         bytes.push(self.tag);

@@ -280,7 +280,6 @@ pub enum WaitFor {
 
 impl WaitFor {
     /// Its name on the command line.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             WaitFor::Idle => "idle",
@@ -398,7 +397,6 @@ pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     }
 }
 
-#[must_use]
 pub fn request_line(id: u64, request: &Request) -> String {
     let mut line = json!(request);
     line["id"] = json!(id);
@@ -406,7 +404,6 @@ pub fn request_line(id: u64, request: &Request) -> String {
 }
 
 /// A client's hello, as a line.
-#[must_use]
 pub fn hello_line(role: &str) -> String {
     let hello =
         ClientHello { hopty: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned(), role: role.to_owned() };
@@ -414,7 +411,6 @@ pub fn hello_line(role: &str) -> String {
 }
 
 /// The request of a hook call. `payload` is one JSON value; its line ends are removed.
-#[must_use]
 pub fn hook_line(event: &str, run: u32, payload: &str) -> Option<String> {
     let payload = payload.trim();
     let payload = match payload {
@@ -427,12 +423,10 @@ pub fn hook_line(event: &str, run: u32, payload: &str) -> Option<String> {
 }
 
 /// An answer line.
-#[must_use]
 pub fn ok_line(id: u64, ok: &impl Serialize) -> String {
     format!("{}\n", json!({"id": id, "ok": ok}))
 }
 
-#[must_use]
 pub fn error_line(id: u64, failure: &Failure) -> String {
     format!("{}\n", json!({"id": id, "error": failure}))
 }

@@ -113,13 +113,11 @@ impl FrameStream {
 
     /// Whether the peer closed its end without reading all that was sent (Linux reports that as
     /// `ECONNRESET`).
-    #[must_use]
     pub fn left_unread(&self) -> bool {
         self.reset || !self.output.is_empty()
     }
 
     /// Whether the backlog is so large that reading pauses.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.input.len() - self.taken > 2 * MAX_LINE
     }
@@ -225,13 +223,11 @@ impl FrameStream {
     }
 
     /// How many bytes the peer's end of the socket has taken.
-    #[must_use]
     pub fn written(&self) -> u64 {
         self.output.written()
     }
 
     /// How many bytes wait to be written.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         self.output.len()
     }

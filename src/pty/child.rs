@@ -61,7 +61,6 @@ pub fn signal(pid: i32, signal: Signal, group: bool) -> io::Result<()> {
 }
 
 /// Collects an orphan that was left to this process; true when it had ended.
-#[must_use]
 pub fn collect(pid: i32) -> bool {
     pid > 1 && matches!(wait(pid, 0), Ok(Some(_)))
 }

@@ -57,7 +57,6 @@ impl Pty {
     }
 
     /// The path of the slave side.
-    #[must_use]
     pub fn slave(&self) -> &Path {
         &self.slave
     }
@@ -81,7 +80,6 @@ impl Pty {
     }
 
     /// Bytes that were written to the master and that nobody has read from the slave yet.
-    #[must_use]
     pub fn unread(&self) -> bool {
         let Ok(slave) = self.open_slave() else { return false };
         ioctl_fionread(&slave).is_ok_and(|bytes| bytes > 0)

@@ -80,7 +80,6 @@ pub enum SpawnError {
 
 impl SpawnError {
     /// Whether only something is used up, so that it may work in a moment: processes, descriptors, memory.
-    #[must_use]
     pub fn may_pass(&self) -> bool {
         let SpawnError::Other(error) = self else { return false };
         let used_up = [libc::EAGAIN, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::ENOSPC];
@@ -88,7 +87,6 @@ impl SpawnError {
     }
 
     /// The exit code: 127 not found, 126 not executable, 125 hopty itself failed.
-    #[must_use]
     pub fn code(&self) -> u8 {
         match self {
             SpawnError::NotFound => 127,

@@ -5,7 +5,6 @@ use crate::screen::picture::theme::{PictureTheme, Rgb};
 
 /// The colours that a recording names. What of them is no colour is as it is by default; of 8 colours the
 /// bright ones are like the others.
-#[must_use]
 pub fn theme_of_cast(cast: &CastTheme) -> PictureTheme {
     let usual = PictureTheme::default();
     let mut palette = usual.palette;
@@ -21,7 +20,6 @@ pub fn theme_of_cast(cast: &CastTheme) -> PictureTheme {
 }
 
 /// A colour as CSS or X11 writes it: `#rrggbb`, `#rgb`, `rgb:rr/gg/bb`.
-#[must_use]
 pub fn parse_rgb(text: &str) -> Option<Rgb> {
     let digits = |text: &str, each: usize| -> Option<Rgb> {
         if text.len() != 3 * each || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {

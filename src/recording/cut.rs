@@ -6,7 +6,6 @@ use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
 
 /// The part between two times, in µs, as an asciicast of version 3. Times begin anew; pauses stay as they
 /// are.
-#[must_use]
 pub fn cut_cast(timeline: &Timeline, from_us: u64, to_us: u64) -> Vec<u8> {
     let mut moment = Moment::new(timeline);
     moment.seek(from_us);

@@ -143,7 +143,6 @@ impl Film {
     }
 
     /// The frame that stands for all: the last one on which much is to be seen.
-    #[must_use]
     pub fn poster(&self) -> usize {
         let written = |frame: &FilmFrame| frame.rows.iter().filter(|row| **row > 0).count();
         let most = self.frames.iter().map(written).max().unwrap_or(0);

@@ -24,18 +24,15 @@ impl<'a> Moment<'a> {
         start
     }
 
-    #[must_use]
     pub fn timeline(&self) -> &'a Timeline {
         self.timeline
     }
 
-    #[must_use]
     pub fn screen(&self) -> &Screen {
         &self.screen
     }
 
     /// The time, in µs since the start of the recording.
-    #[must_use]
     pub fn at_us(&self) -> u64 {
         self.at_us
     }
@@ -46,7 +43,6 @@ impl<'a> Moment<'a> {
     }
 
     /// The time of the next event; `None` at the end.
-    #[must_use]
     pub fn next_us(&self) -> Option<u64> {
         self.timeline.events().get(self.events).map(|event| event.at_us)
     }

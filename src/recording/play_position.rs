@@ -57,7 +57,6 @@ impl FromStr for PlayPosition {
 }
 
 /// A length of time in µs: `80`, `80.5`, `80s`, `500ms`, `2m`, `1h`, `1:20`, `1:00:20.5`.
-#[must_use]
 pub fn micros(text: &str) -> Option<u64> {
     let (number, unit) = match text {
         text if text.ends_with("ms") => (&text[..text.len() - 2], 0.001),

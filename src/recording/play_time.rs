@@ -28,13 +28,11 @@ impl PlayTime {
     }
 
     /// How long it plays, in µs.
-    #[must_use]
     pub fn duration_us(&self) -> u64 {
         self.end.1
     }
 
     /// The time in playing at which a time of the recording comes.
-    #[must_use]
     pub fn playing(&self, recorded_us: u64) -> u64 {
         let next = self.parts.partition_point(|part| part.0 <= recorded_us);
         let (from, playing) = self.parts[next - 1];
@@ -43,7 +41,6 @@ impl PlayTime {
     }
 
     /// The time of the recording that is played at a time.
-    #[must_use]
     pub fn recorded(&self, playing_us: u64) -> u64 {
         let next = self.parts.partition_point(|part| part.1 <= playing_us);
         let (recorded, from) = self.parts[next - 1];

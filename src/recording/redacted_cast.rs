@@ -18,7 +18,6 @@ use crate::screen::Screen;
 const PART_LEN: usize = 6;
 
 /// The recording as an asciicast of version 3.
-#[must_use]
 pub fn redacted_cast(header: &CastHeader, events: &[CastEvent]) -> Vec<u8> {
     redacted_cast_with(header, events, |_| Vec::new())
 }
@@ -28,7 +27,6 @@ fn is_of_colours(theme: &CastTheme) -> bool {
 }
 
 /// The same; `more` finds what else is hidden in the text of a screen, as ranges of bytes.
-#[must_use]
 pub fn redacted_cast_with(
     header: &CastHeader,
     events: &[CastEvent],

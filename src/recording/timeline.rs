@@ -84,19 +84,16 @@ impl Timeline {
         loader.finish()
     }
 
-    #[must_use]
     pub fn header(&self) -> &CastHeader {
         &self.header
     }
 
     /// The time of the last event, in µs.
-    #[must_use]
     pub fn duration_us(&self) -> u64 {
         self.duration_us
     }
 
     /// Markers, inputs and the exit, in their order.
-    #[must_use]
     pub fn marks(&self) -> &[TimelineMark] {
         &self.marks
     }
@@ -110,7 +107,6 @@ impl Timeline {
     }
 
     /// Where and why the file broke off, for a person; `None` if it is whole.
-    #[must_use]
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }

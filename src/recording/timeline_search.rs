@@ -95,7 +95,6 @@ impl<'a> TimelineSearch<'a> {
     }
 
     /// How far it has come, as a time in µs.
-    #[must_use]
     pub fn at_us(&self) -> u64 {
         self.walk.at_us()
     }

@@ -7,7 +7,6 @@ use crate::core::cast::{CastEventKind, CastReader};
 
 /// The output, resizes and markers of a recording of any version, with absolute times. Lines that are no
 /// events are left out; empty where there is no header.
-#[must_use]
 pub fn version_2(cast: &[u8]) -> Vec<u8> {
     let mut reader = CastReader::new();
     reader.push(cast);

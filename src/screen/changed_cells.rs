@@ -123,7 +123,6 @@ impl FrameChanges {
     }
 
     /// The number of the last frame: what changes later is newer.
-    #[must_use]
     pub fn now(&self) -> u64 {
         self.frame
     }
@@ -149,7 +148,6 @@ impl FrameChanges {
     }
 
     /// Whether the screen has not changed since the last frame.
-    #[must_use]
     pub fn is_current(&self, screen: &Screen) -> bool {
         screen.revision() == self.revision
     }
@@ -186,7 +184,6 @@ impl FrameChanges {
 
     /// Whether a cell of the last frame differs from what stood there at the mark. Cells that do not exist do
     /// not.
-    #[must_use]
     pub fn is_new(&self, mark: u64, row: u16, col: u16) -> bool {
         self.indexes(&ScreenPlace { row, cols: col..col.saturating_add(1) })
             .any(|at| self.is_new_at(mark, at))
@@ -197,7 +194,6 @@ impl FrameChanges {
     /// cursor's row, then and now.
     ///
     /// On the primary screen a row moves when the terminal echoes a line end, which is no answer.
-    #[must_use]
     pub fn is_new_in_place(&self, mark: u64, (row, col): (u16, u16), in_cursor_row: bool) -> bool {
         let Some(known) = self.marks.iter().find(|known| known.frame == mark) else { return false };
         let Some(placed) = known.placed.as_ref().filter(|_| self.alternate) else { return false };
@@ -226,7 +222,6 @@ impl FrameChanges {
     }
 
     /// The frame in which the youngest of these cells became what it is.
-    #[must_use]
     pub fn since(&self, place: &ScreenPlace) -> u64 {
         self.cells[self.indexes(place)].iter().map(|cell| cell.since).max().unwrap_or(0)
     }
@@ -396,13 +391,11 @@ fn marks(row: &GridRow, col: usize) -> u32 {
 impl Screen {
     /// Whether the program holds its picture back until a frame is whole (private mode 2026), or is in the
     /// middle of a sequence.
-    #[must_use]
     pub fn is_drawing(&self) -> bool {
         self.is_on(TerminalMode::Synchronized) || self.is_inside_sequence()
     }
 
     /// Whether the program is in the middle of a sequence.
-    #[must_use]
     pub fn is_inside_sequence(&self) -> bool {
         self.input.is_inside()
     }

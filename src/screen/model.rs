@@ -143,12 +143,10 @@ impl Screen {
     }
 
     /// Columns and rows.
-    #[must_use]
     pub fn size(&self) -> (u16, u16) {
         (self.terminal.display.position.cols as u16, self.terminal.display.position.rows as u16)
     }
 
-    #[must_use]
     pub fn cursor(&self) -> Cursor {
         let display = &self.terminal.display;
         let CursorState { col, row, .. } = display.position.cursor;
@@ -157,52 +155,44 @@ impl Screen {
     }
 
     /// The window title, at most 1 KiB and without control characters; empty when none was set.
-    #[must_use]
     pub fn title(&self) -> &str {
         self.terminal.window.titles.window()
     }
 
     /// The working directory that the child reported (OSC 7), unchanged: at most 4 KiB and without control
     /// characters. Empty if none was reported.
-    #[must_use]
     pub fn directory(&self) -> &str {
         &self.terminal.window.directory
     }
 
     /// Whether the alternate screen is shown.
-    #[must_use]
     pub fn alternate(&self) -> bool {
         self.terminal.display.buffers.alternate.is_some()
     }
 
     /// The modes that differ from those of a fresh terminal: `2004` = private mode 2004 is set, `-7` =
     /// private mode 7 is reset though a fresh terminal has it set, `ansi:4` = ANSI mode 4 is set.
-    #[must_use]
     pub fn modes(&self) -> Vec<String> {
         mode_names(&self.terminal.display)
     }
 
     /// Whether a mode is set.
-    #[must_use]
     pub fn is_on(&self, mode: TerminalMode) -> bool {
         self.terminal.display.is_on(mode)
     }
 
     /// The kitty keyboard flags of the visible screen; 0 = the plain keyboard.
-    #[must_use]
     pub fn keyboard_flags(&self) -> u8 {
         self.terminal.display.buffers.active.keyboard.flags()
     }
 
     /// The level of xterm's modifyOtherKeys; 0 = off.
-    #[must_use]
     pub fn modify_other_keys(&self) -> u16 {
         self.terminal.key_options.other_keys().unwrap_or(0)
     }
 
     /// Increases when a `feed` or a `resize` may have changed the visible state: cells, cursor, title,
     /// screen. Redrawing the same picture counts, too.
-    #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -210,21 +200,18 @@ impl Screen {
     /// Increases when the result of [`Screen::undo`] may have changed since the last `feed` or `resize`.
     /// Modes that are set only while a frame is drawn do not count if the frame came in one piece. Costs
     /// nothing, unlike the undo itself.
-    #[must_use]
     pub fn undo_revision(&self) -> u64 {
         self.undo_revision
     }
 
     /// The sequences that restore a terminal after the child has died with modes set: exactly those that are
     /// set, in the required order. Empty if there are none. Fed to this screen, they leave nothing to undo.
-    #[must_use]
     pub fn undo(&self) -> Vec<u8> {
         undo(&self.terminal).into_bytes()
     }
 
     /// The bytes to send before anything else if the child has died in the middle of a sequence, a string or
     /// a character: a terminal would treat the next bytes as the rest of it. Empty if nothing is unfinished.
-    #[must_use]
     pub fn ending(&self) -> &'static [u8] {
         self.unfinished.ending()
     }
@@ -240,7 +227,6 @@ impl Screen {
     }
 
     /// The known state of the terminal before the child, for the next child in the same terminal.
-    #[must_use]
     pub fn terminal_before(&self) -> &TerminalBefore {
         &self.terminal.before
     }
@@ -256,7 +242,6 @@ impl Screen {
 
     /// Text, background and cursor colour (OSC 10 to 12), as the child set them or a person's terminal
     /// described them, in the form of an answer; `None` if unknown.
-    #[must_use]
     pub fn described_colors(&self) -> [Option<&str>; 3] {
         [10, 11, 12].map(ColorId::Dynamic).map(|color| {
             let now =
@@ -278,14 +263,12 @@ impl Screen {
     /// The sequences that set another terminal's keyboard to the child's state: as many pushes as the undo
     /// has pops. The first for the primary screen, to be sent before the alternate one is entered; the second
     /// for the alternate one, to be sent after that.
-    #[must_use]
     pub fn keyboard_redo(&self) -> [String; 2] {
         let redo = |alternate| self.terminal.display.buffers.buffer(alternate).keyboard.redo();
         [redo(false), if self.alternate() { redo(true) } else { String::new() }]
     }
 
     /// The child's queries since the last call, oldest first. At most 64 are kept; more are dropped.
-    #[must_use]
     pub fn take_queries(&mut self) -> Vec<Query> {
         self.terminal.queries.take()
     }

@@ -8,14 +8,12 @@ use crate::screen::modes::TerminalMode;
 
 impl Screen {
     /// How many lines a window can be scrolled back. The alternate screen has no history.
-    #[must_use]
     pub fn lines_above(&self) -> usize {
         if self.alternate() { 0 } else { self.history_len() }
     }
 
     /// A screen that shows what a window shows that is scrolled back by `lines` lines, or as far as there are
     /// any. It has no history of its own, and the cursor is hidden where it is below the window.
-    #[must_use]
     pub fn scroll_view(&self, lines: usize) -> Screen {
         let lines = lines.min(self.lines_above());
         let (cols, rows) = self.size();

@@ -36,14 +36,12 @@ impl AnswerIds {
     }
 
     /// The `request-id` header field.
-    #[must_use]
     pub fn request_id(&self) -> String {
         format!("req_{}{:08}", self.server, self.request)
     }
 }
 
 /// The whole answer as one message object.
-#[must_use]
 pub fn message(reply: &ScriptedReply, model: &str, stamp: &AnswerIds) -> Value {
     let mut content = Vec::new();
     if has_text(reply) {
@@ -59,13 +57,11 @@ pub fn message(reply: &ScriptedReply, model: &str, stamp: &AnswerIds) -> Value {
 }
 
 /// The body of an error answer.
-#[must_use]
 pub fn error(kind: &str, text: &str, stamp: &AnswerIds) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": text}, "request_id": stamp.request_id()})
 }
 
 /// The answer as a stream of events, from `message_start` to `message_stop`.
-#[must_use]
 pub fn events(reply: &ScriptedReply, model: &str, stamp: &AnswerIds) -> Vec<AnswerChunk> {
     let mut usage = reply.usage.to_json();
     usage["output_tokens"] = json!(1); // the real API knows the final figure only at message_delta

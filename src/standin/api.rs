@@ -78,7 +78,6 @@ impl Api {
     }
 
     /// The base address for `ANTHROPIC_BASE_URL`: `http://127.0.0.1:PORT`.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -52,7 +52,6 @@ pub fn seed(home: &Path, project: &Path, api_key: &str) -> io::Result<()> {
 /// caller's.
 ///
 /// `CLAUDE_CONFIG_DIR` must not be set beside them: it would move the seeded files.
-#[must_use]
 pub fn environment(home: &Path, api_url: &str, key: &str) -> Vec<(String, String)> {
     let home = home.to_string_lossy();
     [

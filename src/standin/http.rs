@@ -38,19 +38,16 @@ pub struct HttpHead {
 
 impl HttpHead {
     /// The first value of a header; `name` in lower case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
 
     /// Word `n` of the first line: 0 and 1 are method and target of a request, 1 is the status of an answer.
-    #[must_use]
     pub fn word(&self, n: usize) -> &str {
         self.line.split_ascii_whitespace().nth(n).unwrap_or("")
     }
 
     /// Whether the sender will close the connection after this message.
-    #[must_use]
     pub fn closes(&self) -> bool {
         let said = self.header("connection").unwrap_or("").to_ascii_lowercase();
         said.contains("close") || (self.line.contains("HTTP/1.0") && !said.contains("keep-alive"))
@@ -62,7 +59,6 @@ impl HttpHead {
 }
 
 /// The first value of `name` (lower case) in a list of header fields.
-#[must_use]
 pub fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
 }

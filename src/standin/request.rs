@@ -65,14 +65,12 @@ impl ApiRequest {
     }
 
     /// A header's first value; `name` in lower case.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         http::header(&self.headers, name)
     }
 
     /// The conversation that asks: `x-claude-code-session-id`, or for versions without it (2.0.x, 1.x) what
     /// `metadata.user_id` ends in.
-    #[must_use]
     pub fn session_id(&self) -> Option<&str> {
         self.header("x-claude-code-session-id").or_else(|| {
             let user = self.body.pointer("/metadata/user_id")?.as_str()?;
@@ -81,19 +79,16 @@ impl ApiRequest {
     }
 
     /// Whether the answer is to be streamed.
-    #[must_use]
     pub fn wants_stream(&self) -> bool {
         self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
     }
 
     /// The model asked for; empty when none is named.
-    #[must_use]
     pub fn model(&self) -> &str {
         self.body.get("model").and_then(Value::as_str).unwrap_or("")
     }
 
     /// Role and text of every message part in order: plain contents, text blocks and tool results.
-    #[must_use]
     pub fn texts(&self) -> Vec<(&str, String)> {
         let mut texts = Vec::new();
         for message in self.messages() {
@@ -110,14 +105,12 @@ impl ApiRequest {
     }
 
     /// Whether any message part contains `needle`.
-    #[must_use]
     pub fn contains(&self, needle: &str) -> bool {
         self.texts().iter().any(|(_, text)| text.contains(needle))
     }
 
     /// The person's first prompt: the last text block of the first user message that is no reminder of
     /// Claude's own (measured on 2.1.329: about nine of them stand before it).
-    #[must_use]
     pub fn first_prompt(&self) -> Option<String> {
         let first = self.messages().find(|m| m.get("role").and_then(Value::as_str) == Some("user"))?;
         match first.get("content")? {
@@ -131,7 +124,6 @@ impl ApiRequest {
     }
 
     /// The handoff id that the first prompt continues from, if it is a continuation prompt.
-    #[must_use]
     pub fn continued_handoff(&self) -> Option<String> {
         let prompt = self.first_prompt()?;
         let (_, rest) = prompt.split_once("Continue from handoff ")?;
@@ -140,13 +132,11 @@ impl ApiRequest {
     }
 
     /// How many messages of the model the conversation holds so far.
-    #[must_use]
     pub fn assistant_messages(&self) -> usize {
         self.messages().filter(|m| m.get("role").and_then(Value::as_str) == Some("assistant")).count()
     }
 
     /// Every tool call in the conversation so far: id, name, input.
-    #[must_use]
     pub fn tool_uses(&self) -> Vec<(&str, &str, &Value)> {
         let of = |b: &'_ Value| b.get("type").and_then(Value::as_str) == Some("tool_use");
         self.blocks()
@@ -156,7 +146,6 @@ impl ApiRequest {
     }
 
     /// Every tool result in the conversation so far: id, text, whether it is an error.
-    #[must_use]
     pub fn tool_results(&self) -> Vec<(&str, String, bool)> {
         self.blocks()
             .filter(|b| b.get("type").and_then(Value::as_str) == Some("tool_result"))
@@ -237,19 +226,16 @@ impl Log {
     }
 
     /// Every request so far, oldest first.
-    #[must_use]
     pub fn requests(&self) -> Vec<Arc<ApiRequest>> {
         self.lock().clone()
     }
 
     /// The requests of the conversations themselves.
-    #[must_use]
     pub fn main_requests(&self) -> Vec<Arc<ApiRequest>> {
         self.lock().iter().filter(|r| r.kind == AskerKind::Main).cloned().collect()
     }
 
     /// The main requests of one conversation.
-    #[must_use]
     pub fn requests_of(&self, session_id: &str) -> Vec<Arc<ApiRequest>> {
         self.lock()
             .iter()

@@ -28,7 +28,6 @@ pub struct ReplyUsage {
 impl ReplyUsage {
     /// A request of `tokens` in all, nearly all of it read from the cache as in a long conversation, and 5
     /// answered.
-    #[must_use]
     pub fn filled(tokens: u64) -> ReplyUsage {
         let input = tokens.min(10);
         ReplyUsage { input, cache_read: tokens - input, cache_creation: 0, output: 5 }
@@ -82,24 +81,20 @@ pub struct ScriptedReply {
 
 impl ScriptedReply {
     /// A text that ends the turn.
-    #[must_use]
     pub fn text(text: impl Into<String>) -> ScriptedReply {
         ScriptedReply { text: text.into(), usage: ReplyUsage::filled(1000), ..ScriptedReply::default() }
     }
 
     /// One call of the tool `name`.
-    #[must_use]
     pub fn tool(name: impl Into<String>, input: Value) -> ScriptedReply {
         ScriptedReply { usage: ReplyUsage::filled(1000), ..ScriptedReply::default() }.and_tool(name, input)
     }
 
     /// One Bash call.
-    #[must_use]
     pub fn bash(command: impl Into<String>) -> ScriptedReply {
         ScriptedReply::tool("Bash", json!({"command": command.into(), "description": "scripted"}))
     }
 
-    #[must_use]
     pub fn error(status: u16, kind: impl Into<String>, message: impl Into<String>) -> ScriptedReply {
         let error = ApiError { status, kind: kind.into(), message: message.into() };
         ScriptedReply { error: Some(error), ..ScriptedReply::default() }
@@ -148,7 +143,6 @@ impl ScriptedReply {
     }
 
     /// `tool_use` when the turn goes on, `end_turn` when it ends.
-    #[must_use]
     pub fn stop_reason(&self) -> &'static str {
         if self.tools.is_empty() { "end_turn" } else { "tool_use" }
     }
@@ -169,13 +163,11 @@ enum ScriptKind {
 
 impl Script {
     /// These replies in order; after the last one every request is answered with the text `ok`.
-    #[must_use]
     pub fn list(replies: impl IntoIterator<Item = ScriptedReply>) -> Script {
         Script::of(ScriptKind::List(Mutex::new(replies.into_iter().collect())))
     }
 
     /// The reply is computed from the request and its number among the main requests, from 0.
-    #[must_use]
     pub fn each(choose: impl Fn(&ApiRequest, usize) -> ScriptedReply + Send + Sync + 'static) -> Script {
         Script::of(ScriptKind::Each(Box::new(choose)))
     }
@@ -192,7 +184,6 @@ impl Script {
     }
 
     /// The reply to a request of a sub-agent.
-    #[must_use]
     pub fn subagent(&self) -> ScriptedReply {
         self.subagent.clone()
     }
@@ -200,7 +191,6 @@ impl Script {
     /// The classic long job: every reply is one Bash call, the fill rises by `step` tokens with each, for
     /// ever; a conversation whose first prompt is a continuation prompt begins as that prompt
     /// asks, and ends its turn.
-    #[must_use]
     pub fn filling_loop(command: &str, step: u64) -> Script {
         let command = command.to_owned();
         Script::each(move |request, _| {
@@ -214,7 +204,6 @@ impl Script {
     }
 
     /// The reply to `request`, main request number `n`.
-    #[must_use]
     pub fn reply(&self, request: &ApiRequest, n: usize) -> ScriptedReply {
         match &self.main {
             ScriptKind::List(list) => {

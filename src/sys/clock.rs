@@ -31,7 +31,6 @@ impl Clock {
     }
 
     /// Milliseconds since the start, rounded up, so that a deadline has passed when `poll` returns for it.
-    #[must_use]
     pub fn now(&self) -> Stamp {
         #[cfg(test)]
         if let Some(ms) = self.manual {
@@ -42,7 +41,6 @@ impl Clock {
     }
 
     /// How long a `poll` may wait for `deadline`, in ms; `None`: without a limit.
-    #[must_use]
     pub fn wait_until(&self, deadline: Option<Stamp>) -> Option<u64> {
         #[cfg(test)]
         if self.manual.is_some() {
@@ -52,12 +50,10 @@ impl Clock {
     }
 
     /// Microseconds since the start, for measurements rather than deadlines.
-    #[must_use]
     pub fn micros(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    #[must_use]
     pub fn wall() -> WallTime {
         let ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
         WallTime(i64::try_from(ms).unwrap_or(0))
@@ -65,33 +61,28 @@ impl Clock {
 }
 
 /// Milliseconds since the last midnight in this process's time zone.
-#[must_use]
 pub fn day_ms() -> u64 {
     use chrono::Timelike;
     u64::from(chrono::Local::now().num_seconds_from_midnight()) * 1000
 }
 
 /// A moment in this process's time zone (`TZ`, else the system's), for people: `2026-11-20 15:30:00`.
-#[must_use]
 pub fn local(at: WallTime) -> String {
     zoned(at).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// The day of a moment in this process's time zone.
-#[must_use]
 pub fn local_date(at: WallTime) -> chrono::NaiveDate {
     zoned(at).date_naive()
 }
 
 /// A moment ahead in this process's time zone, as short as it can be: `15:30` within a day, else `Nov 22`.
-#[must_use]
 pub fn ahead(at: WallTime) -> String {
     let is_soon = at.0.saturating_sub(Clock::wall().0) < 86_400_000;
     zoned(at).format(if is_soon { "%H:%M" } else { "%b %-d" }).to_string()
 }
 
 /// How long ago a moment was: `5 min`.
-#[must_use]
 pub fn elapsed(at: WallTime) -> String {
     age(Clock::wall().0.saturating_sub(at.0))
 }

@@ -33,7 +33,6 @@ fn file_of(fault: &str) -> Option<PathBuf> {
     }
 }
 
-#[must_use]
 pub fn is_wanted(fault: &str) -> bool {
     file_of(fault).is_some()
 }

@@ -95,7 +95,6 @@ pub fn set_close_on_exec(fd: RawFd, on: bool) {
 }
 
 /// Whether a descriptor that nothing here owns closes on exec; `None` if it is not open.
-#[must_use]
 pub fn is_close_on_exec(fd: RawFd) -> Option<bool> {
     // SAFETY: reading a descriptor flag is memory-safe for any number.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
@@ -103,21 +102,18 @@ pub fn is_close_on_exec(fd: RawFd) -> Option<bool> {
 }
 
 /// Standard input, where Rust's own handle, which allocates, may not be used: between fork and exec.
-#[must_use]
 pub fn stdin() -> BorrowedFd<'static> {
     // SAFETY: `inherited::note` opened number 0, and nobody closes it. Were it closed, calls would fail.
     unsafe { BorrowedFd::borrow_raw(libc::STDIN_FILENO) }
 }
 
 /// Whether both are the same terminal, by whatever name they were opened (`/dev/tty` is one).
-#[must_use]
 pub fn is_same_terminal(one: &impl AsFd, other: &impl AsFd) -> bool {
     terminal_device(one).is_some_and(|device| terminal_device(other) == Some(device))
 }
 
 /// The device number of the terminal, even behind `/dev/tty`.
 #[cfg(target_os = "linux")]
-#[must_use]
 pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
     let mut device: u32 = 0;
     // SAFETY: TIOCGDEV writes one unsigned int.
@@ -127,7 +123,6 @@ pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
 
 /// The device number of the terminal.
 #[cfg(not(target_os = "linux"))]
-#[must_use]
 pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
     is_terminal(fd).then(|| nix::sys::stat::fstat(fd).ok()).flatten().map(|stat| stat.st_rdev as u64)
 }
@@ -140,7 +135,6 @@ pub fn dev_null() -> io::Result<OwnedFd> {
     Ok(File::options().read(true).write(true).open("/dev/null")?.into())
 }
 
-#[must_use]
 pub fn is_terminal(fd: &impl AsFd) -> bool {
     nix::unistd::isatty(fd).unwrap_or(false)
 }

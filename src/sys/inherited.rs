@@ -69,7 +69,6 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 /// The signal dispositions that this process inherited. Only before it catches, ignores or blocks any itself.
-#[must_use]
 pub fn signals() -> SignalState {
     let mut state = SignalState::default();
     let blocked = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
@@ -92,7 +91,6 @@ pub fn signals() -> SignalState {
 
 /// Where this process's errors go, from the point of view of a program whose terminal is the one on standard
 /// input.
-#[must_use]
 pub fn error_output() -> ErrorOutput {
     if was_closed(2) {
         ErrorOutput::Closed
@@ -104,19 +102,16 @@ pub fn error_output() -> ErrorOutput {
 }
 
 /// Whether a standard stream was closed: output to it is lost.
-#[must_use]
 pub fn was_closed(stream: u8) -> bool {
     WAS_CLOSED.load(Ordering::Relaxed) & 1 << stream != 0
 }
 
 /// The inherited umask; `None` if [`note`] has not run.
-#[must_use]
 pub fn umask() -> Option<u32> {
     Some(UMASK.load(Ordering::Relaxed)).filter(|umask| *umask <= 0o777)
 }
 
 /// The inherited descriptors above 2: those without close-on-exec, since this process's own have it.
-#[must_use]
 pub fn descriptors() -> Vec<i32> {
     let Ok(dir) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
     let mut open: Vec<i32> =

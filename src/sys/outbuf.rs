@@ -27,19 +27,16 @@ impl OutBuf {
     }
 
     /// How many bytes wait.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
     /// How many bytes the descriptor has taken.
-    #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
     /// Whether nothing waits.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -50,7 +47,6 @@ impl OutBuf {
     }
 
     /// Takes the waiting bytes out of the queue.
-    #[must_use]
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.bytes).into()
     }

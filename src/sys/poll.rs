@@ -107,7 +107,6 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
 }
 
 /// Whether there is something to read now, including the end.
-#[must_use]
 pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
     poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }

@@ -34,7 +34,6 @@ pub enum DirError {
 
 impl DirError {
     /// How a person can fix it; `None` for a system error.
-    #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             DirError::NoDirectory(path) => Some(format!("move {} out of the way", path.display())),
@@ -66,7 +65,6 @@ pub fn check(dir: &Path, links: FileLinks, closed: u32) -> Result<(), DirError> 
 }
 
 /// Whether this user owns it.
-#[must_use]
 pub fn is_own(meta: &Metadata) -> bool {
     meta.uid() == nix::unistd::geteuid().as_raw()
 }

@@ -40,13 +40,11 @@ pub struct Stat {
 
 impl Stat {
     /// Reads it; `None` if there is no such process.
-    #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
         StatFile::open(pid).ok()?.now()
     }
 
     /// Parses the content of a stat file. The name in parentheses may contain anything.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (pid, rest) = text.split_once(' ')?;
         let (_, fields) = rest.rsplit_once(") ")?;
@@ -66,7 +64,6 @@ impl Stat {
     }
 
     /// Whether a signal has stopped it.
-    #[must_use]
     pub fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')
     }
@@ -74,7 +71,6 @@ impl Stat {
     /// Whether the process may use the terminal `device` (its `st_rdev`) now: it runs, and if that is its
     /// controlling terminal, its process group is in the foreground. A shell that has the terminal back is
     /// not disturbed.
-    #[must_use]
     pub fn may_use(&self, device: u64) -> bool {
         // The kernel prints the number in the format of `new_encode_dev`.
         let number = u32::from_ne_bytes(self.tty.to_ne_bytes());
@@ -118,7 +114,6 @@ impl StatFile {
     }
 
     /// The current data; `None` if the process is gone.
-    #[must_use]
     pub fn now(&self) -> Option<Stat> {
         // The longest line is under 1 KiB: 52 numbers and a name of 64 bytes.
         let mut buf = [0; 2048];
@@ -129,7 +124,6 @@ impl StatFile {
 
 /// When the process began, in clock ticks since boot; `None` if it has ended, or without `/proc` (macOS). The
 /// pid and this identify a process, since a pid can be reused.
-#[must_use]
 pub fn start_ticks(pid: impl TryInto<i32>) -> Option<u64> {
     let stat = Stat::of(pid.try_into().ok()?)?;
     (!matches!(stat.state, b'Z' | b'X' | b'x')).then_some(stat.start)
@@ -137,7 +131,6 @@ pub fn start_ticks(pid: impl TryInto<i32>) -> Option<u64> {
 
 /// Whether the process with this pid and start time lives. Without `/proc` every start time is 0, and only
 /// the pid counts.
-#[must_use]
 pub fn is_alive(pid: u32, start: u64) -> bool {
     match start_ticks(pid) {
         Some(ticks) => ticks == start,
@@ -146,7 +139,6 @@ pub fn is_alive(pid: u32, start: u64) -> bool {
 }
 
 /// When the process began, in seconds since 1970, to about a second; `None` as for [`start_ticks`].
-#[must_use]
 pub fn began_at(pid: u32) -> Option<u64> {
     let ticks = start_ticks(pid)?;
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
@@ -156,7 +148,6 @@ pub fn began_at(pid: u32) -> Option<u64> {
 }
 
 /// Whether any process has this pid. On a system with `/proc` a zombie does not count.
-#[must_use]
 pub fn exists(pid: u32) -> bool {
     if std::fs::exists("/proc/self/stat").unwrap_or(false) {
         return start_ticks(pid).is_some();
@@ -204,7 +195,6 @@ impl Process {
     }
 
     /// Whether it has ended.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         super::poll::wait_for(&self.fd, super::poll::Interest::Read, 0).unwrap_or(true)
     }
@@ -227,7 +217,6 @@ fn table() -> BTreeMap<i32, Stat> {
 }
 
 /// The current descendants of `root`, without itself, each with a pidfd.
-#[must_use]
 pub fn descendants(root: i32) -> Vec<Process> {
     let table = table();
     let below = |stat: &&Stat| {
@@ -274,7 +263,6 @@ impl NamedProcess {
 
 /// A process and its ancestors, nearest first, without process 1. `None` if it has ended, or if the chain
 /// changed on every attempt.
-#[must_use]
 pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
     /// Longer than any chain of parents.
     const LINEAGE_MAX: usize = 4096;
@@ -300,7 +288,6 @@ pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
 
 /// The environment that a process was started with, cut to its first 256 KiB; empty if this user may not read
 /// it.
-#[must_use]
 pub fn environment(pid: i32) -> Vec<u8> {
     std::fs::File::open(format!("/proc/{pid}/environ"))
         .and_then(|file| first_bytes(file, 256 << 10))
@@ -308,7 +295,6 @@ pub fn environment(pid: i32) -> Vec<u8> {
 }
 
 /// The children of this thread: those that it spawned, and those that it adopted as a sub-reaper.
-#[must_use]
 pub fn own_children() -> Vec<i32> {
     std::fs::read_to_string("/proc/thread-self/children")
         .map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
@@ -354,14 +340,12 @@ pub fn end_with_thread(command: &mut Command) {
 
 /// Whether a process ignores a signal (`SigIgn` of Linux's `/proc/PID/status`); `false` if that is not
 /// available.
-#[must_use]
 pub fn ignores(pid: i32, signal: Signal) -> bool {
     in_signal_set(pid, "SigIgn:", signal)
 }
 
 /// Whether a process has a handler for a signal (`SigCgt` of Linux's `/proc/PID/status`); `false` if that is
 /// not available.
-#[must_use]
 pub fn catches(pid: i32, signal: Signal) -> bool {
     in_signal_set(pid, "SigCgt:", signal)
 }

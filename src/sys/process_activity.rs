@@ -41,7 +41,6 @@ pub struct ProcessActivity {
 
 impl ProcessActivity {
     /// Looks at a process; `None` if it has ended, zombies included.
-    #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
         let stat = Stat::of(pid)?;
         if matches!(stat.state, b'Z' | b'X' | b'x') && stat.threads <= 1 {
@@ -82,7 +81,6 @@ fn is_work(state: u8) -> bool {
 }
 
 /// The children of all threads of a process.
-#[must_use]
 pub fn children(parent: &Stat) -> Vec<i32> {
     let pid = parent.pid;
     if parent.threads <= 1 {
@@ -94,7 +92,6 @@ pub fn children(parent: &Stat) -> Vec<i32> {
 
 /// The children of this process's first thread. Orphans that this process adopts as a sub-reaper are given to
 /// that thread (`find_alive_thread` of the kernel); what other threads spawned is not among them.
-#[must_use]
 pub fn adopted_children() -> Vec<i32> {
     children_of_thread(&format!("/proc/self/task/{}", std::process::id()))
 }
@@ -106,14 +103,12 @@ fn children_of_thread(dir: &str) -> Vec<i32> {
 
 /// The number of the system call that a process's first thread sleeps in; `None` if it runs, or if this user
 /// may not see it.
-#[must_use]
 pub fn system_call(pid: i32) -> Option<i64> {
     fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?.split_whitespace().next()?.parse().ok()
 }
 
 /// Whether a process waits for input from the terminal at `path`, which may be its `/dev/tty`: a thread reads
 /// it, or the first one polls descriptors. `None` where this user may not see it.
-#[must_use]
 pub fn awaits_input(pid: i32, path: &Path) -> Option<bool> {
     let mut is_known = false;
     for thread in numbers_in(&format!("/proc/{pid}/task")) {
@@ -137,7 +132,6 @@ pub fn awaits_input(pid: i32, path: &Path) -> Option<bool> {
 
 /// The names of a process's program: its file, and what a script or the process itself is called (`comm`).
 /// `None` where this user may not see them.
-#[must_use]
 pub fn program_names(pid: i32) -> Option<[String; 2]> {
     let file = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
@@ -145,7 +139,6 @@ pub fn program_names(pid: i32) -> Option<[String; 2]> {
 }
 
 /// The words that a process was called with, its program first; `None` where this user may not see them.
-#[must_use]
 pub fn arguments(pid: i32) -> Option<Vec<String>> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let line = String::from_utf8_lossy(&words);
@@ -153,7 +146,6 @@ pub fn arguments(pid: i32) -> Option<Vec<String>> {
 }
 
 /// How a process was called, its arguments separated by blanks; its name in brackets where that is unknown.
-#[must_use]
 pub fn command_line(pid: i32) -> Option<String> {
     let line = arguments(pid)?.join(" ");
     if !line.is_empty() {

@@ -7,7 +7,6 @@ use std::process::Command;
 
 /// The program of this name that no repository has put into this process's `PATH`, which it does not get from
 /// there either. `None` if there is none.
-#[must_use]
 pub fn command_outside_of_projects(name: &'static str) -> Option<Command> {
     let (project, search) = here();
     let mut command = Command::new(programs_outside_of(&project, &search, name).next()?);
@@ -16,7 +15,6 @@ pub fn command_outside_of_projects(name: &'static str) -> Option<Command> {
 }
 
 /// This process's `PATH` without what a repository may have put there, for a shell.
-#[must_use]
 pub fn path_outside_of_projects() -> OsString {
     let (project, search) = here();
     directories_outside_of(&project, &search)

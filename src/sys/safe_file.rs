@@ -55,19 +55,16 @@ pub struct FileRule {
 
 impl FileRule {
     /// A file that hopty itself wrote, or that gives it orders.
-    #[must_use]
     pub const fn own(cap: u64) -> FileRule {
         FileRule { links: FileLinks::Refuse, owner: FileOwner::User, cap, closed: 0 }
     }
 
     /// A configuration file of hopty's, which a person wrote.
-    #[must_use]
     pub const fn configuration(cap: u64) -> FileRule {
         FileRule { links: FileLinks::Follow, owner: FileOwner::Trusted, cap, closed: 0 }
     }
 
     /// A file that Claude reads or writes.
-    #[must_use]
     pub const fn of_claude(cap: u64) -> FileRule {
         FileRule { links: FileLinks::Follow, owner: FileOwner::Anyone, cap, closed: 0 }
     }
@@ -135,7 +132,6 @@ impl From<SafeFileError> for io::Error {
 
 impl SafeFileError {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             SafeFileError::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
@@ -226,7 +222,6 @@ pub fn open_to_write(path: &Path, mode: WriteMode, rule: FileRule) -> Result<Fil
 }
 
 /// Whether this is the file that the path names now.
-#[must_use]
 pub fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),

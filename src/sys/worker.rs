@@ -134,7 +134,6 @@ impl<T: Send + 'static> Worker<T> {
     }
 
     /// Whether there are answers that no descriptor reports.
-    #[must_use]
     pub fn has_done_here(&self) -> bool {
         !self.done_here.is_empty()
     }
@@ -159,7 +158,6 @@ impl<T: Send + 'static> Worker<T> {
     }
 
     /// Whether a job is still to be done.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         self.open > 0
     }
@@ -182,7 +180,6 @@ impl<T: Send + 'static> Worker<T> {
     }
 
     /// The descriptor to poll, if there is one.
-    #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.thread.as_ref().map(|running| running.wake.as_fd())
     }

@@ -31,7 +31,6 @@ impl EchoFilter {
     }
 
     /// Whether an echo has yet to come.
-    #[must_use]
     pub fn is_pending(&self) -> bool {
         !self.pending.is_empty()
     }

@@ -42,7 +42,6 @@ pub struct TestMark {
 
 impl TestMark {
     /// The line of the tape that it was taken for, from 1.
-    #[must_use]
     pub fn line(&self) -> u32 {
         self.line
     }
@@ -156,7 +155,6 @@ impl FreshTextWatch {
     }
 
     /// What the viewport shows: the screen, unless it is scrolled back.
-    #[must_use]
     pub fn view(&self) -> &Screen {
         self.scrolled.as_ref().map_or(&self.screen, |scrolled| &scrolled.screen)
     }
@@ -204,7 +202,6 @@ impl FreshTextWatch {
         }
     }
 
-    #[must_use]
     pub fn screen(&self) -> &Screen {
         &self.screen
     }
@@ -290,13 +287,11 @@ impl FreshTextWatch {
     }
 
     /// Whether the program is in the middle of a picture, as far as its bytes tell.
-    #[must_use]
     pub fn is_drawing(&self) -> bool {
         self.screen.is_drawing()
     }
 
     /// Whether something came since the last frame.
-    #[must_use]
     pub fn is_inside_frame(&self) -> bool {
         self.is_inside_frame
     }
@@ -352,7 +347,6 @@ impl FreshTextWatch {
     }
 
     /// Whether the terminal's own echo of what was typed has yet to come.
-    #[must_use]
     pub fn awaits_echo(&self) -> bool {
         self.echo.is_pending()
     }
@@ -371,14 +365,12 @@ impl FreshTextWatch {
     }
 
     /// What can be looked at.
-    #[must_use]
     pub fn subject(&self) -> LookSubject<'_> {
         let scrolled = self.scrolled.as_ref().map(|scrolled| (&scrolled.screen, scrolled.lines));
         LookSubject { screen: &self.screen, scrolled, clipboard: self.clipboard.as_deref() }
     }
 
     /// What `look` finds, and what of it is new since the mark.
-    #[must_use]
     pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
         let all = self.subject().find(look);
         let was_absent = self.was_absent(look, since);
@@ -423,7 +415,6 @@ impl FreshTextWatch {
     }
 
     /// Whether one of the cells of a place, or what else it is, differs from what was there at the mark.
-    #[must_use]
     pub fn is_new(&self, place: &FoundPlace, since: &TestMark) -> bool {
         match place {
             FoundPlace::Cells(places) => places.iter().any(|place| match self.on_screen(place) {
@@ -462,7 +453,6 @@ impl FreshTextWatch {
     }
 
     /// When the youngest cell of a place came, in lines of the tape; `None` where that is not known.
-    #[must_use]
     pub fn age(&self, place: &FoundPlace) -> Option<TextAge> {
         self.age_of_frame(self.frame_of(place)?)
     }
@@ -476,7 +466,6 @@ impl FreshTextWatch {
     }
 
     /// Whether a place was drawn between two inputs of one line of the tape, as what the first one typed.
-    #[must_use]
     pub fn is_between_inputs(&self, place: &FoundPlace) -> bool {
         let Some(frame) = self.frame_of(place).filter(|frame| *frame > 0) else { return false };
         let next = self.marks.iter().position(|(mark, _)| *mark >= frame);
@@ -495,7 +484,6 @@ impl FreshTextWatch {
     }
 
     /// Whether a person can see nothing of what was found: SGR 8, or a colour like that of its ground.
-    #[must_use]
     pub fn is_unseen(&self, place: &FoundPlace) -> bool {
         let FoundPlace::Cells(places) = place else { return false };
         let runs = || places.iter().flat_map(|place| self.view().row_part(place.row, place.cols.clone()));
@@ -506,7 +494,6 @@ impl FreshTextWatch {
     }
 
     /// The row that is most like what was looked for, with its age.
-    #[must_use]
     pub fn nearest(&self, look: &Look) -> Option<(NearestRow, Option<TextAge>)> {
         let nearest = self.subject().nearest_row(look)?;
         let place = self.on_screen(&nearest.place).ok();
@@ -515,13 +502,11 @@ impl FreshTextWatch {
     }
 
     /// The cells of the visible screen that differ from the mark.
-    #[must_use]
     pub fn new_places(&self, since: &TestMark) -> Vec<ScreenPlace> {
         self.changes.new_places(since.frame)
     }
 
     /// The rows of the viewport on which something differs from the mark.
-    #[must_use]
     pub fn new_rows(&self, since: &TestMark) -> Vec<u16> {
         let lines = self.scrolled_lines();
         let above = (0..lines).filter(|row| {
@@ -536,44 +521,37 @@ impl FreshTextWatch {
     }
 
     /// Whether a cell differs from the mark.
-    #[must_use]
     pub fn is_new_cell(&self, since: &TestMark, row: u16, col: u16) -> bool {
         self.changes.is_new(since.frame, row, col)
     }
 
     /// Whether the program wrote anything since the mark, also what changed nothing.
-    #[must_use]
     pub fn has_output_since(&self, mark: &TestMark) -> bool {
         self.output > mark.output
     }
 
     /// How often the bell rang since the mark.
-    #[must_use]
     pub fn bells_since(&self, mark: &TestMark) -> u64 {
         self.screen.bells() - mark.bells
     }
 
     /// The text that the program has last put into the clipboard.
-    #[must_use]
     pub fn clipboard(&self) -> Option<&str> {
         self.clipboard.as_deref()
     }
 
     /// What a shell with integration has last announced.
-    #[must_use]
     pub fn shell_mark(&self) -> Option<ShellMark> {
         self.shell
     }
 
     /// The status of the shell's last command, where it ended after the mark and the shell said it.
-    #[must_use]
     pub fn status_since(&self, mark: &TestMark) -> Option<i32> {
         self.status.filter(|_| self.commands > mark.commands)
     }
 
     /// Whether a text stands directly before the cursor, the last of it new since the mark. It may have run
     /// over the right edge.
-    #[must_use]
     pub fn stands_at_cursor(&self, text: &str, since: &TestMark) -> bool {
         let cursor = self.screen.cursor();
         let mut before = self.screen.row_text(cursor.row).part(0..cursor.col).text().to_owned();

@@ -117,7 +117,6 @@ impl HookProbe {
     }
 
     /// Every call so far that has ended, in the order of their beginnings.
-    #[must_use]
     pub fn calls(&self) -> Vec<HookCall> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let records = entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "json"));
@@ -134,7 +133,6 @@ impl HookProbe {
 
 /// `hopty __hook DIR EVENT -- COMMAND`: runs the command in a shell as Claude does, with what it is given on
 /// standard input, passes on what it writes and its exit code, and leaves a record in `DIR`.
-#[must_use]
 pub fn main(args: &[String]) -> u8 {
     let [dir, event, dashes, command] = args else { return 1 };
     if dashes != "--" {

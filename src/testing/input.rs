@@ -78,7 +78,6 @@ impl MouseEvent {
 }
 
 /// What a `Click` does in a cell: row and column, 0-based.
-#[must_use]
 pub fn click_events(click: &ClickCommand, cell: (u16, u16)) -> Vec<MouseEvent> {
     let once = [MouseAction::Press(click.button), MouseAction::Release(click.button)]
         .map(|action| MouseEvent { modifiers: click.modifiers, ..MouseEvent::at(cell, action) });
@@ -86,7 +85,6 @@ pub fn click_events(click: &ClickCommand, cell: (u16, u16)) -> Vec<MouseEvent> {
 }
 
 /// What a `Drag` does from one cell to another: rows and columns, 0-based.
-#[must_use]
 pub fn drag_events(button: PointerButton, from: (u16, u16), to: (u16, u16)) -> Vec<MouseEvent> {
     vec![
         MouseEvent::at(from, MouseAction::Press(button)),
@@ -96,13 +94,11 @@ pub fn drag_events(button: PointerButton, from: (u16, u16), to: (u16, u16)) -> V
 }
 
 /// What a `Wheel` does in a cell: row and column, 0-based.
-#[must_use]
 pub fn wheel_events(direction: WheelDirection, notches: u32, cell: (u16, u16)) -> Vec<MouseEvent> {
     vec![MouseEvent::at(cell, MouseAction::Wheel(direction)); usize::try_from(notches).unwrap_or(1)]
 }
 
 /// What the program has asked of the keyboard.
-#[must_use]
 pub fn keyboard_modes(screen: &Screen) -> KeyboardModes {
     KeyboardModes {
         application_cursor: screen.is_on(TerminalMode::CursorKeys),
@@ -131,7 +127,6 @@ pub fn key_press(screen: &Screen, chord: KeyChord) -> Result<Vec<u8>, InputRefus
 
 /// The bytes of a text that is pasted: between marks where the program asked for them, with carriage returns
 /// for line feeds as terminals do it. Nothing in the text can end the paste early.
-#[must_use]
 pub fn paste(screen: &Screen, text: &str) -> Vec<u8> {
     let text = text.replace("\r\n", "\r").replace('\n', "\r");
     if screen.is_on(TerminalMode::BracketedPaste) {
@@ -154,7 +149,6 @@ pub fn focus(screen: &Screen, is_in: bool) -> Result<Vec<u8>, InputRefusal> {
 }
 
 /// Whether the program has asked for the mouse.
-#[must_use]
 pub fn takes_mouse(screen: &Screen) -> bool {
     let action = MouseAction::Press(PointerButton::Left);
     mouse(screen, &MouseEvent { action, row: 0, col: 0, modifiers: KeyModifiers::default() }).is_ok()

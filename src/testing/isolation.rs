@@ -128,25 +128,21 @@ impl TestDirs {
     }
 
     /// The working directory of the test, `${DIR}`.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// The directory of everything.
-    #[must_use]
     pub fn base(&self) -> &Path {
         self.dir.parent().unwrap_or(&self.dir)
     }
 
     /// The test's home, `${HOME}`.
-    #[must_use]
     pub fn home(&self) -> PathBuf {
         self.base().join("home")
     }
 
     /// A directory that comes first in the test's `PATH`.
-    #[must_use]
     pub fn bin(&self) -> PathBuf {
         self.base().join("bin")
     }

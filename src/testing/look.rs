@@ -94,18 +94,15 @@ pub struct CellRegion {
 }
 
 impl CellRegion {
-    #[must_use]
     pub fn row_range(&self) -> Range<u16> {
         self.row..self.row.saturating_add(self.rows)
     }
 
-    #[must_use]
     pub fn col_range(&self) -> Range<u16> {
         self.col..self.col.saturating_add(self.cols)
     }
 
     /// Whether a cell is in it.
-    #[must_use]
     pub fn contains(&self, row: u16, col: u16) -> bool {
         self.row_range().contains(&row) && self.col_range().contains(&col)
     }
@@ -132,7 +129,6 @@ pub enum ScreenArea {
 
 impl ScreenArea {
     /// Whether it is a part of the visible screen, or all of it.
-    #[must_use]
     pub fn is_on_screen(&self) -> bool {
         !matches!(self, ScreenArea::History | ScreenArea::Title | ScreenArea::Clipboard)
     }
@@ -197,7 +193,6 @@ pub enum FoundPlace {
 
 impl FoundPlace {
     /// The first row of the visible screen that it is on.
-    #[must_use]
     pub fn row(&self) -> Option<u16> {
         match self {
             FoundPlace::Cells(places) => places.first().map(|place| place.row),
@@ -274,7 +269,6 @@ pub struct LookSubject<'a> {
 
 impl LookSubject<'_> {
     /// Everywhere that `look` finds something, from the top.
-    #[must_use]
     pub fn find(&self, look: &Look) -> Vec<FoundPlace> {
         match look.area {
             ScreenArea::Title => {
@@ -373,7 +367,6 @@ impl LookSubject<'_> {
 
     /// The row of an area that is most like the pattern, with its number, for a message; `None` when none is
     /// like it at all.
-    #[must_use]
     pub fn nearest_row(&self, look: &Look) -> Option<NearestRow> {
         let wanted = look.pattern.literal();
         let area = match look.area {
@@ -457,7 +450,6 @@ const SIDES: &str = "│┃║|╎┆┊╏┇┋├┤┣┫╠╣╞╡╟╢�
 
 /// The smallest drawn frame that has `title` in its top line or inside: of lines of Unicode, or of `+`, `-`
 /// and `|`.
-#[must_use]
 pub fn frame_around(screen: &Screen, title: &str) -> Option<DrawnFrame> {
     let rows: Vec<RowText> = (0..screen.size().1).map(|row| screen.row_text(row)).collect();
     let cells: Vec<Vec<(u16, char)>> = rows.iter().map(cells_of).collect();

@@ -64,7 +64,6 @@ pub struct TapeOutcome {
 
 impl TapeOutcome {
     /// An outcome of one attempt that took no time, to be filled.
-    #[must_use]
     pub fn new(tape: impl Into<String>, verdict: TapeVerdict) -> TapeOutcome {
         let attempts = u32::from(!matches!(verdict, TapeVerdict::Skipped(_) | TapeVerdict::Unreadable(_)));
         TapeOutcome {
@@ -81,7 +80,6 @@ impl TapeOutcome {
     }
 
     /// The failure that decided the verdict: of the last attempt that failed. `None` when none did.
-    #[must_use]
     pub fn failure(&self) -> Option<&TapeFailure> {
         match &self.verdict {
             TapeVerdict::Failed(failure) => Some(failure),
@@ -90,7 +88,6 @@ impl TapeOutcome {
     }
 
     /// How many attempts failed.
-    #[must_use]
     pub fn failed_attempts(&self) -> usize {
         self.other_failures.len() + usize::from(matches!(self.verdict, TapeVerdict::Failed(_)))
     }
@@ -114,7 +111,6 @@ pub enum TapeVerdict {
 
 impl TapeVerdict {
     /// The verdict in one word, as JSON has it.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             TapeVerdict::Passed => "passed",
@@ -148,7 +144,6 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Its name in reports.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             FailureKind::Timeout => "timeout",
@@ -197,7 +192,6 @@ pub struct TapeFailure {
 
 impl TapeFailure {
     /// A failure with nothing but its place and what is said of it.
-    #[must_use]
     pub fn new(
         kind: FailureKind,
         place: TestPlace,
@@ -264,7 +258,6 @@ pub enum SnapshotChange {
 
 impl SnapshotChange {
     /// Its name in reports.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             SnapshotChange::Same => "same",
@@ -292,7 +285,6 @@ pub struct ScreenCopy {
 
 impl ScreenCopy {
     /// All of the visible screen.
-    #[must_use]
     pub fn of(screen: &Screen) -> ScreenCopy {
         let (cols, rows) = screen.size();
         ScreenCopy::part(screen, 0..rows, 0..cols)
@@ -300,7 +292,6 @@ impl ScreenCopy {
 
     /// A region of the visible screen: its rows and columns, from 0. The cursor is kept when it stands there,
     /// and counted from the region's corner.
-    #[must_use]
     pub fn part(screen: &Screen, rows: Range<u16>, cols: Range<u16>) -> ScreenCopy {
         let (all_cols, all_rows) = screen.size();
         let rows = rows.start.min(all_rows)..rows.end.min(all_rows);
@@ -318,7 +309,6 @@ impl ScreenCopy {
     }
 
     /// The scrollback that is kept, and the visible screen below it. Rows count from its oldest line.
-    #[must_use]
     pub fn with_history(screen: &Screen) -> ScreenCopy {
         let mut copy = ScreenCopy::of(screen);
         // What does not fit is the oldest.
@@ -334,7 +324,6 @@ impl ScreenCopy {
     }
 
     /// The rows as text, blanks at their ends left out. Always as many as the screen has rows.
-    #[must_use]
     pub fn text_rows(&self) -> Vec<String> {
         (0..usize::from(self.rows))
             .map(|row| {
@@ -357,7 +346,6 @@ pub struct ScreenComparison {
 
 impl ScreenComparison {
     /// Whether nothing differs.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.rows.is_empty() && self.others.is_empty()
     }
@@ -412,7 +400,6 @@ pub struct TestSummary {
 
 impl TestSummary {
     /// The processes that outlived their tapes, in a sentence.
-    #[must_use]
     pub fn stray_words(&self) -> Option<String> {
         let (first, others) = self.strays.split_first()?;
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
@@ -439,14 +426,12 @@ impl TestSummary {
     }
 
     /// All tapes that were counted.
-    #[must_use]
     pub fn tapes(&self) -> usize {
         self.passed + self.failed + self.flaky + self.skipped + self.unreadable
     }
 
     /// The exit code. The first that applies: 125 hopty failed, 130 a person stopped it, 3 no tape matched,
     /// 2 a tape does not parse, 1 a tape failed, was flaky or left a process that hid from it, 0.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         if self.internal.is_some() {
             125

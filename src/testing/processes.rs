@@ -48,13 +48,11 @@ pub struct ProcessLook {
 
 impl ProcessLook {
     /// Whether one of them runs, could run, or waits for a disk.
-    #[must_use]
     pub fn is_working(&self) -> bool {
         self.all.iter().any(|process| process.is_working)
     }
 
     /// Whether nothing has happened between `before` and this look: none began, ended or ran.
-    #[must_use]
     pub fn is_same_as(&self, before: &ProcessLook) -> bool {
         let what = |look: &ProcessLook| -> Vec<(i32, u64, u64, Duration)> {
             let each = look.all.iter();
@@ -280,7 +278,6 @@ pub fn end_adopted() -> Vec<LeftProcess> {
 }
 
 /// The end of a program, in words: `exit 1`, `SIGKILL`.
-#[must_use]
 pub fn end_words(end: ProcessEnd) -> String {
     match end {
         ProcessEnd::Exited(code) => format!("exit {code}"),

@@ -74,26 +74,22 @@ impl WaitClock {
     }
 
     /// When the limit is over, as far as is known.
-    #[must_use]
     pub fn deadline(&self) -> Instant {
         let longest = self.limit.saturating_mul(STARVED_MAX);
         self.began + self.limit.saturating_add(self.starved).min(longest)
     }
 
     /// How long the processes ran on a CPU.
-    #[must_use]
     pub fn ran(&self) -> Duration {
         self.ran.saturating_sub(self.ran_before)
     }
 
     /// How long they waited for one.
-    #[must_use]
     pub fn starved(&self) -> Duration {
         self.starved
     }
 
     /// How long it has been running.
-    #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }

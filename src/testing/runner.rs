@@ -89,7 +89,6 @@ impl TapeFiles for SourcedFiles<'_> {
 }
 
 /// Reads a tape.
-#[must_use]
 pub fn load(file: &TapeFile, vhs_only: bool) -> LoadedTape {
     let name = file.path.display().to_string();
     let tape = match safe_file::read(&file.path, FileRule::of_claude(TAPE_MAX)) {
@@ -109,7 +108,6 @@ pub fn load(file: &TapeFile, vhs_only: bool) -> LoadedTape {
 }
 
 /// The tapes that failed last time, by their paths.
-#[must_use]
 pub fn failed_last_time(evidence: &Path) -> Vec<PathBuf> {
     let file = evidence.join(FAILED_FILE);
     let bytes = safe_file::read(&file, FileRule::own(TAPE_MAX)).ok().flatten().unwrap_or_default();

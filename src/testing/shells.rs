@@ -25,7 +25,6 @@ const OTHER_SHELLS: [&str; 10] =
     ["sh", "dash", "ash", "ksh", "mksh", "csh", "tcsh", "yash", "elvish", "oils"];
 
 /// Whether a program of this name is a shell, such as `bash`, `-zsh` or `ksh93`.
-#[must_use]
 pub fn is_shell(program: &str) -> bool {
     let name = program.trim_start_matches('-');
     let end = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
@@ -34,7 +33,6 @@ pub fn is_shell(program: &str) -> bool {
 
 /// Whether a shell that is called like this runs a command line or a script, and so shows no prompt. Only of
 /// shells with the options of `sh`; of others it is not told.
-#[must_use]
 pub fn runs_script(argv: &[String]) -> bool {
     let Some((program, args)) = argv.split_first() else { return false };
     let name = program.rsplit('/').next().unwrap_or_default().trim_start_matches('-');
@@ -64,7 +62,6 @@ pub fn runs_script(argv: &[String]) -> bool {
 const PROMPT: &str = "\x1b[38;2;91;86;224m> \x1b[m";
 
 /// How the shell of this name is started; `None` for a name that VHS does not know.
-#[must_use]
 pub fn shell(name: &str) -> Option<ShellStart> {
     let start = |argv: &[&str], env: &[(&str, &str)], reports_commands| {
         let argv = argv.iter().map(OsString::from).collect();

@@ -80,7 +80,6 @@ impl TestPause {
     }
 
     /// The name of the session.
-    #[must_use]
     pub fn session(&self) -> &str {
         &self.session
     }

@@ -302,19 +302,16 @@ impl TestTerminal {
     }
 
     /// Gives them back.
-    #[must_use]
     pub fn take_beside(&mut self) -> Vec<TestTerminal> {
         std::mem::take(&mut self.beside)
     }
 
     /// The screen at the end of the last frame, or in the middle of the next.
-    #[must_use]
     pub fn screen(&self) -> &Screen {
         self.watch.screen()
     }
 
     /// What the viewport shows: the screen, unless [`TestTerminal::scroll`] has scrolled it back.
-    #[must_use]
     pub fn view(&self) -> &Screen {
         self.watch.view()
     }
@@ -332,25 +329,21 @@ impl TestTerminal {
     }
 
     /// The screen with what is new on it.
-    #[must_use]
     pub fn watch(&self) -> &FreshTextWatch {
         &self.watch
     }
 
     /// The id of the program's process.
-    #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
     /// How the program ended, as far as is known.
-    #[must_use]
     pub fn end(&self) -> Option<ProcessEnd> {
         self.end
     }
 
     /// Since when the program runs.
-    #[must_use]
     pub fn started(&self) -> Instant {
         self.started
     }
@@ -369,7 +362,6 @@ impl TestTerminal {
     }
 
     /// Whether a line is typed that is not shown, as a password is: ECHO is off and ICANON on.
-    #[must_use]
     pub fn is_hiding_input(&self) -> bool {
         self.modes().is_ok_and(|modes| hides_input(&modes))
     }
@@ -385,13 +377,11 @@ impl TestTerminal {
     }
 
     /// The process group in the terminal's foreground.
-    #[must_use]
     pub fn foreground_group(&self) -> Option<i32> {
         nix::unistd::tcgetpgrp(&self.pty).ok().map(nix::unistd::Pid::as_raw).filter(|group| *group > 0)
     }
 
     /// Hands on what was typed to whoever reads the terminal, and returns whether some of it is unread.
-    #[must_use]
     pub fn has_unread_input(&self) -> bool {
         // Polling the program's side has the kernel hand on what is on its way.
         let _ = is_readable(self.slave.as_fd());
@@ -650,7 +640,6 @@ impl TestTerminal {
     }
 
     /// How long ago the program wrote something.
-    #[must_use]
     pub fn quiet_for(&self) -> Duration {
         self.last_output.elapsed()
     }

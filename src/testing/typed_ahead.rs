@@ -66,7 +66,6 @@ impl TypedAhead {
     }
 
     /// Whether a prompt may show something.
-    #[must_use]
     pub fn is_any(&self) -> bool {
         self.lines.iter().any(|line| !line.is_empty())
     }

@@ -70,7 +70,6 @@ impl Handed {
     }
 
     /// Which terminal it is (`st_rdev`).
-    #[must_use]
     pub fn device(&self) -> u64 {
         self.device
     }
@@ -94,7 +93,6 @@ pub struct Spare {
 impl Spare {
     /// Keeps the terminal behind `fd`; `None` when it is not a terminal. `found` are its modes before the
     /// client made it raw.
-    #[must_use]
     pub fn keep(fd: OwnedFd, found: Option<Modes>) -> Option<Self> {
         let raw = modes::read(&fd).ok()?;
         let flags = OFlag::from_bits_truncate(fcntl(&fd, FcntlArg::F_GETFL).ok()?);

@@ -134,14 +134,12 @@ pub fn write(bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The size of the terminal, columns and rows; one that does not know its own is taken for the usual one.
-#[must_use]
 pub fn size() -> (u16, u16) {
     let size = raw::size();
     (if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows })
 }
 
 /// What draws the rows that differ from those that the terminal shows. It leaves the cursor anywhere.
-#[must_use]
 pub fn changed_rows(drawn: &[String], wanted: &[String]) -> String {
     let mut out = String::new();
     for (at, row) in wanted.iter().enumerate().filter(|(at, row)| drawn.get(*at) != Some(row)) {

@@ -64,7 +64,6 @@ impl FullScreenPage {
 }
 
 /// What draws these rows from the first one on, in one synchronized update. The terminal breaks none of them.
-#[must_use]
 pub fn whole_page(rows: &[String]) -> String {
     format!("\x1b[?2026h\x1b[?7l{}\x1b[?7h\x1b[?2026l", full_screen::changed_rows(&[], rows))
 }

@@ -10,7 +10,6 @@ pub mod raw;
 pub mod unread_input;
 
 /// Whether the terminal that `TERM` names can show more than lines.
-#[must_use]
 pub fn can_draw() -> bool {
     !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
 }

@@ -39,7 +39,6 @@ impl<F: AsFd> PageKeys<F> {
     }
 
     /// How long a `poll` may wait that has `other_ms` for the rest of the page (`None`: no limit), in ms.
-    #[must_use]
     pub fn timeout(&self, other_ms: Option<u64>) -> Option<u64> {
         let own = self.clock.wait_until(self.parser.deadline());
         [own, other_ms].into_iter().flatten().min()

@@ -62,19 +62,16 @@ impl RawMode {
     }
 
     /// Whether it is raw now, and no pause lasts.
-    #[must_use]
     pub fn is_on(&self) -> bool {
         self.is_on
     }
 
     /// The modes as they were found.
-    #[must_use]
     pub fn found(&self) -> &Modes {
         &self.found
     }
 
     /// The raw modes.
-    #[must_use]
     pub fn set(&self) -> &Modes {
         &self.raw
     }
@@ -126,13 +123,11 @@ impl Drop for RawMode {
 }
 
 /// Whether this process may set its terminal without being stopped for it. True where it has no job control.
-#[must_use]
 pub fn in_foreground() -> bool {
     nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group == nix::unistd::getpgrp())
 }
 
 /// Whether standard input and output are the same terminal, under whatever names.
-#[must_use]
 pub fn is_one_terminal() -> bool {
     let device = |fd: std::os::fd::BorrowedFd<'_>| nix::sys::stat::fstat(fd).map(|stat| stat.st_rdev).ok();
     // Only the controlling terminal tells its foreground group, and there is but one, also where it is called
@@ -188,7 +183,6 @@ pub fn restore_on_panic() {
 }
 
 /// What a panic said while the terminal was raw.
-#[must_use]
 pub fn last_words() -> Option<String> {
     LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -227,7 +221,6 @@ extern "C" fn put_back_and_end(signal: libc::c_int) {
 
 /// The size of the terminal on standard input as it says it, in cells and pixels: 0 is not known, and all of
 /// them are 0 where it is no terminal.
-#[must_use]
 pub fn size() -> Size {
     let none = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     let size = tcgetwinsize(io::stdin()).unwrap_or(none);
@@ -235,7 +228,6 @@ pub fn size() -> Size {
 }
 
 /// How many columns a terminal has; `None` if it is not a terminal, or does not say.
-#[must_use]
 pub fn columns(terminal: impl AsFd) -> Option<usize> {
     tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col)).filter(|cols| *cols > 0)
 }

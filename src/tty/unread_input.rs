@@ -64,7 +64,6 @@ pub(super) fn give(found: &Modes) {
 }
 
 /// Everything that was typed into the raw terminal on standard input and nobody has read.
-#[must_use]
 pub fn take_waiting() -> Vec<u8> {
     let stdin = io::stdin();
     let waiting = rustix::io::ioctl_fionread(&stdin).unwrap_or(0);

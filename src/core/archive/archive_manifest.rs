@@ -62,7 +62,6 @@ pub struct ArchiveManifest {
 impl ArchivedFile {
     /// Whether it is a script that hooks wrote for Claude's shell to read (`session-env`). Archives of older
     /// versions have them. They are never restored: hooks write them again.
-    #[must_use]
     pub fn is_hook_script(&self) -> bool {
         self.name.starts_with("session-env/")
     }
@@ -85,12 +84,10 @@ impl ArchiveManifest {
     }
 
     /// The name of the conversation's transcript.
-    #[must_use]
     pub fn transcript_name(project: &str, conversation: &ConversationId) -> String {
         format!("projects/{project}/{conversation}.jsonl")
     }
 
-    #[must_use]
     pub fn transcript(&self) -> Option<&ArchivedFile> {
         self.files.first()
     }
@@ -105,13 +102,11 @@ impl ArchiveManifest {
     }
 
     /// Its files by their names.
-    #[must_use]
     pub fn by_name(&self) -> HashMap<&str, &ArchivedFile> {
         self.files.iter().map(|file| (file.name.as_str(), file)).collect()
     }
 
     /// The bytes of all files together, before they were compressed.
-    #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
@@ -123,7 +118,6 @@ impl ArchiveManifest {
 
     /// Whether `name` is a path below Claude's directory that belongs to this conversation and to no other,
     /// so that a manifest from anywhere cannot name settings or another conversation.
-    #[must_use]
     pub fn owns(&self, name: &str) -> bool {
         let id = self.conversation.as_str();
         let project = format!("projects/{}/", self.project);
@@ -208,7 +202,6 @@ impl ArchiveManifest {
     /// Whether this has everything that `earlier` has: every other file of it with the same content or more
     /// of it. `begins` says whether a file of this one, by its name, begins with so many bytes that have that
     /// hash.
-    #[must_use]
     pub fn covers(&self, earlier: &ArchiveManifest, begins: impl Fn(&str, u64, &str) -> bool) -> bool {
         let files = self.by_name();
         earlier.restored().all(|old| {
@@ -220,7 +213,6 @@ impl ArchiveManifest {
     }
 
     /// As it is written.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }

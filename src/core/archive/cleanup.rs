@@ -68,7 +68,6 @@ impl CleanupPeriod {
     }
 
     /// Who says so, in words.
-    #[must_use]
     pub fn origin_words(self) -> &'static str {
         match self.origin {
             PeriodOrigin::Default => "its default",

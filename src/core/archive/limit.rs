@@ -33,7 +33,6 @@ impl Default for ArchiveLimits {
 
 /// How many of the archived conversations, the first ones first, must go so that the others fit into `limit`
 /// bytes. `sizes` are their compressed lengths in bytes, the oldest first.
-#[must_use]
 pub fn over_limit(sizes: &[u64], limit: u64) -> usize {
     let mut total = sizes.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
     sizes

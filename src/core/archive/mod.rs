@@ -69,7 +69,6 @@ pub enum ArchiveError {
 
 impl ArchiveError {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             ArchiveError::Version(_) => "install the hopty that wrote it, or a newer one",

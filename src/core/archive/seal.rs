@@ -22,7 +22,6 @@ pub struct Seal {
 
 impl Seal {
     /// The frame with a manifest and its seal; `None` if no frame is that long.
-    #[must_use]
     pub fn frame(manifest: &[u8]) -> Option<Vec<u8>> {
         let length = u32::try_from(manifest.len()).ok()?;
         let content = length.checked_add(u32::try_from(SEAL_BYTES).ok()?)?;
@@ -55,7 +54,6 @@ impl Seal {
     }
 
     /// The length of the frame that it ends, in bytes.
-    #[must_use]
     pub fn frame_bytes(&self) -> u64 {
         8 + self.manifest_bytes + SEAL_BYTES as u64
     }

@@ -56,7 +56,6 @@ impl BackupRoot {
         [BackupRoot::Claude, BackupRoot::State, BackupRoot::Config, BackupRoot::Data];
 
     /// The first part of the names of its files.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             BackupRoot::Claude => "claude",
@@ -67,7 +66,6 @@ impl BackupRoot {
     }
 
     /// The entries of its directory that are backed up.
-    #[must_use]
     pub fn entries(self) -> Vec<&'static str> {
         match self {
             BackupRoot::Claude => claude_records().chain(CLAUDE_SETTINGS.iter().copied()).collect(),
@@ -87,7 +85,6 @@ fn claude_records() -> impl Iterator<Item = &'static str> {
 
 /// Where the file of this name belongs: the directory, the path below it, and what it is. `None` if hopty
 /// puts no such file into a backup.
-#[must_use]
 pub fn place_of(name: &str) -> Option<(BackupRoot, &str, BackupContent)> {
     let (word, below) = name.split_once('/')?;
     let root = BackupRoot::ALL.into_iter().find(|root| root.word() == word)?;
@@ -121,7 +118,6 @@ fn content_of_record(below: &str) -> BackupContent {
 }
 
 /// Whether a file is left out wherever it lies: credentials and keys, locks, and what is made again.
-#[must_use]
 pub fn is_left_out(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_index = matches!(path, "archive/index.json" | "data/archive/index.json");
@@ -172,7 +168,6 @@ const CODE_ENDS: [&str; 18] = [
 ];
 
 /// Whether a file's name says that it holds credentials or a key.
-#[must_use]
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_public =
@@ -191,7 +186,6 @@ fn fits(pattern: &str, name: &str) -> bool {
 }
 
 /// Whether it is the transcript of a conversation: restored after everything that belongs to it.
-#[must_use]
 pub fn is_transcript(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();
     matches!(parts.as_slice(), ["claude", "projects", _, file] if file.ends_with(".jsonl"))

@@ -51,7 +51,6 @@ impl CastHeader {
     }
 
     /// The header as the first line of a recording of version 3, with its line feed.
-    #[must_use]
     pub fn line(&self) -> String {
         let theme = self.theme.as_ref();
         let theme = theme.map(|of| json!({"fg": of.fg, "bg": of.bg, "palette": of.palette.join(":")}));

@@ -143,7 +143,6 @@ impl CastReader {
     }
 
     /// The header, once its line has been read by [`CastReader::next`].
-    #[must_use]
     pub fn header(&self) -> Option<&CastHeader> {
         self.header.as_ref()
     }

@@ -5,7 +5,6 @@
 
 /// The front matter of an agent's file: up to a line of three dashes alone, or all of it where there is no
 /// such line. Claude may see the end earlier. `None` where the file begins with something else.
-#[must_use]
 pub fn front_matter(text: &str) -> Option<&str> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let inner = text.strip_prefix("---")?;
@@ -21,7 +20,6 @@ pub fn front_matter(text: &str) -> Option<&str> {
 
 /// Whether front matter may have hooks or servers: it has the key, or a character by which YAML writes or
 /// repeats one in another way.
-#[must_use]
 pub fn may_run_code(front: &str) -> bool {
     let lower = front.to_ascii_lowercase();
     ["hooks", "mcpservers"].iter().any(|key| lower.contains(key))

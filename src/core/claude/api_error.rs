@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 /// What an error means, for "an API error ended the turn (...)". `name` is Claude's own name for it
 /// (`server_error`); one that is not known is given without its signs.
-#[must_use]
 pub fn api_error_words(name: &str) -> Cow<'_, str> {
     Cow::Borrowed(match name {
         "server_error" => "the server failed or could not be reached",

@@ -18,18 +18,15 @@ const YES: &str = "Yes, handoff now";
 const DISMISS: &str = "Dismiss";
 
 /// The answers, in the order in which they are offered.
-#[must_use]
 pub fn options(snooze: DurationMs) -> [String; 3] {
     [YES.to_owned(), format!("Snooze {}", snooze.words()), DISMISS.to_owned()]
 }
 
-#[must_use]
 pub fn question(percent: u8) -> String {
     format!("Context at {percent}%. {ENDS}")
 }
 
 /// What Claude is told with a person's prompt.
-#[must_use]
 pub fn order(percent: u8, snooze: DurationMs) -> String {
     let offered = options(snooze);
     let again = &offered[1];
@@ -48,7 +45,6 @@ pub fn order(percent: u8, snooze: DurationMs) -> String {
 
 /// The answer in one call of a PostToolBatch payload, when it is a call with our question. Anything but "yes"
 /// and "dismiss" counts as "not now".
-#[must_use]
 pub fn answer(call: &Value) -> Option<AskAnswer> {
     if call.get("tool_name")?.as_str()? != TOOL {
         return None;

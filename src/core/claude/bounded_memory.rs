@@ -127,13 +127,11 @@ impl TouchedFiles {
     }
 
     /// How many files were touched. A file that was forgotten and touched again counts twice.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.last.len() as u64 + self.forgotten
     }
 
     /// The paths, the last touched first, at most [`FILE_CAP`].
-    #[must_use]
     pub fn newest_first(&self) -> Vec<String> {
         let mut all: Vec<(&String, u64)> =
             self.last.iter().map(|(path, (touch, _))| (path, *touch)).collect();
@@ -142,7 +140,6 @@ impl TouchedFiles {
     }
 
     /// Whether the file was made in this conversation.
-    #[must_use]
     pub fn created(&self, path: &str) -> bool {
         self.last.get(path).is_some_and(|(_, change)| *change == FileChange::Created)
     }

@@ -30,7 +30,6 @@ pub enum CarryMethod {
 
 /// How `prompt`, as a UserPromptSubmit hook tells it, is given to a fresh conversation; `None` when that
 /// would not be exact, or when it is a slash command, which belongs to the conversation it was typed in.
-#[must_use]
 pub fn way(prompt: &str) -> Option<CarryMethod> {
     if prompt.trim().is_empty() || NOT_TEXT.iter().any(|mark| prompt.contains(mark)) || is_command(prompt) {
         return None;
@@ -68,13 +67,11 @@ impl CarriedPrompt {
     }
 
     /// It, as it was submitted.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether `prompt` is this one. White space is not compared: Claude trims it.
-    #[must_use]
     pub fn is(&self, prompt: &str) -> bool {
         squeeze(prompt) == self.squeezed
     }

@@ -50,7 +50,6 @@ pub enum NamedFiles {
 }
 
 /// What a command's words may name, in order, each once. What is written to (`> FILE`) is left out.
-#[must_use]
 pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<NamedFiles> {
     let mut words = Vec::new();
     split(command, DEPTH, &mut words);
@@ -83,7 +82,6 @@ pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<NamedFiles> {
 }
 
 /// Whether a file of this name, with these first bytes and permission bits, is run by something.
-#[must_use]
 pub fn is_script(path: &Path, begins: &[u8], mode: u32) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     mode & 0o111 != 0 || begins.starts_with(b"#!") || ending.is_some_and(|ending| ENDINGS.contains(&ending))

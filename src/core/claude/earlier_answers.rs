@@ -38,7 +38,6 @@ pub type EarlierAnswers = LastItems<EarlierAnswer, ANSWER_CAP>;
 
 impl EarlierAnswer {
     /// An answer and the prompt that it is about; `None` where it says too little.
-    #[must_use]
     pub fn new(text: &str, prompt: Option<&TranscriptPrompt>) -> Option<Self> {
         let text = without_opening(text.trim());
         let prompt = prompt.map(|prompt| own_words(&prompt.text)).unwrap_or_default();
@@ -61,7 +60,6 @@ impl EarlierAnswer {
 
 /// Whether a text says more than that something is done: "Done.", "I begin.", but "PR #88 is open." and
 /// "Pushed to fix/quay."
-#[must_use]
 pub fn says_much(text: &str) -> bool {
     let names = text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
     !text.starts_with('{') && (text.width() > NARROWEST || names)

@@ -42,7 +42,6 @@ pub struct Additions {
 }
 
 /// The child's environment, from the host's own.
-#[must_use]
 pub fn of_child(
     own: impl IntoIterator<Item = (OsString, OsString)>,
     add: &Additions,

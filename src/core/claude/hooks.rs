@@ -37,7 +37,6 @@ pub struct HookInput {
 }
 
 /// Reads a payload. `expected` is the handoff whose continuation prompt may be on its way.
-#[must_use]
 pub fn read(event: &str, payload: &Value, expected: Option<&HandoffId>) -> HookInput {
     let text = |key: &str| payload.get(key).and_then(Value::as_str);
     let event: HookEvent = serde_json::from_value(Value::from(event)).unwrap_or(HookEvent::Other);
@@ -105,13 +104,11 @@ fn starts_background(call: &Value) -> bool {
 }
 
 /// What the hook command prints to add a text to Claude's context.
-#[must_use]
 pub fn told(event: HookEvent, text: &str) -> String {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}).to_string()
 }
 
 /// What the hook command prints for an answer; empty for nothing.
-#[must_use]
 pub fn stdout(event: HookEvent, answer: &HookAnswer, brief: Option<&str>) -> String {
     let tell = |text: &str| told(event, text);
     match answer {

@@ -44,14 +44,12 @@ impl Model {
     }
 
     /// The model that SessionStart named last.
-    #[must_use]
     pub fn started(&self) -> Option<&str> {
         self.started.as_deref()
     }
 
     /// The model that a person changed to, where they did: `own` is that of the command line, `answered` that
     /// of the last answer, which counts where no status line names one.
-    #[must_use]
     pub fn switched<'a>(&'a self, own: Option<&str>, answered: Option<&'a str>) -> Option<&'a str> {
         if own == Some(BY_MODE) {
             return None;

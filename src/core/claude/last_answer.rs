@@ -80,13 +80,11 @@ impl LastAnswer {
     }
 
     /// Whether Claude has said anything since the last prompt.
-    #[must_use]
     pub fn has_text(&self) -> bool {
         !self.text.is_empty()
     }
 
     /// Whether the turn is the one that this prompt began, or in which Claude took it.
-    #[must_use]
     pub fn is_of(&self, prompt: &SentPrompt) -> bool {
         self.prompts.iter().any(|(begun, at)| prompt.is_line(begun, at.as_deref()))
     }
@@ -104,7 +102,6 @@ impl LastAnswer {
     }
 
     /// Whether an API error or the person ended the turn.
-    #[must_use]
     pub fn is_broken_off(&self) -> bool {
         self.error.is_some() || self.interrupted
     }
@@ -209,13 +206,11 @@ impl<'p> AskedTurn<'p> {
     }
 
     /// Whether another turn follows.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.over.is_some()
     }
 
     /// Whether it did not come to its end.
-    #[must_use]
     pub fn is_cut(&self) -> bool {
         let turn = self.over.as_ref().unwrap_or(&self.last);
         !turn.finished || turn.interrupted

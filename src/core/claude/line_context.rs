@@ -48,7 +48,6 @@ impl LineContext {
     }
 
     /// The directory that it went to, where that is not `dir`.
-    #[must_use]
     pub fn moved_from(&self, dir: &str) -> Option<String> {
         self.now.clone().filter(|now| now != dir)
     }
@@ -60,7 +59,6 @@ const NAME_CUT: usize = 200;
 /// The name of the directory below `C/projects` that holds a project's transcripts: everything but ASCII
 /// letters and digits is a `-`, each UTF-16 unit by itself, and a long name is cut and has a sum of the whole
 /// path instead of its end (measured on 2.1.329 and 2.1.332). Two directories can have the same name.
-#[must_use]
 pub fn project_dir_name(dir: &str) -> String {
     let mut name = uncut_project_dir_name(dir);
     if name.len() > NAME_CUT {
@@ -72,7 +70,6 @@ pub fn project_dir_name(dir: &str) -> String {
 }
 
 /// The same as 2.0.76 and before name it, which do not cut it.
-#[must_use]
 pub fn uncut_project_dir_name(dir: &str) -> String {
     let name = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric).map_or('-', char::from);
     dir.encode_utf16().map(name).collect()

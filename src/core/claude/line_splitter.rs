@@ -61,13 +61,11 @@ impl LineSplitter {
     }
 
     /// The bytes after the last newline: a line that is still being written.
-    #[must_use]
     pub fn tail(&self) -> &[u8] {
         &self.tail
     }
 
     /// How many lines were over the cap and skipped.
-    #[must_use]
     pub fn too_long(&self) -> u64 {
         self.too_long
     }

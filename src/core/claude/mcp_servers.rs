@@ -9,7 +9,6 @@ const MEMORY_KEEPER: &str = "memory-keeper";
 
 /// Whether one of `files`, each with its role and text, configures the memory-keeper server, and none
 /// switches it off.
-#[must_use]
 pub fn has_memory_keeper(files: &[(Role<'_>, &str)]) -> bool {
     let mut servers = Vec::new();
     let mut off = Vec::new();

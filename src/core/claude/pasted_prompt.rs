@@ -57,13 +57,11 @@ impl SentPrompt {
     }
 
     /// What is typed.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether it is a slash command: Claude says nothing of those that it does itself.
-    #[must_use]
     pub fn is_command(&self) -> bool {
         let word = self.text.split_whitespace().next().unwrap_or_default();
         word.strip_prefix('/').is_some_and(|rest| !rest.contains('/')) && self.text.starts_with('/')
@@ -75,13 +73,11 @@ impl SentPrompt {
     }
 
     /// Whether `prompt` is this one. White space is not compared: Claude trims it, and writes tabs as blanks.
-    #[must_use]
     pub fn is(&self, prompt: &str) -> bool {
         squeeze(&unwrap_pasted(prompt)) == self.squeezed
     }
 
     /// The same for a line of the transcript that was written at `at`.
-    #[must_use]
     pub fn is_line(&self, prompt: &str, at: Option<&str>) -> bool {
         let later = matches!((&self.since, at), (Some(since), Some(at)) if at >= since.as_str());
         later && self.is(prompt)

@@ -23,7 +23,6 @@ pub enum PermissionMode {
 impl PermissionMode {
     /// The value of `--permission-mode`. Claude Code 2.1.330 lists `manual` and takes `default`, which
     /// 2.1.197 wants.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             PermissionMode::Plan => "plan",

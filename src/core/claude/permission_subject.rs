@@ -12,7 +12,6 @@ const PATHS: [&str; 3] = ["file_path", "notebook_path", "path"];
 /// `Bash: touch x1`, from the payload of a PermissionRequest hook; of a question of Claude's its words. The
 /// text is as it came, neither shortened nor without its secrets; but a path below the directory that Claude
 /// works in begins there.
-#[must_use]
 pub fn subject(payload: &Value) -> Option<String> {
     let tool = payload["tool_name"].as_str().filter(|tool| !tool.is_empty())?;
     let input = &payload["tool_input"];

@@ -57,7 +57,6 @@ impl ScreenPromptBox {
     ///
     /// White space is not compared, because wrapping hides where it was. Of a draft that is taller than the
     /// box the visible end is compared, and the hidden rows must be as many as the rest of `prompt` fills.
-    #[must_use]
     pub fn holds(&self, prompt: &str) -> bool {
         if self.mode != BoxMode::Prompt || self.hidden.1 > 0 {
             return false;

@@ -179,7 +179,6 @@ impl Prompts {
     }
 
     /// The newest.
-    #[must_use]
     pub fn newest(&self) -> Option<&TranscriptPrompt> {
         self.kept.back()
     }
@@ -190,13 +189,11 @@ impl Prompts {
     }
 
     /// How many prompts there were in all.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.kept.len() as u64 + self.dropped
     }
 
     /// How many prompts after the first are not kept.
-    #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -221,7 +218,6 @@ const FOREIGN: [&str; 8] = [
 ];
 
 /// Whether a prompt was written by something else than the person.
-#[must_use]
 pub(crate) fn is_foreign(prompt: &str) -> bool {
     let prompt = prompt.trim_start();
     FOREIGN.iter().any(|tag| prompt.starts_with(tag))
@@ -289,7 +285,6 @@ fn paste(after: &str) -> Option<(&str, &str)> {
 }
 
 /// A prompt as the transcript has it, with pasted parts marked in words.
-#[must_use]
 pub(crate) fn mark_pastes(prompt: &str) -> String {
     let marked = rewrite_pastes(
         prompt,

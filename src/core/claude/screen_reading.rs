@@ -91,7 +91,6 @@ pub enum Press {
 }
 
 impl ScreenRuleSet {
-    #[must_use]
     pub fn read(&self, screen: &ScreenText) -> ScreenReading {
         let found = self.boxes.iter().find_map(|form| self.find_box(form, screen));
         let (prompt_box, dialog) = match found {
@@ -112,7 +111,6 @@ impl ScreenRuleSet {
 
     /// How many numbered options the dialog on these rows has, at most 9; 0 where no line of it is selected,
     /// or its lines have no numbers. `rows` from the top of the screen.
-    #[must_use]
     pub fn options(&self, rows: &[String]) -> u8 {
         let Some(at) = rows.iter().rposition(|row| self.inner(row).starts_with(&self.selector)) else {
             return 0;

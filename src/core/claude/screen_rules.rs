@@ -114,7 +114,6 @@ impl ScreenRuleSet {
     }
 
     /// The name of what the sessions file says that a person is waited for; its own words where it has none.
-    #[must_use]
     pub fn waiting_for(&self, words: &str) -> String {
         self.waiting.get(words).map_or(words, String::as_str).to_owned()
     }

@@ -19,7 +19,6 @@ pub enum SettingsArgument {
 }
 
 /// Tells JSON from a path as Claude does: JSON begins with `{` and ends with `}`.
-#[must_use]
 pub fn given(value: &str) -> SettingsArgument {
     let value = value.trim();
     if value.starts_with('{') && value.ends_with('}') {
@@ -80,7 +79,6 @@ fn join_hooks(own: &mut Map<String, Value>, ours: &Map<String, Value>) {
 /// Whether `disableAllHooks` is in force. `texts` from the weakest to the strongest: user, project, local,
 /// `--settings`; the last one that says anything counts (measured: `--settings {"disableAllHooks":false}`
 /// brings all hooks back).
-#[must_use]
 pub fn hooks_disabled<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     let said = texts.into_iter().filter_map(|text| parse(text)?.get("disableAllHooks")?.as_bool());
     said.last().unwrap_or(false)

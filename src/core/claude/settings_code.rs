@@ -64,7 +64,6 @@ pub enum KeyChange {
 
 impl KeyChange {
     /// The word for a sentence.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             KeyChange::Added => "added",
@@ -138,7 +137,6 @@ impl CodeDigest {
 
     /// What differs in `later`: `FILE: KEY`, in order, each with what happened to it. Empty when nothing that
     /// runs code changed.
-    #[must_use]
     pub fn changes(&self, later: &CodeDigest) -> Vec<(String, KeyChange)> {
         let mut changes = Vec::new();
         for (key, value) in &self.0 {
@@ -262,7 +260,6 @@ fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)>
 }
 
 /// Every text in what runs code in a file: commands, their arguments, paths. None where it is no JSON.
-#[must_use]
 pub fn code_texts(role: Role<'_>, text: &str) -> Vec<String> {
     let mut texts = Vec::new();
     match (role, parse(text)) {

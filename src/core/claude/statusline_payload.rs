@@ -41,7 +41,6 @@ pub struct LimitUsed {
 
 impl StatusLine {
     /// Reads a payload; `None` when it names no conversation.
-    #[must_use]
     pub fn read(payload: &Value) -> Option<Self> {
         let window = &payload["context_window"];
         let usage = &window["current_usage"];

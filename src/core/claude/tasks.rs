@@ -23,13 +23,11 @@ pub struct Task {
 pub const AFTER_CAP: usize = 16;
 
 /// What a task is known by: its number, else its subject.
-#[must_use]
 pub fn task_key(task: &Task) -> String {
     if task.id.is_empty() { task.subject.clone() } else { format!("#{}", task.id) }
 }
 
 /// The subject of a task of which only the number is known: it was made in an earlier conversation.
-#[must_use]
 pub(crate) fn unknown_subject(id: &str) -> String {
     format!("task {}", cut_words(id, 20))
 }
@@ -47,7 +45,6 @@ pub enum TaskStatus {
 
 impl TaskStatus {
     /// Claude's word for it.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             TaskStatus::Pending => "pending",
@@ -73,7 +70,6 @@ pub struct Tasks {
 
 impl Tasks {
     /// Every entry that is still known.
-    #[must_use]
     pub fn all(&self) -> &[Task] {
         &self.all
     }

@@ -60,7 +60,6 @@ pub struct Check {
 
 impl Check {
     /// Whether files were written after it, so that it says nothing of them.
-    #[must_use]
     pub fn is_stale(&self) -> bool {
         self.edits_after > 0
     }
@@ -134,7 +133,6 @@ impl Work {
     }
 
     /// What was started in the background and has not been told to have ended.
-    #[must_use]
     pub fn running(&self) -> &[RunningWork] {
         &self.running
     }
@@ -156,7 +154,6 @@ impl Work {
     }
 
     /// The last tool that answered.
-    #[must_use]
     pub fn last(&self) -> Option<&ToolUse> {
         self.last.as_ref()
     }
@@ -321,7 +318,6 @@ impl Work {
 
 /// What a call is for: its command, and Claude's description beside it; without a command the tool's name and
 /// the description.
-#[must_use]
 pub fn purpose(call: &ToolUse) -> String {
     let input = &call.input;
     let about = input.path.as_ref().or(input.about.as_ref());

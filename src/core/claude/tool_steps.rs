@@ -65,7 +65,6 @@ impl ToolStep {
 
 impl ToolStep {
     /// To-dos, files that were read and written, checks, answers, plans and reports have lists of their own.
-    #[must_use]
     pub fn is_told_elsewhere(&self) -> bool {
         let is_list = self.tool.starts_with("Task") && self.tool != "Task"
             || matches!(self.tool.as_str(), "TodoWrite" | "ToolSearch" | "KillShell" | "KillBash");

@@ -222,25 +222,21 @@ impl TranscriptFacts {
     }
 
     /// The fill by the last main-chain answer; after a compaction what Claude says is left, else `None`.
-    #[must_use]
     pub fn fill(&self) -> Option<&MessageUsage> {
         self.fill.as_ref()
     }
 
     /// Everything that the person said, oldest first.
-    #[must_use]
     pub fn prompts(&self) -> &Prompts {
         &self.prompts
     }
 
     /// The last two answers of Claude that have a text, the newer first; empty where there was none.
-    #[must_use]
     pub fn last_answers(&self) -> &[AnswerText; 2] {
         &self.answers
     }
 
     /// Whether Claude has not begun to answer the newest prompt.
-    #[must_use]
     pub fn newest_is_unanswered(&self) -> bool {
         self.unanswered
     }
@@ -256,7 +252,6 @@ impl TranscriptFacts {
     }
 
     /// The files that Claude read.
-    #[must_use]
     pub fn files_read(&self) -> &FilesRead {
         &self.reads
     }
@@ -272,7 +267,6 @@ impl TranscriptFacts {
     }
 
     /// Claude's summary of a conversation that stands in no line of this transcript, at most 16 KiB.
-    #[must_use]
     pub fn summary(&self) -> Option<&str> {
         self.summary.as_deref()
     }
@@ -283,25 +277,21 @@ impl TranscriptFacts {
     }
 
     /// How many prompts and answers there were in all, those that are not kept included.
-    #[must_use]
     pub fn said(&self) -> u64 {
         self.said
     }
 
     /// The files that tools wrote.
-    #[must_use]
     pub fn files(&self) -> &TouchedFiles {
         &self.files
     }
 
     /// Claude's list of tasks.
-    #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
     /// How many prompts there were when a task was last touched in this conversation, by its key.
-    #[must_use]
     pub fn touched_tasks(&self) -> &HashMap<String, u64> {
         &self.touched_tasks
     }
@@ -312,7 +302,6 @@ impl TranscriptFacts {
     }
 
     /// The plan that the person approved last.
-    #[must_use]
     pub fn plan(&self) -> Option<&ApprovedPlan> {
         self.plan.as_ref()
     }
@@ -333,25 +322,21 @@ impl TranscriptFacts {
     }
 
     /// Tools that were called and have not answered.
-    #[must_use]
     pub fn open_tools(&self) -> &[ToolUse] {
         &self.open
     }
 
     /// What was verified, what goes on running, and the last tool that was used.
-    #[must_use]
     pub fn work(&self) -> &Work {
         &self.work
     }
 
     /// Whether the last main-chain message ended its turn and no tool is open.
-    #[must_use]
     pub fn turn_ended(&self) -> bool {
         self.turn_over && self.open.is_empty()
     }
 
     /// Whether any prompt or answer of the main chain has been read.
-    #[must_use]
     pub fn has_begun(&self) -> bool {
         self.begun || !self.last_message.is_empty()
     }
@@ -364,7 +349,6 @@ impl TranscriptFacts {
 
     /// Whether the model scheduled this prompt (CronCreate, ScheduleWakeup): neither its line in the queue
     /// nor its hook says so (2.1.332).
-    #[must_use]
     pub fn is_scheduled(&self, prompt: &str) -> bool {
         let prompt = prompt.trim();
         self.scheduled
@@ -374,38 +358,32 @@ impl TranscriptFacts {
     }
 
     /// The last permission mode, as Claude spells it.
-    #[must_use]
     pub fn permission_mode(&self) -> Option<&str> {
         self.permission_mode.as_deref()
     }
 
     /// The name that the person gave the conversation (`--name`, `/rename`).
-    #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
     /// The model of the last answer, without `[1m]`.
-    #[must_use]
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
     /// The API error or limit that the conversation stands at; `None` as soon as an answer came after it.
-    #[must_use]
     pub fn failure(&self) -> Option<&ApiFailure> {
         self.failure.as_ref()
     }
 
     /// The same, unless a tool is open: Claude asks nobody anything while it waits for a tool, or for the
     /// permission to use one, so that somebody else wrote the line.
-    #[must_use]
     pub fn failure_of_request(&self) -> Option<&ApiFailure> {
         self.failure().filter(|_| self.open.is_empty())
     }
 
     /// How many there were in all, so that the same one twice is seen.
-    #[must_use]
     pub fn failures(&self) -> u64 {
         self.failures
     }
@@ -421,13 +399,11 @@ impl TranscriptFacts {
     }
 
     /// The text of Claude's last message so far, cut at a size that no answer of a form has.
-    #[must_use]
     pub fn last_text(&self) -> &str {
         &self.last_text
     }
 
     /// Whether the last message is the one that a Stop hook names in `last_assistant_message`.
-    #[must_use]
     pub fn last_text_is(&self, text: &str) -> bool {
         let last_block = self.last_text.get(self.last_block..).unwrap_or_default();
         let text = text.trim();
@@ -435,19 +411,16 @@ impl TranscriptFacts {
     }
 
     /// Whether hopty's continuation prompt for `id` stands in the transcript.
-    #[must_use]
     pub fn continued(&self, id: &HandoffId) -> bool {
         self.continued.as_ref().is_some_and(|(seen, _)| seen == id)
     }
 
     /// Whether Claude gave a real answer after that prompt: the handoff is consumed.
-    #[must_use]
     pub fn answered(&self, id: &HandoffId) -> bool {
         self.continued.as_ref().is_some_and(|(seen, answered)| seen == id && *answered)
     }
 
     /// Records read, and pieces that could not be read.
-    #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         (self.lines, self.bad)
     }

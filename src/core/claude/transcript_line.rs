@@ -319,7 +319,6 @@ pub struct RecordCount {
 
 impl TranscriptLine {
     /// Reads a line that holds one record. `None`: empty, or not a JSON object.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<TranscriptLine> {
         let mut first = None;
         TranscriptLine::parse_each(bytes, |line| {

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 /// Whether the record of one of `places` says that its trust dialog was accepted. `state` is the text of
 /// `.claude.json`; one that is no JSON accepts nothing.
-#[must_use]
 pub fn is_accepted(state: &[u8], places: &[String]) -> bool {
     let Ok(state) = serde_json::from_slice::<Value>(state) else { return false };
     let accepted =

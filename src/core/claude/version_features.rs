@@ -88,7 +88,6 @@ pub struct ClaudeFeatures {
 }
 
 /// What a version offers. An unknown version counts as new.
-#[must_use]
 pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
     let number = version.and_then(parse).unwrap_or(NEWEST);
     let named = version.unwrap_or_default();

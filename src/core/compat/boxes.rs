@@ -13,19 +13,16 @@ const RULE: usize = 62;
 const TASK: usize = 50;
 
 /// `=== Auto-restarting (#N) ===`, the banner of source document 001.
-#[must_use]
 pub fn banner(restart: u32) -> String {
     format!("\n=== Auto-restarting (#{restart}) ===\n\n")
 }
 
 /// What is said when level `warn` is crossed.
-#[must_use]
 pub fn approaching(percent: u64) -> String {
     format!("Token usage: {percent}% - approaching limit")
 }
 
 /// Everything from the limit to the next session, as lines.
-#[must_use]
 pub fn handing_over(of: &Material) -> String {
     let rule = "═".repeat(RULE);
     let checkpoint = of.checkpoint();
@@ -60,7 +57,6 @@ pub fn handing_over(of: &Material) -> String {
 }
 
 /// What is said when the next session begins.
-#[must_use]
 pub fn resuming(id: &HandoffId, task: &str, phases: Phases) -> String {
     let rule = "═".repeat(RULE);
     let task = cut_chars(&safe_line(task), TASK);

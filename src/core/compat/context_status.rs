@@ -7,7 +7,6 @@ use crate::core::context_level::{Fill, Level};
 pub const FILE: &str = ".context-status";
 
 /// `STATUS:SIZE`, its line.
-#[must_use]
 pub fn context_status(fill: &Fill, levels: &Levels) -> String {
     let word = match fill.level(levels) {
         Level::Ok => "OK",

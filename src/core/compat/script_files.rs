@@ -12,7 +12,6 @@ pub const MAX_BYTES: usize = 8192;
 
 /// What `.restart-session` says: `uuid:dir`, a bare `uuid`, or an absolute directory (`$PWD`, the form of
 /// the second source document).
-#[must_use]
 pub fn restart_session(content: &[u8]) -> RestartSignal {
     let malformed = |reason: &str| RestartSignal::Malformed { reason: reason.to_owned() };
     if content.len() > MAX_BYTES {
@@ -62,14 +61,12 @@ impl CurrentSession {
     pub const CAP: u64 = MAX_BYTES as u64;
 
     /// Reads the file's text; `None` if it names no conversation.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (id, transcript) = text.trim_end_matches('\n').split_once(':')?;
         Some(CurrentSession { conversation: id.parse().ok()?, transcript: transcript.to_owned() })
     }
 
     /// `uuid:path`, the file's text.
-    #[must_use]
     pub fn render(&self) -> String {
         format!("{}:{}\n", self.conversation, self.transcript)
     }

@@ -78,7 +78,6 @@ impl SessionCompat {
     }
 
     /// The files of other programs that are read whenever they change.
-    #[must_use]
     pub fn watched_files(&self) -> WatchedFiles {
         WatchedFiles::new(self.signal_files, self.has(Layout::Orchestrator))
     }
@@ -93,33 +92,28 @@ impl SessionCompat {
     }
 
     /// Whether a handoff needs its [`Material`].
-    #[must_use]
     pub fn needs_material(&self) -> bool {
         !self.layouts.is_empty() || self.prints_boxes()
     }
 
     /// A handoff was saved.
-    #[must_use]
     pub fn handoff_saved(&self, material: Option<&Material>) -> Option<CompatWork> {
         let material = material.filter(|_| !self.layouts.is_empty())?;
         Some(CompatWork::WriteLayouts(self.layouts.clone(), Box::new(material.clone())))
     }
 
     /// A handoff was consumed.
-    #[must_use]
     pub fn handoff_consumed(&self, id: &HandoffId) -> Option<CompatWork> {
         let waits = [Layout::Pid, Layout::Orchestrator, Layout::Memory];
         waits.into_iter().any(|layout| self.has(layout)).then(|| CompatWork::SettleLayouts(id.clone()))
     }
 
     /// A level was reached: the notice for the person.
-    #[must_use]
     pub fn level_reached(&self, level: Level, percent: u64) -> Option<String> {
         (level == Level::Warn && self.prints_boxes()).then(|| boxes::approaching(percent))
     }
 
     /// The transcript of the conversation was found.
-    #[must_use]
     pub fn transcript_found(&self, conversation: &ConversationId, path: &str) -> Option<CompatWork> {
         let of =
             || CurrentSession { conversation: conversation.clone(), transcript: path.to_owned() }.render();
@@ -158,7 +152,6 @@ impl SessionCompat {
     /// A hook call of the conversation is answered: it may be the end of the conversation, or its compaction.
     /// The hook does not wait for the copy: Claude ends hooks after 1.5 s. `hands_over`: a handoff was just
     /// saved, which has a copy of its own.
-    #[must_use]
     pub fn hook_answered(
         &mut self,
         call: &HookInput,
@@ -185,7 +178,6 @@ impl SessionCompat {
 
     /// The session is over. Claude was killed, or has no hooks, so the end of its conversation was not
     /// copied.
-    #[must_use]
     pub fn session_ended(&self, conversation: Option<&ConversationId>) -> Option<MemoryReason> {
         (self.copied_end.as_ref() != conversation).then(|| MemoryReason::Ended(String::new()))
     }
@@ -231,7 +223,6 @@ impl SessionCompat {
 
     /// What a new conversation is told about a copy that nobody has reviewed, or that is being made. One that
     /// continues from a handoff does not need it.
-    #[must_use]
     pub fn told_at_start(&self, call: &HookInput, with: &HookAnswer) -> Option<String> {
         let begins =
             call.hook.event == HookEvent::SessionStart && !call.hook.agent && *with == HookAnswer::Nothing;
@@ -257,7 +248,6 @@ impl SessionCompat {
 
     /// What is printed between two runs, below hopty's own line: the banner of source document 001, the boxes
     /// of 002. `restart`: the number of the restart.
-    #[must_use]
     pub fn between_runs(&self, material: Option<&Material>, restart: u32) -> String {
         let mut text = String::new();
         if let Some(of) = material.filter(|_| self.prints_boxes()) {

@@ -32,7 +32,6 @@ pub struct About {
 }
 
 /// What a decision adds to the log, each line without its time; nothing for most.
-#[must_use]
 pub fn lines(decision: &Decision, about: &About) -> Vec<String> {
     let command = || cut_chars(&safe_line(&about.command), COMMAND);
     let mut texts = Vec::new();

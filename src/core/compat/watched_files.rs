@@ -20,7 +20,6 @@ pub enum CompatFile {
 
 impl CompatFile {
     /// Its directory below the project; `None` if it is in Claude's directory.
-    #[must_use]
     pub fn dir_in_project(self) -> Option<&'static str> {
         (self != CompatFile::Signal(SignalFile::OfUser)).then_some(orchestrator::DIR)
     }

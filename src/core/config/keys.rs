@@ -212,19 +212,16 @@ pub const KEYS: &[ConfigKey] = &[
 
 impl ConfigKey {
     /// The row of `section.name`.
-    #[must_use]
     pub fn find(section: &str, name: &str) -> Option<&'static ConfigKey> {
         KEYS.iter().find(|key| key.section == section && key.name == name)
     }
 
     /// `section.name`.
-    #[must_use]
     pub fn path(&self) -> String {
         format!("{}.{}", self.section, self.name)
     }
 
     /// The variable that sets it: `HOPTY_SECTION_KEY`.
-    #[must_use]
     pub fn variable(&self) -> String {
         format!("HOPTY_{}_{}", self.section, self.name).to_ascii_uppercase()
     }

@@ -93,7 +93,6 @@ pub struct Resolved {
 }
 
 /// Puts the layers together. Never fails: what is wrong is left out and reported.
-#[must_use]
 pub fn resolve(sources: &Sources<'_>) -> Resolved {
     let mut layers = Layers::new();
     if let Some(file) = sources.user {

@@ -93,7 +93,6 @@ pub struct Problem {
 impl Problem {
     /// What holds in place of a value that was left out, to be said behind it; empty where there was no
     /// value, or where it says that itself.
-    #[must_use]
     pub fn in_its_place(&self) -> &'static str {
         match &self.kind {
             ProblemKind::NotThisForProjects { .. } | ProblemKind::BadValue { .. } => "; using the default",
@@ -105,7 +104,6 @@ impl Problem {
 }
 
 /// How many of each kind there are, such as `1 unknown key, 2 wrong values`.
-#[must_use]
 pub fn counts(problems: &[Problem]) -> String {
     let word = |kind: &ProblemKind| match kind {
         ProblemKind::Syntax(_) | ProblemKind::TooLarge(_) | ProblemKind::Unreadable(_) => "unreadable file",

@@ -26,7 +26,6 @@ macro_rules! choice {
             pub const WORDS: &[&str] = &[$first_word $(, $word)*];
 
             /// The word the configuration writes.
-            #[must_use]
             pub fn word(self) -> &'static str {
                 match self {
                     $name::$first => $first_word,
@@ -482,7 +481,6 @@ pub struct Config {
 
 impl Control {
     /// Whether the Claude of the session of this name may steer.
-    #[must_use]
     pub fn allows(&self, name: &str) -> bool {
         self.allow_from.iter().any(|pattern| matches(pattern, name))
     }
@@ -497,7 +495,6 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 impl Context {
     /// The four thresholds in one piece.
-    #[must_use]
     pub fn levels(&self) -> Levels {
         Levels { ask: self.ask, warn: self.warn, handoff: self.handoff, hard: self.hard }
     }

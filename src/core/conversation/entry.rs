@@ -35,7 +35,6 @@ pub enum Speaker {
 
 impl Speaker {
     /// The word in JSON.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Speaker::Person => "person",
@@ -92,7 +91,6 @@ pub struct ToolAnswer {
 
 impl ToolCall {
     /// What it is about, on one line: the command, the file, the pattern.
-    #[must_use]
     pub fn about(&self) -> String {
         const KEYS: [&str; 9] = [
             "command",
@@ -111,7 +109,6 @@ impl ToolCall {
     }
 
     /// Its outcome in a few words: `ok, 3 lines`, `failed: no such file`.
-    #[must_use]
     pub fn outcome(&self) -> String {
         let Some(answer) = &self.answer else { return "no answer".to_owned() };
         let lines = answer.text.lines().count();

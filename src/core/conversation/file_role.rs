@@ -43,7 +43,6 @@ impl FileRole {
     ];
 
     /// The directory below Claude's that has its files; `None` for those in the directory of a project.
-    #[must_use]
     pub fn directory(self) -> Option<&'static str> {
         Some(match self {
             FileRole::Transcript | FileRole::Sidecar | FileRole::OldAgent => return None,

@@ -78,20 +78,17 @@ impl HandoverLinks {
     }
 
     /// Whether this handoff is known, with the conversation that went on from it.
-    #[must_use]
     pub fn knows_both_ends(&self, handoff: &HandoffId) -> bool {
         self.links.get(handoff).is_some_and(|link| link.to.is_some())
     }
 
     /// The hand-over that began a conversation; the newest where several say so.
-    #[must_use]
     pub fn begun_by(&self, id: &ConversationId) -> Option<&HandoverLink> {
         let begun = self.links.values().filter(|link| link.to.as_ref() == Some(id) && link.from != *id);
         begun.max_by(|a, b| (a.at, &a.handoff).cmp(&(b.at, &b.handoff)))
     }
 
     /// The hand-overs out of a conversation that another went on from, oldest first.
-    #[must_use]
     pub fn out_of(&self, id: &ConversationId) -> Vec<&HandoverLink> {
         let leaves = |link: &&HandoverLink| link.from == *id && link.to.as_ref().is_some_and(|to| to != id);
         let mut out: Vec<&HandoverLink> = self.links.values().filter(leaves).collect();
@@ -101,7 +98,6 @@ impl HandoverLinks {
 
     /// The chain that `id` is in, oldest first. Where a conversation was handed over more than once, the last
     /// hand-over is the main line, and the others follow as branches. So do its forks.
-    #[must_use]
     pub fn chain(&self, id: &ConversationId) -> Vec<ChainStep> {
         let mut seen = HashSet::new();
         let mut first = id;

@@ -37,7 +37,6 @@ impl ConversationName {
 }
 
 /// Which of `titles` a word means: those that are it, else those that contain it, whatever the case.
-#[must_use]
 pub fn titled<'a, T>(word: &str, titles: impl Iterator<Item = (&'a str, T)> + Clone) -> Vec<T> {
     let word = word.to_lowercase();
     let which = |is: fn(&str, &str) -> bool| {

@@ -85,7 +85,6 @@ fn input(call: &ToolCall) -> String {
 }
 
 /// The begin of a Markdown file.
-#[must_use]
 pub fn markdown_head(head: &PageHead, options: PageOptions) -> String {
     let mut out = format!("# {}\n\n", plain_line(&options.clean_line(&head.title)));
     for (fact, value) in &head.facts {
@@ -95,7 +94,6 @@ pub fn markdown_head(head: &PageHead, options: PageOptions) -> String {
 }
 
 /// One entry as Markdown; `before` is who spoke last, so that a heading stands once.
-#[must_use]
 pub fn markdown_entry(entry: &Entry, before: Option<Speaker>, options: PageOptions) -> String {
     match entry {
         Entry::Said { speaker: Speaker::Thinking, .. } if !options.with_thinking => String::new(),
@@ -219,7 +217,6 @@ impl<'a> CodeFence<'a> {
 const STYLE: &str = include_str!("conversation_page.css");
 
 /// The begin of a page.
-#[must_use]
 pub fn html_head(head: &PageHead, options: PageOptions) -> String {
     let title = escaped(&options.clean_line(&head.title));
     let facts: String = head
@@ -241,13 +238,11 @@ pub fn html_head(head: &PageHead, options: PageOptions) -> String {
 }
 
 /// The end of a page.
-#[must_use]
 pub fn html_end() -> &'static str {
     "</main>\n</body>\n</html>\n"
 }
 
 /// One entry of a page.
-#[must_use]
 pub fn html_entry(entry: &Entry, options: PageOptions) -> String {
     match entry {
         Entry::Said { speaker: Speaker::Thinking, .. } if !options.with_thinking => String::new(),

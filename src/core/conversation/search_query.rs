@@ -53,7 +53,6 @@ pub enum FoundIn {
 
 impl FoundIn {
     /// The word in JSON.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             FoundIn::Said(speaker) => speaker.word(),
@@ -63,7 +62,6 @@ impl FoundIn {
     }
 
     /// The word for people.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             FoundIn::Said(Speaker::Person) => "you",
@@ -111,7 +109,6 @@ impl SearchQuery {
     }
 
     /// The filter for raw lines.
-    #[must_use]
     pub fn prefilter(&self) -> &Prefilter {
         &self.prefilter
     }
@@ -199,7 +196,6 @@ impl Prefilter {
 
     /// Where the next line that may match has something of the pattern, at or behind `from`; without a filter
     /// every byte may be in one.
-    #[must_use]
     pub fn next(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Some(filter) = &self.0 else { return (from < bytes.len()).then_some(from) };
         let mut at = from;

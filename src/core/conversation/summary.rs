@@ -87,27 +87,23 @@ pub enum TokensOrigin {
 
 impl ConversationSummary {
     /// The title: the person's own, else Claude's.
-    #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.custom_title.as_deref().or(self.ai_title.as_deref())
     }
 
     /// What it is called in a list: its title, else its first prompt, on one line.
-    #[must_use]
     pub fn heading(&self) -> Option<String> {
         let text = self.title().or(self.first_prompt.as_deref())?;
         Some(cut_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), HEADING))
     }
 
     /// Whether nothing more would be known if every line were read.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.figures().is_some() && self.first_prompt.is_some() && self.dir.is_some()
             || self.counted.is_some()
     }
 
     /// What was used and who says so: Claude's account where it has everything, else the count of all lines.
-    #[must_use]
     pub fn figures(&self) -> Option<(UsageFigures, TokensOrigin)> {
         let account = self.account.filter(|account| self.is_whole(account)).map(|account| account.figures);
         account
@@ -192,13 +188,11 @@ impl SummaryReader {
 
     /// Whether the first prompt and the directory are known, so that reading on from the begin brings nothing
     /// but what the end says better.
-    #[must_use]
     pub fn knows_begin(&self) -> bool {
         self.summary.first_prompt.is_some() && self.summary.dir.is_some()
     }
 
     /// What the lines so far add up to.
-    #[must_use]
     pub fn summary(&self) -> &ConversationSummary {
         &self.summary
     }

@@ -149,7 +149,6 @@ pub enum ForeignLine {
 }
 
 /// The line, which has no newline at its end, without what acts; counted in `left_out`.
-#[must_use]
 pub fn without_acting_parts(
     line: &[u8],
     project: &ForeignProject,
@@ -232,7 +231,6 @@ pub fn without_acting_parts(
 
 /// The file beside a sub-agent's transcript, `NAME.meta.json`, with the members alone that tell what it is;
 /// `None` if it has no others. Counted in `left_out`.
-#[must_use]
 pub fn agent_without_acting_parts(file: &[u8], left_out: &mut LeftOutOfLines) -> Option<String> {
     let text = String::from_utf8_lossy(file);
     let Some(members) = JsonMembers::of(&text) else {

@@ -8,7 +8,6 @@ use super::fields::{FieldKind, kind_at};
 
 impl TransferRules {
     /// Whether `new` differs from `old` in nothing but what these rules change.
-    #[must_use]
     pub fn explains(&self, old: &[u8], new: &[u8]) -> bool {
         if old == new {
             return true;

@@ -23,7 +23,6 @@ impl PathMap {
     }
 
     /// The new path; `None` if it stays.
-    #[must_use]
     pub fn apply(&self, path: &str) -> Option<String> {
         let (old, new) = self.pairs.iter().find(|(old, _)| is_at_or_below(path, old))?;
         let rest = &path[old.len()..];

@@ -13,7 +13,6 @@ const VALUE_BYTES: usize = 4096;
 
 /// The line with each secret replaced by a mark. It stays JSON if it was; what is no JSON is redacted as
 /// text. `None` if it stays as it is.
-#[must_use]
 pub fn redact_line(line: &[u8]) -> Option<Vec<u8>> {
     let text = match std::str::from_utf8(line) {
         Ok(text) if JsonMembers::of(text).is_some() => text,

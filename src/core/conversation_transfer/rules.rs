@@ -30,7 +30,6 @@ pub enum LineRewrite {
 
 impl TransferRules {
     /// The new form of a line, which has no newline at its end.
-    #[must_use]
     pub fn rewrite(&self, line: &[u8]) -> LineRewrite {
         let Ok(line) = std::str::from_utf8(line) else { return LineRewrite::Foreign };
         let mut edits = Vec::new();

@@ -511,7 +511,6 @@ impl Capture {
     }
 
     /// How many tasks are done, and how many there are.
-    #[must_use]
     pub fn progress(&self) -> Phases {
         let done = self.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
         Phases { done, total: self.tasks.len() }
@@ -595,7 +594,6 @@ impl Capture {
     }
 
     /// Claude's own words: what it answered when it was asked, and what it or the person wrote into a file.
-    #[must_use]
     pub fn own_words(&self) -> Option<String> {
         let texts: Vec<&str> =
             [&self.summary, &self.own_file].into_iter().filter_map(Option::as_deref).collect();
@@ -603,7 +601,6 @@ impl Capture {
     }
 
     /// What is finished in the whole chain, newest first, each once, at most 50.
-    #[must_use]
     pub fn done(&self) -> Vec<String> {
         let here = self.tasks.iter().rev().filter(|task| task.status == TaskStatus::Completed);
         let here = here.map(|task| cut_chars(&safe_line(&task.subject), 500));
@@ -617,7 +614,6 @@ impl Capture {
     }
 
     /// What went wrong the same way more than once, most often first, as many as `lists` says.
-    #[must_use]
     pub fn gotchas(&self) -> Vec<String> {
         let mut seen: Vec<(&ToolError, usize)> = Vec::new();
         for error in self.errors.iter().rev() {
@@ -636,7 +632,6 @@ impl Capture {
     }
 
     /// What Claude answered and stated, newest first, each once: as much as the next handoff is told.
-    #[must_use]
     pub fn kept_answers(&self) -> Vec<EarlierAnswer> {
         let last = EarlierAnswer::new(&self.last_answer, self.prompts.last());
         let last = last.filter(|_| self.situation.turn_ended && !self.replied);
@@ -698,7 +693,6 @@ impl Capture {
 
     /// The tool calls that no other list passes on, newest first, a line each: as much as the next handoff is
     /// told.
-    #[must_use]
     pub fn kept_steps(&self) -> Vec<String> {
         let here = self.steps.iter().rev().filter(|done| !done.step.looked && !done.step.is_told_elsewhere());
         let mut forms: HashMap<String, usize> = HashMap::new();
@@ -724,7 +718,6 @@ impl Capture {
     }
 
     /// The id of the handoff, by its time and conversation.
-    #[must_use]
     pub fn id(&self) -> HandoffId {
         HandoffId::new(self.origin.created_at, &self.origin.conversation)
     }

@@ -45,7 +45,6 @@ impl Registry {
     }
 
     /// The file's text.
-    #[must_use]
     pub fn render(&self) -> String {
         serde_json::to_string_pretty(&self.file).map(|text| text + "\n").unwrap_or_default()
     }
@@ -63,7 +62,6 @@ impl Registry {
     /// The entry that covers `dir`, an absolute path with its links resolved: the longest ancestor, as the
     /// file spells it. `resolve` gives the path of an entry without links, where it can. Entries that name no
     /// channel are read over.
-    #[must_use]
     pub fn covering(
         &self,
         dir: &Path,

@@ -41,13 +41,11 @@ impl Continuation {
     }
 
     /// The text to be typed: two lines, no control characters but the newline.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether `prompt`, as Claude reports it, is exactly this text, wrapped or not.
-    #[must_use]
     pub fn is(&self, prompt: &str) -> bool {
         unwrap_pasted(prompt).trim() == self.text.trim()
     }
@@ -55,13 +53,11 @@ impl Continuation {
 
 /// Whether `prompt`, as Claude reports it, is hopty's continuation prompt for the handoff `id`, in either
 /// form.
-#[must_use]
 pub fn is_ours(prompt: &str, id: &HandoffId) -> bool {
     handoff_of(prompt).as_ref() == Some(id)
 }
 
 /// The handoff that a prompt continues, when it is a whole continuation prompt of hopty's.
-#[must_use]
 pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     let prompt = unwrap_pasted(prompt);
     let prompt = prompt.trim();
@@ -78,13 +74,11 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
 }
 
 /// Whether a text quotes a brief. What Claude repeats of one is nothing that it found out.
-#[must_use]
 pub fn quotes_brief(text: &str) -> bool {
     text.contains("=== HANDOFF LOADED (ID: ")
 }
 
 /// An answer of Claude's without the sentence that it begins with after a hand-over.
-#[must_use]
 pub fn without_opening(answer: &str) -> &str {
     let opening = answer.strip_prefix("Continuing from handoff ").and_then(|rest| rest.split_once('.'));
     match opening {
@@ -94,7 +88,6 @@ pub fn without_opening(answer: &str) -> &str {
 }
 
 /// The prompt with the text of its pastes in place of them. Text outside of the tags stays where it is.
-#[must_use]
 pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
     if !prompt.contains(PASTE_OPENS) {
         return Cow::Borrowed(prompt);

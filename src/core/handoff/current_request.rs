@@ -150,7 +150,6 @@ pub fn current<'a>(
 }
 
 /// Whether a prompt is long enough to name the work.
-#[must_use]
 pub fn names_work(prompt: &TranscriptPrompt) -> bool {
     prompt.kind == PromptKind::Typed && !fits(&prompt.text, NAMELESS_COLUMNS)
 }
@@ -181,7 +180,6 @@ pub fn newest_request<'a>(prompts: impl Iterator<Item = &'a TranscriptPrompt>) -
 }
 
 /// Whether a prompt is too long for an answer or a correction.
-#[must_use]
 pub fn begins_request(prompt: &TranscriptPrompt) -> bool {
     prompt.kind == PromptKind::Typed && !fits(&prompt.text, SHORT_COLUMNS)
 }
@@ -337,7 +335,6 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Whether a text prohibits or demands something.
-#[must_use]
 pub fn is_standing(text: &str) -> bool {
     let head = crate::core::text::safe_text::cut_bytes(text, 4096).to_lowercase().replace('\u{2019}', "'");
     let words: Vec<&str> =
@@ -351,7 +348,6 @@ pub fn is_standing(text: &str) -> bool {
 }
 
 /// Whether a line is one of several options: `B) SQLite`, `- 2. Redis`, `1）SQLite`.
-#[must_use]
 pub fn is_option(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['-', '*', '(', ' ']);
     let mark: String = line.chars().take_while(|c| c.is_alphanumeric()).collect();

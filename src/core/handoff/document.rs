@@ -48,14 +48,12 @@ pub enum BadDocument {
 }
 
 /// Whether hopty wrote the text: every document and layout of a handoff has such a line.
-#[must_use]
 pub fn has_handoff_id(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("<!-- HANDOFF-ID: HO-"))
 }
 
 impl Headers {
     /// The six lines.
-    #[must_use]
     pub fn render(&self) -> String {
         let values = [
             ("HANDOFF-ID", self.id.to_string()),
@@ -110,7 +108,6 @@ impl Document {
     }
 
     /// The text of the file.
-    #[must_use]
     pub fn render(&self) -> String {
         let headers = &self.headers;
         let mut text = headers.render();

@@ -13,7 +13,6 @@ const PATHS: usize = 5;
 
 /// What is different now: one sentence each, empty when the work tree stands as it stood. `patch` is what the
 /// record's `changes.patch` holds; none when there was no room for it, and then only names are compared.
-#[must_use]
 pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -> Vec<String> {
     let (then, state) = match (then, now) {
         (None, None) => return Vec::new(),

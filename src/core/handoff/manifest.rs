@@ -92,7 +92,6 @@ impl Manifest {
     }
 
     /// The entry with this id.
-    #[must_use]
     pub fn find(&self, id: &HandoffId) -> Option<&IndexEntry> {
         self.entries().find(|entry| entry.id == *id)
     }

@@ -30,7 +30,6 @@ pub enum HandoffKind {
 
 impl HandoffKind {
     /// The word in files.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             HandoffKind::Auto => "auto",
@@ -41,7 +40,6 @@ impl HandoffKind {
     }
 
     /// Reads the word in files.
-    #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         [HandoffKind::Auto, HandoffKind::Manual, HandoffKind::Signal, HandoffKind::Crash]
             .into_iter()
@@ -65,7 +63,6 @@ pub enum HandoffProgress {
 
 impl HandoffProgress {
     /// The word in files.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             HandoffProgress::Active => "active",
@@ -153,7 +150,6 @@ pub struct IndexEntry {
 
 impl IndexEntry {
     /// The project that it belongs to, an absolute path: the directory of the work where no other is known.
-    #[must_use]
     pub fn project(&self) -> &str {
         self.project.as_deref().unwrap_or(&self.working_dir)
     }
@@ -169,7 +165,6 @@ impl IndexEntry {
 
     /// Whether it waits to be loaded at `now`. One that says it was made later than that does not: how old it
     /// is, nobody knows.
-    #[must_use]
     pub fn is_pending(&self, now: WallTime) -> bool {
         let early =
             self.expires_at.is_some() && self.elapsed_ms.is_none() && self.created_at > now.after(EARLY_MS);
@@ -183,7 +178,6 @@ impl IndexEntry {
     }
 
     /// The claim that still holds at `now`: its holder lives, and it is not older than [`CLAIM_MS`].
-    #[must_use]
     pub fn held(&self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Option<&Claim> {
         self.claim.as_ref().filter(|claim| {
             now.0.saturating_sub(claim.at.0) <= CLAIM_MS && alive(claim.by_pid, claim.by_start)

@@ -71,7 +71,6 @@ pub struct Note {
 impl Note {
     /// Reads an answer; `None` when it is not of a form that was asked for, or says nothing. Text round it is
     /// read over, because models like to say that here it is.
-    #[must_use]
     pub fn read(answer: &str) -> Option<Self> {
         if answer.len() > LONGEST {
             return None;
@@ -142,7 +141,6 @@ impl Note {
     }
 
     /// The note as lines for a person or a model; every entry stands on one line.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         if !self.doing.is_empty() {

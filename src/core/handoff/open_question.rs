@@ -10,7 +10,6 @@ const CLOSING: (usize, usize) = (6, 400);
 
 /// Whether a text of Claude's ends with a question to the person: in one of its last lines, or above a few
 /// closing lines. Options, lists and tables may stand below it.
-#[must_use]
 pub fn asks(text: &str) -> bool {
     let mut fenced = false;
     let outside: Vec<&str> = text

@@ -52,7 +52,6 @@ pub enum Cut {
 
 impl Cut {
     /// Whether it may.
-    #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Cut::Free
     }
@@ -60,7 +59,6 @@ impl Cut {
 
 impl Readiness {
     /// `ready` or `partial`.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Readiness::Ready => "ready",
@@ -71,7 +69,6 @@ impl Readiness {
 
 impl Operation {
     /// One or two words for it.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Operation::None => "none",
@@ -83,7 +80,6 @@ impl Operation {
     }
 
     /// Whether it may be interrupted, by the table of the second source document.
-    #[must_use]
     pub fn cut(&self) -> Cut {
         match self {
             Operation::WritingTest(_) => Cut::Complete,
@@ -93,14 +89,12 @@ impl Operation {
     }
 
     /// How it is handed over.
-    #[must_use]
     pub fn readiness(&self) -> Readiness {
         if *self == Operation::None { Readiness::Ready } else { Readiness::Partial }
     }
 
     /// What the next conversation is told to do about it; `None` when there is nothing. `head` is the commit
     /// that the work tree stands on.
-    #[must_use]
     pub fn sentence(&self, head: Option<&str>) -> Option<String> {
         match self {
             Operation::None => None,
@@ -128,7 +122,6 @@ impl Operation {
 }
 
 /// What the conversation was in the middle of.
-#[must_use]
 pub fn operation(facts: &TranscriptFacts) -> Operation {
     let open = facts.open_tools();
     let running = |tool: &&ToolUse| tool.input.command.as_deref().is_some_and(is_check);
@@ -150,7 +143,6 @@ pub fn operation(facts: &TranscriptFacts) -> Operation {
 /// What a hand-over would cut in two where the tools of a response have run and the next request is not sent:
 /// their answers may not be written down yet, so a check that was called is over, and only what runs in the
 /// background is not.
-#[must_use]
 pub fn at_a_boundary(facts: &TranscriptFacts) -> Operation {
     if let Some(command) = check_behind(facts) {
         return Operation::Verifying(cut_words(command, 300).to_owned());

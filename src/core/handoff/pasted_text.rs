@@ -21,7 +21,6 @@ enum Part<'a> {
 }
 
 /// What was pasted, as it is put between its marks: nothing in it can pass for its end.
-#[must_use]
 pub fn without_end_mark(pasted: &str) -> Cow<'_, str> {
     // What nobody sees is taken out later, and must not hide the mark until then.
     let visible = visible_text(pasted);
@@ -54,13 +53,11 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 }
 
 /// Whether a part of a prompt was pasted.
-#[must_use]
 pub fn has_paste(text: &str) -> bool {
     text.contains(PASTED) && parts(text).iter().any(|part| matches!(part, Part::Pasted(_)))
 }
 
 /// What the person wrote themselves.
-#[must_use]
 pub fn own_words(text: &str) -> Cow<'_, str> {
     if !text.contains(PASTED) && !text.contains(END_OF_PASTE) {
         return Cow::Borrowed(text);
@@ -74,7 +71,6 @@ pub fn own_words(text: &str) -> Cow<'_, str> {
 
 /// The text with as much of its pastes as fits into `room` UTF-16 units, of which each line costs two more.
 /// Where that is nothing, a line says how much was pasted; what the person wrote stays whole.
-#[must_use]
 pub fn with_short_pastes(text: &str, room: usize) -> Cow<'_, str> {
     if cost(text) <= room || !has_paste(text) {
         return Cow::Borrowed(text);

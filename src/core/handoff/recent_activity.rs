@@ -40,7 +40,6 @@ pub(super) fn last_steps(of: &Capture) -> &[FinishedStep] {
 }
 
 /// One line of a tool call: `Bash: cargo test -> ok: 12 passed`.
-#[must_use]
 pub(super) fn line(done: &FinishedStep) -> String {
     let step = &done.step;
     let part = |text: &str| match safe_line(text) {

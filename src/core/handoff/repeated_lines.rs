@@ -10,7 +10,6 @@ const SHOWN: usize = 2;
 const HEX: usize = 6;
 
 /// The text with the first lines of its long runs.
-#[must_use]
 pub fn folded(text: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= RUN {
@@ -46,7 +45,6 @@ fn line_form(line: &str) -> String {
 }
 
 /// The text with a 0 for each word that has a digit or is a hexadecimal number.
-#[must_use]
 pub fn form(text: &str) -> String {
     let mut form = String::new();
     let mut rest = text;

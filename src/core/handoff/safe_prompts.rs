@@ -89,7 +89,6 @@ impl Words {
     }
 
     /// The file of all prompts, oldest first, whole.
-    #[must_use]
     pub fn prompts_file(&self) -> String {
         let mut text =
             "# Every prompt of the person, oldest first, word for word (those of conversations before are \
@@ -119,7 +118,6 @@ impl Words {
 
     /// What the next handoff is told of them: the current request whole, the newest, and of the others as
     /// many as there is room for, see [`by_worth`].
-    #[must_use]
     pub fn passed_on(&self) -> Vec<PromptRow> {
         let start = self.request_start();
         let mut rows: Vec<Option<PromptRow>> = vec![None; self.prompts.len()];
@@ -161,7 +159,6 @@ impl Words {
     }
 
     /// Which of the prompts set the current work.
-    #[must_use]
     pub fn request_start(&self) -> usize {
         request_start(self.prompts.iter().map(|said| &said.prompt))
     }
@@ -171,7 +168,6 @@ impl Words {
 /// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
 /// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
 /// Where the person's own words prohibit or demand something, they may be longer.
-#[must_use]
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
@@ -193,7 +189,6 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
 }
 
 /// The tool call that a prompt is about: it was said when the person refused or allowed the call.
-#[must_use]
 pub fn call_of(said: &PersonPrompt) -> Option<&str> {
     let asked = said.prompt.asked.as_deref()?;
     [REFUSED_CALL, ALLOWED_CALL].iter().find_map(|begin| asked.strip_prefix(begin)?.strip_suffix(')'))
@@ -213,7 +208,6 @@ fn call_words(said: &PersonPrompt) -> String {
 }
 
 /// What is to be known of a prompt beside its text.
-#[must_use]
 pub fn labels(said: &PersonPrompt) -> Vec<String> {
     let mut labels = Vec::new();
     match said.prompt.kind {
@@ -246,7 +240,6 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
 }
 
 /// Beginning and end of a text that is longer than `cap` characters.
-#[must_use]
 pub fn shorten(text: &str, cap: usize) -> String {
     if text.chars().nth(cap).is_none() {
         return text.to_owned();
@@ -269,7 +262,6 @@ fn word(kind: PromptKind) -> &'static str {
 }
 
 /// The day on which a prompt was said; empty when it is not known.
-#[must_use]
 pub fn day(said: &PersonPrompt) -> String {
     said.prompt.at.as_deref().and_then(WallTime::parse).map_or_else(String::new, WallTime::day)
 }
@@ -308,7 +300,6 @@ fn is_zero(count: &usize) -> bool {
 
 impl PromptRow {
     /// The prompt again.
-    #[must_use]
     pub fn prompt(&self) -> TranscriptPrompt {
         let kind = match self.kind.as_deref() {
             Some("steering") => PromptKind::Steering,

@@ -60,7 +60,6 @@ impl Section {
     ];
 
     /// The heading without its `## `.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Section::Goal => "Goal",
@@ -76,7 +75,6 @@ impl Section {
     }
 
     /// The section with this heading.
-    #[must_use]
     pub fn from_title(title: &str) -> Option<Self> {
         Section::ALL.into_iter().find(|section| section.title() == title)
     }
@@ -104,7 +102,6 @@ impl Section {
 }
 
 /// What to do first, most urgent first; never empty (also for `state.json`).
-#[must_use]
 pub fn next_steps(of: &Capture) -> Vec<String> {
     let situation = &of.situation;
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());

@@ -467,7 +467,6 @@ impl HandoffState {
     }
 
     /// The file's text.
-    #[must_use]
     pub fn render(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
     }

@@ -25,7 +25,6 @@ pub struct Mark {
 impl Mark {
     /// Of a handoff in the making; `said` is what Claude itself calls the next steps. `None` when no next
     /// step is known.
-    #[must_use]
     pub fn of(capture: &Capture, said: &[String]) -> Option<Self> {
         let open = capture
             .tasks

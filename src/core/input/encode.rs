@@ -79,7 +79,6 @@ fn form(key: KeyName) -> KeyForm {
 
 /// The bytes of a key; `None` where a program in these modes cannot be told of it. Empty for a release of
 /// which the program does not want to know.
-#[must_use]
 pub fn key_bytes(chord: KeyChord, event: KeyEvent, modes: &KeyboardModes) -> Option<Vec<u8>> {
     let KeyChord { key, mut modifiers } = chord;
     let key = match key {

@@ -156,7 +156,6 @@ impl Classifier {
     }
 
     /// How many of the bytes so far have no label yet: at most the start of one sequence.
-    #[must_use]
     pub fn pending(&self) -> u64 {
         self.offset - self.start
     }

@@ -89,7 +89,6 @@ impl PlainKeyParser {
 
     /// When the last bytes, which may be the begin of a longer key, are one by themselves. The end of a paste
     /// is waited for without a limit.
-    #[must_use]
     pub fn deadline(&self) -> Option<Stamp> {
         let waits = !self.pending.is_empty() && !self.pending.starts_with(PASTE_START);
         waits.then(|| self.came.after(ESCAPE_MS))

@@ -33,7 +33,6 @@ pub const ORDERS: [(char, Order, &str); 7] = [
 ];
 
 /// The order of a key, as a plain byte or in the kitty protocol's form; `None` for every other key.
-#[must_use]
 pub fn order(key: &[u8]) -> Option<Order> {
     let key = match key {
         [byte] => char::from(*byte),
@@ -43,7 +42,6 @@ pub fn order(key: &[u8]) -> Option<Order> {
 }
 
 /// Whether the bytes only tell that a key was let go (kitty protocol, event 3).
-#[must_use]
 pub fn is_release(key: &[u8]) -> bool {
     let body = key.strip_prefix(b"\x1b[").and_then(|rest| rest.split_last());
     body.is_some_and(|(_, body)| key_sequences::event(body) == 3)

@@ -98,7 +98,6 @@ pub enum PackageError {
 
 impl PackageError {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             PackageError::NotAPackage(_) => "name a file that hopty wrote",

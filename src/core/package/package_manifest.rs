@@ -129,13 +129,11 @@ impl PackageManifest {
     }
 
     /// The bytes of all files together.
-    #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
 
     /// As it is written.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
         bytes.push(b'\n');

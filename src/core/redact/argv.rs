@@ -8,7 +8,6 @@ const IN_MARK: char = '\u{2}';
 
 /// The words of a command line without secrets, each in its place: what is one is known by its word, or by
 /// those before it (`--password X`, `mysql -pX`).
-#[must_use]
 pub fn redact_words(words: &[String]) -> Vec<String> {
     let alone: Vec<String> = words.iter().map(|word| redact(word)).collect();
     let one = |word: &String| {

@@ -107,7 +107,6 @@ impl Kind {
     ];
 
     /// The word in the mark.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Kind::Password => "password",
@@ -158,7 +157,6 @@ struct Span {
 }
 
 /// `text` with what looks like a secret replaced by a mark like `[redacted: password]`.
-#[must_use]
 pub fn redact(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..ROUNDS {
@@ -182,7 +180,6 @@ fn in_plain(plain: &colours::Plain<'_>) -> Vec<Span> {
 }
 
 /// What is replaced in `redact(text)`, in order. It finds the marks of a text that is redacted already too.
-#[must_use]
 pub fn found(text: &str) -> Vec<Redaction> {
     let text = redact(text);
     let mut found = Vec::new();
@@ -194,7 +191,6 @@ pub fn found(text: &str) -> Vec<Redaction> {
 
 /// Where the secrets of `text` are, in bytes, in order and apart from each other: for text that must keep its
 /// shape, such as a screen. The text must have no escape sequences.
-#[must_use]
 pub fn secret_ranges(text: &str) -> Vec<(Range<usize>, Kind)> {
     let mut found = all_spans(text);
     if let Some(plain) = colours::without_hidden(text) {
@@ -226,7 +222,6 @@ fn all_spans(text: &str) -> Vec<Span> {
 }
 
 /// What is written in place of a secret.
-#[must_use]
 pub fn mark(kind: Kind) -> String {
     format!("{MARK}{}]", kind.word())
 }

@@ -421,7 +421,6 @@ pub struct Decision {
 impl Decision {
     /// Whether a hand-over or a run waits until a person agrees to changed settings. The request of such a
     /// hand-over is cancelled, so only its words differ.
-    #[must_use]
     pub fn is_held(&self) -> bool {
         match self.kind {
             DecisionKind::RunHeld => true,

@@ -77,7 +77,6 @@ pub enum ExitMeaning {
 /// How long before an end a Ctrl+C counts while the child runs, in ms.
 pub const INTERRUPT_WINDOW_MS: u64 = 2000;
 
-#[must_use]
 pub fn meaning(row: ExitRow, ctrl_c: CtrlC, end: ProcessEnd) -> ExitMeaning {
     if !end.is_final() {
         return ExitMeaning::JobControl;
@@ -107,7 +106,6 @@ fn by_interrupt(end: ProcessEnd) -> bool {
 
 /// The signal that an end implies, if hopty did not send one: Claude turns SIGTERM into code 143 and SIGHUP
 /// into 129 (measured).
-#[must_use]
 pub fn killed_by(end: ProcessEnd) -> Option<Signal> {
     match end {
         ProcessEnd::Signaled(signal) => Some(signal),

@@ -41,13 +41,11 @@ impl HandoverStep {
     }
 
     /// Whether the fresh conversation has the work.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         *self == HandoverStep::Unanswered
     }
 
     /// In words, without a full stop.
-    #[must_use]
     pub fn words(&self) -> String {
         match self {
             HandoverStep::Saving => "hopty saves the handoff".to_owned(),

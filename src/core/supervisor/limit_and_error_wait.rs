@@ -63,7 +63,6 @@ pub enum LimitKind {
 impl LimitKind {
     /// The limit that Claude's text on the screen names (`You've hit your session limit`, measured on
     /// 2.1.197; `5-hour` and `weekly` limit, on 2.1.329); `None` for any other text.
-    #[must_use]
     pub fn said(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("You've hit your ")?;
         let name = rest.split_once(" limit").map_or(rest, |(name, _)| name);
@@ -75,7 +74,6 @@ impl LimitKind {
     }
 
     /// Its name in a sentence.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             LimitKind::FiveHour => "5-hour limit",
@@ -102,14 +100,12 @@ pub enum ResumeAfter {
 
 impl ResumeAfter {
     /// Whether a text is one of hopty's own prompts to continue, not a person's.
-    #[must_use]
     pub fn is_prompt(text: &str) -> bool {
         [ResumeAfter::Limit, ResumeAfter::Error].iter().any(|after| after.prompt() == text)
             || EARLIER_PROMPTS.contains(&text)
     }
 
     /// The prompt: fixed, and short enough for a paste that Claude treats as typed.
-    #[must_use]
     pub fn prompt(self) -> &'static str {
         match self {
             ResumeAfter::Limit => {

@@ -349,7 +349,6 @@ impl Supervisor {
     }
 
     /// When `Tick` is due at the latest. After a `Tick` it is later than that tick, so the loop cannot spin.
-    #[must_use]
     pub fn next_deadline(&self) -> Option<Stamp> {
         let mut due = Vec::new();
         match &self.phase {

@@ -53,7 +53,6 @@ pub struct NextHandover {
 impl Supervisor {
     /// When the next hand-over comes; `None` for a program that hopty does not hand over, and once the
     /// session is over.
-    #[must_use]
     pub fn next_handover(&self, now: Stamp) -> Option<NextHandover> {
         let next = |when, why: String, at| Some(NextHandover { when, why, at });
         if self.policy.agent != Agent::Claude {

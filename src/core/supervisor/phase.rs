@@ -281,7 +281,6 @@ pub enum Phase {
 
 impl Phase {
     /// Its name in `status` and in the journal.
-    #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Phase::Cold => "cold",
@@ -298,7 +297,6 @@ impl Phase {
     }
 
     /// The next run, while the last one is being stopped for it.
-    #[must_use]
     pub fn next_run(&self) -> Option<&RunPlan> {
         match self {
             Phase::Stopping { why: StopFor::Restart { plan, .. }, .. } => Some(plan),
@@ -307,7 +305,6 @@ impl Phase {
     }
 
     /// Whether a handoff's prompt is being delivered.
-    #[must_use]
     pub fn is_delivering(&self) -> bool {
         matches!(self, Phase::Delivering { .. })
     }

@@ -82,7 +82,6 @@ pub struct Policy {
 
 impl Policy {
     /// The levels of the configuration.
-    #[must_use]
     pub fn levels(&self) -> Levels {
         self.config.context.levels()
     }

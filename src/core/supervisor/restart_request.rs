@@ -192,7 +192,6 @@ impl Supervisor {
 
     /// The answer to a descendant's `hopty restart` that would change nothing, so that it is no event: one
     /// that waits already is all that it asks for, or it is refused. `None` where it would restart something.
-    #[must_use]
     pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
         let handoff = handoff && self.policy.agent == Agent::Claude;
         if let Some(reason) = self.refuses_restart(now, handoff) {

@@ -37,7 +37,6 @@ pub enum RestartSignal {
 
 impl RestartSignal {
     /// Which file says such a thing.
-    #[must_use]
     pub fn file(&self) -> SignalFile {
         match self {
             RestartSignal::Here { .. } => SignalFile::OfProject,
@@ -76,7 +75,6 @@ pub enum NamedDir {
 
 impl NamedDir {
     /// Why a session does not start there; `None` where it may.
-    #[must_use]
     pub fn refusal(self) -> Option<&'static str> {
         match self {
             NamedDir::Own | NamedDir::Trusted => None,

@@ -80,7 +80,6 @@ impl StateEntry {
 
 impl Supervisor {
     /// Number of the last journal line: that of the last event plus its actions.
-    #[must_use]
     pub fn seq(&self) -> u64 {
         self.lines.seq
     }
@@ -91,13 +90,11 @@ impl Supervisor {
         self.lines.seq
     }
 
-    #[must_use]
     pub fn phase(&self) -> &Phase {
         &self.phase
     }
 
     /// The policy at the beginning of the session.
-    #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
@@ -109,19 +106,16 @@ impl Supervisor {
     }
 
     /// Number of the run, 0 before the first.
-    #[must_use]
     pub fn run(&self) -> u32 {
         self.session.runs
     }
 
     /// How often the child was replaced.
-    #[must_use]
     pub fn restarts(&self) -> u32 {
         self.budget.total()
     }
 
     /// Another working directory for the next run, from a requested or stopped restart.
-    #[must_use]
     pub fn next_dir(&self) -> Option<&str> {
         match self.phase.request() {
             Some(request) => request.dir.as_deref(),
@@ -130,98 +124,82 @@ impl Supervisor {
     }
 
     /// The child's process id while it lives.
-    #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.run.pid
     }
 
-    #[must_use]
     pub fn conversation(&self) -> Option<&ConversationId> {
         self.conversation.id.as_ref()
     }
 
     /// The conversation before the current one, if one can go back to it.
-    #[must_use]
     pub fn conversation_before(&self) -> Option<&ConversationId> {
         self.chain.before()
     }
 
     /// The last context usage.
-    #[must_use]
     pub fn fill(&self) -> Fill {
         self.conversation.usage.fill
     }
 
     /// The level of the last context usage.
-    #[must_use]
     pub fn level(&self) -> Level {
         self.conversation.usage.level(&self.policy)
     }
 
     /// The levels of the configuration.
-    #[must_use]
     pub fn levels(&self) -> Levels {
         self.policy.levels()
     }
 
     /// The usage limit that the session waits for.
-    #[must_use]
     pub fn limit(&self) -> Option<UsageLimitWait> {
         self.conversation.limit_wait.as_ref().and_then(LimitWait::limit)
     }
 
     /// Whether the work stands still: then the screen matters, and a hand-over would not help.
-    #[must_use]
     pub fn stands_still(&self) -> bool {
         self.conversation.limit_wait.is_some()
     }
 
     /// Whether only the transcript shows when a turn begins and ends.
-    #[must_use]
     pub fn turns_by_transcript(&self, now: Stamp) -> bool {
         self.run.turns_by_transcript(now, &self.policy)
     }
 
     /// Whether an old Claude was told to end its turn after a tool and its transcript does not show the end
     /// yet.
-    #[must_use]
     pub fn turn_is_cut(&self) -> bool {
         self.run.hooks.turn_cut
     }
 
     /// The handoff that waits for its conversation, or was just delivered.
-    #[must_use]
     pub fn active_handoff(&self) -> Option<&HandoffId> {
         self.handoffs.active.as_ref()
     }
 
     /// The hand-over that is under way, if there is one.
-    #[must_use]
     pub fn handover_step(&self) -> Option<HandoverStep> {
         HandoverStep::of(&self.phase, self.handoffs.consuming.is_some())
     }
 
     /// Whether the task is completed, for the session's last message.
-    #[must_use]
     pub fn task_completed(&self) -> bool {
         self.session.completed
     }
 
     /// The permission mode of the next run; `None` if the person's own arguments and settings determine it.
-    #[must_use]
     pub fn permission_mode(&self) -> Option<PermissionMode> {
         self.modes.next()
     }
 
     /// Whether to read the footer although nothing else needs the screen.
-    #[must_use]
     pub fn watches_mode(&self, now: Stamp) -> bool {
         self.modes.needs_footer(now, self.has_spoken())
     }
 
     /// Whether a prompt was submitted in the conversation, or may have been a moment ago: a person has just
     /// typed.
-    #[must_use]
     pub fn may_have_prompt(&self, now: Stamp) -> bool {
         self.conversation.spoken || self.run.turn.state == Turn::Busy || self.run.person_writes(now)
     }
@@ -232,13 +210,11 @@ impl Supervisor {
     }
 
     /// Since when the state holds, and the number of the journal line that began it.
-    #[must_use]
     pub fn entered(&self) -> (Stamp, u64) {
         (self.entered.at, self.entered.seq)
     }
 
     /// The API error at which the last turn ended, by Claude's name, until the next turn begins.
-    #[must_use]
     pub fn turn_error(&self) -> Option<&str> {
         self.run.pid.and(self.run.turn.error.as_deref())
     }
@@ -250,7 +226,6 @@ impl Supervisor {
     ///
     /// A Claude that has a prompt, and has not begun its turn yet, is not idle: whoever waits for its answer
     /// waits for the end of that turn.
-    #[must_use]
     pub fn state(&self) -> KnownState {
         let state = self.state_by_sources();
         match state.state {

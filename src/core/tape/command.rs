@@ -279,7 +279,6 @@ pub struct KeyPress {
 
 impl KeyPress {
     /// One key, pressed once.
-    #[must_use]
     pub fn once(chord: KeyChord) -> KeyPress {
         KeyPress { chords: vec![chord], speed: None, count: 1, action: KeyAction::Press }
     }
@@ -433,13 +432,11 @@ pub struct TapeSignal(pub(super) &'static str);
 
 impl TapeSignal {
     /// Its name without `SIG`.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.0
     }
 
     /// One that tapes know, by its name without `SIG`.
-    #[must_use]
     pub fn named(name: &str) -> Option<TapeSignal> {
         SIGNALS.into_iter().find(|known| *known == name).map(TapeSignal)
     }
@@ -618,14 +615,12 @@ pub struct HookCommand {
 
 impl TapeCommand {
     /// Whether settings may still follow it: `Set`, `Output` and `Require`.
-    #[must_use]
     pub fn belongs_to_header(&self) -> bool {
         matches!(self, TapeCommand::Set(_) | TapeCommand::Output(_) | TapeCommand::Require(_))
     }
 
     /// Whether it can fail because of what the program did, so that a tape with it is more than a smoke test.
     /// `Wait` is not: it asks for what may have stood there before.
-    #[must_use]
     pub fn is_check(&self) -> bool {
         use TapeCommand as C;
         matches!(

@@ -271,7 +271,6 @@ impl Display for TapePlace {
 
 impl PointerButton {
     /// Its name in a tape.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             PointerButton::Left => "left",
@@ -283,7 +282,6 @@ impl PointerButton {
 
 impl CursorForm {
     /// Its name in a tape.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             CursorForm::Block => "block",
@@ -295,7 +293,6 @@ impl CursorForm {
 
 impl AgentActivity {
     /// Its name in a tape.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             AgentActivity::Busy => "busy",

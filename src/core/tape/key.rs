@@ -57,7 +57,6 @@ const LAST_FUNCTION_KEY: u8 = 35;
 
 impl KeyName {
     /// The key of this name: a name of several letters in any case, or one character.
-    #[must_use]
     pub fn parse(name: &str) -> Option<KeyName> {
         let mut letters = name.chars();
         if let (Some(one), None) = (letters.next(), letters.next()) {
@@ -102,7 +101,6 @@ pub struct KeyModifiers {
 
 impl KeyModifiers {
     /// The modifier of this name, in any case.
-    #[must_use]
     pub fn parse(name: &str) -> Option<KeyModifiers> {
         let mut modifiers = KeyModifiers::default();
         match name.to_ascii_lowercase().as_str() {
@@ -159,7 +157,6 @@ pub struct KeyChord {
 
 impl KeyChord {
     /// The key alone.
-    #[must_use]
     pub fn plain(key: KeyName) -> KeyChord {
         KeyChord { key, modifiers: KeyModifiers::default() }
     }

@@ -86,13 +86,11 @@ pub struct Tape {
 
 impl Tape {
     /// Whether it can be played.
-    #[must_use]
     pub fn is_valid(&self) -> bool {
         self.errors.is_empty()
     }
 
     /// What its header sets. VHS takes `Shell` from anywhere.
-    #[must_use]
     pub fn settings(&self) -> TapeSettings {
         let mut settings = TapeSettings::default();
         let mut in_header = true;
@@ -112,7 +110,6 @@ impl Tape {
 
     /// How long it may take. Without `Set Deadline` that is a minute, and what its sleeps and the pauses
     /// after its keys take, of which ten minutes count.
-    #[must_use]
     pub fn deadline(&self) -> TapeTime {
         const USUAL_MS: u64 = 60_000;
         const OWN_PAUSES_MAX_MS: u64 = 600_000;
@@ -142,20 +139,17 @@ impl Tape {
     }
 
     /// Whether it checks anything; else it is a smoke test.
-    #[must_use]
     pub fn has_checks(&self) -> bool {
         self.steps.iter().any(|step| step.command.is_check())
     }
 
     /// All errors, then all warnings, for people: where, the line with a caret, what was expected.
-    #[must_use]
     pub fn report(&self) -> String {
         tape_problem::report(&self.errors, &self.warnings)
     }
 }
 
 /// Reads a tape. `name` is how the file is called in reports; `files` gives what `Source` names.
-#[must_use]
 pub fn parse(name: &str, bytes: &[u8], options: ParseOptions, files: &dyn TapeFiles) -> Tape {
     let mut reading = parser::TapeReading::new(options, files);
     reading.read(name, bytes);

@@ -30,7 +30,6 @@ const COLORS: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta",
 
 impl StyleAttribute {
     /// Its name in a tape.
-    #[must_use]
     pub fn name(self) -> &'static str {
         ATTRIBUTES.iter().find(|(_, attribute)| *attribute == self).map_or("", |(name, _)| name)
     }
@@ -38,7 +37,6 @@ impl StyleAttribute {
 
 impl UnderlineForm {
     /// Its name in a tape.
-    #[must_use]
     pub fn name(self) -> &'static str {
         UNDERLINES.iter().find(|(_, form)| *form == self).map_or("", |(name, _)| name)
     }
@@ -46,7 +44,6 @@ impl UnderlineForm {
 
 impl StyleColor {
     /// The colour of this name: `red`, `bright-red`, `208`, `#ff8700`, `default`.
-    #[must_use]
     pub fn parse(name: &str) -> Option<StyleColor> {
         let lower = name.to_ascii_lowercase();
         if let Some(hex) = lower.strip_prefix('#') {

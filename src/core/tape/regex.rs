@@ -73,7 +73,6 @@ impl TapeRegex {
     }
 
     /// The regular expression as the tape has it.
-    #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }

@@ -265,7 +265,6 @@ const CELL_WIDTH: f64 = 0.56;
 impl TapeSettings {
     /// The size of the screen in columns and rows: `Rows` and `Columns` where they are given, else from the
     /// pixels where these are given, else 80x24.
-    #[must_use]
     pub fn grid_size(&self) -> (u16, u16) {
         let (cols, rows) = if self.has_pixel_size { self.grid_of_pixels() } else { USUAL_GRID };
         (self.columns.unwrap_or(cols), self.rows.unwrap_or(rows))

@@ -36,25 +36,21 @@ impl BadEscape {
 
 impl TapeText {
     /// A text without variables.
-    #[must_use]
     pub fn plain(text: impl Into<String>) -> TapeText {
         TapeText { text: text.into(), variables: Vec::new() }
     }
 
     /// The text, with each variable as `${NAME}`.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// Whether nothing is in it.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
     /// Whether it needs [`TapeText::resolve`].
-    #[must_use]
     pub fn has_variables(&self) -> bool {
         !self.variables.is_empty()
     }
@@ -77,7 +73,6 @@ impl TapeText {
     }
 
     /// The text and its variables in order.
-    #[must_use]
     pub fn pieces(&self) -> Vec<TextPiece<'_>> {
         let mut pieces = Vec::with_capacity(2 * self.variables.len() + 1);
         let mut from = 0;
@@ -91,7 +86,6 @@ impl TapeText {
     }
 
     /// The value of an environment variable: `$"${NAME}"`.
-    #[must_use]
     pub fn of_variable(name: &str) -> TapeText {
         let text = format!("${{{name}}}");
         TapeText { variables: vec![(0, text.len())], text }

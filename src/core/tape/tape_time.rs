@@ -13,7 +13,6 @@ const LONGEST: u64 = i64::MAX as u64;
 
 impl TapeTime {
     /// That many milliseconds.
-    #[must_use]
     pub const fn from_millis(ms: u64) -> TapeTime {
         TapeTime { nanos: ms.saturating_mul(1_000_000) }
     }
@@ -32,7 +31,6 @@ impl TapeTime {
 
     /// Reads numbers with units, as `time.ParseDuration` of Go does: `50ms`, `.5s`, `1m30s`. `None` for
     /// anything else, and for more than 292 years.
-    #[must_use]
     pub fn parse(text: &str) -> Option<TapeTime> {
         if text == "0" {
             return Some(TapeTime::default());

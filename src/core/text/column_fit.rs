@@ -49,7 +49,6 @@ impl ColumnNeed {
 /// The width of each column in a line of `cols`; `None`: it is left out. Columns that tell nothing go before
 /// anything is cut, minor ones before a text has less than is enough, and the others before it has less than
 /// its least width. What is left over goes to the texts evenly.
-#[must_use]
 pub fn fit_columns(needs: &[ColumnNeed], cols: usize) -> Vec<Option<usize>> {
     let mut widths: Vec<Option<usize>> = needs.iter().map(|need| Some(need.whole)).collect();
     leave_out(needs, &mut widths, cols, |need| need.whole, |need| need.is_blank);

@@ -7,13 +7,11 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const NARROW: usize = 70;
 
 /// How wide a session's name may be in a table that is `cols` columns wide.
-#[must_use]
 pub fn session_name_cols(cols: usize) -> usize {
     if cols < NARROW { 14 } else { 24 }
 }
 
 /// As much of the start of a text as fits.
-#[must_use]
 pub fn start_within(text: &str, cols: usize) -> &str {
     let mut used = 0;
     let over = text.char_indices().find(|(_, c)| {
@@ -24,7 +22,6 @@ pub fn start_within(text: &str, cols: usize) -> &str {
 }
 
 /// As much of the end of a text as fits.
-#[must_use]
 pub fn end_within(text: &str, cols: usize) -> &str {
     let mut used = 0;
     let over = text.char_indices().rev().find(|(_, c)| {
@@ -35,7 +32,6 @@ pub fn end_within(text: &str, cols: usize) -> &str {
 }
 
 /// The begin of a text, an ellipsis behind it if something was cut: for sentences and names.
-#[must_use]
 pub fn begin_of(text: &str, room: usize) -> String {
     match room.checked_sub(1) {
         _ if text.width() <= room => text.to_owned(),
@@ -45,7 +41,6 @@ pub fn begin_of(text: &str, room: usize) -> String {
 }
 
 /// The end of a path, an ellipsis before it if something was cut: whole components, where the last one fits.
-#[must_use]
 pub fn end_of_path(path: &str, room: usize) -> String {
     let end = match room.checked_sub(1) {
         _ if path.width() <= room => return path.to_owned(),

@@ -17,7 +17,6 @@ pub fn nearest_word<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// How many edits a slip of the finger makes. Two make any word of three letters, and half of one of four.
-#[must_use]
 pub fn slips(word: &str) -> usize {
     if word.chars().count() < 5 { 1 } else { 2 }
 }

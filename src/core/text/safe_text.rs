@@ -18,7 +18,6 @@ const TITLE: usize = 2048;
 const FENCE_RUN: usize = 12;
 
 /// The beginning of `text`, at most `cap` bytes, cut at a character.
-#[must_use]
 pub fn cut_bytes(text: &str, cap: usize) -> &str {
     if text.len() <= cap {
         return text;
@@ -36,7 +35,6 @@ const BACK: usize = 200;
 
 /// As [`cut_bytes`], for text that is not redacted yet: a cut through a word takes the whole word away, so
 /// that no beginning of a secret is left that could not be known for one.
-#[must_use]
 pub fn cut_words(text: &str, cap: usize) -> &str {
     let cut = cut_bytes(text, cap);
     let in_word = |b: &u8| !(b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`'));
@@ -48,7 +46,6 @@ pub fn cut_words(text: &str, cap: usize) -> &str {
 }
 
 /// The beginning of `text`, at most `cap` characters, with `...` behind it when something is missing.
-#[must_use]
 pub fn cut_chars(text: &str, cap: usize) -> String {
     match text.char_indices().nth(cap) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -57,13 +54,11 @@ pub fn cut_chars(text: &str, cap: usize) -> String {
 }
 
 /// The length that Claude counts: UTF-16 units (measured: 10,000 CJK characters are 10,000).
-#[must_use]
 pub fn units(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
 /// The beginning of `text`, at most `cap` UTF-16 units, cut at a character.
-#[must_use]
 pub fn cut_units(text: &str, cap: usize) -> &str {
     let mut used = 0;
     for (at, c) in text.char_indices() {
@@ -76,7 +71,6 @@ pub fn cut_units(text: &str, cap: usize) -> &str {
 }
 
 /// The end of `text`, at most `cap` UTF-16 units, cut at a character.
-#[must_use]
 pub fn end_units(text: &str, cap: usize) -> &str {
     let mut used = 0;
     for (at, c) in text.char_indices().rev() {
@@ -90,7 +84,6 @@ pub fn end_units(text: &str, cap: usize) -> &str {
 
 /// `text` without control sequences and characters (newline and tab stay), without characters that turn or
 /// hide text, without anything that could be read as a line of the brief, and with secrets replaced.
-#[must_use]
 pub fn safe(text: &str) -> String {
     let text = without_sequences(text).replace("\r\n", "\n");
     let seen: String = text.chars().filter(|c| *c == '\r' || !is_unwanted(*c)).collect();
@@ -132,14 +125,12 @@ pub(crate) fn without_sequences(text: &str) -> Cow<'_, str> {
 }
 
 /// As [`safe`], on one line: newlines and tabs become spaces.
-#[must_use]
 pub fn safe_line(text: &str) -> String {
     safe(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The beginning of `text` on one line, at most `cap` characters, made safe. Only as much is read as they can
 /// come from: a prompt may be long, and this is asked for often.
-#[must_use]
 pub fn short_line(text: &str, cap: usize) -> String {
     // Four bytes each, and as much again for white space, which is drawn together.
     let begin = cut_words(text, cap * 8);
@@ -154,7 +145,6 @@ fn is_unwanted(c: char) -> bool {
 }
 
 /// `text` between fences that nothing in it can close.
-#[must_use]
 pub fn fenced(text: &str) -> String {
     let mut body = String::with_capacity(text.len() + 8);
     let mut longest = 2;
@@ -171,7 +161,6 @@ pub fn fenced(text: &str) -> String {
 }
 
 /// A number with commas, as two of the source documents write it: `28,000`.
-#[must_use]
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -185,7 +174,6 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// `text` with `(at)` for each `@`: Claude loads the file that is named behind one, wherever it stands.
-#[must_use]
 pub fn without_imports(text: &str) -> String {
     text.replace(['@', '\u{ff20}', '\u{fe6b}'], "(at)")
 }

@@ -1,14 +1,12 @@
 //! Words of a command line that a shell reads.
 
 /// A word as a shell reads it, whatever it contains.
-#[must_use]
 pub fn shell_word(word: &str) -> String {
     // Nothing but ASCII is added.
     String::from_utf8_lossy(&shell_bytes(word.as_bytes())).into_owned()
 }
 
 /// The same for a word that may be no UTF-8, such as a path.
-#[must_use]
 pub fn shell_bytes(word: &[u8]) -> Vec<u8> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-=+:@%,".contains(byte);
     if !word.is_empty() && word.iter().all(is_plain) {
@@ -19,7 +17,6 @@ pub fn shell_bytes(word: &[u8]) -> Vec<u8> {
 }
 
 /// A command line as a shell reads it.
-#[must_use]
 pub fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }

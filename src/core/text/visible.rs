@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 /// Whether a character does something else than to be drawn: controls (C0, DEL, C1), those that turn the
 /// direction of text or end a line, and those that nobody sees. Of the latter, what changes the picture of a
 /// neighbour (variation selectors, accents) is drawn.
-#[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -23,7 +22,6 @@ pub fn is_hidden(c: char) -> bool {
 }
 
 /// Text for people: each hidden character as `\u{...}`.
-#[must_use]
 pub fn visible(text: &str) -> String {
     replaced(text, is_hidden, |c, out| {
         let _ = write!(out, "{}", c.escape_unicode());
@@ -32,7 +30,6 @@ pub fn visible(text: &str) -> String {
 
 /// JSON, or a text of lines with colours, with each hidden character as JSON writes it (`\uXXXX`). Newlines,
 /// tabs and the escape character stay: JSON has them only between its values, and not the latter.
-#[must_use]
 pub fn escaped(text: &str) -> String {
     replaced(
         text,

@@ -12,7 +12,6 @@ const LABELS: [&str; 2] = ["hopty: ", "hint: "];
 /// Each line of `text` broken between words into lines of at most `cols` columns; all but the first begin
 /// `indent` columns from the left. Colours take no columns. A command between backticks is broken only where
 /// it is longer than a line.
-#[must_use]
 pub fn wrap_words(text: &str, indent: usize, cols: usize) -> String {
     let indent = if indent + SENTENCE_LEAST > cols { indent.min(SMALL).min(cols / 4) } else { indent };
     text.split('\n').map(|line| wrap_line(line, indent, cols)).collect::<Vec<_>>().join("\n")
@@ -20,7 +19,6 @@ pub fn wrap_words(text: &str, indent: usize, cols: usize) -> String {
 
 /// A message in lines of at most `cols` columns: behind `hopty: ` or `hint: ` it goes on where its sentence
 /// began.
-#[must_use]
 pub fn wrap_message(text: &str, cols: usize) -> String {
     let indent =
         |line: &str| LABELS.iter().find(|label| line.starts_with(**label)).map_or(0, |label| label.len());

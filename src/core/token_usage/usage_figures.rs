@@ -37,7 +37,6 @@ impl UsageFigures {
     }
 
     /// US dollars, with no more digits than Claude itself has; `None` where it reported nothing.
-    #[must_use]
     pub fn cost(&self) -> Option<f64> {
         let is_known = self.usd > 0.0 || self.tokens_without_cost == 0;
         is_known.then(|| (self.usd * 1e6).round() / 1e6)
@@ -45,7 +44,6 @@ impl UsageFigures {
 
     /// The cost for a person: `$1.24`, with `+` where Claude did not report all of it; `-` where it reported
     /// nothing.
-    #[must_use]
     pub fn cost_text(&self) -> String {
         let more = if self.tokens_without_cost > 0 { "+" } else { "" };
         match self.cost() {

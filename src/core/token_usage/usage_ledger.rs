@@ -54,7 +54,6 @@ struct ModelSum {
 /// no transcript shows) counts too. Cost is the account's alone. It is written at the end of a run, so what
 /// it adds to the one before is spread over the answers since then, by the weights of Anthropic's price list
 /// (`docs/USAGE.md`): days differ by a little, the sum is Claude's.
-#[must_use]
 pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>> {
     let mut order: Vec<ConversationUsage<'a>> = conversations.to_vec();
     order.sort_by_key(|usage| (usage.own.answers.last().map(|answer| answer.at), usage.id));

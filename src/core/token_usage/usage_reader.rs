@@ -166,7 +166,6 @@ impl From<serde::de::IgnoredAny> for Present {
 
 impl UsageReader {
     /// What the lines so far hold.
-    #[must_use]
     pub fn records(&self) -> &UsageRecords {
         &self.records
     }

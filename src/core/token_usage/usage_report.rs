@@ -35,7 +35,6 @@ impl UsageGroup {
     ];
 
     /// Its word on the command line, in tables and in JSON.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             UsageGroup::Day => "day",
@@ -126,7 +125,6 @@ impl UsageSums {
     }
 
     /// Tokens and cost.
-    #[must_use]
     pub fn figures(&self) -> UsageFigures {
         UsageFigures { tokens: self.tokens, usd: self.usd, tokens_without_cost: self.tokens_without_cost }
     }

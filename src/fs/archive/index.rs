@@ -53,7 +53,6 @@ pub struct ArchiveEntry {
 }
 
 impl ArchiveEntry {
-    #[must_use]
     pub fn path(&self, archive: &Path) -> PathBuf {
         archive.join(&self.file)
     }

@@ -63,7 +63,6 @@ pub enum ArchiveFailure {
 
 impl ArchiveFailure {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             ArchiveFailure::Refused { why, .. } => why.hint().to_owned(),

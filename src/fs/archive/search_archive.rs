@@ -68,7 +68,6 @@ impl Read for TranscriptWithAgents {
 }
 
 /// Archived conversations as sources of a search.
-#[must_use]
 pub fn archive_sources(archive: &Path, entries: Vec<ArchiveEntry>) -> Vec<Box<dyn TranscriptSource>> {
     let source = |entry: ArchiveEntry| {
         let path = entry.path(archive);

@@ -112,7 +112,6 @@ impl ArchiveSource {
     }
 
     /// The transcript's path.
-    #[must_use]
     pub fn transcript(&self) -> &Path {
         self.files.first().map_or(Path::new(""), |file| &file.path)
     }

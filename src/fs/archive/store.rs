@@ -77,13 +77,11 @@ impl ArchiveStore {
         self
     }
 
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// All archived conversations, in the order of their files, and why others cannot be read.
-    #[must_use]
     pub fn entries(&self) -> (Vec<ArchiveEntry>, Vec<ArchiveFailure>) {
         index::entries(&self.dir)
     }
@@ -101,7 +99,6 @@ impl ArchiveStore {
     }
 
     /// Whether the archive has the conversation as it is, by lengths and times. Nothing is unpacked.
-    #[must_use]
     pub fn has(&self, source: &ArchiveSource) -> bool {
         let path = self.path_of(&source.project, &source.conversation);
         ArchivedConversation::open(&path, &self.limits).is_ok_and(|held| source.looks_like(&held.manifest))

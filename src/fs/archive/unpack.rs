@@ -69,7 +69,6 @@ impl ArchivedConversation {
     }
 
     /// Where it lies.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -38,7 +38,6 @@ pub enum BackupKey {
 }
 
 /// Whether what begins with these bytes is encrypted.
-#[must_use]
 pub fn is_encrypted(begin: &[u8]) -> bool {
     begin.starts_with(AGE)
 }

@@ -60,7 +60,6 @@ pub enum BackupFailure {
 
 impl BackupFailure {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             BackupFailure::Package(PackageFailure::Refused(why)) => why.hint(),

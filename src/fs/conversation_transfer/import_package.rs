@@ -49,7 +49,6 @@ pub struct PackedConversation {
 
 impl PackedConversation {
     /// How many files it has.
-    #[must_use]
     pub fn files(&self) -> usize {
         self.files.len()
     }

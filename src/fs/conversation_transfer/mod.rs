@@ -101,7 +101,6 @@ pub enum TransferError {
 
 impl TransferError {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             TransferError::Exists(path) => format!("move {} out of the way", path.display()),

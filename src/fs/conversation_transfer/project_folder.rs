@@ -7,7 +7,6 @@ use crate::core::claude::line_context::{project_dir_name, uncut_project_dir_name
 
 /// The folder of this directory's transcripts: `C/projects/NAME`. Claude 2.0.76 and before do not cut a long
 /// name; their folder is taken where only that is there.
-#[must_use]
 pub fn project_folder(claude: &Path, dir: &str) -> PathBuf {
     let projects = claude.join("projects");
     let folder = projects.join(project_dir_name(dir));
@@ -16,7 +15,6 @@ pub fn project_folder(claude: &Path, dir: &str) -> PathBuf {
 }
 
 /// The part of `dir` below `top`, with its slash; empty for `top` itself, `None` for a directory elsewhere.
-#[must_use]
 pub fn belongs_below<'a>(dir: &'a str, top: &str) -> Option<&'a str> {
     dir.strip_prefix(top.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -155,7 +155,6 @@ const AGENT_BYTES: u64 = 1 << 20;
 
 /// Whether Claude may act on what stands in a file of this name when it resumes the conversation of which it
 /// is the transcript, or lies in the directory beside it.
-#[must_use]
 pub fn may_have_acting_parts(name: &str) -> bool {
     name.ends_with(".jsonl") || name.ends_with(AGENT_META)
 }

@@ -158,18 +158,15 @@ impl TransferPlan {
     }
 
     /// How many files go.
-    #[must_use]
     pub fn files(&self) -> usize {
         self.record.steps.len()
     }
 
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.record.steps.iter().map(|step| step.state.bytes).sum()
     }
 
     /// The new place of the last file: a conversation's transcript.
-    #[must_use]
     pub fn transcript(&self) -> &Path {
         self.record.steps.last().map_or(Path::new(""), |step| &step.to)
     }

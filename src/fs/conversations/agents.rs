@@ -25,7 +25,6 @@ pub struct AgentTranscript {
 
 impl AgentTranscript {
     /// All of them, also those whose conversation is gone. A link is not followed.
-    #[must_use]
     pub fn all(paths: &Paths) -> Vec<Self> {
         let mut found = Vec::new();
         // `projects` itself may be a link of the person's own, to another disk.
@@ -38,7 +37,6 @@ impl AgentTranscript {
     }
 
     /// Those of these conversations, and all old ones beside them.
-    #[must_use]
     pub fn of<'a>(transcripts: impl IntoIterator<Item = &'a TranscriptFile>) -> Vec<Self> {
         let (mut found, mut projects) = (Vec::new(), BTreeSet::new());
         for transcript in transcripts {
@@ -67,14 +65,12 @@ impl AgentTranscript {
     }
 
     /// The conversation that called it. An old one is opened for that.
-    #[must_use]
     pub fn owner(&self) -> Option<ConversationId> {
         self.conversation.clone().or_else(|| conversation_of(&self.path))
     }
 }
 
 /// Whether a file's name is that of a sub-agent's transcript beside those of conversations.
-#[must_use]
 pub(super) fn is_old_agent(name: &str) -> bool {
     name.starts_with("agent-") && name.ends_with(".jsonl")
 }

@@ -29,7 +29,6 @@ pub enum FindError {
 
 impl FindError {
     /// What a person can do.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             FindError::None => {

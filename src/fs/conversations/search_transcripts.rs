@@ -31,7 +31,6 @@ pub enum TranscriptPlace {
 
 impl TranscriptPlace {
     /// The word in JSON.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             TranscriptPlace::Live => "live",

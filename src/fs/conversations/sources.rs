@@ -75,14 +75,12 @@ impl TranscriptSource for HandoffTranscript {
 }
 
 /// Claude's own transcripts as sources.
-#[must_use]
 pub fn live_sources(files: Vec<TranscriptFile>) -> Vec<Box<dyn TranscriptSource>> {
     files.into_iter().map(|file| Box::new(LiveTranscript(file)) as Box<dyn TranscriptSource>).collect()
 }
 
 /// The newest copy of every conversation that handoffs of `claude_dir` have kept and that is not among
 /// `known`.
-#[must_use]
 pub fn handoff_sources(claude_dir: &Path, known: &HashSet<ConversationId>) -> Vec<Box<dyn TranscriptSource>> {
     let mut seen = known.clone();
     let mut sources: Vec<Box<dyn TranscriptSource>> = Vec::new();

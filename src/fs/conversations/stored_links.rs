@@ -27,7 +27,6 @@ struct Continued {
 
 /// Every hand-over that the manifests and the records tell of, and with `journals` those whose outcome only
 /// the journals of the sessions know.
-#[must_use]
 pub fn handover_links(paths: &Paths, journals: bool) -> HandoverLinks {
     let store = Store::at(&paths.claude);
     let mut links = HandoverLinks::default();

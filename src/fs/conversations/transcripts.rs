@@ -87,7 +87,6 @@ impl Transcripts {
     }
 
     /// The ids that more than one file has, with how many. Claude resumes any of them, so each is told.
-    #[must_use]
     pub fn duplicates(&self) -> HashMap<&ConversationId, usize> {
         let mut counts = HashMap::new();
         for file in &self.files {
@@ -136,7 +135,6 @@ impl Transcripts {
 impl TranscriptFile {
     /// The file at `path`, which need not be below Claude's directory. `None` if its name is no
     /// conversation's or it is no regular file.
-    #[must_use]
     pub fn at(path: &Path) -> Option<Self> {
         let id = path.file_name()?.to_str()?.strip_suffix(".jsonl")?.parse().ok()?;
         let meta = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
@@ -144,7 +142,6 @@ impl TranscriptFile {
     }
 
     /// The directory of its project's transcripts (`C/projects/PROJECT`).
-    #[must_use]
     pub fn project_dir(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }

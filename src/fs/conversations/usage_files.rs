@@ -129,7 +129,6 @@ impl UsageFiles {
     }
 
     /// Files that could not be read, with the reason.
-    #[must_use]
     pub fn failures(&self) -> &[(PathBuf, io::Error)] {
         &self.failures
     }

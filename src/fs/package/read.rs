@@ -66,7 +66,6 @@ impl<R: Read> PackageReader<R> {
         Ok(PackageReader { stream, manifest })
     }
 
-    #[must_use]
     pub fn manifest(&self) -> &PackageManifest {
         &self.manifest
     }

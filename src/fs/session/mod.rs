@@ -82,7 +82,6 @@ pub enum SessionError {
 
 impl SessionError {
     /// How a person can fix it.
-    #[must_use]
     pub fn hint(&self) -> String {
         match self {
             SessionError::Dir(error) => error.hint().unwrap_or_else(|| {
@@ -124,13 +123,11 @@ impl NameLock {
     }
 
     /// Device and inode of its lock; `None` once it is released. Does not access the disk.
-    #[must_use]
     pub fn lock_id(&self) -> Option<(u64, u64)> {
         self.lock.as_ref().and(self.lock_id)
     }
 
     /// A handle that restores the directory from another thread.
-    #[must_use]
     pub fn keeper(&self) -> Keeper {
         self.keeper.clone()
     }
@@ -156,7 +153,6 @@ pub struct Keeper(Arc<Mutex<LockedDir>>);
 
 impl Keeper {
     /// The name and its directory, as last claimed.
-    #[must_use]
     pub fn place(&self) -> (SessionName, PathBuf) {
         let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (place.name.clone(), place.dir.clone())
@@ -316,7 +312,6 @@ fn last_waits_for_restore(dir: &Path) -> bool {
 
 /// Whether a session that ended can be resumed by `hopty restore`: its host was killed, or ended with the
 /// machine, and its conversation is there.
-#[must_use]
 pub fn waits_for_restore(last: &SessionStatus) -> bool {
     let lost = last.exit.as_ref().is_none_or(|exit| exit.kind.is(ExitKind::Lost));
     let with_machine = last.machine.shutdown && is_of_another_boot(last);
@@ -324,14 +319,12 @@ pub fn waits_for_restore(last: &SessionStatus) -> bool {
 }
 
 /// Whether the machine was started again since. A host of an older version noted no boot.
-#[must_use]
 pub fn is_of_another_boot(last: &SessionStatus) -> bool {
     let (then, now) = (last.machine.boot_id.as_deref(), boot::id());
     then.is_some() && now.is_some() && then != now.as_deref()
 }
 
 /// The conversation of a session that Claude can go on with.
-#[must_use]
 pub fn resumable(status: &SessionStatus) -> Option<&ConversationId> {
     let transcript = status.transcript.as_ref()?;
     status.conversation.as_ref().filter(|_| Path::new(transcript).is_file())
@@ -381,7 +374,6 @@ pub fn status(dir: &Path) -> Result<Option<SessionStatus>, SafeFileError> {
 }
 
 /// A live session other than `own` that runs this conversation, by what its host has written of it.
-#[must_use]
 pub fn other_that_runs(
     paths: &Paths,
     own: &SessionName,
@@ -396,7 +388,6 @@ pub fn other_that_runs(
 }
 
 /// Whether the session's `session.json` is there and is none. Where nothing can be seen, nothing is damaged.
-#[must_use]
 pub fn is_damaged(dir: &Path) -> bool {
     match status(dir) {
         Ok(status) => status.is_none() && dir.join(STATUS).exists(),
@@ -406,14 +397,12 @@ pub fn is_damaged(dir: &Path) -> bool {
 }
 
 /// The ended sessions of which that is so.
-#[must_use]
 pub fn damaged(paths: &Paths) -> Vec<SessionName> {
     let ended = list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
     ended.filter(|name| is_damaged(&paths.session(name))).collect()
 }
 
 /// What an ended session left on its screen, where nobody saw it: the object that a host answers.
-#[must_use]
 pub fn last_screen(paths: &Paths, name: &SessionName) -> Option<serde_json::Value> {
     let bytes = safe_file::read(&paths.last_screen(name), FileRule::own(SCREEN_CAP)).ok()??;
     let last: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
@@ -421,14 +410,12 @@ pub fn last_screen(paths: &Paths, name: &SessionName) -> Option<serde_json::Valu
 }
 
 /// The directory that a session runs in, by its `session.json`.
-#[must_use]
 pub fn working_dir(dir: &Path) -> Option<PathBuf> {
     let status = status(dir).ok()??;
     Some(status.dir).filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
 /// Whether a host holds the session's lock.
-#[must_use]
 pub fn is_alive(dir: &Path) -> bool {
     // Root may check another user's session: that it lives is no secret, and it will not talk to root.
     open_lock(dir, FileOwner::Anyone)
@@ -436,7 +423,6 @@ pub fn is_alive(dir: &Path) -> bool {
 }
 
 /// The process that holds the session's lock, if it is still the one that took it.
-#[must_use]
 pub fn host_of(dir: &Path) -> Option<i32> {
     let lock = open_lock(dir, FileOwner::User)?;
     if !matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) {
@@ -452,7 +438,6 @@ pub fn host_of(dir: &Path) -> Option<i32> {
 /// Whether a process that listens at its socket is the host of the session in this directory: according to
 /// its lock, else because no other host is above it, as one is above everything that its program started. One
 /// above this process does not count.
-#[must_use]
 pub fn is_host(dir: &Path, pid: i32) -> bool {
     let hosts_above = |pid: i32| -> Vec<i32> {
         let chain = process::lineage(pid).unwrap_or_default();
@@ -469,7 +454,6 @@ pub fn is_host(dir: &Path, pid: i32) -> bool {
 }
 
 /// The session whose host is the process `pid` that began at `start`, in clock ticks since boot.
-#[must_use]
 pub fn of_host(paths: &Paths, pid: i32, start: u64) -> Option<SessionName> {
     let dir = std::fs::read_dir(paths.sessions()).ok()?;
     let wanted = format!("{pid} {start}");
@@ -515,7 +499,6 @@ pub fn sweep(paths: &Paths, days: u32) {
 }
 
 /// How many recordings a session's own directory has.
-#[must_use]
 pub fn recordings(paths: &Paths, name: &SessionName) -> usize {
     std::fs::read_dir(paths.session(name).join(RECORDINGS)).map_or(0, |entries| entries.flatten().count())
 }
@@ -569,7 +552,6 @@ fn named(entry: &std::fs::DirEntry) -> Option<SessionName> {
 }
 
 /// All sessions that have a directory, by name, each with whether its host lives.
-#[must_use]
 pub fn list(paths: &Paths) -> Vec<(SessionName, bool)> {
     let Ok(dir) = std::fs::read_dir(paths.sessions()) else { return Vec::new() };
     let mut found: Vec<_> = dir

@@ -20,20 +20,17 @@ use crate::fs::paths::Paths;
 use crate::sys::private_dir::DirError;
 
 /// The present name of a session that was renamed and once had this name.
-#[must_use]
 pub fn new_name_of(paths: &Paths, name: &SessionName) -> Option<SessionName> {
     link_to(paths, name)
         .filter(|now| fs::symlink_metadata(paths.session(now)).is_ok_and(|meta| meta.is_dir()))
 }
 
 /// The present name of the session that has this name or had it.
-#[must_use]
 pub fn current(paths: &Paths, name: &SessionName) -> SessionName {
     new_name_of(paths, name).unwrap_or_else(|| name.clone())
 }
 
 /// The names that a session had before.
-#[must_use]
 pub fn former_names(paths: &Paths, name: &SessionName) -> Vec<SessionName> {
     let Ok(dir) = fs::read_dir(paths.sessions()) else { return Vec::new() };
     let names = dir.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<SessionName>().ok());

@@ -39,7 +39,6 @@ impl Store {
     }
 
     /// The handoff that a conversation began from, which no transcript names.
-    #[must_use]
     pub fn begun_from(&self, conversation: &ConversationId) -> Option<HandoffId> {
         let known = self.list(None).ok()?;
         known
@@ -50,7 +49,6 @@ impl Store {
 
     /// A sentence saying that no handoff is pending for the project of `dir`; it names the newest one that is
     /// pending in its channel for another project.
-    #[must_use]
     pub fn none_waits(&self, channel: &Channel, dir: &Path, now: WallTime) -> String {
         let other = self.pending(channel, None, HandoffScope::Channel, dir, now).ok().flatten();
         match other.filter(|entry| entry.project() != project_of(dir).to_string_lossy()) {

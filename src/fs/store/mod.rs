@@ -126,7 +126,6 @@ pub struct Loaded {
 impl Loaded {
     /// The text for the next conversation, and the file to read where no hook can show it. `changes` are
     /// those of the work tree since the handoff.
-    #[must_use]
     pub fn brief(&self, changes: &[String], budget: Budget) -> (String, PathBuf) {
         match &self.brief {
             Some((text, path)) => (with_changes(text, changes), path.clone()),
@@ -166,7 +165,6 @@ impl Store {
         Self { dir, records, manifests }
     }
 
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -259,7 +257,6 @@ impl Store {
     }
 
     /// The records of all handoffs, whether or not a manifest names them.
-    #[must_use]
     pub fn records(&self) -> &HandoffRecords {
         &self.records
     }

@@ -117,7 +117,6 @@ impl HandoffRecords {
     }
 
     /// The directory of a handoff's record.
-    #[must_use]
     pub fn dir_of(&self, id: &HandoffId) -> PathBuf {
         self.dir.join(id.as_str())
     }
@@ -216,7 +215,6 @@ impl HandoffRecords {
 
     /// The state of the work tree when the handoff was made: branch, head and changed files, and their
     /// changes if there was room. `None` if the record does not have it.
-    #[must_use]
     pub fn work_tree(&self, id: &HandoffId) -> Option<(Option<Git>, Option<Vec<u8>>)> {
         let dir = self.dir_of(id);
         let bytes = read_state(&dir.join(STATE)).ok()??;
@@ -226,7 +224,6 @@ impl HandoffRecords {
     }
 
     /// What the work was about, and its progress. `None` if the record does not have it.
-    #[must_use]
     pub fn progress(&self, id: &HandoffId) -> Option<(String, Phases)> {
         let bytes = read_state(&self.dir_of(id).join(STATE)).ok()??;
         let state: ProgressFields = serde_json::from_slice(&bytes).ok()?;
@@ -255,7 +252,6 @@ impl HandoffRecords {
     }
 
     /// The existing raw copies of a record, uncompressed, each with its file's name.
-    #[must_use]
     pub fn raw_copies(&self, id: &HandoffId) -> Vec<(&'static str, Box<dyn io::Read>)> {
         let mut copies: Vec<(&'static str, Box<dyn io::Read>)> = Vec::new();
         let open = |name| safe_file::open(&self.dir_of(id).join(name), FileRule::own(TRANSCRIPT_CAP));
@@ -267,13 +263,11 @@ impl HandoffRecords {
     }
 
     /// Whether a record has a copy of the transcript.
-    #[must_use]
     pub fn has_transcript(&self, id: &HandoffId) -> bool {
         self.dir_of(id).join(TRANSCRIPT).symlink_metadata().is_ok_and(|meta| meta.is_file())
     }
 
     /// The copy of the transcript in a record, uncompressed; `None` if there is none.
-    #[must_use]
     pub fn transcript(&self, id: &HandoffId) -> Option<Box<dyn io::Read>> {
         let file =
             safe_file::open(&self.dir_of(id).join(TRANSCRIPT), FileRule::own(TRANSCRIPT_CAP)).ok()??;
@@ -281,7 +275,6 @@ impl HandoffRecords {
     }
 
     /// The states of all records that can be read, the newest first.
-    #[must_use]
     pub fn states(&self) -> Vec<HandoffState> {
         let names = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let mut ids: Vec<HandoffId> =
@@ -291,7 +284,6 @@ impl HandoffRecords {
     }
 
     /// The state of a record; `None` if it is gone or cannot be read.
-    #[must_use]
     pub fn state(&self, id: &HandoffId) -> Option<HandoffState> {
         let bytes = read_state(&self.dir_of(id).join(STATE)).ok().flatten()?;
         serde_json::from_slice(&bytes).ok()

@@ -9,7 +9,6 @@ use crate::git::ask_git::{GitLimits, read};
 
 /// The differences, in sentences; empty if there are none, if the check is disabled, or if it is not
 /// possible.
-#[must_use]
 pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec<String> {
     if config.handoff.git == GitPolicy::Ignore {
         return Vec::new();

@@ -257,7 +257,6 @@ fn read_orders(mut from: impl BufRead) -> Option<(Launch, Vec<OsString>)> {
 }
 
 /// The host process, from the fork to its exit code. `socket` connects it to the process that forked it.
-#[must_use]
 pub fn main(socket: UnixStream) -> i32 {
     match up(socket) {
         Ok(host) => host.run(),

@@ -25,7 +25,6 @@ enum Found {
 }
 
 /// The modes, the title and the cursor: everything but the text, for a terminal where nothing was undone.
-#[must_use]
 pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
     write_modes(screen, Found::AsLeft, &mut out);
@@ -34,7 +33,6 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
 
 /// The run, and the bytes that restore what `undo` turns off. Only on the primary screen: the program's last
 /// output is still there when it continues, above the shell's.
-#[must_use]
 pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
     if !undo.is_empty() {
@@ -50,7 +48,6 @@ pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)
 }
 
 /// Some rows as separate lines, with their styles.
-#[must_use]
 pub(in crate::host) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
     let mut out = String::new();
     for row in rows {
@@ -65,7 +62,6 @@ pub(in crate::host) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
 }
 
 /// The rows with content; none of a full-screen program.
-#[must_use]
 pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     let last = screen.lines().iter().rposition(|line| !line.is_empty());
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
@@ -73,7 +69,6 @@ pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
 
 /// The rows down to the cursor's as plain text, for a terminal without sequences; the child's output
 /// continues there.
-#[must_use]
 pub(super) fn text(screen: &Screen) -> Vec<u8> {
     let lines = screen.lines();
     let end = lines.len().min(usize::from(screen.cursor().row) + 1);
@@ -83,7 +78,6 @@ pub(super) fn text(screen: &Screen) -> Vec<u8> {
 
 /// Moves from the cursor to a new line below everything an inline program has drawn, for messages of the
 /// client and the shell. Relative, because the row of the terminal on which the program began is not known.
-#[must_use]
 pub(super) fn below(screen: &Screen) -> Vec<u8> {
     if screen.alternate() {
         return Vec::new();
@@ -98,7 +92,6 @@ pub(super) fn below(screen: &Screen) -> Vec<u8> {
 }
 
 /// Moves from the cursor to the last row that an inline program has drawn below it; empty if there is none.
-#[must_use]
 pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
     let cursor = screen.cursor().row;
     let rows = if screen.alternate() { cursor..cursor } else { cursor + 1..screen.size().1 };
@@ -108,7 +101,6 @@ pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
 
 /// Everything, for a terminal without any of the program's modes: the last `unseen` lines of the history,
 /// then the whole state of the screen. The terminal's current content moves into its history.
-#[must_use]
 pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     let mut out = format!("\r{}", history(screen, unseen));
     let dump = screen.dump_with(0);
@@ -117,7 +109,6 @@ pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
 }
 
 /// The same if the picture is not known: an empty screen for the output to come.
-#[must_use]
 pub(super) fn blank((_, rows): (u16, u16)) -> Vec<u8> {
     [b"\r", "\r\n".repeat(usize::from(rows)).as_bytes(), b"\x1b[m\x1b[H\x1b[2J"].concat()
 }
@@ -141,13 +132,11 @@ pub(in crate::host) fn history(screen: &Screen, unseen: usize) -> String {
 }
 
 /// The content above the next run: the history, and the lines that an inline program leaves on the screen.
-#[must_use]
 pub(in crate::host) fn above(screen: &Screen) -> Vec<u8> {
     [history(screen, usize::MAX).into_bytes(), last_lines(screen)].concat()
 }
 
 /// A full-screen picture for a terminal that is as the program left it, except for what a shell has written.
-#[must_use]
 pub(super) fn again(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
     for mode in screen.modes().iter().filter(|mode| ALTERNATE.contains(&mode.as_str())) {

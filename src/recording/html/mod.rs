@@ -94,7 +94,6 @@ pub fn page(trace: &TracePage) -> Result<String, NoCast> {
 }
 
 /// The recording in a page that was made here; `None` if it is another file.
-#[must_use]
 pub fn cast_of_page(file: &[u8]) -> Option<Vec<u8>> {
     if !file.starts_with(b"<!doctype html>") {
         return None;

@@ -118,72 +118,60 @@ impl<'a> PlayerState<'a> {
     }
 
     /// What is shown.
-    #[must_use]
     pub fn moment(&self) -> &Moment<'a> {
         &self.moment
     }
 
     /// Where the text that was found stands, while that is shown.
-    #[must_use]
     pub fn hit(&self) -> Option<TimelineHit> {
         self.hit.filter(|hit| hit.events == self.moment.events())
     }
 
     /// Text that is being typed.
-    #[must_use]
     pub fn prompt(&self) -> Option<&SearchPrompt> {
         self.prompt.as_ref()
     }
 
     /// Words for a person.
-    #[must_use]
     pub fn words(&self) -> Option<&str> {
         self.words.as_ref().map(|(words, _)| words.as_str())
     }
 
     /// Whether the keys are listed.
-    #[must_use]
     pub fn shows_help(&self) -> bool {
         self.help
     }
 
     /// The marker that is chosen in their list, from 0; `None` while the list is not shown.
-    #[must_use]
     pub fn chosen_marker(&self) -> Option<usize> {
         self.chosen
     }
 
-    #[must_use]
     pub fn is_playing(&self) -> bool {
         matches!(self.clock, PlayClock::Running(..))
     }
 
     /// Whether the output goes to the terminal itself.
-    #[must_use]
     pub fn is_raw(&self) -> bool {
         self.options.raw
     }
 
     /// How fast it plays.
-    #[must_use]
     pub fn speed(&self) -> f64 {
         self.options.speed
     }
 
     /// The idle limit in force, in µs.
-    #[must_use]
     pub fn idle_us(&self) -> Option<u64> {
         self.idle_us
     }
 
     /// The time in playing, and how long all of it is, in µs.
-    #[must_use]
     pub fn time(&self) -> &PlayTime {
         &self.time
     }
 
     /// Whether the bar is to be seen where it covers a row of the picture.
-    #[must_use]
     pub fn wants_bar(&self, now_us: u64) -> bool {
         let busy = self.prompt.is_some() || self.search.is_some() || self.words.is_some();
         !self.is_playing() || busy || now_us < self.bar_until
@@ -297,7 +285,6 @@ impl<'a> PlayerState<'a> {
     }
 
     /// When [`PlayerState::tick`] is due next; `None` if not before a key.
-    #[must_use]
     pub fn next_due(&self, now_us: u64) -> Option<u64> {
         if self.search.is_some() {
             return Some(now_us);
@@ -512,7 +499,6 @@ impl<'a> PlayerState<'a> {
     }
 
     /// How far a search has come, for the bar.
-    #[must_use]
     pub fn search_progress(&self) -> Option<ClockTime> {
         self.search.as_ref().map(|search| ClockTime(search.at_us()))
     }

@@ -44,13 +44,11 @@ pub struct AnimatedSvg {
 }
 
 /// The colours of a recording's terminal.
-#[must_use]
 pub fn theme_of(timeline: &Timeline) -> PictureTheme {
     timeline.header().theme.as_ref().map(theme_of_cast).unwrap_or_default()
 }
 
 /// A part of a recording as an image that plays, with fewer frames a second where it would be too large.
-#[must_use]
 pub fn animated_svg(timeline: &Timeline, range: AnimationRange<'_>) -> AnimatedSvg {
     let theme = theme_of(timeline);
     let AnimationRange { time, from_us, to_us } = range;

@@ -55,7 +55,6 @@ impl CursorShape {
     }
 
     /// `block`, `underline` or `bar` in `screen --json`; the default counts as a block.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Default | Self::BlinkingBlock | Self::SteadyBlock => "block",

@@ -154,14 +154,12 @@ impl Screen {
 
     /// How many lines of history there are: at most as many as the limit, and fewer where they take more than
     /// 4 KiB each.
-    #[must_use]
     pub fn history_len(&self) -> usize {
         self.terminal.display.buffers.history.len()
     }
 
     /// One line of history, 0 = the oldest, as runs from the left. Unstyled blanks at the end are left out,
     /// unless the line goes on in the next one; a line that does not exist has no runs.
-    #[must_use]
     pub fn history_row_runs(&self, line: usize) -> Vec<StyledRun> {
         self.terminal
             .display
@@ -174,14 +172,12 @@ impl Screen {
 
     /// Whether a line of history goes on in the next one, or the last one in the first row of the primary
     /// screen: it ran over the right edge (autowrap) and was not ended by a line feed.
-    #[must_use]
     pub fn history_row_wrapped(&self, line: usize) -> bool {
         self.terminal.display.buffers.history.line(line).is_some_and(|line| line.end != LineEnd::Break)
     }
 
     /// Whether a row of the screen that is shown goes on in the next row, for the same reason. The blanks at
     /// its end, which [`Screen::row_runs`] leaves out, are text then.
-    #[must_use]
     pub fn row_wrapped(&self, row: u16) -> bool {
         self.terminal.display.buffers.active.grid.rows().get(usize::from(row)).is_some_and(|row| row.wrapped)
     }
@@ -189,7 +185,6 @@ impl Screen {
     /// How many lines ever left the primary screen at the top, kept or not. Who remembers it finds at the end
     /// of the history as many lines that are new as it has risen by. Lines that come back, because the screen
     /// becomes higher, count back.
-    #[must_use]
     pub fn history_total(&self) -> u64 {
         self.terminal.display.buffers.history.total
     }

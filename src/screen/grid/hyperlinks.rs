@@ -42,13 +42,11 @@ impl Hyperlink {
     }
 
     /// The address, at most 2083 bytes.
-    #[must_use]
     pub fn uri(&self) -> &str {
         self.0.split_once(';').map_or("", |(_, uri)| uri)
     }
 
     /// The name that parts of one link have in common, at most 250 bytes; `None` without one.
-    #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.0.split_once(';')?.0.strip_prefix("id=")
     }

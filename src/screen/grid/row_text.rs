@@ -42,20 +42,17 @@ impl RowText {
         self.text.truncate(len);
     }
 
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// How many blanks stand behind the text and before that of the next row, in which it goes on.
-    #[must_use]
     pub fn blanks(&self) -> usize {
         usize::from(self.blanks)
     }
 
     /// The columns of a range of bytes, 0-based: those of all cells that it touches. Empty for an empty
     /// range.
-    #[must_use]
     pub fn cols(&self, bytes: Range<usize>) -> Range<u16> {
         if bytes.is_empty() {
             let at = self.cells.partition_point(|(at, _)| (*at as usize) < bytes.start);
@@ -70,7 +67,6 @@ impl RowText {
     }
 
     /// The bytes of a range of columns: those of all cells that begin in it.
-    #[must_use]
     pub fn bytes(&self, cols: Range<u16>) -> Range<usize> {
         let byte = |col: u16| {
             let at = self.cells.partition_point(|(_, begins)| *begins < col);
@@ -96,7 +92,6 @@ impl RowText {
 
 impl Screen {
     /// The text of a visible row, 0-based, with its columns; empty for a row that does not exist.
-    #[must_use]
     pub fn row_text(&self, row: u16) -> RowText {
         let rows = self.terminal.display.buffers.active.grid.rows();
         rows.get(usize::from(row)).map(RowText::of).unwrap_or_default()

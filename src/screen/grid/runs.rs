@@ -67,7 +67,6 @@ impl<'a> RunBuilder<'a> {
 impl StyledRun {
     /// The text as it is written in a terminal with this pen: where it is a link, between the sequences for
     /// that.
-    #[must_use]
     pub fn linked_text(&self) -> Cow<'_, str> {
         match &self.link {
             Some(link) => Cow::Owned(format!("{}{}{CLOSING}", link.opening(), self.text)),
@@ -78,21 +77,18 @@ impl StyledRun {
 
 impl Screen {
     /// The visible rows as text, blanks at their ends left out. Always as many as the screen has rows.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.terminal.display.buffers.active.grid.rows().iter().map(line).collect()
     }
 
     /// One visible row, 0-based, as runs from the left. Unstyled blanks at the end are left out; a row that
     /// does not exist has no runs.
-    #[must_use]
     pub fn row_runs(&self, row: u16) -> Vec<StyledRun> {
         self.row_part(row, 0..u16::MAX)
     }
 
     /// The part of a visible row that stands in these columns, 0-based, in the same form. A wide character
     /// that is cut at either side is a blank.
-    #[must_use]
     pub fn row_part(&self, row: u16, cols: Range<u16>) -> Vec<StyledRun> {
         let mut runs = RunBuilder::new(&self.terminal.display.links);
         let Some(row) = self.terminal.display.buffers.active.grid.rows().get(usize::from(row)) else {

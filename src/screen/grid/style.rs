@@ -79,7 +79,6 @@ impl Attr {
     ];
 
     /// The attribute's name in `screen --json`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Bold => "bold",
@@ -128,7 +127,6 @@ pub struct Style {
 }
 
 impl Style {
-    #[must_use]
     pub fn has(&self, attr: Attr) -> bool {
         self.attrs & attr.bit() != 0
     }
@@ -144,7 +142,6 @@ impl Style {
     }
 
     /// The sequence that gives a terminal this pen, whatever it had before.
-    #[must_use]
     pub fn sgr(&self) -> String {
         let mut out = "\x1b[".to_owned();
         let mut code = |code: &str| {
@@ -180,7 +177,6 @@ impl Style {
     }
 
     /// Names of all that is on, `underline` last.
-    #[must_use]
     pub fn attr_names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> =
             Attr::ALL.into_iter().filter(|attr| self.has(*attr)).map(Attr::name).collect();

@@ -187,7 +187,6 @@ impl TerminalMode {
     }
 
     /// The mode of a number, `None` for those that hopty does not know.
-    #[must_use]
     pub fn from_number(space: ModeSpace, number: u16) -> Option<Self> {
         let key = |(space, number): (ModeSpace, u16)| (space as u8, number);
         let at = Self::ALL.binary_search_by_key(&key((space, number)), |mode| key(mode.number())).ok()?;

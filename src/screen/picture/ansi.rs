@@ -6,7 +6,6 @@ use crate::screen::{Screen, Style};
 
 impl Screen {
     /// The rows as lines, each of which ends with a plain pen. Empty rows at the end of all are left out.
-    #[must_use]
     pub fn ansi(&self, lines: PictureLines) -> String {
         let mut text = String::new();
         let mut filled = 0;

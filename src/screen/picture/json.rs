@@ -8,7 +8,6 @@ use crate::screen::{Hyperlink, Screen, StyledRun};
 impl Screen {
     /// Size, cursor, title, modes and rows, 0-based. With the history there is one key more, `history`: the
     /// lines above.
-    #[must_use]
     pub fn json(&self, lines: PictureLines) -> Value {
         let (cols, rows) = self.size();
         let cursor = self.cursor();

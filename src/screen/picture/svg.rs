@@ -14,13 +14,11 @@ pub const BORDER: usize = 12;
 
 impl Screen {
     /// An image of the rows, with the cursor, in the colours that VHS draws with.
-    #[must_use]
     pub fn svg(&self, lines: PictureLines) -> String {
         self.themed_svg(lines, &PictureTheme::default())
     }
 
     /// The same in the colours of a terminal.
-    #[must_use]
     pub fn themed_svg(&self, lines: PictureLines, theme: &PictureTheme) -> String {
         let rows: Vec<_> = self.picture(lines).collect();
         let (cols, height) = self.size();
@@ -43,7 +41,6 @@ impl Screen {
 }
 
 /// The image up to its background, for a screen of so many columns and rows.
-#[must_use]
 pub fn begin_svg((cols, rows): (usize, usize), theme: &PictureTheme, title: &str, style: &str) -> String {
     let width = cols * CELL.0 + 2 * BORDER;
     let height = rows * CELL.1 + 2 * BORDER;

@@ -12,7 +12,6 @@ use crate::screen::{Attr, Hyperlink, Style, StyledRun, Underline};
 const BASE: usize = 14;
 
 /// A row; nothing of an empty one.
-#[must_use]
 pub fn draw_row(runs: &[StyledRun], theme: &PictureTheme) -> String {
     let mut out = String::new();
     let mut col = 0;
@@ -50,7 +49,6 @@ fn draw_run(run: &StyledRun, col: usize, theme: &PictureTheme, out: &mut String)
 }
 
 /// Whether an image or a page may lead there: not to files, and to no script.
-#[must_use]
 pub fn is_followed(uri: &str) -> bool {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     matches!(scheme.as_deref(), Some("http" | "https" | "mailto"))

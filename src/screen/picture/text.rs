@@ -5,7 +5,6 @@ use crate::screen::Screen;
 
 impl Screen {
     /// The rows as lines, without blanks at their ends and without empty rows at the end of all.
-    #[must_use]
     pub fn text(&self, lines: PictureLines) -> String {
         let mut text = String::new();
         let mut filled = 0;

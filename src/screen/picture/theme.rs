@@ -45,7 +45,6 @@ impl Default for PictureTheme {
 
 impl PictureTheme {
     /// A colour; `None` for the terminal's own.
-    #[must_use]
     pub fn rgb(&self, color: Color) -> Option<Rgb> {
         match color {
             Color::Default => None,
@@ -63,7 +62,6 @@ impl PictureTheme {
 
     /// Text and background of a style, with the two exchanged where it is reversed; no background is the
     /// terminal's own.
-    #[must_use]
     pub fn pair(&self, style: &Style) -> (Rgb, Option<Rgb>) {
         let (fg, bg) = (self.rgb(style.fg).unwrap_or(self.fg), self.rgb(style.bg));
         if style.has(Attr::Reverse) { (bg.unwrap_or(self.bg), Some(fg)) } else { (fg, bg) }
@@ -71,7 +69,6 @@ impl PictureTheme {
 }
 
 /// A colour as CSS has it, as short as it can be.
-#[must_use]
 pub fn hex([r, g, b]: Rgb) -> String {
     if [r, g, b].iter().all(|part| part >> 4 == part & 15) {
         format!("#{:x}{:x}{:x}", r & 15, g & 15, b & 15)

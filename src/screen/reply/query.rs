@@ -116,7 +116,6 @@ impl<'a> TerminalIdentity<'a> {
 }
 
 /// The answer to a question, as bytes for the child's input.
-#[must_use]
 pub fn reply(query: &Query, identity: &TerminalIdentity<'_>) -> Vec<u8> {
     let text = match *query {
         // VT220 with colours.

@@ -38,13 +38,11 @@ pub struct Dump {
 
 impl Screen {
     /// The state as escape sequences for a fresh terminal of this size, or another.
-    #[must_use]
     pub fn dump(&self) -> Dump {
         self.dump_with(usize::MAX)
     }
 
     /// The same with at most this many lines of history, the newest ones.
-    #[must_use]
     pub fn dump_with(&self, lines: usize) -> Dump {
         let mut unfinished = self.unfinished_bytes.bytes().to_vec();
         if unfinished.is_empty() || !matches!(self.unfinished, Unfinished::Command | Unfinished::Text) {

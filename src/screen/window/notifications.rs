@@ -66,7 +66,6 @@ impl Notifications {
 
 impl Screen {
     /// The child's notifications since the last call, oldest first: at most the newest five.
-    #[must_use]
     pub fn take_notifications(&mut self) -> Vec<String> {
         std::mem::take(&mut self.terminal.window.notifications.texts)
     }

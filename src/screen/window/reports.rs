@@ -86,13 +86,11 @@ impl Screen {
 
     /// The program's reports since the last call, oldest first: at most the newest 64, and none unless
     /// [`Screen::keep_reports`] was called.
-    #[must_use]
     pub fn take_reports(&mut self) -> Vec<ScreenReport> {
         self.terminal.window.reports.0.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// How often the program has rung the bell.
-    #[must_use]
     pub fn bells(&self) -> u64 {
         self.terminal.display.bells.0
     }

@@ -65,7 +65,6 @@ use transcript::{Chain, Persistence, TranscriptOutput};
 const MAX_INPUT: u64 = 10 * 1024 * 1024;
 
 /// Runs the agent with Claude Code's command line (without the program's name); returns the exit code.
-#[must_use]
 pub fn main(args: &[String]) -> i32 {
     let options = match options::parse(args) {
         Parsed::Run(options) => options,

@@ -53,7 +53,6 @@ enum Depth {
 
 impl TapeRedactions {
     /// Redacts secrets and values that differ from run to run, and nothing that is particular to a tape.
-    #[must_use]
     pub fn new() -> TapeRedactions {
         TapeRedactions::default()
     }
@@ -112,21 +111,18 @@ impl TapeRedactions {
     }
 
     /// A text of the program for a report, of one or more lines.
-    #[must_use]
     pub fn text(&self, text: &str) -> String {
         self.lines(text, |_, _| (Vec::new(), Depth::Report))
     }
 
     /// A text of the tape or of hopty for a report. The tape's rules are for what programs show, and would
     /// make it another one.
-    #[must_use]
     pub fn own_words(&self, text: &str) -> String {
         self.lines(text, |_, _| (Vec::new(), Depth::OwnWords))
     }
 
     /// A message about `command` for a report. Its first line is hopty's own, but for what it quotes of the
     /// program; what follows is output.
-    #[must_use]
     pub fn message(&self, message: &str, command: &str) -> String {
         self.lines(message, |number, line| {
             if number > 0 {
@@ -161,14 +157,12 @@ impl TapeRedactions {
     }
 
     /// Whether the tape redacts anything, or is given the value of a variable.
-    #[must_use]
     pub fn has_rules(&self) -> bool {
         !self.rules.is_empty() || !self.secrets.is_empty()
     }
 
     /// Where the tape's own rules and the values of its variables are in a text, line by line, as ranges of
     /// bytes.
-    #[must_use]
     pub fn rule_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut start = 0;
@@ -186,20 +180,17 @@ impl TapeRedactions {
     }
 
     /// A screen for a report.
-    #[must_use]
     pub fn screen(&self, screen: &ScreenCopy) -> ScreenCopy {
         self.redact_screen(screen, Depth::Report)
     }
 
     /// A screen for a snapshot. A placeholder that is narrower or wider than what it stands for takes the
     /// difference from the blanks behind it, so that columns and borders stay where they are.
-    #[must_use]
     pub fn snapshot_screen(&self, screen: &ScreenCopy) -> ScreenCopy {
         self.redact_screen(screen, Depth::Snapshot)
     }
 
     /// Keys by their names. Characters are looked at as the text that they were typed as.
-    #[must_use]
     pub fn keys(&self, keys: &[String]) -> Vec<String> {
         let mut out = Vec::with_capacity(keys.len());
         for group in keys.chunk_by(|a, b| is_character(a) && is_character(b)) {
@@ -211,7 +202,6 @@ impl TapeRedactions {
     }
 
     /// An outcome that may be reported.
-    #[must_use]
     pub fn outcome(&self, mut outcome: TapeOutcome) -> RedactedOutcome {
         match &mut outcome.verdict {
             TapeVerdict::Failed(failure) => self.redact_failure(failure),
@@ -227,7 +217,6 @@ impl TapeRedactions {
     }
 
     /// A failure that may be shown.
-    #[must_use]
     pub fn failure(&self, mut failure: TapeFailure) -> TapeFailure {
         self.redact_failure(&mut failure);
         failure

@@ -94,7 +94,6 @@ impl ReportKind {
     ];
 
     /// Its name on the command line.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             ReportKind::Console => "console",
@@ -197,7 +196,6 @@ pub struct ReportOptions {
 impl ReportOptions {
     /// From environment variables: `GITHUB_ACTIONS`, `GITHUB_STEP_SUMMARY`, `GITHUB_WORKSPACE`, and
     /// `NO_COLOR` and `TERM` where the output is a terminal; `dir` is the working directory.
-    #[must_use]
     pub fn from_env(
         var: impl Fn(&str) -> Option<String>,
         dir: &Path,
@@ -244,7 +242,6 @@ impl ReportSet {
     }
 
     /// A set of these.
-    #[must_use]
     pub fn of(reports: Vec<Box<dyn TestReport>>) -> ReportSet {
         ReportSet(reports)
     }

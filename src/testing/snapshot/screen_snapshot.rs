@@ -91,7 +91,6 @@ pub struct SnapshotTextError {
 
 impl ScreenSnapshot {
     /// The snapshot of a screen, which must be redacted already.
-    #[must_use]
     pub fn of(screen: &ScreenCopy, parts: SnapshotParts) -> ScreenSnapshot {
         let mut rows: Vec<SnapshotRow> =
             screen.text_rows().iter().map(|row| SnapshotRow::Text(visible(row))).collect();
@@ -146,7 +145,6 @@ impl ScreenSnapshot {
     }
 
     /// Whether a person wrote a wildcard into it.
-    #[must_use]
     pub fn has_wildcards(&self) -> bool {
         self.title.is_none() || self.rows.iter().any(|row| !matches!(row, SnapshotRow::Text(_)))
     }
@@ -234,13 +232,11 @@ impl SnapshotRow {
     }
 
     /// Whether it is a row without text.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         matches!(self, SnapshotRow::Text(text) if text.is_empty())
     }
 
     /// Whether a row of a screen is what it stands for.
-    #[must_use]
     pub fn matches(&self, actual: &str) -> bool {
         match self {
             SnapshotRow::Text(text) => text == actual,

@@ -29,7 +29,6 @@ enum RowPair {
 
 impl ScreenSnapshot {
     /// What differs between this, the expected, and `actual`, which has no wildcards.
-    #[must_use]
     pub fn compare(&self, actual: &ScreenSnapshot) -> ScreenComparison {
         let mut comparison = ScreenComparison::default();
         if self.size != actual.size {
@@ -92,7 +91,6 @@ impl ScreenSnapshot {
     }
 
     /// `actual` with the wildcards of this where they still match.
-    #[must_use]
     pub fn with_wildcards(&self, actual: &ScreenSnapshot) -> ScreenSnapshot {
         let texts = texts(actual);
         let mut rows = Vec::with_capacity(actual.rows.len());

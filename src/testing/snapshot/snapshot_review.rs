@@ -64,7 +64,6 @@ pub struct SnapshotReview {
 
 impl SnapshotReview {
     /// A review of these; it must be one at least.
-    #[must_use]
     pub fn new(items: Vec<ReviewItem>) -> SnapshotReview {
         let decisions = vec![None; items.len()];
         let view = ReviewView::default();
@@ -72,7 +71,6 @@ impl SnapshotReview {
     }
 
     /// The decisions so far, by item.
-    #[must_use]
     pub fn decisions(&self) -> &[Option<ReviewDecision>] {
         &self.decisions
     }
@@ -114,7 +112,6 @@ impl SnapshotReview {
     }
 
     /// Whether everything is decided.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.decisions.iter().all(Option::is_some)
     }

@@ -214,7 +214,6 @@ impl SnapshotStore {
     }
 
     /// The names that were compared or updated.
-    #[must_use]
     pub fn taken(&self) -> &BTreeSet<String> {
         &self.taken
     }
@@ -237,7 +236,6 @@ pub struct SnapshotUpdate {
 
 impl SnapshotUpdate {
     /// An update of a tape's snapshots.
-    #[must_use]
     pub fn new(store: SnapshotStore) -> SnapshotUpdate {
         SnapshotUpdate { store, runs: [BTreeMap::new(), BTreeMap::new()] }
     }
@@ -320,7 +318,6 @@ pub struct PendingSnapshot {
 
 impl PendingSnapshot {
     /// The one that waits to become this file.
-    #[must_use]
     pub fn of_file(file: &Path) -> PendingSnapshot {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         PendingSnapshot { name, file: file.to_owned(), proposal: proposal_of(file) }

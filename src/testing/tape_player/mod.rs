@@ -134,7 +134,6 @@ pub enum PlayEnd {
 }
 
 /// Plays one tape once. Afterwards no process of it is left, and no file but its evidence.
-#[must_use]
 pub fn play(
     file: &TapeFile,
     tape: &Tape,
@@ -508,7 +507,6 @@ impl<'a> TapePlayer<'a> {
     }
 }
 
-#[must_use]
 pub fn wants_to_be_alone(tape: &Tape) -> bool {
     tape.settings().needs.iter().any(|need| matches!(need, TapeNeed::Core | TapeNeed::Net))
 }

@@ -24,7 +24,6 @@ pub enum SnapshotUse {
 
 /// What is replaced in all that is told of a tape and in its snapshots: what it says itself, and the values
 /// of the variables `env` that it was given.
-#[must_use]
 pub fn redactions_of(tape: &Tape, env: &[String]) -> TapeRedactions {
     let rules = tape.settings().redactions;
     let variables = env.iter().fold(TapeRedactions::new(), |all, name| match std::env::var(name) {

@@ -129,13 +129,11 @@ impl Grammar {
     }
 
     /// Whether `word` is a subcommand wherever it is the first word that is no option.
-    #[must_use]
     pub fn is_command(&self, word: &str) -> bool {
         self.commands.contains(&word)
     }
 
     /// Whether `word` is a subcommand as the very first argument.
-    #[must_use]
     pub fn is_first_command(&self, word: &str) -> bool {
         self.first_commands.contains(&word) || self.commands.contains(&word)
     }
@@ -145,7 +143,6 @@ impl Grammar {
     }
 
     /// Takes `args` apart. Every argument is covered; only joined flags share one.
-    #[must_use]
     pub fn parse(&self, args: &[String]) -> Vec<ArgPiece> {
         let mut pieces: Vec<ArgPiece> = Vec::new();
         let mut open_list = false;

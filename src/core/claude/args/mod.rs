@@ -44,7 +44,6 @@ pub enum ExecThroughReason {
 }
 
 /// Decides whether `args` (without the program's name) start an interactive session.
-#[must_use]
 pub fn classify(args: &[String], stdin: Stream, stdout: Stream) -> LaunchMode {
     if (stdin, stdout) != (Stream::Terminal, Stream::Terminal) {
         return LaunchMode::ExecThrough(ExecThroughReason::NotATerminal);
@@ -119,14 +118,12 @@ pub struct OwnArgs {
 
 impl OwnArgs {
     /// Whether the person's own arguments allow `bypassPermissions`.
-    #[must_use]
     pub fn bypasses(&self) -> bool {
         self.skips_permissions || self.permission_mode.as_deref() == Some("bypassPermissions")
     }
 }
 
 /// Reads the facts out of `args` (without the program's name).
-#[must_use]
 pub fn facts(args: &[String]) -> OwnArgs {
     let pieces = Grammar::new().parse(args);
     let mut facts =

@@ -29,7 +29,6 @@ pub struct NextRunArgs {
 
 /// The arguments of the first run: the person's own, and hopty's in front. The id is passed only when nothing
 /// else picks the conversation, because Claude refuses both together (measured).
-#[must_use]
 pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &ConversationId) -> Vec<String> {
     let mut out = Vec::new();
     plugin(&mut out, plugin_dir);
@@ -41,7 +40,6 @@ pub fn for_launch(args: &[String], plugin_dir: Option<&str>, session_id: &Conver
 }
 
 /// The same `args` with `settings` as the `--settings` that counts: the last one.
-#[must_use]
 pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
     let pieces = Grammar::new().parse(args);
     let end =
@@ -55,7 +53,6 @@ pub fn with_settings(args: &[String], settings: &str) -> Vec<String> {
 
 /// The same `args` with `name` as the conversation's name, or without any: a version that does not know
 /// `--name` refuses to start.
-#[must_use]
 pub fn with_name(args: &[String], name: Option<&str>) -> Vec<String> {
     if facts(args).name.as_deref() == name {
         return args.to_vec();
@@ -85,13 +82,11 @@ fn push(out: &mut Vec<String>, args: &[String], piece: ArgPiece) {
 
 /// The arguments of a run after a hand-over: a new conversation, without the first prompt. `args` are always
 /// the person's own, never those of an earlier run: which word was the prompt can only be seen there.
-#[must_use]
 pub fn for_next_run(args: &[String], next: &NextRunArgs) -> Vec<String> {
     again(args, next, "--session-id")
 }
 
 /// The arguments of a run after a crash: the same conversation, without any prompt.
-#[must_use]
 pub fn for_resume(args: &[String], next: &NextRunArgs) -> Vec<String> {
     again(args, next, "--resume")
 }
@@ -168,7 +163,6 @@ fn passable(own: &OwnArgs, mode: PermissionMode) -> Option<PermissionMode> {
 
 /// Whether `model` looks like a model's name. It comes from a transcript or a hook, so nothing else is passed
 /// on.
-#[must_use]
 pub fn is_model(model: &str) -> bool {
     let inner = |b: u8| {
         b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':' | b'/' | b'@' | b'[' | b']')

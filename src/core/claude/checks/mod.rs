@@ -39,7 +39,6 @@ pub enum CheckOutcome {
 
 impl CheckOutcome {
     /// The word for it in a handoff.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             CheckOutcome::Passed => "passed",
@@ -63,21 +62,18 @@ pub struct Verdict {
 }
 
 /// Whether a command tests, builds or lints.
-#[must_use]
 pub fn is_check(command: &str) -> bool {
     !invocations(command).is_empty()
 }
 
 /// Whether exit status 0 of a command says that all of it ended well: it does not where a pipe, `;`, a
 /// loop or `|| true` stands between.
-#[must_use]
 pub fn is_exit_status_its_own(command: &str) -> bool {
     invocation::hands_on_failures(command)
 }
 
 /// Whether two commands run the same, whatever their output goes through: `cargo test | tail -3` and
 /// `cd svc && cargo test 2>&1 | grep FAILED`. In two named folders they are two.
-#[must_use]
 pub fn is_same_run(one: &str, other: &str) -> bool {
     let (one, other) = (shell::core(one), shell::core(other));
     let is_same_place = one.place.is_empty() || other.place.is_empty() || one.place == other.place;
@@ -85,20 +81,17 @@ pub fn is_same_run(one: &str, other: &str) -> bool {
 }
 
 /// Whether the shell does not wait for all of a command: behind a `&`, or in a container in the background.
-#[must_use]
 pub fn leaves_running(command: &str) -> bool {
     shell::leaves_running(command)
 }
 
 /// Whether a command changes nothing and only shows what is there: `rg`, `sed -n`, `git status`.
-#[must_use]
 pub fn only_looks(command: &str) -> bool {
     invocation::only_looks(command)
 }
 
 /// Judges a command of Claude's Bash tool by what it printed and whether the tool calls it an error; `None`
 /// when the command runs no test, build or linter. Takes time in proportion to the length of `output`.
-#[must_use]
 pub fn judge(command: &str, output: &str, is_error: bool) -> Option<Verdict> {
     let mut runs = invocations(command);
     if runs.is_empty() {

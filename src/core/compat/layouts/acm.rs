@@ -23,7 +23,6 @@ const GIT_LINES: usize = 5;
 const FILES: usize = 5;
 
 /// `handoff-state.json`.
-#[must_use]
 pub fn state(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);
     let todos =
@@ -63,7 +62,6 @@ fn short(line: &str) -> String {
 }
 
 /// `handoff.md`.
-#[must_use]
 pub fn document(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);
     let or = |text: String, other: &str| if text.is_empty() { format!("{other}\n") } else { text };

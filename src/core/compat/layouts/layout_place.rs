@@ -28,7 +28,6 @@ pub struct LayoutPlace {
 
 impl LayoutPlace {
     /// What writes each of these layouts, behind what is said where that fails.
-    #[must_use]
     pub fn write(
         &self,
         layouts: &[Layout],
@@ -50,7 +49,6 @@ impl LayoutPlace {
 
     /// Where layout `memory` copies the transcript to, and what makes the copy; `None` if there is nothing to
     /// copy. `of`: where the session stands, for `active-context.md`.
-    #[must_use]
     pub fn copy(
         &self,
         reason: &MemoryReason,
@@ -110,7 +108,6 @@ impl LayoutPlace {
 
     /// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy
     /// are no longer needed. Each of these changes stands by itself.
-    #[must_use]
     pub fn settle(&self, id: &HandoffId, files: &dyn FileView) -> Vec<FileEdits> {
         let mark = pid::mark(id);
         let dir = self.handoffs();

@@ -49,7 +49,6 @@ pub enum MemoryReason {
 
 impl MemoryReason {
     /// The word in the file's name: small letters, digits and `_`, at most 32.
-    #[must_use]
     pub fn word(&self) -> String {
         match self {
             MemoryReason::Handoff => "handoff".to_owned(),
@@ -67,19 +66,16 @@ impl MemoryReason {
 }
 
 /// `YYYYMMDD_HHMMSS_<reason>.jsonl`; the `n`-th of that second has a number.
-#[must_use]
 pub fn name(at: WallTime, reason: &MemoryReason, n: u32) -> String {
     let (stamp, word) = (at.compact().replace('-', "_"), reason.word());
     if n == 0 { format!("{stamp}_{word}.jsonl") } else { format!("{stamp}_{word}_{n}.jsonl") }
 }
 
-#[must_use]
 pub fn log_line(at: WallTime, reason: &MemoryReason, path: &str, bytes: u64) -> String {
     format!("[{}] {}: {path} ({bytes} bytes)\n", at.plain(), reason.word())
 }
 
 /// What a new conversation is told.
-#[must_use]
 pub fn pending(path: &str) -> String {
     format!(
         "SESSION_BACKUP_PENDING: A previous session backup exists at {path}\n\
@@ -89,7 +85,6 @@ pub fn pending(path: &str) -> String {
 
 /// The name of the copy that a marker means. The marker may have come with the project, so it can name
 /// nothing but a file in `raw`, and no name can carry words of its own.
-#[must_use]
 pub fn named(marker: &str) -> Option<&str> {
     let name = marker.lines().next()?.trim().rsplit('/').next()?;
     let stem = name.strip_suffix(".jsonl")?;
@@ -98,13 +93,11 @@ pub fn named(marker: &str) -> Option<&str> {
 }
 
 /// Whether a copy was made with a handoff; that is settled when the handoff is consumed.
-#[must_use]
 pub fn is_of_handoff(name: &str) -> bool {
     name.contains("_handoff")
 }
 
 /// The list with one path more.
-#[must_use]
 pub fn listed(old: &str, path: &str) -> String {
     let old: Vec<&str> = old.lines().filter(|line| !line.trim().is_empty() && *line != path).collect();
     let kept = &old[old.len().saturating_sub(LISTED - 1)..];
@@ -112,7 +105,6 @@ pub fn listed(old: &str, path: &str) -> String {
 }
 
 /// The list without the copy of this name.
-#[must_use]
 pub fn unlisted(old: &str, name: &str) -> String {
     old.lines().filter(|line| named(line) != Some(name)).map(|line| format!("{line}\n")).collect()
 }
@@ -182,7 +174,6 @@ fn noted(lines: &[String]) -> Vec<String> {
 }
 
 /// `session-YYYY-MM-DD-HHMM.md`; the `n`-th of that minute has a number.
-#[must_use]
 pub fn document_name(at: WallTime, n: u32) -> String {
     let stamp = at.plain().replace(' ', "-").replace(':', "");
     let (minute, (begins, ends)) = (stamp.get(..15).unwrap_or(&stamp), DOCUMENT);
@@ -191,7 +182,6 @@ pub fn document_name(at: WallTime, n: u32) -> String {
 
 /// Whether a file of this name is a session document. The project may have come with any name, so one that
 /// could carry words of its own is none.
-#[must_use]
 pub fn is_document(name: &str) -> bool {
     let stem = name.strip_prefix(DOCUMENT.0).and_then(|rest| rest.strip_suffix(DOCUMENT.1));
     let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
@@ -199,7 +189,6 @@ pub fn is_document(name: &str) -> bool {
 }
 
 /// A session as a document: each section of a handoff, without what makes it one.
-#[must_use]
 pub fn document(of: &Capture, at: WallTime) -> String {
     let mut text = format!("# Session {}\n\nDirectory: {}\n", at.plain(), safe_line(&of.origin.working_dir));
     for section in Section::ALL {
@@ -213,7 +202,6 @@ pub fn document(of: &Capture, at: WallTime) -> String {
 
 /// `active-context.md` with where the session stands, and the time of its end, if it has ended. Whatever else
 /// is in it stays.
-#[must_use]
 pub fn context(old: &str, at: WallTime, ended: Option<&MemoryReason>, notes: &SessionNotes) -> String {
     let mut out = match ended {
         Some(reason) => with_end(old, at, reason),

@@ -57,7 +57,6 @@ pub struct MemoryLayout<'a> {
 
 impl MemoryLayout<'_> {
     /// `active-context.md`.
-    #[must_use]
     pub fn context(&self) -> PathBuf {
         self.own(CONTEXT)
     }
@@ -72,7 +71,6 @@ impl MemoryLayout<'_> {
 
     /// Where a transcript is copied to, and what makes the copy; `None` if there is nothing to copy. At the
     /// end of a conversation `notes` go into `active-context.md`.
-    #[must_use]
     pub fn copy(
         &self,
         transcript: &Path,
@@ -118,7 +116,6 @@ impl MemoryLayout<'_> {
     }
 
     /// The copy that the marker names; the marker of a copy that is gone is to be removed.
-    #[must_use]
     pub fn pending(&self) -> (Option<PathBuf>, FileEdits) {
         let marker = self.own(MARKER);
         let there = self.files.is_inside(self.project, DIR)
@@ -152,7 +149,6 @@ impl MemoryLayout<'_> {
     }
 
     /// The raw copy of a handoff is no longer needed.
-    #[must_use]
     pub fn settle_copy_of_handoff(&self) -> FileEdits {
         let (copy, stale) = self.pending();
         let name = copy.as_ref().and_then(|path| path.file_name()?.to_str());
@@ -163,7 +159,6 @@ impl MemoryLayout<'_> {
     }
 
     /// The copy that waits to be reviewed is deleted; `None` if none waits.
-    #[must_use]
     pub fn discard(&self) -> Option<SettledCopy> {
         let inside = self.files.is_inside(self.project, &format!("{DIR}/{RAW}"));
         let copy = self.pending().0.filter(|_| inside)?;
@@ -174,7 +169,6 @@ impl MemoryLayout<'_> {
     }
 
     /// The copy of this name was reviewed; `None` if none of this name waits.
-    #[must_use]
     pub fn reviewed(&self, name: &str) -> Option<SettledCopy> {
         let name = memory::named(name)?;
         let waits = self.pending().0.filter(|copy| copy.file_name().is_some_and(|own| own == name))?;
@@ -182,7 +176,6 @@ impl MemoryLayout<'_> {
     }
 
     /// The session documents, the newest first, at most 50.
-    #[must_use]
     pub fn documents(&self) -> Vec<SessionDocument> {
         if !self.files.is_inside(self.project, DIR) {
             return Vec::new();
@@ -206,13 +199,11 @@ impl MemoryLayout<'_> {
     }
 
     /// Where the session stands is written into `active-context.md`.
-    #[must_use]
     pub fn save_context(&self, of: &Capture, now: WallTime) -> FileEdits {
         vec![self.dir(DIR), self.write_context(now, None, &SessionNotes::of(of))]
     }
 
     /// A session document under the name of this minute, and what writes it.
-    #[must_use]
     pub fn save_document(&self, of: &Capture, now: WallTime) -> (PathBuf, FileEdits) {
         let mut names = (0..SAME_TIME).map(|n| self.own(&memory::document_name(now, n)));
         let free = names.find(|path| self.files.facts(path).is_none());
@@ -224,7 +215,6 @@ impl MemoryLayout<'_> {
     }
 
     /// A session as a document.
-    #[must_use]
     pub fn document(of: &Capture, now: WallTime) -> String {
         memory::document(of, now)
     }

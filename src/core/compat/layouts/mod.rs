@@ -57,14 +57,12 @@ impl Material {
 
     /// The id of the checkpoint: the handoff's own time under the name of source document 002. `hopty
     /// handoff show` takes it.
-    #[must_use]
     pub fn checkpoint(&self) -> String {
         checkpoint(&self.state.id)
     }
 }
 
 /// `chk-YYYYMMDD-HHMMSS` of a handoff.
-#[must_use]
 pub fn checkpoint(id: &HandoffId) -> String {
     format!("chk-{}", id.as_str().get(3..18).unwrap_or_default())
 }

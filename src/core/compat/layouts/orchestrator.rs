@@ -42,7 +42,6 @@ pub struct StateBefore {
 
 impl StateBefore {
     /// Of a signal that hopty wrote; nothing where that is gone or somebody else's.
-    #[must_use]
     pub fn of_signal(content: &[u8]) -> StateBefore {
         let word = |word: &String| {
             (1..=STATUS).contains(&word.len())
@@ -56,7 +55,6 @@ impl StateBefore {
 }
 
 /// `.handoff-requested` for a handoff that was saved.
-#[must_use]
 pub fn signal(of: &Material, before: &StateBefore) -> String {
     let state = &of.state;
     let mut value = json!({
@@ -103,7 +101,6 @@ pub fn state(
 /// `state.yaml` when the handoff of `checkpoint` was consumed: the status is what it was, and the task that
 /// hopty wrote is gone. `None` where it does not ask for that handoff any more, or cannot be changed line by
 /// line.
-#[must_use]
 pub fn consumed(old: &str, checkpoint: &str, before: &StateBefore) -> Option<String> {
     let asks = state_yaml::status(old) == Some(REQUESTED)
         && state_yaml::value(old, "checkpoint_id") == Some(checkpoint);
@@ -114,7 +111,6 @@ pub fn consumed(old: &str, checkpoint: &str, before: &StateBefore) -> Option<Str
 }
 
 /// Reads a signal; `None` when hopty itself wrote it.
-#[must_use]
 pub fn read(content: &[u8]) -> Option<RestartSignal> {
     let malformed = |reason: &str| Some(RestartSignal::Malformed { reason: reason.to_owned() });
     if content.len() > MAX_BYTES {

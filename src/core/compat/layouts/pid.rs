@@ -14,7 +14,6 @@ use crate::core::text::safe_text::{cut_chars, fenced, safe_line};
 const FIELD: usize = 500;
 
 /// Whether a file's name is that of such a view of the channel.
-#[must_use]
 pub fn is_name(name: &str, channel: &Channel) -> bool {
     let pid =
         name.strip_prefix(channel.as_str()).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".md"));
@@ -22,12 +21,10 @@ pub fn is_name(name: &str, channel: &Channel) -> bool {
 }
 
 /// The last line, by which the file is known to be this handoff's.
-#[must_use]
 pub fn mark(id: &HandoffId) -> String {
     format!("<!-- HANDOFF-ID: {id} -->\n")
 }
 
-#[must_use]
 pub fn render(of: &Material) -> String {
     let (state, context) = (&of.state, &of.state.context);
     let field = |text: &str| cut_chars(&safe_line(text), FIELD);

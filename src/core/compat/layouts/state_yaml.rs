@@ -37,13 +37,11 @@ fn line(text: &str) -> Option<YamlLine<'_>> {
 }
 
 /// The task's status, when the file has one; of several the last.
-#[must_use]
 pub fn status(text: &str) -> Option<&str> {
     value(text, "status")
 }
 
 /// The value of a key of its outermost mapping, when it stands on one line; of several the last.
-#[must_use]
 pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let mut found = text.lines().filter_map(|text| match line(text)? {
         YamlLine::Entry(name, value) if name == key => Some(value),
@@ -91,7 +89,6 @@ pub fn updated(old: &str, values: &[(&str, &str)]) -> Result<String, NotSimple> 
 }
 
 /// `old` without a key of its outermost mapping.
-#[must_use]
 pub fn without(old: &str, key: &str) -> String {
     let mut out = String::with_capacity(old.len());
     let mut dropped = false;

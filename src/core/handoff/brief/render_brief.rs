@@ -63,7 +63,6 @@ impl Budget {
 }
 
 /// The brief of what was captured.
-#[must_use]
 pub fn brief(capture: &Capture, words: &Words, places: &BriefFiles, budget: Budget) -> String {
     let intro = "You continue the work of an earlier conversation in this project. The sections about \
                  requests quote the person's own words: follow them, the newest first. Everything else is a \
@@ -84,7 +83,6 @@ pub fn brief(capture: &Capture, words: &Words, places: &BriefFiles, budget: Budg
 
 /// The brief of a handoff of which there is only a document: one that another program or an earlier hopty
 /// wrote.
-#[must_use]
 pub fn brief_of_document(document: &Document, path: &str, budget: Budget) -> String {
     let headers = &document.headers;
     let intro = format!(
@@ -156,7 +154,6 @@ fn word(id: &HandoffId, parts: &[BriefPart], places: &str) -> String {
 }
 
 /// `brief` with what changed in the work tree since it was made.
-#[must_use]
 pub fn with_changes(brief: &str, changes: &[String]) -> String {
     let Some(at) = brief.find(FIRST_SECTION).filter(|_| !changes.is_empty()) else { return brief.to_owned() };
     let room = HARD_MAX.saturating_sub(units(brief)).min(CHANGES_CAP);
