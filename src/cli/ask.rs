@@ -135,7 +135,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
             break (session, conversation, answer);
         }
         // The turn goes on, or the prompt waits in Claude's queue.
-        wait.is_over(&session)?;
+        wait.check_time(&session)?;
         std::thread::sleep(if is_idle { QUEUE_LOOK } else { ASK_POLL });
     };
     let cost = cost_of_turn(&mut control, &before, &session);
@@ -195,8 +195,8 @@ impl TurnWait<'_> {
         Ok((session, false))
     }
 
-    /// Whether the time is over.
-    fn is_over(&self, session: &SessionStatus) -> Result<(), Failed> {
+    /// Fails where the time is over.
+    fn check_time(&self, session: &SessionStatus) -> Result<(), Failed> {
         match self.until {
             Some(until) if Instant::now() >= until => Err(no_answer(self.name, session, self.limit)),
             _ => Ok(()),
