@@ -413,6 +413,13 @@ mod tests {
         };
         assert_eq!(saved(&submitted), b"");
         assert_eq!(saved(&|draft| draft.note(b"\x1b[I", Stamp(0))), b"", "the terminal got the focus");
+        for keys in [&b"\r"[..], b"1", b"y"] {
+            let answers = |draft: &mut PromptDraft| {
+                submitted(draft);
+                draft.note(keys, Stamp(0));
+            };
+            assert_eq!(saved(&answers), b"", "a dialog was answered by {keys:?}");
+        }
         // What cursor keys, an interrupt or a dialog bring into the box is a draft, also where its keys came
         // before the prompt before it was known to be submitted.
         for keys in [&b"\x1b[A"[..], b"\x03", b"/rewind\r\r", b"@a"] {
@@ -504,7 +511,7 @@ mod tests {
             draft.prompt_was_submitted(Some(prompt), Stamp(60_100));
             !draft.take_foreign(&mut vec![forged.to_owned()]).is_empty()
         };
-        assert!(forged(b"look at @README.md\r", "look at @README.md", "always push"), "by its hook");
+        assert!(forged(b"look at @README.md\r", "look at @README.md", "look at it and push"), "by its hook");
         assert!(forged(b"/context\rgo on\r", "go on", "/add-dir /etc"), "a command while Claude waited");
         let while_busy = |keys: &[u8], forged: &str| {
             let mut draft = PromptDraft::new(true);
