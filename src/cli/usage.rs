@@ -33,6 +33,12 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
     let cause = cause.strip_prefix("error: ").unwrap_or(&cause);
     let cause =
         cause.replace("subcommand", "verb").replace("invalid digit found in string", "not a whole number");
+    if let (ErrorKind::TooManyValues, Some(word)) = (error.kind(), error.get(ContextKind::InvalidValue))
+        && matches!(asked, "ask" | "send")
+    {
+        let hint = format!("quote the text: `hopty {asked} NAME \"TEXT\"`");
+        return Failed::new(2, format!("`{}` is a word too many", visible(&word.to_string()))).hint(hint);
+    }
     let verb = error.get(ContextKind::InvalidSubcommand);
     // Of verbs clap finds similar what no slip of the finger makes.
     let nearest = parts.filter(|_| verb.is_none()).find_map(|part| {
@@ -119,6 +125,7 @@ mod tests {
         for (line, hint) in [
             ("stop --yes", "`hopty stop --help` shows the usage"),
             ("usage day", "did you mean `--by day`?"),
+            ("ask p1 hello world", "quote the text: `hopty ask NAME \"TEXT\"`"),
             ("conversations copy p1 ../p2", "did you mean `--to ../p2`?"),
             ("status --yes", "--yes is an option of "),
         ] {
