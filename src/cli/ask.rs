@@ -1,6 +1,6 @@
 //! `hopty ask` and `hopty answer`: Claude's last answer, whole, from its transcript.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -119,13 +119,19 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         let (session, is_idle) = wait.look(&mut control)?;
         let is_another_run = session.run != before.run;
         if let Some(asked) = &asked {
-            // A hand-over may come at the end of this very turn: then the conversation before has the answer.
-            let of = if is_another_run { &before } else { &session };
+            // A hand-over may come at the end of this very turn: then the conversation before has the answer,
+            // and its transcript did not exist when the prompt was sent.
+            let (conversation, transcript) = if is_another_run {
+                let id = before.conversation.as_ref().or(session.before.as_ref());
+                (id, id.and_then(|id| paths.find_transcript(id)))
+            } else {
+                (session.conversation.as_ref(), session.transcript.as_deref().map(PathBuf::from))
+            };
             let lag = if is_idle && !is_another_run { LAG } else { Duration::ZERO };
             let is_over =
                 |turn: &AskedTurn| if is_another_run { !turn.is_cut() } else { is_idle || turn.is_over() };
-            if let Some(answer) = answer_to(of, asked, lag, is_over)? {
-                let conversation = of.conversation.clone().or_else(|| session.conversation.clone());
+            if let Some(answer) = answer_to(transcript.as_deref(), asked, lag, is_over)? {
+                let conversation = conversation.cloned();
                 break (session, conversation, answer);
             }
         }
@@ -211,15 +217,15 @@ fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> 
     Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
 }
 
-/// The answer to `asked` in the transcript of `session`, once its turn `is_over`, and `lag` later at the
-/// latest: Claude tells the end of a turn before the last lines are in its transcript.
+/// The answer to `asked` in the transcript, once its turn `is_over`, and `lag` later at the latest: Claude
+/// tells the end of a turn before the last lines are in its transcript.
 fn answer_to(
-    session: &SessionStatus,
+    transcript: Option<&Path>,
     asked: &SentPrompt,
     lag: Duration,
     is_over: impl Fn(&AskedTurn) -> bool,
 ) -> Result<Option<LastAnswer>, Failed> {
-    let Some(path) = session.transcript.as_deref().map(Path::new).filter(|path| path.exists()) else {
+    let Some(path) = transcript.filter(|path| path.exists()) else {
         return Ok(None);
     };
     let mut found = None;
