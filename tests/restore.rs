@@ -32,6 +32,16 @@ fn session_file(world: &World, name: &str) -> std::path::PathBuf {
     world.state_dir().join("sessions").join(name).join("session.json")
 }
 
+/// Waits until the session's file names the transcript, and the conversation's prompt.
+fn wait_noted_conversation(world: &World, name: &str) {
+    let file = session_file(world, name);
+    wait_for("the conversation in the session's file", || {
+        let object: Value = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
+        let is_there = std::path::Path::new(object["transcript"].as_str()?).is_file();
+        (is_there && object.to_string().contains("Say one.")).then_some(())
+    });
+}
+
 /// Kills every process of a session at once, as a power cut does.
 fn cut(world: &World, name: &str) {
     let found = world.status_of(name);
@@ -193,12 +203,7 @@ fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
     first.wait_box();
     first.submit("Say one.");
     first.wait_text("Answer 0.");
-    let file = session_file(&world, "proj");
-    wait_for("the conversation in the session's file", || {
-        let object: Value = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
-        let is_there = std::path::Path::new(object["transcript"].as_str()?).is_file();
-        (is_there && object.to_string().contains("Say one.")).then_some(())
-    });
+    wait_noted_conversation(&world, "proj");
     cut(&world, "proj");
     first.wait_exit();
     reboot(&world);
@@ -230,6 +235,7 @@ fn a_start_offers_what_died_there_and_takes_nothing_of_it(kind: Kind) {
     assert_eq!(world.ask(&["ls", "--names"]), "proj\n");
     assert_eq!(restore(&world, &[]), [], "nothing is resumed twice");
     // It dies again, and its conversation goes on in another session.
+    wait_noted_conversation(&world, "proj");
     let conversation = world.status_of("proj")["conversation"].as_str().unwrap().to_owned();
     cut(&world, "proj");
     again.wait_exit();

@@ -237,8 +237,10 @@ fn a_crowd_from_inside_locks_nobody_out() {
                 );
             }
         }
-        let status: Value = serde_json::from_str(&world.ask(&["status", "one", "--json"])).unwrap();
-        assert_eq!(status["state"], "unknown", "{way}: the host itself answers");
+        wait_for(&format!("{way}: the host itself to answer"), || {
+            let status: Value = serde_json::from_str(&world.ask(&["status", "one", "--json"])).unwrap();
+            (status["state"] == "unknown").then_some(())
+        });
         let mut term = world.terminal(&["attach", "one"]);
         term.wait_text("typed");
         term.send("by hand\r");
