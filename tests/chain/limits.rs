@@ -130,10 +130,13 @@ pub fn hopty_goes_on_where_claude_does_not(kind: Kind) {
 /// what a person answers is theirs.
 #[test]
 fn the_dialog_of_a_limit_is_a_persons() {
-    let resets = now() + 15;
-    let script = Script::each(move |_, n| match n {
-        0 => step(Kind::Real, "seven_day", resets).filling(10_000),
-        _ => used_up("seven_day", resets),
+    let resets = Arc::new(OnceLock::new());
+    let script = Script::each({
+        let resets = Arc::clone(&resets);
+        move |_, n| match n {
+            0 => step(Kind::Real, "seven_day", now() + 60).filling(10_000),
+            _ => used_up("seven_day", *resets.get_or_init(|| now() + 15)),
+        }
     });
     let Some(mut world) = subscribed(Kind::Real, script) else { return };
     world.set("HOPTY_RECOVERY_LIMIT_WAIT", "1s");
@@ -143,7 +146,7 @@ fn the_dialog_of_a_limit_is_a_persons() {
     submit(&term, GOAL);
     world.wait_decision("limit.reached", 1);
     wait_for("the dialog", || (world.status()["waiting_for"] == "limit").then_some(()));
-    wait_for("the reset", || (now() > resets + 3).then_some(()));
+    wait_for("the reset", || (now() > *resets.get().unwrap() + 3).then_some(()));
     assert_eq!(world.status()["waiting_for"], "limit");
     let typed = ["dialog_key", "go_on"].map(|word| world.journal().contains(&format!("\"{word}\"")));
     assert_eq!(typed, [false, false], "{}", world.story());

@@ -188,6 +188,11 @@ impl Term {
         status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
     }
 
+    /// The program's side of it.
+    pub fn program_side(&self) -> std::fs::File {
+        self.pty.open_slave().unwrap()
+    }
+
     /// The terminal's modes (termios) now.
     pub fn modes(&self) -> Modes {
         modes::read(&self.pty.open_slave().unwrap()).unwrap()

@@ -11,7 +11,7 @@ use hopty::sys::poll::{self, Interest};
 use hopty::sys::process::Process;
 
 /// How long anything may take before a test fails.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// How often to look where nothing tells.
 const LOOK: Duration = Duration::from_millis(5);

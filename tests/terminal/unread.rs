@@ -1,5 +1,7 @@
 //! What was typed and no program has read is the shell's afterwards, as without hopty.
 
+use std::os::fd::AsRawFd;
+
 use super::jobs::{leave, shell, wait_prompt};
 use super::support::program_files;
 use super::support::term::Term;
@@ -23,6 +25,17 @@ fn rows(term: &Term, from: &str) -> Vec<String> {
     lines[at..].to_vec()
 }
 
+/// Waits until a terminal in raw mode holds so many bytes that no program has read: the kernel brings them there
+/// some time after they were written.
+fn wait_unread(tty: &std::fs::File, bytes: usize) {
+    support::wait_for("what was typed to be in the terminal", || {
+        let mut held: nix::libc::c_int = 0;
+        // SAFETY: FIONREAD writes one int.
+        let done = unsafe { nix::libc::ioctl(tty.as_raw_fd(), nix::libc::FIONREAD, &raw mut held) };
+        (done == 0 && usize::try_from(held) == Ok(bytes)).then_some(())
+    });
+}
+
 /// What a shell shows after `script` was run, with hopty or without it, where `typed` was typed before the
 /// fifo let it go on, and the rest behind what that says, until `last` is a line.
 fn after(with: bool, script: &str, ready: &str, (typed, later): (&str, &str), last: &str) -> Vec<String> {
@@ -32,15 +45,19 @@ fn after(with: bool, script: &str, ready: &str, (typed, later): (&str, &str), la
     nix::unistd::mkfifo(&world.project.join("go"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     term.send(if with { "$H run -- sh ./program\r" } else { "sh ./program\r" });
     term.wait_text(ready);
-    if with {
-        child(&world);
-    }
+    let tty = if with {
+        std::fs::File::open(format!("/proc/{}/fd/0", child(&world))).unwrap()
+    } else {
+        term.program_side()
+    };
     term.send(typed);
     if with {
         // What the host wrote, and what it had no room for, is there when it answers.
         world.status();
     }
-    if !script.contains("-echo") {
+    if script.contains("-echo") {
+        wait_unread(&tty, typed.len());
+    } else {
         let last = typed.trim_end_matches('\r').rsplit('\r').next().unwrap();
         term.wait_for("its echo", |s| s.lines().iter().any(|line| line == last));
     }

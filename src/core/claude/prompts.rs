@@ -363,7 +363,7 @@ mod tests {
         let text = "<pasted_content id=\"a\">\n".repeat(40_000);
         let begun = std::time::Instant::now();
         assert!(mark_pastes(&text).len() > 800_000);
-        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -12,8 +12,9 @@ use crate::ipc::stream::FrameStream;
 use crate::sys::poll::{Interest, PollSet, is_readable};
 use crate::sys::process::ProcessStart;
 
-/// Bytes of unread answers above which a peer's requests are not read either.
-const ANSWERS_HIGH: usize = 1 << 20;
+/// Bytes of unread answers above which requests are not read either: a person's, and those of a descendant or
+/// another Claude. A crowd of these that reads nothing must not keep the host busy.
+const ANSWERS_HIGH: (usize, usize) = (1 << 20, 1 << 16);
 /// How long the first line of a connection may take, in ms.
 const HELLO_MS: u64 = 5000;
 /// How long a connection that waits for nothing may be silent, in ms: a person's, and that of a descendant or
@@ -127,7 +128,7 @@ impl Connection {
 
     /// Whether its input must wait: its own answers, or the child (`input_waits`), have to be read first.
     pub fn is_deaf(&self, input_waits: bool) -> bool {
-        if self.is_client() { input_waits } else { self.stream.waiting() > ANSWERS_HIGH }
+        if self.is_client() { input_waits } else { self.stream.waiting() > self.of_peer(ANSWERS_HIGH) }
     }
 
     /// A relayed client holds its keyboard back itself: no other frame could get past typed bytes.
@@ -143,7 +144,12 @@ impl Connection {
     /// When it is closed if it neither waits nor sends a request by then.
     pub fn idle_until(&self) -> Option<Stamp> {
         let ConnectionStage::Requests(requests) = &self.stage else { return None };
-        Some(requests.active.after(if self.peer == Peer::Person { IDLE_MS.0 } else { IDLE_MS.1 }))
+        Some(requests.active.after(self.of_peer(IDLE_MS)))
+    }
+
+    /// The limit that applies to its peer: a person's, or that of everybody else.
+    pub(super) fn of_peer<T>(&self, (person, other): (T, T)) -> T {
+        if self.peer == Peer::Person { person } else { other }
     }
 
     /// When it is closed if it has not greeted by then.
@@ -208,7 +214,7 @@ mod tests {
         connection.more = true;
         assert_eq!(connection.deadline(false), Some(Stamp(0)));
         // The bytes that the socket does not take are queued.
-        connection.stream.send(&vec![b'x'; 8 * ANSWERS_HIGH]);
+        connection.stream.send(&vec![b'x'; 8 * ANSWERS_HIGH.0]);
         assert!(connection.is_deaf(false));
         assert_eq!(connection.deadline(false), connection.idle_until());
     }

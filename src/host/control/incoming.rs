@@ -15,8 +15,9 @@ use crate::sys::poll::FdReadiness;
 
 /// The most frames of a client handled before the other connections have their turn.
 const FRAMES: u32 = 64;
-/// The same for requests: one can cost as much as many frames, and who asks one at a time never meets this.
-const REQUESTS: u32 = 8;
+/// The same for requests, which can each cost as much as many frames: a person's, and those of a descendant or
+/// another Claude. A peer that asks one at a time never reaches it. A greeting counts.
+const REQUESTS: (u32, u32) = (8, 2);
 
 /// A connection's turn.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +54,7 @@ impl Connection {
     /// The next line or frame of this turn. `None`: there is none, or it must wait.
     fn take(&mut self, turn: &Reading, input_waits: bool) -> Result<Option<Incoming>, TooLarge> {
         self.held = self.is_deaf(input_waits);
-        self.more = turn.taken == if self.is_client() { FRAMES } else { REQUESTS };
+        self.more = turn.taken == if self.is_client() { FRAMES } else { self.of_peer(REQUESTS) };
         if self.closing.is_some() || self.more || (self.held && !self.is_client()) {
             return Ok(None);
         }

@@ -163,6 +163,9 @@ fn one_connection_gets_a_bounded_turn() {
         assert_eq!(std::iter::from_fn(|| place.control.next_event(NOW, &uses)).count(), left);
     }
     assert!(place.control.deadline(&uses) > Some(NOW));
+    let (id, mut far) = place.greeted(Peer::Inside);
+    far.write_all("{\"id\": 1, \"do\": \"status\"}\n".repeat(3).as_bytes()).unwrap();
+    assert_eq!(place.events(id).len(), 2, "a crowd of these leaves time for people");
 }
 
 #[test]
