@@ -469,28 +469,16 @@ impl<'a> TapePlayer<'a> {
         let place = error.place.unwrap_or_else(|| self.session.findings.place().clone());
         let command = step.map(|step| step.command.to_string()).unwrap_or_default();
         let mut failure = TapeFailure::new(error.kind, place, command, error.message);
-        failure.hint = error.hint.or_else(|| self.unexpanded_pattern());
         failure.times = error.times;
         failure.row_notes = error.row_notes;
         failure.comparison = error.comparison;
         failure.keys = self.input.keys().to_owned();
         failure.screen = self.session.terminals.screen_copy();
+        failure.hint = error.hint.or_else(|| unexpanded_pattern(self.tape, failure.screen.as_ref()?));
         failure.program = self.session.terminals.program_words();
         failure.again = Some(self.again());
         failure.evidence = write_evidence(self.file, self.tape, &mut self.session, &self.outputs, &failure);
         PlayEnd::Failed(Box::new(failure))
-    }
-
-    /// That no shell has expanded an argument of `Start` with a `*`, where the program shows it as it is.
-    fn unexpanded_pattern(&self) -> Option<String> {
-        let screen = self.session.terminals.screen_copy()?.text_rows();
-        let starts = self.tape.steps.iter().filter_map(|step| match &step.command {
-            TapeCommand::Start(words) => Some(words),
-            _ => None,
-        });
-        let mut words = starts.flatten().map(TapeText::as_str);
-        let word = words.find(|word| word.contains('*') && screen.iter().any(|row| row.contains(word)))?;
-        Some(format!("`Start` runs no shell, which would expand {word}: write Start+Shell \"…\""))
     }
 
     fn pause(&mut self, what: &str) -> StepResult {
@@ -525,6 +513,18 @@ pub fn wants_to_be_alone(tape: &Tape) -> bool {
 
 fn duration(time: TapeTime) -> Duration {
     Duration::from_nanos(time.as_nanos())
+}
+
+/// That no shell has expanded an argument of `Start` with a `*`, where the program shows it as it is.
+fn unexpanded_pattern(tape: &Tape, screen: &ScreenCopy) -> Option<String> {
+    let rows = screen.text_rows();
+    let starts = tape.steps.iter().filter_map(|step| match &step.command {
+        TapeCommand::Start(words) => Some(words),
+        _ => None,
+    });
+    let mut words = starts.flatten().map(TapeText::as_str);
+    let word = words.find(|word| word.contains('*') && rows.iter().any(|row| row.contains(word)))?;
+    Some(format!("`Start` runs no shell, which would expand {word}: write Start+Shell \"…\""))
 }
 
 #[cfg(test)]
