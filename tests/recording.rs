@@ -259,7 +259,7 @@ fn a_full_disk_ends_the_recording_and_not_the_session() {
     world.assert_nothing_left();
 }
 
-/// A person records a tape; afterwards it has been played once, and passes again.
+/// A person records a tape; afterwards it has been played, and passes again.
 fn record_tape(world: &World, tape: &str, program: &[&str], use_it: impl FnOnce(&mut Term)) -> String {
     let args = [&["record", "--tape", tape, "--"], program].concat();
     let mut term = Term::start(&hopty(), &args, &world.env, &world.project, (80, 25));
@@ -372,6 +372,23 @@ fn what_a_person_does_in_bash_becomes_a_tape_that_passes() {
     let again = world.hopty(&["record", "--tape", "bash.tape", "--", "bash"]);
     assert_eq!(again.status.code(), Some(2), "without a terminal nothing is recorded");
     assert_eq!(std::fs::read_to_string(world.project.join("bash.tape")).unwrap(), text);
+}
+
+#[test]
+fn words_that_do_not_come_again_are_expected_on_no_recorded_tape() {
+    let world = World::plain();
+    let script = "echo hint $(tr -dc a-z < /dev/urandom | head -c 12) of the day; echo ready; read x; \
+                  echo; tr -dc a-z < /dev/urandom | head -c 12; read y";
+    let text = record_tape(&world, "hints.tape", &["sh", "-c", script], |term| {
+        term.wait_text("ready");
+        term.send("\r");
+        term.wait_for("the second answer", |screen| {
+            screen.lines().iter().any(|line| line.len() == 12 && line.bytes().all(|b| b.is_ascii_lowercase()))
+        });
+        term.send("\r");
+    });
+    let commands: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Start ")).skip(2).collect();
+    assert_eq!(commands, ["Expect \"ready\"", "Enter", "Settle", "Enter", "Exit 0"], "{text}");
 }
 
 /// The files of `record.auto`, the oldest first.

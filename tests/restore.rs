@@ -75,6 +75,38 @@ fn a_session_whose_host_was_killed_is_offered_in_every_list() {
     world.ask(&["stop", "--all", "--yes"]);
 }
 
+#[test]
+fn a_killed_session_stays_whose_conversation_is_archived_or_moved() {
+    let Some(world) = world(Kind::StandIn) else { return };
+    start(&world, "lost");
+    start(&world, "other");
+    let conversation = world.status_of("lost")["conversation"].as_str().unwrap().to_owned();
+    cut(&world, "lost");
+    cut(&world, "other");
+    let listed = String::from_utf8(world.hopty(&["ls"]).stderr).unwrap();
+    let hint = "hint: the hosts of other, lost were killed: `hopty restore other lost` resumes them\n";
+    assert!(listed.ends_with(hint), "{listed}");
+    let why = |name: &str| {
+        let said = world.hopty(&["restore", name]);
+        assert_eq!(said.status.code(), Some(1));
+        assert_eq!(world.ask(&["prune", "--dry-run"]), "", "it stays");
+        String::from_utf8(said.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    world.ask(&["conversations", "archive", &conversation, "--remove"]);
+    let back = format!("its conversation is archived: `hopty conversations restore {conversation}`");
+    let said = why("lost");
+    assert!(said.contains(&back), "{said}");
+    world.ask(&["conversations", "restore", &conversation]);
+    let to = world.home.join("elsewhere");
+    std::fs::create_dir(&to).unwrap();
+    let to = to.to_str().unwrap();
+    world.ask(&["conversations", "move", &conversation, "--to", to]);
+    let said = why("lost");
+    assert!(said.contains(&format!("`cd {to} && hopty --resume {conversation}` resumes it")), "{said}");
+    world.ask(&["rm", "lost", "other"]);
+    world.assert_nothing_left();
+}
+
 /// The machine has been started again since.
 fn reboot(world: &World) {
     for file in std::fs::read_dir(world.state_dir().join("run")).into_iter().flatten().flatten() {

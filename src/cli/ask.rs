@@ -33,6 +33,8 @@ const LAG: Duration = Duration::from_secs(5);
 const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often the transcript is read for the prompt that waits in Claude's queue.
 const QUEUE_LOOK: Duration = Duration::from_millis(200);
+/// How long the dialog of a slash command may take to be drawn.
+const DIALOG_LAG: Duration = Duration::from_millis(700);
 /// How often either is looked at meanwhile.
 const ASK_POLL: Duration = Duration::from_millis(50);
 /// How long to wait for a transcript that Claude has yet to create, and for the answer in it.
@@ -103,6 +105,9 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     }
     let sent: SendAnswer = control.ask(&Request::Send(request))?;
     if !send::is_proven(&sent) {
+        if asked.is_none() {
+            return Err(no_answer_to_command(&mut control, &name));
+        }
         let hint = format!("`hopty screen {name}` shows what Claude shows");
         return Err(Failed::new(1, "hopty cannot tell whether Claude took the prompt")
             .about(&name)
@@ -156,6 +161,26 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         print(&answer)?;
     }
     Ok(u8::from(answer.is_broken_off()))
+}
+
+/// Why a slash command that Claude has done itself has no answer, and what closes the dialog that it opened.
+fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> Failed {
+    control.limit(ANSWER);
+    let mut dialog = None;
+    becomes_true(Instant::now() + DIALOG_LAG, ASK_POLL, || {
+        let on = control.status().ok().filter(SessionStatus::waits_in_a_dialog);
+        dialog = on.and_then(|status| status.waits_for(local));
+        dialog.is_some()
+    });
+    let screen = format!("`hopty screen {name}` shows what Claude shows");
+    let (cause, hint) = match dialog {
+        Some(on) => (
+            format!("the command opened a dialog ({}), and Claude gave no answer", visible(&on)),
+            format!("{screen}, `hopty send {name} --keys escape` closes it"),
+        ),
+        None => ("Claude did the command itself and gave no answer".to_owned(), screen),
+    };
+    Failed::new(1, cause).about(name).hint(hint)
 }
 
 /// The wait for the end of the turn that began after line `seq` of the journal.

@@ -233,7 +233,12 @@ impl Listing {
                 _ => None,
             }
         };
-        Ok(Listing { lines: table::lines(&rows, color), notes: to_restore(&paths) })
+        let suspended = sessions.iter().filter_map(|session| {
+            let way = session.way_to_continue()?;
+            Some(format!("hint: {} is suspended: {}", visible(&session.name), visible(&way)))
+        });
+        let notes = suspended.chain(to_restore(&paths)).collect();
+        Ok(Listing { lines: table::lines(&rows, color), notes })
     }
 
     /// The rows of a screen, with how to end it in the last one.
@@ -697,14 +702,14 @@ mod tests {
         assert_eq!(
             table(&both, Some(40)),
             "NAME            STATE\n\
-             rocket-science  blocked: Bash touch x7\n\
+             rocket-science  blocked: Bash: touch x7\n\
              p2              idle"
         );
         assert_eq!(
             table(&both, Some(80)),
-            "NAME            STATE                   FOR    CONTEXT  ABOUT\n\
-             rocket-science  blocked: Bash touch x7  1 min  2 %      Rocket science\n\
-             p2              idle                    1 min  2 %      Rocket science"
+            "NAME            STATE                    FOR    CONTEXT  ABOUT\n\
+             rocket-science  blocked: Bash: touch x7  1 min  2 %      Rocket science\n\
+             p2              idle                     1 min  2 %      Rocket science"
         );
         // A long one is cut before the columns of a wide terminal go.
         let command = "git push --force-with-lease origin a-branch-with-a-rather-long-name and-another";
@@ -717,9 +722,12 @@ mod tests {
         for gone in ["TASKS", "RESTARTS", "CLIENTS", "RUN"] {
             assert!(!wide.contains(gone), "{gone} tells nothing: {wide}");
         }
-        assert!(wide.contains("blocked: Bash git push --force-with-lease"), "{wide}");
+        assert!(wide.contains("blocked: Bash: git push --force-with-lease"), "{wide}");
         assert!(wide.contains("/home/user/work/projects/rocket-science"), "{wide}");
-        assert!(table(&[asks.clone()], None).contains("blocked: Bash git push"), "a pipe has the same words");
+        assert!(
+            table(&[asks.clone()], None).contains("blocked: Bash: git push"),
+            "a pipe has the same words"
+        );
         asks.waiting_subject = None;
         assert_eq!(table_of(&[asks], false, None)[1][STATE], "blocked (permission)");
     }

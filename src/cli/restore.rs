@@ -17,6 +17,9 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::{ExitKind, SessionStatus};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
+use crate::core::text::shell_word::shell_word;
+use crate::fs::archive::ArchiveStore;
+use crate::fs::conversations::{Summaries, TranscriptFile};
 use crate::fs::paths::Paths;
 use crate::fs::session;
 
@@ -114,7 +117,9 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
     let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
     if found.is_empty() && !options.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));
-        killed(&paths).iter().for_each(|line| note(format_args!("{line}")));
+        if let Some(line) = killed(&paths) {
+            note(format_args!("{line}"));
+        }
         return Ok(0);
     }
     let (mut results, mut started, mut failed) = (Vec::new(), 0, false);
@@ -213,20 +218,51 @@ pub(super) fn way_back(name: &SessionName, last: &SessionStatus) -> Option<Strin
     session::resumable(last).map(|id| format!("`hopty --resume {id}` resumes its conversation"))
 }
 
-/// A hint for each session whose host was killed since the machine was started.
-pub(super) fn killed(paths: &Paths) -> Vec<String> {
+/// A hint on the sessions whose hosts were killed since the machine was started.
+pub(super) fn killed(paths: &Paths) -> Option<String> {
     let found = ended_ones(paths, |last| session::waits_for_restore(last) && !died_with_machine(last));
-    let hint = |name| format!("hint: the host of {name} was killed: `hopty restore {name}` resumes it");
-    found.iter().map(|(name, _)| hint(name)).collect()
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    let all = names.join(" ");
+    match names.as_slice() {
+        [] => None,
+        [name] => Some(format!("hint: the host of {name} was killed: `hopty restore {name}` resumes it")),
+        _ => Some(format!(
+            "hint: the hosts of {} were killed: `hopty restore {all}` resumes them",
+            names.join(", ")
+        )),
+    }
 }
 
-/// The sessions that `hopty restore` or `hopty restore NAME` would resume: a killed host, or machine.
+/// The sessions that `hopty restore` or `hopty restore NAME` would resume, also once their conversation is
+/// back in its place: a killed host, or machine.
 pub(super) fn resumable(paths: &Paths) -> Vec<SessionName> {
-    let found = ended_ones(paths, |last| died_with_machine(last) || session::waits_for_restore(last));
+    let found = ended_ones(paths, |last| died_with_machine(last) || session::was_killed(last));
     let found = judged(paths, found).into_iter();
     // A directory may come back, with its disk.
-    let stays = |dead: &DeadSession| dead.conversation.is_some();
+    let stays = |dead: &DeadSession| dead.conversation.is_some() || elsewhere(paths, &dead.status).is_some();
     found.filter(stays).map(|dead| dead.name).collect()
+}
+
+/// Where the conversation of a session is whose transcript is not in its place any more; `None` where nobody
+/// has it.
+fn elsewhere(paths: &Paths, last: &SessionStatus) -> Option<String> {
+    let id = last.conversation.as_ref().filter(|_| session::resumable(last).is_none())?;
+    if let Some(file) = paths.find_transcript(id).and_then(|path| TranscriptFile::at(&path)) {
+        let summary = Summaries::load(paths).read(std::slice::from_ref(&file)).pop();
+        let to = summary.and_then(|summary| summary.dir);
+        return Some(match to {
+            Some(dir) => format!(
+                "its conversation was moved: `cd {} && hopty --resume {id}` resumes it",
+                shell_word(&dir)
+            ),
+            None => format!("its conversation was moved to {}", file.project_dir().display()),
+        });
+    }
+    let (archived, _) = ArchiveStore::new(&paths.archive(), &paths.claude).entries();
+    archived
+        .iter()
+        .any(|entry| entry.conversation == *id)
+        .then(|| format!("its conversation is archived: `hopty conversations restore {id}` brings it back"))
 }
 
 /// Whether `hopty restore NAME` resumes this session, as far as can be told without asking a host.
@@ -309,12 +345,10 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSe
         let conversation = session::resumable(&status).cloned();
         let problem = match &conversation {
             _ if !status.agent.is(Agent::Claude) => Some("hopty can only resume Claude".to_owned()),
-            None if status.conversation.is_some() && status.transcript.is_some() => Some(
-                "its conversation is no longer where it was: archived, moved or deleted (`hopty conversations \
-                 archive --list` shows what is archived)"
-                    .to_owned(),
-            ),
-            None => Some("it has no conversation to resume: no prompt was submitted".to_owned()),
+            None => Some(elsewhere(paths, &status).unwrap_or_else(|| {
+                "it has no conversation to resume: no prompt was submitted, or the transcript was deleted"
+                    .to_owned()
+            })),
             Some(_) if !Path::new(&status.dir).is_dir() => Some("its directory is gone".to_owned()),
             Some(_) if status.command.iter().any(|word| word.contains(SECRET)) => {
                 Some("its command line had a secret, which hopty did not store".to_owned())

@@ -293,10 +293,10 @@ mod tests {
         let mut few = picker(2, 0);
         few.sessions[0].waiting_subject = Some("Bash: touch x7".to_owned());
         few.sessions.iter_mut().for_each(|session| session.dir = "/home/user/rocket".to_owned());
-        assert_eq!(screen(&few, 40, 4)[2], "›1  s1    blocked: Bash touch x7  1 h");
+        assert_eq!(screen(&few, 40, 4)[2], "›1  s1    blocked: Bash: touch x7  1 h");
         assert_eq!(
             screen(&few, 120, 4)[2],
-            "›1  s1    blocked: Bash touch x7  1 h  Make the rocket pass all six stages.  /home/user/rocket"
+            "›1  s1    blocked: Bash: touch x7  1 h  Make the rocket pass all six stages.  /home/user/rocket"
         );
     }
 

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 
 use super::error::Failed;
 use super::run::words;
-use crate::core::claude::args::{LaunchMode, Stream, classify};
+use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify};
 use crate::core::text::nearest_word::nearest_word;
+use crate::core::text::shell_word::shell_line;
 
 /// What other tools call something that hopty has under another name, and what to type instead.
 const FOREIGN: &[(&str, &str)] = &[
@@ -38,6 +39,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("dashboard", "dash"),
     ("undo", "back"),
     ("settings", "config"),
+    ("notify", "config"),
     ("completion", "completions"),
     ("manual", "man"),
     ("rename-session", "rename"),
@@ -114,22 +116,27 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
     })
 }
 
-/// A sole word behind hopty's own options that is a verb, or was meant as one.
+/// A sole word behind options that is a verb, or was meant as one. What Claude prints for is no session, and
+/// its own.
 fn behind_options(args: &[OsString]) -> Option<Failed> {
-    let (word, options) = args.split_last()?;
-    let word = word.to_str()?;
-    let own = |option: &OsString| {
-        option == "--detached" || option == "--handoff" || option.to_string_lossy().starts_with("--handoff=")
-    };
-    if options.is_empty() || !options.iter().all(own) {
+    let all = words(args)?;
+    let is_own = |word: &str| matches!(word, "--detached" | "--handoff") || word.starts_with("--handoff=");
+    // hopty's own options take no value, and Claude's grammar does not know them.
+    let claudes: Vec<String> = all.iter().filter(|word| !is_own(word)).cloned().collect();
+    let pieces = Grammar::new().parse(&claudes);
+    let mut loose = pieces.iter().filter(|piece| !matches!(piece, ArgPiece::Option { .. }));
+    let (Some(ArgPiece::Operand { at }), None) = (loose.next(), loose.next()) else { return None };
+    let word = &claudes[*at];
+    let mut options = all.clone();
+    options.remove(all.iter().rposition(|other| other == word)?);
+    if options.is_empty() || classify(&all, Stream::Terminal, Stream::Terminal) != LaunchMode::Interactive {
         return None;
     }
-    let verb = super::args::verbs().find(|verb| *verb == word).map(|verb| format!("hopty {verb}"));
+    let verb = super::args::verbs().find(|verb| verb == word).map(|verb| format!("hopty {verb}"));
     let instead = verb.or_else(|| meant(word))?;
-    let options: Vec<&str> = options.iter().filter_map(|option| option.to_str()).collect();
-    let options = options.join(" ");
+    let options = shell_line(&options);
     Some(
-        Failed::new(2, format!("`{word}` behind {options} is a prompt; did you mean `{instead}`?"))
+        Failed::new(2, format!("`{word}` with {options} is a prompt; did you mean `{instead}`?"))
             .hint(format!("`hopty {options} -- {word}` sends it to Claude")),
     )
 }
@@ -238,13 +245,30 @@ mod tests {
             ("--detached --handoff ls", "`hopty ls`?"),
             ("--detached list", "`hopty ls`?"),
             ("notes", "`hopty log`?"),
+            ("notify test", "`hopty config`?"),
+            ("--name x ls", "`hopty ls`?"),
+            ("-c ls", "`hopty ls`?"),
+            ("--model opus --verbose atach", "`hopty attach`?"),
+            ("--name=x --detached status --model opus", "`hopty status`?"),
         ] {
             let said = after_options(line).unwrap_or_else(|| panic!("{line}"));
             assert!(said.contains(instead), "{line}: {said}");
         }
         let status = after_options("--detached status").unwrap();
         assert!(status.contains("`hopty --detached -- status` sends it to Claude"), "{status}");
-        for line in ["--detached -- status", "--detached fix", "--model status", "--detached status x"] {
+        for line in [
+            "--detached -- status",
+            "--detached fix",
+            "--model status",
+            "--detached status x",
+            "--name x fix",
+            "-r ls",
+            "-p ls",
+            "--detached -p ls",
+            "--new-option ls",
+            "--verbose mcp",
+            "-c -- ls",
+        ] {
             assert!(after_options(line).is_none(), "{line}");
         }
         assert!(of_session(&["p1".into()]).unwrap().contains("did you mean `hopty attach p1`?"));

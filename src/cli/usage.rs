@@ -50,15 +50,25 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         match nearest_word(&verb, offered.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None if asked == "help" => "`hopty help` lists all verbs".to_owned(),
+            None if asked == "config" => format!(
+                "one of {}; to change a key, edit the file that `hopty config path` names",
+                offered.join(", ")
+            ),
             None => format!("one of {}", offered.join(", ")),
         }
     });
     let option = error.get(ContextKind::InvalidArg);
     let elsewhere = match error.kind() {
+        ErrorKind::MissingRequiredArgument if asked == "stop" => Some(
+            "`hopty stop NAME` ends one session and does not ask, `hopty stop --all --yes` ends all"
+                .to_owned(),
+        ),
         ErrorKind::ArgumentConflict => Some(format!("leave one of them out; {help}")),
         ErrorKind::UnknownArgument => option.and_then(|option| match option.to_string().as_str() {
             "-o" | "--output" => takes_file(asked),
+            "--last" if asked == "usage" => Some("`--since 7d` shows the last seven days".to_owned()),
             option if option.starts_with('-') => takers(option, asked),
+            _ if asked == "config show" => Some("`hopty config show` prints every key".to_owned()),
             word => takes_value(word, asked),
         }),
         _ => None,
@@ -123,7 +133,14 @@ mod tests {
     #[test]
     fn a_slip_is_told_with_what_the_verb_takes() {
         for (line, hint) in [
-            ("stop --yes", "`hopty stop --help` shows the usage"),
+            ("stop --yes", "`hopty stop NAME` ends one session and does not ask, `hopty stop --all --yes` "),
+            (
+                "config set restart.mode",
+                "one of show, check, path, init; to change a key, edit the file that ",
+            ),
+            ("config shwo", "did you mean `show`?"),
+            ("config show restart.mode", "`hopty config show` prints every key"),
+            ("usage --last 7d", "`--since 7d` shows the last seven days"),
             ("usage day", "did you mean `--by day`?"),
             ("ask p1 hello world", "quote the text: `hopty ask NAME \"TEXT\"`"),
             ("conversations copy p1 ../p2", "did you mean `--to ../p2`?"),

@@ -97,6 +97,9 @@ impl Explanation {
         let lasts = status.state_since.map_or(0, |at| now.0.saturating_sub(at.0.0));
         let state = match (step, status.state.known()) {
             (_, Some(SessionState::Blocked)) => blocked(status, lasts, moment),
+            (_, Some(SessionState::Stopped)) => {
+                status.way_to_continue().map(|way| format!("Suspended for {}: {way}.", age(lasts)))
+            }
             (Some(_), _) => None,
             (None, Some(SessionState::Idle)) if self.is_old || lasts >= IDLE_MS => {
                 let why =
@@ -278,6 +281,23 @@ mod tests {
             told(&session, snoozed),
             "Idle for 14 s: Claude finished its turn. Hand-over: not yet, at the earliest in 5 min (you snoozed \
              it). The prompt box holds a draft: \"half a thought\"."
+        );
+    }
+
+    #[test]
+    fn a_suspended_session_says_how_it_continues() {
+        use serde_json::json;
+        let mut session = after(&[(DecisionKind::SessionStarted, None)], HALF);
+        let mut stopped = json!({"state": "stopped", "clients": [
+            {"id": 1, "tty": "/dev/pts/9", "via": "fd"},
+            {"id": 2, "tty": "/dev/pts/8", "via": "none", "leader": true}]});
+        let suspended = "Suspended for 14 s: `fg` in /dev/pts/8 or `hopty attach rocket` continues it.";
+        assert_eq!(told(&session, stopped.clone()), suspended);
+        stopped["clients"][1]["via"] = json!("fd");
+        session.take(&decision(DecisionKind::RestartCancelled, None), HALF, false);
+        assert_eq!(
+            told(&session, stopped),
+            "Suspended for 14 s: `hopty attach rocket` continues it. The last decision: Decided RestartCancelled."
         );
     }
 

@@ -343,21 +343,27 @@ impl SessionStatus {
         on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings"))
     }
 
+    /// How the program continues, where it is suspended.
+    pub fn way_to_continue(&self) -> Option<String> {
+        // A client whose program was suspended has its terminal back.
+        let left = self.clients.iter().find(|client| client.leader && client.via == "none");
+        let by_fg = left.and_then(|client| client.tty.as_ref()).map(|tty| format!("`fg` in {tty} or "));
+        self.is(SessionState::Stopped)
+            .then(|| format!("{}`hopty attach {}` continues it", by_fg.unwrap_or_default(), self.name))
+    }
+
     /// The state in one word, for people: hopty knows of a program that is not Claude only that it runs.
     pub fn state_word(&self) -> String {
         let runs = self.agent.is(Agent::Plain) && self.is(SessionState::Unknown);
         if runs { "running".to_owned() } else { self.state.to_string() }
     }
 
-    /// The state in a few words, with what a blocked session waits for: `blocked: Bash touch x1`, or
+    /// The state in a few words, with what a blocked session waits for: `blocked: Bash: touch x1`, or
     /// `blocked (trust dialog)` where that is not about anything; `idle (api error)` where the last turn
     /// ended so. `moment` writes a time for people.
     pub fn state_words(&self, moment: impl Fn(WallTime) -> String) -> String {
         match (&self.waiting_subject, self.waits_for(moment)) {
-            (Some(subject), Some(_)) => {
-                // The tool and what it is asked to do, without the sign between them.
-                format!("{}: {}", self.state, subject.replacen(": ", " ", 1))
-            }
+            (Some(subject), Some(_)) => format!("{}: {subject}", self.state),
             (None, Some(what)) => format!("{} ({what})", self.state),
             (_, None) if self.turn_error.is_some() && self.is(SessionState::Idle) => {
                 format!("{} (api error)", self.state)
@@ -532,7 +538,7 @@ mod tests {
             let object = json!({"state": "blocked", "waiting_for": on, "waiting_subject": subject});
             SessionStatus::from_json(object).unwrap().state_words(WallTime::plain)
         };
-        assert_eq!(of("permission", Some("Bash: touch x: y")), "blocked: Bash touch x: y");
+        assert_eq!(of("permission", Some("Bash: touch x: y")), "blocked: Bash: touch x: y");
         assert_eq!(of("permission", None), "blocked (permission)");
         assert_eq!(of("unknown", Some("Surprise?")), "blocked: Surprise?");
         assert_eq!(of("unknown", None), "blocked (a dialog)");

@@ -18,7 +18,7 @@ pub struct SessionRow {
     pub name: SessionName,
     /// `idle`, `busy` and so on, or `unresponsive`.
     pub state: String,
-    /// The state, and what a blocked one waits for: `blocked: Bash touch x1`.
+    /// The state, and what a blocked one waits for: `blocked: Bash: touch x1`.
     pub state_words: String,
     /// What a blocked one waits for, as its host names it: for the host, and never shown.
     pub dialog: String,

@@ -22,7 +22,6 @@ use thiserror::Error;
 
 use crate::core::input::{PASTE_END, PASTE_START};
 use crate::core::io_words::io_words;
-use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{ClickCommand, TapeCommand, TapePlace, TapeText, TypedKeys};
 use crate::screen::{Screen, ShellMark};
 use crate::sys::fd::read_some;
@@ -59,16 +58,34 @@ pub enum TapeRecorderError {
 }
 
 /// What a recording came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct RecordedTape {
+    header: String,
+    draft: TapeDraft,
+}
+
+impl RecordedTape {
     /// The tape.
-    pub text: String,
+    pub fn text(&self) -> String {
+        self.draft.text(&self.header)
+    }
+
     /// How many commands it has.
-    pub commands: usize,
+    pub fn commands(&self) -> usize {
+        self.draft.commands().len()
+    }
+
     /// The variables that stand for what was typed and not shown: it cannot be played without them.
-    pub secrets: Vec<String>,
-    /// How the program ended; `None` where the person ended the recording.
-    pub end: Option<ProcessEnd>,
+    pub fn secrets(&self) -> Vec<String> {
+        self.draft.secret_names()
+    }
+
+    /// Replaces an `Expect` that has failed in a replay, on this line of the tape, by one of a text that the
+    /// replay's screen (`rows`) has, too, else by `Settle`. Returns the new command; `None` where none can be
+    /// replaced.
+    pub fn replace_expect(&mut self, line: usize, rows: &[String]) -> Option<String> {
+        self.draft.replace_expect(&self.header, line, rows)
+    }
 }
 
 /// A file that the tape copies into the program's directory.
@@ -150,16 +167,11 @@ pub fn record_tape(
         pending: Vec::new(),
         began: Instant::now(),
     };
-    let end = recorder.run()?;
+    recorder.run()?;
     let TapeRecorder { draft, terminal, person, .. } = recorder;
     drop(person);
     terminal.finish();
-    Ok(RecordedTape {
-        text: draft.text(&header),
-        commands: draft.commands().len(),
-        secrets: draft.secret_names(),
-        end,
-    })
+    Ok(RecordedTape { header, draft })
 }
 
 /// A descriptor that is readable when there are keys or signals.
@@ -197,8 +209,8 @@ struct TapeRecorder {
 }
 
 impl TapeRecorder {
-    /// Until the program has ended; `None` when the person has had enough.
-    fn run(&mut self) -> io::Result<Option<ProcessEnd>> {
+    /// Until the program has ended, or the person has had enough.
+    fn run(&mut self) -> io::Result<()> {
         loop {
             self.draw()?;
             let until = (!self.pending.is_empty()).then(|| Instant::now() + ESCAPE);
@@ -207,7 +219,7 @@ impl TapeRecorder {
                 PumpEnd::Ended(end) => {
                     self.check(true);
                     self.draft.end(end);
-                    return Ok(Some(end));
+                    return Ok(());
                 }
                 PumpEnd::Deadline => {
                     // A paste may take its time; any other key comes in one piece.
@@ -219,7 +231,7 @@ impl TapeRecorder {
                 PumpEnd::Stopped => {
                     if self.take_signals()? || self.read_keys()? {
                         self.check(false);
-                        return Ok(None);
+                        return Ok(());
                     }
                 }
             }

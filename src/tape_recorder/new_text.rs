@@ -10,22 +10,24 @@ use crate::screen::ScreenPlace;
 const HIDDEN_PART: usize = 4;
 /// The longest text that is waited for, in characters.
 const TEXT_MAX: usize = 40;
+/// How many texts are kept, of which one may come again in the next run.
+const TEXTS_MAX: usize = 4;
 /// Words of dates, which are others tomorrow.
 const DATE_WORDS: [&str; 19] = [
     "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug",
     "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// A text that came after the mark, in one of these places. Preferred: words that stand there once, without
-/// digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run.
+/// Texts that came after the mark, in one of these places, the best first: words that stand there once,
+/// without digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run.
 /// `hidden`: what was typed and not shown.
-pub(super) fn lasting_text(
+pub(super) fn lasting_texts(
     watch: &FreshTextWatch,
     mark: &TestMark,
     places: &[ScreenPlace],
     avoid: &[String],
     hidden: &[String],
-) -> Option<String> {
+) -> Vec<String> {
     let mut found: Vec<(Worth, String)> = Vec::new();
     for place in &joined(places) {
         let row = watch.screen().row_text(place.row);
@@ -45,8 +47,11 @@ pub(super) fn lasting_text(
         }
     }
     // Of equals the first, which stands highest.
-    let best = found.iter().map(|(worth, _)| *worth).max()?;
-    found.into_iter().find(|(worth, _)| *worth == best).map(|(_, text)| text)
+    found.sort_by_key(|(worth, _)| std::cmp::Reverse(*worth));
+    let mut texts: Vec<String> = found.into_iter().map(|(_, text)| text).collect();
+    texts.dedup();
+    texts.truncate(TEXTS_MAX);
+    texts
 }
 
 /// The places with those in one that only a blank parts: a blank is no news where nothing stood.
@@ -157,7 +162,7 @@ mod tests {
         watch.feed(bytes.as_bytes());
         watch.end_frame();
         let avoid: Vec<String> = avoid.iter().map(|word| (*word).to_owned()).collect();
-        lasting_text(&watch, &mark, &watch.new_places(&mark), &avoid, &[])
+        lasting_texts(&watch, &mark, &watch.new_places(&mark), &avoid, &[]).into_iter().next()
     }
 
     #[test]
@@ -184,8 +189,8 @@ mod tests {
         let mark = watch.take_mark(1);
         watch.feed(b"\r\napple\r\nsqlite> ");
         watch.end_frame();
-        let found = lasting_text(&watch, &mark, &watch.new_places(&mark), &[], &[]);
-        assert_eq!(found.as_deref(), Some("apple"));
+        let found = lasting_texts(&watch, &mark, &watch.new_places(&mark), &[], &[]);
+        assert_eq!(found[0], "apple");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! A tape while it is being recorded: inputs, and between them what the program showed in answer. Pure.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::new_text::lasting_text;
+use super::new_text::lasting_texts;
 use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{
     ClickCommand, ExpectArea, ExpectCommand, KeyAction, ProgramEnd, TapeCommand, TapePattern, TapeSignal,
@@ -18,10 +19,23 @@ const PAUSE: Duration = Duration::from_millis(700);
 /// Clicks in one place with a longer pause between them are no double click: the default of GTK and of Qt.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
+const SETTLE: TapeCommand = TapeCommand::Settle { limit: None, quiet: None, except: Vec::new() };
+
+fn expect(text: &str) -> TapeCommand {
+    TapeCommand::Expect(ExpectCommand {
+        area: ExpectArea::Screen,
+        limit: None,
+        times: None,
+        pattern: TapePattern::Text(TapeText::plain(text)),
+    })
+}
+
 /// Commands so far.
 #[derive(Debug)]
 pub(super) struct TapeDraft {
     commands: Vec<TapeCommand>,
+    /// By the number of an `Expect` among them: its text and others that came with it.
+    expected: BTreeMap<usize, Vec<String>>,
     /// The last command is an input, which a further one may join.
     is_open: bool,
     /// The time of the last input.
@@ -48,6 +62,7 @@ impl TapeDraft {
     pub fn new(avoid: Vec<String>) -> Self {
         TapeDraft {
             commands: Vec::new(),
+            expected: BTreeMap::new(),
             is_open: false,
             last_input: Duration::ZERO,
             secrets: 0,
@@ -149,15 +164,14 @@ impl TapeDraft {
             checks.push(TapeCommand::Ready { limit: None });
             checks.extend(shell.status.map(TapeCommand::Status));
         }
-        match lasting_text(watch, mark, &places, &self.avoid, &self.hidden) {
-            Some(text) => checks.push(TapeCommand::Expect(ExpectCommand {
-                area: ExpectArea::Screen,
-                limit: None,
-                times: None,
-                pattern: TapePattern::Text(TapeText::plain(text)),
-            })),
+        let texts = lasting_texts(watch, mark, &places, &self.avoid, &self.hidden);
+        match texts.first() {
+            Some(text) => {
+                checks.push(expect(text));
+                self.expected.insert(self.commands.len() + checks.len() - 1, texts);
+            }
             None if checks.is_empty() && (!places.is_empty() || is_drawn_again) && !is_over => {
-                checks.push(TapeCommand::Settle { limit: None, quiet: None, except: Vec::new() });
+                checks.push(SETTLE);
             }
             None => {}
         }
@@ -191,6 +205,22 @@ impl TapeDraft {
             let _ = writeln!(tape, "{command}");
         }
         tape
+    }
+
+    /// Replaces the text of the `Expect` that stands on a line of [`TapeDraft::text`] and did not come again, by
+    /// one that `rows` has and that came with it, else by `Settle`. Returns the new command; `None` where no
+    /// `Expect` of this recording stands there.
+    pub fn replace_expect(&mut self, header: &str, line: usize, rows: &[String]) -> Option<String> {
+        let first = self.text(header).lines().count() - self.commands.len() + 1;
+        let at = line.checked_sub(first)?;
+        let texts = self.expected.remove(&at)?;
+        let comes_again = |text: &String| rows.iter().any(|row| row.contains(text.as_str()));
+        let left: Vec<String> = texts.into_iter().skip(1).filter(comes_again).collect();
+        self.commands[at] = left.first().map_or(SETTLE, |text| expect(text));
+        if !left.is_empty() {
+            self.expected.insert(at, left);
+        }
+        Some(self.commands[at].to_string())
     }
 
     /// The variables that stand for what was typed and not shown.
@@ -268,6 +298,26 @@ mod tests {
             "Expect \"name?\"\nType \"Ade\"\nBackspace\nSettle\nType \"a\"\nEnter\nExpect \"hello \
              Ada\"\nExit 3\n"
         );
+    }
+
+    #[test]
+    fn what_does_not_come_again_is_replaced_by_what_does() {
+        let mut watch = FreshTextWatch::new((40, 6), 10);
+        let mut draft = TapeDraft::new(Vec::new());
+        let mark = watch.take_mark(1);
+        watch.feed(b"a hint of the day\r\n9 files\r\nready\r\n");
+        watch.end_frame();
+        draft.check(&watch, &mark, ShellAnswer::default(), false);
+        let header = "Start prog\n\n";
+        let mut replaced = |line, rows: &[&str]| {
+            let rows: Vec<String> = rows.iter().map(|row| (*row).to_owned()).collect();
+            draft.replace_expect(header, line, &rows)
+        };
+        assert_eq!((replaced(1, &[]), replaced(4, &[])), (None, None), "no `Expect` stands there");
+        assert_eq!(replaced(3, &["another hint", "ready"]).as_deref(), Some("Expect \"ready\""));
+        assert_eq!(replaced(3, &["ready"]).as_deref(), Some("Settle"));
+        assert_eq!(replaced(3, &["ready"]), None);
+        assert_eq!(draft.text(header), "Start prog\n\nSettle\n");
     }
 
     #[test]

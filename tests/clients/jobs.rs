@@ -14,7 +14,7 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     first.wait_text("$");
     first.send("$H run -- sh -c 'echo be\"\"gun; while read x; do echo got $x; done'\r");
     first.wait_text("begun");
-    let second = sized(&world, &["attach"], (60, 20));
+    let mut second = sized(&world, &["attach"], (60, 20));
     wait_clients(&world, 2);
     second.wait_text("begun");
     for n in 0..2 {
@@ -37,6 +37,20 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
         first.wait_text(&format!("got word{n}"));
         second.wait_text(&format!("got word{n}"));
     }
+    // A key on another terminal continues it, and `fg` brings the first one back.
+    first.send("\x1a");
+    world.wait_state("stopped");
+    support::wait_for("the shell", || (world.status()["clients"][0]["via"] == "none").then_some(()));
+    let tty = world.status()["clients"][0]["tty"].as_str().unwrap().to_owned();
+    let way = format!("`fg` in {tty} or `hopty attach proj` continues it");
+    let why = world.ask(&["why", "proj"]);
+    assert!(why.starts_with("Suspended for ") && why.contains(&way), "{why}");
+    let listed = world.hopty(&["ls"]).stderr;
+    assert!(String::from_utf8_lossy(&listed).contains(&format!("hint: proj is suspended: {way}")));
+    second.send("other\r");
+    second.wait_text("got other");
+    first.send("fg\r");
+    first.wait_text("got other");
     world.ask(&["stop", "proj", "--kill"]);
     first.send("exit\r");
     first.wait_exit();

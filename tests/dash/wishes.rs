@@ -177,7 +177,7 @@ fn a_permission_is_given_from_here() {
     wait_chosen(&term, "proj");
     term.wait_text("1-3 answer");
     term.wait_text("Blocked on permission (Bash: touch made) for ");
-    term.wait_text("blocked: Bash touch made");
+    term.wait_text("blocked: Bash: touch made");
     term.send("9");
     term.wait_text("proj: the dialog has the answers 1 to 3");
     // One that is meant for another dialog is refused.

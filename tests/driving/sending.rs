@@ -131,7 +131,7 @@ pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
     let why = world.ask(&["why", "proj"]);
     assert!(why.starts_with("Blocked on permission (Bash: touch made) for "), "{why}");
     let listed = world.ask(&["ls"]);
-    assert!(listed.contains("  blocked: Bash touch made  "), "{listed}");
+    assert!(listed.contains("  blocked: Bash: touch made  "), "{listed}");
     assert_eq!(world.ask(&["ls", "--format", "{reason}: {subject}"]), "permission: Bash: touch made\n");
     let refused = world.hopty(&["send", "proj", "More text", "--submit"]);
     let said = String::from_utf8_lossy(&refused.stdout).into_owned();

@@ -161,6 +161,8 @@ pub fn a_stopped_claude_is_stopped_until_somebody_attaches(kind: Kind) {
     world.wait_state("stopped");
     let refused = world.hopty(&["send", "proj", "Go on.", "--submit"]);
     assert_eq!(String::from_utf8_lossy(&refused.stdout), "refused: the program is suspended\n");
+    let hint = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(hint.ends_with("hint: `hopty attach proj` continues it\n"), "{hint}");
     let since = seq(&world);
     let mut term = world.terminal(&["attach", "proj"]);
     wait_idle(&world, since);

@@ -313,9 +313,14 @@ fn last_waits_for_restore(dir: &Path) -> bool {
 /// Whether a session that ended can be resumed by `hopty restore`: its host was killed, or ended with the
 /// machine, and its conversation is there.
 pub fn waits_for_restore(last: &SessionStatus) -> bool {
+    was_killed(last) && resumable(last).is_some()
+}
+
+/// The same, wherever its conversation is.
+pub fn was_killed(last: &SessionStatus) -> bool {
     let lost = last.exit.as_ref().is_none_or(|exit| exit.kind.is(ExitKind::Lost));
     let with_machine = last.machine.shutdown && is_of_another_boot(last);
-    last.agent.is(Agent::Claude) && (lost || with_machine) && resumable(last).is_some()
+    last.agent.is(Agent::Claude) && (lost || with_machine)
 }
 
 /// Whether the machine was started again since. A host of an older version noted no boot.

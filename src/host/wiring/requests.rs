@@ -477,15 +477,16 @@ impl Host {
             Reply::Refused { reason } => {
                 self.control.waits_no_more(asked.connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
-                let name = &self.session.claim.name;
-                let hint = match draft {
-                    Some(draft) => {
+                let (name, status) = (&self.session.claim.name, self.status());
+                let hint = match (draft, status.way_to_continue()) {
+                    (_, Some(way)) => way,
+                    (Some(draft), _) => {
                         format!("it reads \"{draft}\"; `hopty send {name} --keys ctrl-c` clears it")
                     }
-                    None if self.status().waits_in_a_dialog() => {
+                    _ if status.waits_in_a_dialog() => {
                         format!("`hopty attach {name}` answers it, `hopty screen {name}` shows it")
                     }
-                    None => format!(
+                    _ => format!(
                         "`hopty screen {name}` shows Claude's screen, `hopty why {name}` what hopty does"
                     ),
                 };

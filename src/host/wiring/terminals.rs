@@ -204,6 +204,12 @@ impl Host {
             return;
         }
         if any_key {
+            // The terminal that it was suspended in is its shell's by then. On any other one a key continues
+            // it, as an attach does: there is no `fg`.
+            let is_suspended = self.recorder.supervisor.state().state == SessionState::Stopped;
+            if is_suspended && !self.terminals.leads(id) {
+                self.signal_child(Signal(SIGCONT), true);
+            }
             self.on_terminals(|terminals, scene| terminals.lead(id, scene));
         }
         let reports = pieces.iter().any(|piece| piece.class == InputClass::Report);

@@ -75,16 +75,18 @@ impl RowText {
         byte(cols.start)..byte(cols.end).max(byte(cols.start))
     }
 
-    /// Cuts the text to the cells that begin in these columns.
+    /// Cuts the text to the cells that are in these columns; a wide character that leaves them is not.
     #[must_use]
     pub fn part(&self, cols: Range<u16>) -> Self {
         let from = self.cells.partition_point(|(_, col)| *col < cols.start);
-        let to = self.cells.partition_point(|(_, col)| *col < cols.end).max(from);
+        let end_of = |to: usize| self.cells.get(to).map_or(self.end, |(_, col)| *col);
+        let mut to = self.cells.partition_point(|(_, col)| *col < cols.end).max(from);
+        to -= usize::from(to > from && end_of(to) > cols.end);
         let byte = |at: usize| self.cells.get(at).map_or(self.text.len(), |(at, _)| *at as usize);
         let start = byte(from);
         let cells = self.cells[from..to].iter().map(|(at, col)| (at - start as u32, *col)).collect();
-        let end = self.cells.get(to).map_or(self.end, |(_, col)| *col);
-        let mut part = Self { text: self.text[start..byte(to)].to_owned(), cells, end, blanks: 0 };
+        let text = self.text[start..byte(to)].to_owned();
+        let mut part = Self { text, cells, end: end_of(to), blanks: 0 };
         part.trim();
         part
     }
@@ -139,6 +141,9 @@ mod tests {
         let text = row("  ab 漢c").part(2..7);
         assert_eq!((text.text(), text.cols(0..2), text.cols(3..6)), ("ab 漢", 2..4, 5..7));
         assert_eq!((text.part(0..5).text(), text.part(9..9).text()), ("ab", ""));
+        let wide = row("日本語");
+        assert_eq!((wide.part(0..5).text(), wide.part(0..6).text()), ("日本", "日本語"));
+        assert_eq!((wide.part(1..5).text(), wide.part(2..3).text()), ("本", ""));
         assert_eq!(Screen::new(3, 1).row_text(7), RowText::default());
     }
 }

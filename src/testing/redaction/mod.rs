@@ -230,7 +230,7 @@ impl TapeRedactions {
         failure.nearest.iter_mut().for_each(redact);
         failure.hint.iter_mut().for_each(redact_own);
         failure.again.iter_mut().for_each(redact_own);
-        failure.program.iter_mut().for_each(redact);
+        failure.program.iter_mut().for_each(redact_own);
         failure.row_notes.iter_mut().for_each(|(_, text)| redact_own(text));
         failure.keys = self.keys(&failure.keys);
         failure.screen = failure.screen.as_ref().map(|screen| self.screen(screen));
@@ -476,6 +476,7 @@ mod tests {
         failure.hint = Some("`Exit 3` expects it".to_owned());
         failure.again = Some("hopty test a1.tape".to_owned());
         failure.nearest = Some("took 41 ms".to_owned());
+        failure.program = vec!["sleep 3 has ended: exit 0".to_owned()];
         failure.row_notes = vec![(1, "expected \"x1\"".to_owned())];
         let redactions = TapeRedactions::new().rule(Regex::new(r"\d+").unwrap(), "N").dir("/tmp/t1");
         let shown = redactions.failure(failure);
@@ -484,6 +485,7 @@ mod tests {
         assert_eq!(shown.hint.as_deref(), Some("`Exit 3` expects it"));
         assert_eq!(shown.again.as_deref(), Some("hopty test a1.tape"));
         assert_eq!(shown.nearest.as_deref(), Some("took N ms"));
+        assert_eq!(shown.program, ["sleep 3 has ended: exit 0"]);
         assert_eq!(shown.row_notes, [(1, "expected \"x1\"".to_owned())]);
         assert_eq!(redactions.message("in /tmp/t1: \"a \\\" 1", ""), "in [DIR]: \"a \\\" N");
     }

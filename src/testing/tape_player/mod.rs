@@ -67,7 +67,7 @@ use super::stress::SeededChoices;
 use super::test_pause::PauseRule;
 use crate::core::process_change::ProcessEnd;
 use crate::core::tape::{
-    Tape, TapeCommand, TapeLeftovers, TapeNeed, TapeSpeed, TapeStep, TapeTime, WaitRule,
+    Tape, TapeCommand, TapeLeftovers, TapeNeed, TapeSpeed, TapeStep, TapeText, TapeTime, WaitRule,
 };
 use crate::core::text::shell_word::shell_word;
 
@@ -469,12 +469,12 @@ impl<'a> TapePlayer<'a> {
         let place = error.place.unwrap_or_else(|| self.session.findings.place().clone());
         let command = step.map(|step| step.command.to_string()).unwrap_or_default();
         let mut failure = TapeFailure::new(error.kind, place, command, error.message);
-        failure.hint = error.hint;
         failure.times = error.times;
         failure.row_notes = error.row_notes;
         failure.comparison = error.comparison;
         failure.keys = self.input.keys().to_owned();
         failure.screen = self.session.terminals.screen_copy();
+        failure.hint = error.hint.or_else(|| unexpanded_pattern(self.tape, failure.screen.as_ref()?));
         failure.program = self.session.terminals.program_words();
         failure.again = Some(self.again());
         failure.evidence = write_evidence(self.file, self.tape, &mut self.session, &self.outputs, &failure);
@@ -513,6 +513,18 @@ pub fn wants_to_be_alone(tape: &Tape) -> bool {
 
 fn duration(time: TapeTime) -> Duration {
     Duration::from_nanos(time.as_nanos())
+}
+
+/// That no shell has expanded an argument of `Start` with a `*`, where the program shows it as it is.
+fn unexpanded_pattern(tape: &Tape, screen: &ScreenCopy) -> Option<String> {
+    let rows = screen.text_rows();
+    let starts = tape.steps.iter().filter_map(|step| match &step.command {
+        TapeCommand::Start(words) => Some(words),
+        _ => None,
+    });
+    let mut words = starts.flatten().map(TapeText::as_str);
+    let word = words.find(|word| word.contains('*') && rows.iter().any(|row| row.contains(word)))?;
+    Some(format!("`Start` runs no shell, which would expand {word}: write Start+Shell \"…\""))
 }
 
 #[cfg(test)]

@@ -678,6 +678,21 @@ fn a_pattern_with_a_blank_at_the_end_of_a_row_gets_a_hint() {
 }
 
 #[test]
+fn a_pattern_for_files_that_no_shell_expands_gets_a_hint() {
+    let source = "Set ExpectTimeout 1s\nStart ls nothing-*.txt\nExpect 'nothing-here.txt'\n";
+    let hint = failure(play_now(commands(source))).hint;
+    let wanted = "`Start` runs no shell, which would expand nothing-*.txt: write Start+Shell \"…\"";
+    assert_eq!(hint.as_deref(), Some(wanted));
+}
+
+#[test]
+fn a_wide_character_that_leaves_a_region_is_not_in_it() {
+    let source = |cols: u16| format!("Start printf '日本語'\nExpect+Region 1,1 1x{cols} '日本語'\n");
+    assert!(matches!(play_now(commands(&source(6))), PlayEnd::Passed));
+    assert_eq!(failure(play_now(commands(&source(5)))).command, "Expect+Region 1,1 1x5 \"日本語\"");
+}
+
+#[test]
 fn the_same_text_in_the_same_place_is_no_answer_however_long_it_was_away() {
     for pause in ["0", "0.001", "0.1"] {
         let erase = "printf \"\\033[2J\\033[H\"";
