@@ -84,9 +84,6 @@ pub struct ClientOptions {
 
 /// Attaches the terminal on standard input to the session behind `socket`, until either side ends it. `hold`:
 /// it is held already.
-///
-/// # Errors
-/// When the terminal cannot be made raw.
 pub fn attach(
     socket: UnixStream,
     greeting: Greeting,

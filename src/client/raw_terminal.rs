@@ -19,9 +19,6 @@ pub struct RawTerminal {
 
 impl RawTerminal {
     /// Takes it, as soon as it is this process's.
-    ///
-    /// # Errors
-    /// When standard input is no terminal.
     pub fn take() -> io::Result<Self> {
         signals::unblock_all();
         // As long as signals still do what they always do.
@@ -34,9 +31,6 @@ impl RawTerminal {
 
     /// The same for who starts a program: what was typed ahead of it is taken out of the terminal, which has
     /// shown it already. Until the program has its terminal, Ctrl+C still ends this process.
-    ///
-    /// # Errors
-    /// As [`RawTerminal::take`].
     pub fn take_with_ahead() -> io::Result<(Self, Ahead)> {
         raw::wait_for_foreground();
         let reads = typeahead::reads();

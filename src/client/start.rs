@@ -71,9 +71,6 @@ impl Forked {
 
     /// Gives it its orders and waits until its program runs, or does not. The socket is the client's from
     /// then on. `hold`: the terminal, whose signals are heard meanwhile.
-    ///
-    /// # Errors
-    /// When the launch cannot be written down.
     pub fn launch(
         self,
         launch: &Launch,

@@ -116,9 +116,6 @@ pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
 }
 
 /// The process that listens behind a connection.
-///
-/// # Errors
-/// When the kernel does not say.
 pub fn peer(socket: &UnixStream) -> io::Result<i32> {
     Ok(socket::getsockopt(socket, sockopt::PeerCredentials)?.pid())
 }

@@ -42,9 +42,6 @@ pub struct FrameStream {
 
 impl FrameStream {
     /// Takes a socket and makes it non-blocking.
-    ///
-    /// # Errors
-    /// When setting it to non-blocking fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(FrameStream {
@@ -58,9 +55,6 @@ impl FrameStream {
     }
 
     /// The peer's process id and user id, as the kernel reports them.
-    ///
-    /// # Errors
-    /// When the kernel does not report them.
     pub fn peer(&self) -> io::Result<(i32, u32)> {
         let cred = getsockopt(&self.socket, sockopt::PeerCredentials)?;
         Ok((cred.pid(), cred.uid()))
@@ -68,9 +62,6 @@ impl FrameStream {
 
     /// Opens a pidfd of the process that connected, so that no other process is mistaken for it. `None` if
     /// the kernel cannot (before Linux 6.5).
-    ///
-    /// # Errors
-    /// When that process is gone.
     pub fn peer_process(&self) -> io::Result<Option<OwnedFd>> {
         pidfd_of_peer(getsockopt(&self.socket, sockopt::PeerPidfd))
     }
@@ -189,9 +180,6 @@ impl FrameStream {
     }
 
     /// Writes bytes with a descriptor attached to the first of them. Only while nothing waits to be written.
-    ///
-    /// # Errors
-    /// When the socket does not take them.
     pub fn send_with_fd(&mut self, bytes: &[u8], fd: &impl AsFd) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
         let sent = self.send_waiting_with_fd(bytes, fd);

@@ -8,9 +8,6 @@ use crate::core::process_change::{ProcessEnd, Signal};
 
 /// The next change of the child `pid`, `None` when there is none now. An end is given once; after it the pid
 /// is free.
-///
-/// # Errors
-/// When `pid` is no child of this process.
 pub fn change(pid: i32) -> io::Result<Option<ProcessEnd>> {
     Ok(wait(pid, libc::WUNTRACED | libc::WCONTINUED)?.and_then(read_status))
 }
@@ -47,9 +44,6 @@ fn read_status(status: i32) -> Option<ProcessEnd> {
 }
 
 /// Sends a signal to a child that was not waited for yet, or to its group: its pid cannot have been reused.
-///
-/// # Errors
-/// When it is gone.
 pub fn signal(pid: i32, signal: Signal, group: bool) -> io::Result<()> {
     if pid <= 1 {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));

@@ -25,9 +25,6 @@ impl Pty {
     /// Opens a new one, master non-blocking and close-on-exec. portable-pty makes it so after it has opened
     /// it, so what other threads start meanwhile closes what it inherits
     /// ([`crate::sys::process::lead_session`]).
-    ///
-    /// # Errors
-    /// When none is left, or its slave has no name.
     pub fn open(size: Size) -> io::Result<Self> {
         let pair = native_pty_system()
             .openpty(PtySize {
@@ -62,17 +59,11 @@ impl Pty {
     }
 
     /// Opens the slave side, without making it this process's controlling terminal.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
     pub fn open_slave(&self) -> io::Result<File> {
         open_slave(&self.slave)
     }
 
     /// Sets the size; the kernel tells the foreground group with SIGWINCH when it changed.
-    ///
-    /// # Errors
-    /// When the ioctl fails.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let winsize =
             Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: size.xpixel, ws_ypixel: size.ypixel };
@@ -86,9 +77,6 @@ impl Pty {
     }
 
     /// Sends a signal to the terminal's foreground group.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
         let group = nix::unistd::tcgetpgrp(&self.master)?;
         let signal = nix::sys::signal::Signal::try_from(signal.0)?;

@@ -140,9 +140,6 @@ pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
 
 /// Starts `command` in the terminal behind `slave` as the leader of a session of its own, as a shell in a
 /// window is.
-///
-/// # Errors
-/// When exec fails.
 pub fn spawn_leader(slave: &File, mut command: Command) -> io::Result<Child> {
     let stream = || slave.try_clone().map(Stdio::from);
     command.stdin(stream()?).stdout(stream()?).stderr(stream()?);

@@ -20,9 +20,6 @@ const TAKE: Duration = Duration::from_millis(100);
 
 /// Puts `ahead` into a terminal that nobody reads yet, and then sets its modes to `found`. `set` sets modes,
 /// at once.
-///
-/// # Errors
-/// When modes cannot be set.
 pub fn put(
     pty: &Pty,
     found: &Modes,

@@ -84,9 +84,6 @@ pub fn micros(text: &str) -> Option<u64> {
 
 impl PlayPosition {
     /// The time of the recording, in µs.
-    ///
-    /// # Errors
-    /// When there is no such marker or text.
     pub fn find(&self, timeline: &Timeline, time: &PlayTime) -> Result<u64, PositionMissing> {
         match self {
             Self::Time(at_us) => Ok((*at_us).min(timeline.duration_us())),

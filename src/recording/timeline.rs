@@ -75,9 +75,6 @@ pub struct NoCast(pub String);
 
 impl Timeline {
     /// Reads a recording. One that is damaged is read up to where it broke ([`Timeline::damage`]).
-    ///
-    /// # Errors
-    /// When not even the header can be read.
     pub fn load(cast: &[u8]) -> Result<Timeline, NoCast> {
         let mut loader = TimelineLoader::default();
         loader.push(cast);
@@ -190,9 +187,6 @@ impl TimelineLoader {
     }
 
     /// The end of the file.
-    ///
-    /// # Errors
-    /// When there was no header.
     pub fn finish(mut self) -> Result<Timeline, NoCast> {
         if self.stop.is_none() {
             self.reader.finish();
@@ -265,9 +259,6 @@ impl TimelineBuilder {
     }
 
     /// Takes the next event; one that is earlier than the one before counts as simultaneous.
-    ///
-    /// # Errors
-    /// When there are too many.
     pub fn add(&mut self, event: CastEvent) -> Result<(), &'static str> {
         let Timeline { output, events, marks, duration_us, .. } = &mut self.timeline;
         if events.len() + marks.len() >= EVENTS_MAX {

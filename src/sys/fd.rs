@@ -9,9 +9,6 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 
 /// Makes an open file description non-blocking. Only for descriptions that nobody else shares.
-///
-/// # Errors
-/// When fcntl fails.
 pub fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(fd, FcntlArg::F_GETFL)?);
     fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
@@ -35,9 +32,6 @@ pub fn read_some(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Option<usize>> {
 }
 
 /// Writes what fits now. `Ok(0)`: nothing fits.
-///
-/// # Errors
-/// When write fails.
 pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match nix::unistd::write(fd, bytes) {
@@ -51,9 +45,6 @@ pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
 
 /// Writes to a non-blocking socket without a SIGPIPE where its peer is gone: how many bytes it took, 0 where
 /// it takes none now.
-///
-/// # Errors
-/// When the connection is broken.
 pub fn send_some(socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
     use nix::sys::socket::{MsgFlags, send};
     loop {
@@ -128,9 +119,6 @@ pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
 }
 
 /// A descriptor of /dev/null, for a stream that must be open but lead nowhere.
-///
-/// # Errors
-/// When it cannot be opened.
 pub fn dev_null() -> io::Result<OwnedFd> {
     Ok(File::options().read(true).write(true).open("/dev/null")?.into())
 }

@@ -81,9 +81,6 @@ impl OutBuf {
     }
 
     /// Writes `bytes`: immediately if the queue is empty and the descriptor takes them, otherwise in turn.
-    ///
-    /// # Errors
-    /// When the descriptor is broken.
     pub fn send(&mut self, fd: &impl AsFd, bytes: &[u8]) -> io::Result<()> {
         let mut done = 0;
         if self.bytes.is_empty() {

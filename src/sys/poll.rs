@@ -75,9 +75,6 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     }
 
     /// The same with a time finer than a millisecond.
-    ///
-    /// # Errors
-    /// As [`PollSet::wait`].
     pub fn wait_within(&mut self, timeout: Option<Duration>) -> io::Result<Vec<(T, FdReadiness)>> {
         let polled = ppoll(&mut self.fds, timeout.map(TimeSpec::from_duration), None);
         self.ready(polled)
@@ -112,9 +109,6 @@ pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
 }
 
 /// Waits for one descriptor. False if the time passed first.
-///
-/// # Errors
-/// When poll fails.
 pub fn wait_for(fd: &(impl AsFd + AsRawFd), interest: Interest, timeout_ms: u64) -> io::Result<bool> {
     let mut set = PollSet::default();
     set.add((), fd.as_fd(), interest);

@@ -106,9 +106,6 @@ pub struct StatFile {
 
 impl StatFile {
     /// Opens it.
-    ///
-    /// # Errors
-    /// When there is no such process.
     pub fn open(pid: i32) -> io::Result<Self> {
         Ok(StatFile { file: std::fs::File::open(format!("/proc/{pid}/stat"))? })
     }
@@ -182,9 +179,6 @@ impl Process {
     }
 
     /// Sends a signal to it.
-    ///
-    /// # Errors
-    /// When it is gone, or may not be signalled.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let none = std::ptr::null::<libc::siginfo_t>();
         // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2). The wrappers know no

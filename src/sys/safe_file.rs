@@ -244,9 +244,6 @@ pub fn read(path: &Path, rule: FileRule) -> Result<Option<Vec<u8>>, SafeFileErro
 }
 
 /// The next bytes of an open file, at most `most`.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
@@ -254,9 +251,6 @@ pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The content as text; invalid UTF-8 is replaced, as Claude does: one bad byte must not hide a file.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_text(path: &Path, rule: FileRule) -> Result<Option<String>, SafeFileError> {
     let text = |bytes| {
         String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
@@ -289,9 +283,6 @@ pub fn check(path: &Path, meta: &Metadata, rule: FileRule) -> Result<(), SafeFil
 }
 
 /// Gives a file that hopty just created its intended mode (0600), whatever the umask removed.
-///
-/// # Errors
-/// When the system refuses.
 pub fn open_to_owner(file: &File) -> io::Result<()> {
     match file.metadata()?.mode() & 0o600 {
         0o600 => Ok(()),

@@ -47,9 +47,6 @@ impl AsFd for Signals {
 }
 
 /// A flag that is set when one of `signals` arrives, whatever else handles it.
-///
-/// # Errors
-/// When a handler cannot be installed.
 pub fn flag(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in signals {

@@ -55,9 +55,6 @@ pub struct HookProbe {
 
 impl HookProbe {
     /// Records go to `dir`, which is made; `program` is hopty.
-    ///
-    /// # Errors
-    /// When the directory cannot be made.
     pub fn new(program: &Path, dir: &Path) -> io::Result<HookProbe> {
         fs::create_dir_all(dir)?;
         Ok(HookProbe { program: program.to_owned(), dir: dir.to_owned() })

@@ -110,17 +110,11 @@ pub fn keyboard_modes(screen: &Screen) -> KeyboardModes {
 }
 
 /// The bytes of a key that goes down or up.
-///
-/// # Errors
-/// When the program cannot be told of it.
 pub fn key(screen: &Screen, chord: KeyChord, event: KeyEvent) -> Result<Vec<u8>, InputRefusal> {
     key_bytes(chord, event, &keyboard_modes(screen)).ok_or(InputRefusal::NoBytes(chord))
 }
 
 /// The bytes of a key that is pressed and released.
-///
-/// # Errors
-/// As [`key`].
 pub fn key_press(screen: &Screen, chord: KeyChord) -> Result<Vec<u8>, InputRefusal> {
     Ok([key(screen, chord, KeyEvent::Press)?, key(screen, chord, KeyEvent::Release)?].concat())
 }
@@ -138,9 +132,6 @@ pub fn paste(screen: &Screen, text: &str) -> Vec<u8> {
 }
 
 /// The bytes for a terminal that gets the focus or loses it.
-///
-/// # Errors
-/// When the program has not asked for them.
 pub fn focus(screen: &Screen, is_in: bool) -> Result<Vec<u8>, InputRefusal> {
     if !screen.is_on(TerminalMode::Focus) {
         return Err(InputRefusal::NoFocus);

@@ -106,9 +106,6 @@ pub struct EnvironmentRules {
 
 impl TestDirs {
     /// Makes the directories.
-    ///
-    /// # Errors
-    /// When one cannot be made.
     pub fn create() -> io::Result<TestDirs> {
         let private = fs::Permissions::from_mode(0o700);
         let root =
@@ -148,9 +145,6 @@ impl TestDirs {
     }
 
     /// Puts a program into the test's `PATH` under a name.
-    ///
-    /// # Errors
-    /// When the link cannot be made.
     pub fn link_program(&self, name: &str, program: &Path) -> io::Result<()> {
         match std::os::unix::fs::symlink(program, self.bin().join(name)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

@@ -286,9 +286,6 @@ impl TestTerminal {
 
     /// Waits until `what` is there, whenever it came. At once when it is there already: then what is stale of
     /// it is told.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
     pub fn wait_for(
         &mut self,
         what: &Look,
@@ -318,9 +315,6 @@ impl TestTerminal {
     /// it was given at the mark. It must stay away for the time `quiet`. Returns whether it was there at all,
     /// at the mark or since.
     /// Afterwards it is new when it comes back.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
     pub fn gone(
         &mut self,
         what: &Look,
@@ -457,9 +451,6 @@ impl TestTerminal {
 
     /// Waits as long as a count is right, until the screen has been still for so long that no more is to be
     /// expected.
-    ///
-    /// # Errors
-    /// When the test is stopped.
     pub(super) fn settle_count(
         &mut self,
         limit: Duration,
@@ -498,9 +489,6 @@ impl TestTerminal {
     /// Waits until a shell waits for its next command: its process group is in the foreground again, nothing
     /// that was typed is unread, and it sleeps. Where it announces its prompts (OSC 133), the prompt is there
     /// as well.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
     pub fn ready(&mut self, since: &TestMark, limit: Duration) -> Result<ShellReady, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
         let mut pause = PROCESS_LOOK.0;
@@ -638,9 +626,6 @@ impl TestTerminal {
     /// The terminal echoes what is typed before, and a program that edits lines draws it once more when it
     /// begins to read, which looks like an answer. Only the first call waits, and when its limit is over the
     /// program is taken to read later.
-    ///
-    /// # Errors
-    /// When the test is stopped.
     pub fn first_read(&mut self, limit: Duration) -> Result<(), Box<WaitFailure>> {
         if std::mem::replace(&mut self.has_first_read, true) {
             return Ok(());
@@ -687,9 +672,6 @@ impl TestTerminal {
 
     /// Waits until a condition on the terminal holds, which is tried at the end of each frame. `goal` names
     /// it, `state` says what there is instead.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
     pub fn wait_until(
         &mut self,
         limit: Duration,
@@ -707,9 +689,6 @@ impl TestTerminal {
 
     /// Waits until a state holds, as [`TestTerminal::wait_until`]. One that held when the program was given
     /// its last input, at the mark, counts only after the program's answer.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
     pub fn wait_for_state(
         &mut self,
         since: &TestMark,
@@ -734,9 +713,6 @@ impl TestTerminal {
 
     /// Waits until the screen has settled after what was given at the mark: a program that has written
     /// nothing since has half a second to begin.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::settle`].
     pub fn settle_answer(
         &mut self,
         since: &TestMark,

@@ -116,9 +116,6 @@ pub fn failed_last_time(evidence: &Path) -> Vec<PathBuf> {
 
 /// Plays the tapes and tells `finished` of each as it ends; where it breaks, nobody wants to know more, and
 /// all stops. A tape that does not parse is not played.
-///
-/// # Errors
-/// When the jobs cannot be started.
 pub fn run(
     tapes: &[LoadedTape],
     options: &RunPlanOptions,

@@ -91,9 +91,6 @@ pub struct BusyLoops {
 
 impl BusyLoops {
     /// Starts them.
-    ///
-    /// # Errors
-    /// When no thread can be started.
     pub fn start() -> io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let mut threads = Vec::with_capacity(BUSY_LOOPS);

@@ -64,9 +64,6 @@ pub enum PauseNews {
 impl TestPause {
     /// Opens a session that shows the test `name`. `dir` is the test's directory for sockets, `note` stands
     /// below the screen.
-    ///
-    /// # Errors
-    /// When the session does not start.
     pub fn begin(hopty: &Path, dir: &Path, name: &str, note: String) -> io::Result<Self> {
         let socket = dir.join("pause");
         let _ = std::fs::remove_file(&socket);
@@ -85,9 +82,6 @@ impl TestPause {
     }
 
     /// Shows the screen as it is now, and takes what was typed. Never waits.
-    ///
-    /// # Errors
-    /// When the socket fails.
     pub fn serve(&mut self, terminal: &TestTerminal) -> io::Result<PauseNews> {
         if self.window.is_none() {
             match self.listener.accept() {

@@ -354,9 +354,6 @@ impl TestTerminal {
     }
 
     /// The terminal's modes (termios).
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn modes(&self) -> io::Result<Modes> {
         modes::read(&self.slave)
     }
@@ -410,9 +407,6 @@ impl TestTerminal {
 
     /// Types bytes: as many as the terminal takes now, the rest when the program reads. The terminal's own
     /// echo of them is no news.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let modes = self.modes()?;
         self.watch.expect_echo(bytes, &modes);
@@ -431,9 +425,6 @@ impl TestTerminal {
     }
 
     /// Changes the size of the terminal, of which the kernel tells the program.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn resize(&mut self, cols: u16, rows: u16) -> io::Result<()> {
         self.watch.resize(cols, rows);
         self.tell(TapEvent::Resize { cols, rows });
@@ -442,9 +433,6 @@ impl TestTerminal {
 
     /// Sends a signal to the process group in the foreground, which is the program's own where it is no
     /// shell.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
         self.pty.signal_foreground(signal)
     }

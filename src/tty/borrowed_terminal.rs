@@ -44,9 +44,6 @@ impl Handed {
     /// Takes the terminal behind `fd`, which is closed. `found` are its modes before the client made it raw,
     /// `raw` those after: the client may be dead by now and its shell have set its own, so they are not
     /// simply those of now.
-    ///
-    /// # Errors
-    /// When it cannot be taken.
     pub fn take(fd: OwnedFd, found: Option<Modes>, raw: Option<Modes>) -> Result<Self, NotTaken> {
         let given = File::from(fd);
         let meta = given.metadata().map_err(NotTaken::NotReopened)?;

@@ -60,9 +60,6 @@ impl FullScreen {
     }
 
     /// Undoes the page, and begins another.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn change(&mut self, begin: &'static [u8], undo: Vec<u8>) -> io::Result<()> {
         write(&self.undo)?;
         (self.begin, self.undo) = (begin, undo);
@@ -70,9 +67,6 @@ impl FullScreen {
     }
 
     /// Gives the terminal back as it was found, for another program or for good.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn leave(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.has_it) {
             return Ok(());
@@ -85,9 +79,6 @@ impl FullScreen {
 
     /// Takes it again, once this process is in the foreground: after a pause, or after it was continued
     /// (SIGCONT), when the terminal has been a shell's.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn resume(&mut self) -> io::Result<()> {
         // In the background the terminal is the shell's.
         raw::wait_for_foreground();
@@ -98,9 +89,6 @@ impl FullScreen {
 
     /// Ctrl+Z: gives it back and stops this process's group. Returns when that is continued; the terminal is
     /// taken again with [`FullScreen::resume`].
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn stop(&mut self) -> io::Result<()> {
         self.leave()?;
         stop_group();
@@ -118,9 +106,6 @@ impl Drop for FullScreen {
 }
 
 /// Writes to the terminal, also to one that another program has made non-blocking.
-///
-/// # Errors
-/// When it is gone.
 pub fn write(bytes: &[u8]) -> io::Result<()> {
     let (out, mut rest) = (io::stdout(), bytes);
     while !rest.is_empty() {

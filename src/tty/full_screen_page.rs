@@ -31,9 +31,6 @@ impl FullScreenPage {
     }
 
     /// Draws these rows over all that the terminal shows.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn draw(&self, rows: &[String]) -> io::Result<()> {
         full_screen::write(whole_page(rows).as_bytes())
     }
@@ -41,9 +38,6 @@ impl FullScreenPage {
     /// Waits at most `limit_ms` (`None`: no limit) for keys, for another size or for a signal. Gives the keys
     /// (there may be none), or the number of the signal that ends the page; a terminal that is gone counts as
     /// SIGHUP. Pauses at Ctrl+Z. Draw the page again in each case.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn wait(&mut self, limit_ms: Option<u64>) -> io::Result<Result<Vec<PlainKey>, i32>> {
         let is_ready = self.keys.wait_beside(self.signals.as_fd(), limit_ms)?;
         for signal in self.signals.take() {

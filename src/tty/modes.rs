@@ -20,9 +20,6 @@ fn get(fd: &impl AsFd) -> io::Result<libc::termios2> {
 }
 
 /// The modes of a terminal.
-///
-/// # Errors
-/// When the descriptor is no terminal.
 pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
     let raw = get(fd)?;
     Ok(Modes {

@@ -46,9 +46,6 @@ impl<F: AsFd> PageKeys<F> {
 
     /// Waits at most `limit_ms` (`None`: no limit) for keys or for something on `other`, and says whether
     /// there are keys to read.
-    ///
-    /// # Errors
-    /// When poll fails.
     pub fn wait_beside(&self, other: BorrowedFd<'_>, limit_ms: Option<u64>) -> io::Result<bool> {
         let mut set = PollSet::default();
         self.register(&mut set, true);
@@ -58,9 +55,6 @@ impl<F: AsFd> PageKeys<F> {
 
     /// The keys that are whole by now; `is_ready`: the terminal has something to read. `None` when it is
     /// gone.
-    ///
-    /// # Errors
-    /// When read fails.
     pub fn read(&mut self, is_ready: bool) -> io::Result<Option<Vec<PlainKey>>> {
         let now = self.clock.now();
         if !is_ready {

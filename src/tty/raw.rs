@@ -43,9 +43,6 @@ pub struct RawMode {
 
 impl RawMode {
     /// Makes the terminal on standard input raw, as soon as it is this process's.
-    ///
-    /// # Errors
-    /// When standard input is no terminal.
     pub fn enter() -> io::Result<Self> {
         wait_for_foreground();
         let found = modes::read(&io::stdin())?;
@@ -78,9 +75,6 @@ impl RawMode {
 
     /// Until [`RawMode::resume`]: nothing is echoed and no line is edited, but Ctrl+C ends programs and lines
     /// end as they do.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn lend(&mut self) -> io::Result<()> {
         let mut lent = Modes { oflag: self.found.oflag, ..self.raw.clone() };
         lent.lflag |= u64::from(libc::ISIG);
@@ -100,9 +94,6 @@ impl RawMode {
 
     /// Raw again after a pause. In the background this stops the process (SIGTTOU) until the shell has put it
     /// into the foreground.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn resume(&mut self) -> io::Result<()> {
         modes::set(&io::stdin(), &self.raw)?;
         self.is_on = true;

@@ -77,9 +77,6 @@ const NAMES: [&str; 31] = [
 ];
 
 /// The bytes of the key that is called `name`. Capital letters in names of several letters do not matter.
-///
-/// # Errors
-/// When no key has that name.
 pub fn bytes(name: &str, cursor: CursorKeys) -> Result<Vec<u8>, NoKey> {
     let mut letters = name.chars();
     if let (Some(one), None) = (letters.next(), letters.next())

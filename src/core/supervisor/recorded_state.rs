@@ -77,9 +77,6 @@ const OF_SESSION: [(&str, &str); 39] = [
 ];
 
 /// Reads a state.
-///
-/// # Errors
-/// If it is not one.
 pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Supervisor>, D::Error> {
     let state = Value::deserialize(from)?;
     let earlier = state["run"].is_u64();

@@ -78,9 +78,6 @@ impl TapeRegex {
     }
 
     /// The program that matches. With `lines`, `^` and `$` are the edges of each line, else of the text.
-    ///
-    /// # Errors
-    /// When it needs too much memory.
     pub fn compile(&self, lines: bool) -> Result<regex::Regex, String> {
         let mut builder = regex::RegexBuilder::new(&self.translated);
         builder.multi_line(lines).size_limit(PROGRAM_BYTES).nest_limit(2 * DEEPEST as u32);

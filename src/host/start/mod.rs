@@ -228,9 +228,6 @@ struct Orders<L> {
 
 /// The orders that a host reads from its socket: the launch as a line of JSON, then the program and its
 /// arguments, which may hold any bytes but NUL, each terminated by NUL.
-///
-/// # Errors
-/// When the launch cannot be serialized.
 pub fn orders(launch: &Launch, args: &[OsString]) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(&Orders { launch, words: 1 + args.len() })?;
     bytes.push(b'\n');

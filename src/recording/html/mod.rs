@@ -67,9 +67,6 @@ pub enum TraceOutcome {
 }
 
 /// The page.
-///
-/// # Errors
-/// When the recording cannot be read.
 pub fn page(trace: &TracePage) -> Result<String, NoCast> {
     let timeline = Timeline::load(&trace.cast)?;
     let data = data(trace, &timeline).replace('<', "\\u003c");

@@ -48,9 +48,6 @@ pub enum PlayerEnd {
 
 /// Plays a recording in the terminal on standard input and output. Files that a person saves are called after
 /// `stem`.
-///
-/// # Errors
-/// When that is no terminal, or is gone.
 pub fn run(timeline: &Timeline, options: PlayerOptions, stem: &str) -> io::Result<PlayerEnd> {
     let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT, libc::SIGTSTP]).collect();
     let signals = Signals::catch(&caught)?;

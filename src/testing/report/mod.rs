@@ -49,21 +49,12 @@ pub use tap::TapReport;
 /// What is told of the tapes of one `hopty test`, as they are played.
 pub trait TestReport {
     /// Before the first tape; `tapes` is how many there are to play.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn begin(&mut self, tapes: usize) -> io::Result<()>;
 
     /// A tape is done.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn finished(&mut self, outcome: &RedactedOutcome) -> io::Result<()>;
 
     /// After the last tape, also when a person stopped the tests before that.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     fn end(&mut self, summary: &TestSummary) -> io::Result<()>;
 }
 
@@ -162,9 +153,6 @@ impl FromStr for ReportTarget {
 
 impl ReportTarget {
     /// Opens it. Directories above its file are made.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn open(&self, options: &ReportOptions) -> io::Result<Box<dyn TestReport>> {
         let Some(path) = &self.file else { return self.kind.open(Box::new(io::stdout()), options) };
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -224,9 +212,6 @@ pub struct ReportSet(Vec<Box<dyn TestReport>>);
 impl ReportSet {
     /// Opens the reports that were asked for. Where none goes to standard output, one for people does; in
     /// GitHub Actions its annotations are added.
-    ///
-    /// # Errors
-    /// When a file cannot be opened.
     pub fn open(targets: &[ReportTarget], options: &ReportOptions) -> io::Result<ReportSet> {
         let mut all = targets.to_vec();
         let here = |kind| ReportTarget { kind, file: None };

@@ -202,9 +202,6 @@ impl SnapshotStore {
     }
 
     /// Makes the directories above the one of the snapshots.
-    ///
-    /// # Errors
-    /// When one cannot be made.
     pub fn make_parents(&self) -> Result<(), SnapshotError> {
         let above = self.dir.parent().unwrap_or(Path::new(""));
         if above.as_os_str().is_empty() {
@@ -324,9 +321,6 @@ impl PendingSnapshot {
     }
 
     /// All that wait beside these tapes' directories, by name.
-    ///
-    /// # Errors
-    /// When a directory cannot be read.
     pub fn list<'a>(
         tape_dirs: impl IntoIterator<Item = &'a Path>,
     ) -> Result<Vec<PendingSnapshot>, SnapshotError> {
@@ -344,18 +338,12 @@ impl PendingSnapshot {
     }
 
     /// The snapshot as it is, and as it would be.
-    ///
-    /// # Errors
-    /// When a file cannot be read or is no snapshot.
     pub fn read(&self) -> Result<(Option<ScreenSnapshot>, ScreenSnapshot), SnapshotError> {
         let gone = || FsError::io("read", &self.proposal)(ErrorKind::NotFound.into());
         Ok((read(&self.file)?, read(&self.proposal)?.ok_or_else(gone)?))
     }
 
     /// Makes it the snapshot.
-    ///
-    /// # Errors
-    /// When the files cannot be read or written.
     pub fn accept(&self) -> Result<(), SnapshotError> {
         let (_, screen) = self.read()?;
         write(&self.file, &screen.to_string())?;
@@ -363,9 +351,6 @@ impl PendingSnapshot {
     }
 
     /// Deletes it.
-    ///
-    /// # Errors
-    /// When it cannot be deleted.
     pub fn reject(&self) -> Result<(), SnapshotError> {
         remove(&self.proposal)
     }
@@ -381,9 +366,6 @@ pub struct TakenSnapshots {
 
 /// The files in the directories of these tapes that no tape takes: the tape is gone, or it was played to its
 /// end and did not take it.
-///
-/// # Errors
-/// When a directory cannot be read.
 pub fn unused(tapes: &[TakenSnapshots]) -> Result<Vec<PathBuf>, SnapshotError> {
     let dirs: BTreeSet<&Path> =
         tapes.iter().map(|taken| taken.tape.parent().unwrap_or(Path::new(""))).collect();
@@ -408,9 +390,6 @@ pub fn unused(tapes: &[TakenSnapshots]) -> Result<Vec<PathBuf>, SnapshotError> {
 }
 
 /// Deletes unused snapshots.
-///
-/// # Errors
-/// When one cannot be deleted.
 pub fn prune(unused: &[PathBuf]) -> Result<(), SnapshotError> {
     unused.iter().try_for_each(|file| remove(file).and_then(|()| remove(&proposal_of(file))))
 }
