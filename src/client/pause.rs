@@ -1,4 +1,4 @@
-//! Signals that the client is sent, and pauses: the terminal goes back to the shell and comes again.
+//! The client's signals, and its pauses, in which the shell has the terminal.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::ipc::stream::ConnectionState;
 use crate::sys::signals::stop_group;
 use crate::tty::raw;
 
-/// What a client hears.
+/// The signals that the client handles.
 pub(super) const CAUGHT: [i32; 9] = [
     libc::SIGWINCH,
     libc::SIGHUP,
@@ -24,13 +24,13 @@ pub(super) const CAUGHT: [i32; 9] = [
     libc::SIGCONT,
 ];
 
-/// How long the host may take to say good-bye to a terminal that went away.
+/// How long to wait for `BYE` after the terminal hung up.
 const HANGUP: Duration = Duration::from_secs(1);
 
 impl TerminalClient {
     pub(super) fn take_signals(&mut self) {
         let mut heard = self.signals.take();
-        // Who goes on may have to wait for the terminal, and who is to end does not.
+        // SIGCONT last: it may wait for the terminal, and a signal that ends the client must not.
         heard.sort_by_key(|signal| *signal == libc::SIGCONT);
         for signal in heard {
             match signal {
@@ -39,7 +39,7 @@ impl TerminalClient {
                 libc::SIGTSTP => self.release(),
                 libc::SIGCONT if self.suspending => self.continued = true,
                 libc::SIGCONT => {
-                    // Stopped and continued from outside: the shell may have changed the modes meanwhile.
+                    // Stopped and continued from outside: the shell may have changed the modes.
                     if self.regain() {
                         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
                         self.tell_size();
@@ -55,7 +55,7 @@ impl TerminalClient {
             self.told_to_end = true;
             self.output.told_to_end(signal);
             if self.life == ConnectionState::Closed {
-                // Only what waits for the terminal keeps it from ending.
+                // Only output that the terminal does not take keeps this process from ending.
                 self.output.end(signal, &[raw::END_OF_ANYTHING, &self.undo].concat());
             }
         }
@@ -68,11 +68,11 @@ impl TerminalClient {
         }
     }
 
-    /// The terminal is gone, or is about to be: the host lets go of it and the session goes on.
+    /// The terminal is gone or about to go: the host releases it and the session keeps running.
     pub(super) fn hang_up(&mut self) {
         if self.hung_up.is_none() {
             self.hung_up = Some(Instant::now() + HANGUP);
-            // Not as a signal to be passed on: older hosts would end the program with it.
+            // Not as a SIGNAL frame: older hosts would end the program.
             for tag in [tag::HANGUP, tag::DETACH] {
                 self.stream.send(&Frame::new(tag, &[]).encode());
             }
@@ -87,9 +87,8 @@ impl TerminalClient {
         }
     }
 
-    /// The second half: the modes are put back and this process stops, with its whole group, like any program
-    /// after Ctrl+Z. In an orphaned process group the kernel discards the signal; then client and child
-    /// simply continue.
+    /// The second half: restores the modes and stops this process group like any program after Ctrl+Z. In an
+    /// orphaned process group the kernel discards the signal; then client and child simply continue.
     pub(super) fn stop_here(&mut self) {
         self.relay = Relay::Off;
         self.output.hand_back();
@@ -109,9 +108,9 @@ impl TerminalClient {
         self.tell_size();
     }
 
-    /// Raw again, as soon as the terminal is this process's: in the background this stops it (SIGTTOU) until
-    /// the shell has put the job into the foreground. False where it was continued only to be told to end, or
-    /// the terminal is gone.
+    /// Back to raw mode as soon as this process owns the terminal: in the background this stops it (SIGTTOU)
+    /// until the shell puts the job into the foreground. False if it was continued only to end, or the
+    /// terminal is gone.
     pub(super) fn regain(&mut self) -> bool {
         loop {
             if self.hung_up.is_some() || (self.told_to_end && !raw::in_foreground()) {
@@ -124,7 +123,7 @@ impl TerminalClient {
         }
     }
 
-    /// Signals that came while the process was stopped; those of the stop itself mean nothing any more.
+    /// Handles signals that arrived during a stop; the stop's own signals mean nothing any more.
     fn heard_in_pause(&mut self) {
         for signal in self.signals.take() {
             match signal {

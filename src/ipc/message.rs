@@ -18,7 +18,7 @@ pub const MAX_LINE: usize = 1 << 20;
 /// The most bytes that one request may type: with its escapes it must fit into a line.
 pub const SEND_MAX: usize = 512 << 10;
 
-/// A request that a host got: its answer goes back to the connection under the same number.
+/// A request that a host received: the answer goes to this connection under the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestId {
     /// The host's number of the connection.
@@ -99,7 +99,6 @@ impl Code {
     }
 }
 
-/// An error answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub code: Code,
@@ -110,14 +109,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An error answer.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
         let message: String = message.into();
         Failure { code, message: io_words(message), hint: hint.into() }
     }
 
-    /// Nothing more can be asked of the session.
+    /// The session has ended and answers nothing more.
     #[must_use]
     pub fn session_has_ended() -> Self {
         Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended")
@@ -175,9 +173,9 @@ pub enum Request {
         #[serde(default)]
         history: bool,
     },
-    /// Answer when a condition holds, or when the time is up.
+    /// Answer when a condition holds, or at the timeout.
     Wait(Wait),
-    /// Answer when the state or the screen is another than the client knows, or when the time is up.
+    /// Answer when state or screen differ from what the client knows, or at the timeout.
     Watch(Watch),
     /// Become a client.
     Attach(Attach),
@@ -219,7 +217,7 @@ pub enum Request {
         #[serde(default)]
         run: Option<u32>,
     },
-    /// One that this version does not know. [`parse_request`] refuses it.
+    /// A request of a newer version. [`parse_request`] refuses it.
     #[serde(other)]
     Unknown,
 }
@@ -244,7 +242,6 @@ pub struct Send {
     pub mark: bool,
 }
 
-/// A `record` request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
@@ -291,7 +288,6 @@ impl WaitFor {
     }
 }
 
-/// A `wait` request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// The condition.
@@ -311,16 +307,15 @@ pub struct Wait {
     pub timeout_ms: u64,
 }
 
-/// A `watch` request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
-    /// It matters whether Claude is idle, busy or blocked: refused for any other program.
+    /// Report changes between idle, busy and blocked: refused for any other program.
     #[serde(default)]
     pub state: bool,
-    /// The journal line at which the state began that the client knows; without it the answer comes at once.
+    /// The journal line at which the state known to the client began; without it the answer is immediate.
     #[serde(default)]
     pub entered: Option<u64>,
-    /// Changes of the screen count, too.
+    /// Report changes of the screen, too.
     #[serde(default)]
     pub screen: bool,
     /// The revision of the screen that the client has; without it the rows come at once.
@@ -334,23 +329,22 @@ pub struct Watch {
     pub timeout_ms: u64,
 }
 
-/// The default of a request's wait, in ms.
+/// The default timeout, in ms.
 fn half_a_minute() -> u64 {
     30_000
 }
 
-/// A client's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attach {
     /// Its terminal's size.
     #[serde(flatten)]
     pub size: Size,
-    /// It only watches.
+    /// Keys never reach the program.
     #[serde(default)]
     pub read_only: bool,
     #[serde(default)]
     pub term: String,
-    /// Its process id from its own point of view; the socket's credentials count.
+    /// Its process id in its own namespace; only the one from the socket's credentials is trusted.
     #[serde(default)]
     pub pid: i32,
     /// Name of its terminal, for listings.
@@ -359,8 +353,8 @@ pub struct Attach {
     /// The modes of its terminal before it made it raw.
     #[serde(default)]
     pub termios: Option<Modes>,
-    /// The modes afterwards: for a client that died, the old modes are restored only while these are set.
-    /// Without them, those found when the terminal was handed over.
+    /// The modes after it made the terminal raw: if the client dies, the old modes are restored only while
+    /// these are set. By default those found when the terminal was handed over.
     #[serde(default)]
     pub raw: Option<Modes>,
     /// Variables that the next run takes from the last client.
@@ -373,8 +367,7 @@ pub struct Attach {
 
 /// Parses a request line into its id and the request.
 ///
-/// # Errors
-/// An error answer, with the id if there is one.
+/// # Errors The error answer, with the request's id or 0.
 pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
     let value: Value = serde_json::from_slice(line)
@@ -422,7 +415,6 @@ pub fn hook_line(event: &str, run: u32, payload: &str) -> Option<String> {
     Some(format!("{{\"id\":1,\"do\":\"hook\",\"run\":{run},\"event\":{event},\"payload\":{payload}}}\n"))
 }
 
-/// An answer line.
 pub fn ok_line(id: u64, ok: &impl Serialize) -> String {
     format!("{}\n", json!({"id": id, "ok": ok}))
 }
@@ -436,10 +428,8 @@ pub struct Answer {
     /// The id of its request.
     #[serde(default)]
     pub id: u64,
-    /// The result.
     #[serde(default)]
     pub ok: Option<Value>,
-    /// Or the error.
     #[serde(default)]
     pub error: Option<Failure>,
 }

@@ -15,7 +15,6 @@ pub struct OutBuf {
 }
 
 impl OutBuf {
-    /// Appends.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
@@ -36,7 +35,6 @@ impl OutBuf {
         self.written
     }
 
-    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -59,10 +57,9 @@ impl OutBuf {
         self.flush_by(|bytes| write_some(fd, bytes))
     }
 
-    /// The same for a socket: a peer that is gone is an error, and no SIGPIPE.
+    /// [`OutBuf::flush`] for a socket: a peer that is gone is an error, not SIGPIPE.
     ///
-    /// # Errors
-    /// When the connection is broken; the waiting bytes are kept.
+    /// # Errors When the connection is broken; the waiting bytes are kept.
     pub fn flush_socket(&mut self, socket: &UnixStream) -> io::Result<()> {
         self.flush_by(|bytes| send_some(socket, bytes))
     }

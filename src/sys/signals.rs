@@ -1,4 +1,4 @@
-//! Signals as a descriptor: signal-hook's self-pipe, which fits into a poll set.
+//! Signals as a descriptor for poll sets: signal-hook's self-pipe.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -34,7 +34,7 @@ impl Signals {
         Ok(Signals { delivery: SignalDelivery::with_pipe(read, write, SignalOnly, signals)? })
     }
 
-    /// The signals since the last call, each once.
+    /// The signals since the last call, each listed once.
     pub fn take(&mut self) -> Vec<i32> {
         self.delivery.pending().collect()
     }
@@ -46,7 +46,7 @@ impl AsFd for Signals {
     }
 }
 
-/// A flag that is set when one of `signals` arrives, whatever else handles it.
+/// A flag that is set when one of `signals` arrives, in addition to other handlers.
 pub fn flag(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in signals {
@@ -76,8 +76,7 @@ pub fn unblock_all() {
 
 /// Blocks the signals that `state` blocks, and no other. May be called between fork and exec.
 pub fn block_as(state: SignalState) {
-    // SAFETY: an all-zero set is valid; a number that the C library keeps for itself is refused and changes
-    // nothing.
+    // SAFETY: an all-zero set is valid; a number that the C library reserves is refused and changes nothing.
     unsafe {
         let mut mask: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut mask);
@@ -112,7 +111,7 @@ pub fn stop_self() {
 
 fn with_default_stop(stop: impl FnOnce() -> nix::Result<()>) {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: the default is no handler, and the one that is put back was installed before.
+    // SAFETY: the default is no handler, and the restored one was installed before.
     unsafe {
         let before = sigaction(NamedSignal::SIGTSTP, &default);
         let _ = stop();
