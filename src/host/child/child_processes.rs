@@ -1,5 +1,5 @@
-//! The processes that a host starts, signals and inspects. It is a trait so that the laws of the host can
-//! supply a child of their own, which starts, stops and ends when they say so.
+//! The processes that a host starts, signals and inspects. A trait, so that the laws of the host can supply a
+//! child that starts, stops and ends on command.
 
 use std::io;
 

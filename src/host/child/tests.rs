@@ -1,4 +1,4 @@
-//! The program's runs, with processes that are made up and a socket in place of the pseudo-terminal.
+//! The program's runs, with scripted processes and a socket in place of the pseudo-terminal.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ use crate::pty::spawn::{ChildProgram, ErrorStream, SpawnError};
 use crate::sys::clock::Clock;
 use crate::sys::process::Process;
 
-/// What the processes do next, and the signals that they got.
+/// What the processes do next, and the signals that they received.
 #[derive(Clone, Debug, Default)]
 struct Script(Rc<RefCell<(VecDeque<ProcessEnd>, Vec<Signal>)>>);
 
@@ -155,16 +155,17 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
     child.launching.given.plugin = Some("/p".into());
     assert_eq!(child.arguments(&of), own);
     of.agent = Agent::Claude;
-    // Claude picks the conversation itself.
+    // Claude chooses the conversation itself.
     assert_eq!(child.arguments(&of), words(&["--plugin-dir=/p", "--model", "opus", "go"]));
     of.conversation = Some(&id);
     let first = child.arguments(&of);
     assert!(first.contains(&"--session-id".into()) && first.ends_with(&own), "{first:?}");
-    // The next run does not begin with the first one's prompt.
+    // The next run does not start with the first one's prompt.
     of.start = StartKind::Fresh;
     let next = child.arguments(&of);
     assert!(next.contains(&"opus".into()) && !next.contains(&"go".into()), "{next:?}");
-    // What hopty resumes by itself takes no system prompt from the transcript, unless the person says so.
+    // A conversation that hopty resumes by itself takes no system prompt from the transcript, unless the
+    // person's arguments say so.
     (of.start, of.renews_system_prompt) = (StartKind::Resume, true);
     let own = words(&["--system-prompt-snapshot", "on", "go"]);
     of.own = &own;
