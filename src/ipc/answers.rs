@@ -217,7 +217,7 @@ impl AcceptAnswer {
 }
 
 impl RowsAnswer {
-    /// For a session whose program has ended.
+    /// There is no screen: the model has failed, or the run is gone.
     #[must_use]
     pub fn without_screen() -> Self {
         RowsAnswer { degraded: true, ..RowsAnswer::default() }
