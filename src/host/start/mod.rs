@@ -1,6 +1,5 @@
-//! How a host comes into being: forked by the client before that has read anything, it makes itself
-//! independent of the terminal, is told the resolved configuration, takes its name and its socket, starts the
-//! program and says how that went.
+//! The start of a host: forked by the client before that has read anything, it detaches from the terminal,
+//! receives its launch, takes its name and its socket, starts the program and reports the result.
 
 pub mod orphan;
 pub(super) mod session_dir;
@@ -32,30 +31,30 @@ use crate::ipc::message::Record;
 use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited, process, signals};
 
-/// How long a session without a terminal waits for its file to appear.
+/// How long a session that starts detached waits for its file to be written.
 const FIRST_WRITES: Duration = Duration::from_millis(500);
 
-/// What the first conversation starts from.
+/// What the first conversation begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BeginWith {
     /// A fresh conversation, or the one that the person's arguments name.
     #[default]
     Fresh,
-    /// The handoff that waits in this directory's channel (`--handoff`).
+    /// The pending handoff of this directory's channel (`--handoff`).
     Pending,
     /// The handoff with this id (`--handoff=ID`).
     From(String),
 }
 
-/// What the client tells the host that it forks, besides the program's arguments.
+/// What the client sends to the host that it forks, besides the program's arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
     /// The name to take.
     pub name: SessionName,
-    /// If it is taken, take the same name with a number.
+    /// If the name is taken, add a number to it.
     pub numbered: bool,
-    /// How the person calls the session's conversation (`--name`).
+    /// The name that the person gave the conversation (`--name`).
     #[serde(default)]
     pub title: Option<String>,
     /// The session's labels.
@@ -63,19 +62,19 @@ pub struct Launch {
     pub labels: BTreeSet<Label>,
     /// The kind of program.
     pub agent: Agent,
-    /// Its path. Not sent as JSON, because it need not be UTF-8; it travels with the arguments.
+    /// Its path. Sent with the arguments, not as JSON, because it need not be UTF-8.
     #[serde(skip)]
     pub program: PathBuf,
-    /// The command that a person would type for it, for listings: `claude`, `vim`.
+    /// The command as a person would type it, for listings: `claude`, `vim`.
     pub called: String,
     /// Its version, if known.
     pub version: Option<String>,
-    /// Its features: they decide which hooks it gets.
+    /// Its features, which decide the hooks that it gets.
     pub offers: ClaudeFeatures,
     pub config: Config,
     /// The initial size.
     pub size: Size,
-    /// The outer terminal's modes before the client made it raw.
+    /// The modes of the person's terminal before the client made it raw.
     pub termios: Option<Modes>,
     /// Keys typed before the program started.
     #[serde(default)]
@@ -84,27 +83,27 @@ pub struct Launch {
     pub handoff: BeginWith,
     /// Start detached.
     pub detached: bool,
-    /// It resumes the conversation of a session that died (`hopty restore`).
+    /// The session resumes the conversation of one that died (`hopty restore`).
     #[serde(default)]
     pub restored: bool,
     /// The signal dispositions that hopty inherited.
     pub signals: SignalState,
-    /// Where its errors go.
+    /// Where the program's errors go.
     pub errors: ErrorOutput,
-    /// Record it from the start.
+    /// Record the session from the start.
     #[serde(default)]
     pub record: Option<Record>,
-    /// Why the person's state directory cannot be used, if that is known already.
+    /// Why the person's state directory cannot be used, if the client knows that.
     #[serde(default)]
     pub unplaced: Option<String>,
-    /// What the person was told before the program drew over it: kept among the notices.
+    /// Messages that were printed before the program drew over them: kept among the notices.
     #[serde(default)]
     pub messages: Vec<String>,
 }
 
 #[cfg(test)]
 impl Launch {
-    /// A detached session of this name with all hooks.
+    /// A detached session with this name and all hooks.
     pub fn of_test(name: &str, agent: Agent, config: Config) -> Self {
         use crate::core::claude::version_features::HookSet;
         Launch {
@@ -133,8 +132,9 @@ impl Launch {
     }
 }
 
-/// Descriptors that every run inherits and the host only borrows. Kept only for a session with a terminal:
-/// whoever started one without may wait for the end of a pipe that it left open.
+/// Inherited descriptors that every run gets and the host itself does not use. Kept only for a session with a
+/// terminal: a process that starts one without a terminal may wait for the end of a pipe that would stay
+/// open.
 #[derive(Debug)]
 pub(in crate::host) struct Lent {
     pub descriptors: Vec<RawFd>,
@@ -159,7 +159,7 @@ impl Lent {
         Lent { descriptors, errors }
     }
 
-    /// What a run starts.
+    /// The program of a run.
     pub fn program(
         &self,
         launch: &Launch,
@@ -187,22 +187,20 @@ impl Lent {
     }
 }
 
-/// What the host reports once the program runs, or why it does not.
+/// The host's report that the program runs, or why it does not.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartReport {
-    /// The program runs.
     Up {
         /// The name that the session took.
         name: SessionName,
-        /// Messages for the person, shown before the program draws, one a line.
+        /// Messages for the person, shown before the program draws, one per line.
         #[serde(default)]
         told: Vec<String>,
         /// The state directory, if the session has one of its own.
         #[serde(default)]
         state: Option<String>,
     },
-    /// The program did not start.
     Failed {
         code: u8,
         message: String,
@@ -219,14 +217,14 @@ impl StartReport {
     }
 }
 
-/// The first line of the orders, and how many words follow it.
+/// The first line of a launch on the socket, and how many words follow it.
 #[derive(Serialize, Deserialize)]
 struct Orders<L> {
     launch: L,
     words: usize,
 }
 
-/// The orders that a host reads from its socket: the launch as a line of JSON, then the program and its
+/// The launch that a host reads from its socket: the launch as a line of JSON, then the program and its
 /// arguments, which may hold any bytes but NUL, each terminated by NUL.
 pub fn orders(launch: &Launch, args: &[OsString]) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(&Orders { launch, words: 1 + args.len() })?;
@@ -261,8 +259,8 @@ pub fn main(socket: UnixStream) -> i32 {
     }
 }
 
-/// Does everything until the session runs; returns the exit code if it fails. Not inlined: its frame would
-/// stay on the stack as long as the session lives.
+/// Starts the session; returns the exit code if it fails. Not inlined: its frame would stay on the stack as
+/// long as the session lives.
 #[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     crate::sys::fault_injection::let_disks_hang();
@@ -273,7 +271,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     // It fails only for a group leader, which a forked process is not.
     let _ = nix::unistd::setsid();
     signals::unblock_all();
-    // Catch SIGUSR1 early: a client that finds the name taken but no socket yet sends it.
+    // Catch SIGUSR1 early: a client that finds the name taken but no socket sends it.
     for signal in [
         libc::SIGHUP,
         libc::SIGINT,
@@ -289,7 +287,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     }
     process::become_subreaper();
     let Some((launch, args)) = read_orders(BufReader::new(&socket)) else {
-        // There will be no session; the process that forked this one reports why.
+        // The client decided against a session, or reports the failure itself.
         return Err(0);
     };
     let lent = Lent::new(&launch, descriptors);
@@ -305,7 +303,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     match begin(launch, args, lent) {
         Ok(StartedHost { mut host, notices }) => {
             if detached {
-                // The caller may look the session up by its directory at once.
+                // The caller may look up the session by its directory at once.
                 host.jobs.journal.flush(FIRST_WRITES);
             }
             let state = host
@@ -367,10 +365,9 @@ pub(in crate::host) fn first_conversation(agent: Agent, own: &OwnArgs) -> Option
     }
 }
 
-/// The handoff that the first conversation is to begin with: `Some(None)` is the pending one.
+/// The handoff with which the first conversation begins: `Some(None)` is the pending one.
 ///
-/// # Errors
-/// When the person's arguments continue a conversation, which cannot begin with a handoff.
+/// # Errors When the person's arguments continue a conversation, which cannot begin with a handoff.
 pub(in crate::host) fn first_handoff(
     agent: Agent,
     begin: &BeginWith,
@@ -389,7 +386,6 @@ pub(in crate::host) fn first_handoff(
     Ok(Some(id))
 }
 
-/// A new conversation id.
 pub(in crate::host) fn fresh_id() -> ConversationId {
     let text = uuid::Uuid::new_v4().to_string();
     text.parse().unwrap_or_else(|_| unreachable!("a conversation id is a version 4 UUID"))

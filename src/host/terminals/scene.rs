@@ -9,7 +9,7 @@ use crate::host::child::ScreenModel;
 use crate::host::session_exit::HostExit;
 use crate::sys::clock::Clock;
 
-/// The surroundings of the terminals during a call.
+/// What a call on the terminals needs from the rest of the host.
 pub(in crate::host) struct Scene<'host> {
     pub clock: Clock,
     /// The run that the terminals show.
@@ -38,7 +38,7 @@ pub(in crate::host) struct ShownRun<'host> {
     pub size: &'host mut Size,
     /// The capabilities of the terminal that the program was started for.
     pub capabilities: Capabilities,
-    /// The program's output is muted; these bytes undo the modes that were set at that time.
+    /// Set while the program's output is muted: the bytes that undo the modes set at that time.
     pub muted: &'host mut Option<Vec<u8>>,
     pub has_ended: bool,
 }
@@ -55,7 +55,7 @@ impl ShownRun<'_> {
     }
 }
 
-/// What a screen shows: another one when the run is another, or its screen has changed.
+/// Identifies what a screen shows: it changes with the run, and when the run's screen does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct ScreenRevision {
     pub run: u32,
