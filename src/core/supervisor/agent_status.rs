@@ -1,5 +1,3 @@
-//! Claude's own status.
-
 use serde::{Deserialize, Serialize};
 
 /// Claude's status in its sessions file.

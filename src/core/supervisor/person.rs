@@ -8,7 +8,6 @@ use super::step::EventStep;
 use crate::core::config::Restart;
 use crate::core::time::Stamp;
 
-/// What is known of the people at the terminals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct People {
@@ -44,7 +43,7 @@ impl People {
     }
 }
 
-/// A person chose an option of Claude's dialog without being attached.
+/// A person chose an option of Claude's dialog without attaching.
 pub(super) fn dialog_answered(step: &mut EventStep<'_>, dialog: &str, option: u8) {
     let dialog = dialog.replace('_', " ");
     let sentence = format!("You chose option {option} of the dialog ({dialog}) on the dashboard.");
