@@ -1,4 +1,4 @@
-//! Which of the text that has come onto a screen a tape should wait for: words that come again in the next
+//! Chooses which of the new text on a screen a tape should wait for: words that will appear again in the next
 //! run.
 
 use crate::testing::fresh_text_watch::{FreshTextWatch, TestMark};
@@ -6,19 +6,19 @@ use crate::testing::look::{Look, TextPattern};
 
 use crate::screen::ScreenPlace;
 
-/// How much of what was typed and not shown gives it away, in characters.
+/// How many characters of hidden input would reveal it.
 const HIDDEN_PART: usize = 4;
 /// The longest text that is waited for, in characters.
 const TEXT_MAX: usize = 40;
-/// Words of dates, which are others tomorrow.
+/// Words of dates, which differ tomorrow.
 const DATE_WORDS: [&str; 19] = [
     "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug",
     "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// A text that came after the mark, in one of these places. Preferred: words that stand there once, without
-/// digits, not on the cursor's row, and the longest of them. `avoid`: what is different in every run.
-/// `hidden`: what was typed and not shown.
+/// A text that appeared after the mark, in one of these places. Preferred are words that occur once, without
+/// digits, not on the cursor's row, and the longest of them. `avoid`: text that differs in every run.
+/// `hidden`: input that was not shown.
 pub(super) fn lasting_text(
     watch: &FreshTextWatch,
     mark: &TestMark,
@@ -30,7 +30,7 @@ pub(super) fn lasting_text(
     for place in &joined(places) {
         let row = watch.screen().row_text(place.row);
         let bytes = row.bytes(place.cols.clone());
-        // A word of which one character is new is all new: `1/3` after `3/3`.
+        // A word with one new character is new as a whole: `1/3` after `3/3`.
         let text = row.text();
         let start = text[..bytes.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
         let start = if bytes.is_empty() { bytes.start } else { start };
@@ -38,18 +38,18 @@ pub(super) fn lasting_text(
         for part in stable_parts(&text[start..end], avoid, hidden) {
             let places = watch.find(&Look::on_screen(TextPattern::Text(part.clone())), mark);
             if !places.new.is_empty() {
-                // Beside the cursor mostly the prompt stands, which comes whatever the answer is.
+                // Next to the cursor there is usually the prompt, which appears after any answer.
                 let is_answer = place.row != watch.screen().cursor().row;
                 found.push((Worth::of(&part, places.all.len() == 1, is_answer), part));
             }
         }
     }
-    // Of equals the first, which stands highest.
+    // The first of equals, which is the highest on the screen.
     let best = found.iter().map(|(worth, _)| *worth).max()?;
     found.into_iter().find(|(worth, _)| *worth == best).map(|(_, text)| text)
 }
 
-/// The places with those in one that only a blank parts: a blank is no news where nothing stood.
+/// Joins places that are separated by one blank: a blank in an empty place is no change.
 fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
     let mut joined: Vec<ScreenPlace> = Vec::new();
     for place in places {
@@ -63,7 +63,7 @@ fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
     joined
 }
 
-/// How much a text is worth, the most important first.
+/// The rank of a text, most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
     has_word: bool,
@@ -86,11 +86,11 @@ impl Worth {
     }
 }
 
-/// The parts of a text that may be the same in the next run: runs of words without digits, and single words
-/// with few of them.
+/// The parts of a text that may be the same in the next run: words without digits, and single words with few
+/// digits.
 fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> {
     let mut parts = Vec::new();
-    // Where the run of words began, and where it ends so far.
+    // The start and the current end of the run of words.
     let mut run: Option<(usize, usize)> = None;
     let mut finish = |run: &mut Option<(usize, usize)>| {
         if let Some((from, to)) = run.take() {
@@ -108,7 +108,7 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
             avoid.iter().any(|avoid| word.contains(avoid.as_str())) || DATE_WORDS.contains(&plain);
         let is_avoided = is_avoided || hidden.iter().any(|hidden| tells_of(word, hidden));
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
-        // Blanks in a row, and lines that are drawn, part what belongs together.
+        // Several blanks and drawn lines are separators.
         if is_drawn || is_avoided || has_digit {
             finish(&mut run);
             if has_digit && !is_avoided && !is_moment(word) {
@@ -129,7 +129,7 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
     parts
 }
 
-/// Whether a word is a part of what was typed and not shown, or has a part of it.
+/// Whether a word is part of hidden input, or contains a part of it.
 fn tells_of(word: &str, hidden: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
     if hidden.split_whitespace().any(|part| part == word || part == plain) {
@@ -140,7 +140,7 @@ fn tells_of(word: &str, hidden: &str) -> bool {
     length > 2 && typed.windows(length).any(|part| word.contains(&part.iter().collect::<String>()))
 }
 
-/// Whether a word looks like a time, a date or the number of something: other ones come next time.
+/// Whether a word looks like a time, a date or a count, which will differ next time.
 fn is_moment(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     digits > 3 || word.contains(':') || word.chars().count() > TEXT_MAX

@@ -1,4 +1,4 @@
-//! The commands and settings that only hopty has. Each begins where VHS has an error.
+//! The commands and settings that only hopty has. Each starts with a text that is an error in VHS.
 
 use super::command::*;
 use super::key::{KeyChord, KeyModifiers, KeyName, UnknownKey};
@@ -14,8 +14,8 @@ use super::tape_text::{TapeText, is_variable_name};
 use super::tape_time::TapeTime;
 use crate::core::text::nearest_word::nearest_word;
 
-/// The words with which a command of hopty begins, besides keys (`Home`, `F5`), `Copy+File`, `Paste "…"` and
-/// `End`, whose words VHS knows.
+/// The first words of hopty's own commands, besides keys (`Home`, `F5`), `Copy+File`, `Paste "…"` and `End`,
+/// whose words VHS knows.
 pub(super) const OWN_COMMANDS: [&str; 36] = [
     "Start", "Expect", "Gone", "Settle", "Ready", "Status", "Exit", "Snapshot", "Style", "Cursor", "Title",
     "Bell", "Mode", "Region", "Click", "Drag", "Wheel", "Hover", "Key", "Focus", "Resize", "Signal", "Raw",
@@ -23,7 +23,7 @@ pub(super) const OWN_COMMANDS: [&str; 36] = [
     "Pause", "Super",
 ];
 
-/// The settings of hopty. New releases of VHS have the first two as well.
+/// hopty's own settings. New releases of VHS have the first two as well.
 pub(super) const OWN_SETTINGS: [&str; 15] = [
     "Rows",
     "Columns",
@@ -42,10 +42,10 @@ pub(super) const OWN_SETTINGS: [&str; 15] = [
     "Wait",
 ];
 
-/// How long a name of a snapshot, region or terminal may be.
+/// The longest name of a snapshot, region or terminal.
 const LONGEST_NAME: usize = 100;
 
-/// Whether a word is a command of hopty where a command may begin.
+/// Whether this word starts a command of hopty's own.
 pub(super) fn is_own_command(word: &str) -> bool {
     OWN_COMMANDS.contains(&word) || is_own_key(word)
 }
@@ -57,7 +57,7 @@ pub(super) fn is_own_key(word: &str) -> bool {
 }
 
 impl TapeParser<'_, '_, '_> {
-    /// Takes a command of hopty that begins at the current token; false when none does.
+    /// Reads a command of hopty's own at the current token; false if there is none.
     pub(super) fn own_command(&mut self) -> bool {
         let command = self.cur;
         let next = self.peek;
@@ -85,7 +85,7 @@ impl TapeParser<'_, '_, '_> {
             }
             return true;
         }
-        // `Super+x` is a chord in one word, as `Key` takes it.
+        // `Super+x` is one word, a chord as for `Key`.
         let from = if command.text == "Super" { command.start } else { command.end };
         let mut args = self.args(command.start, from);
         match read_command(command.text, &mut args) {
@@ -98,7 +98,7 @@ impl TapeParser<'_, '_, '_> {
         true
     }
 
-    /// Takes a setting of hopty that comes next; `None` when none does.
+    /// Reads a setting of hopty's own, if one comes next; `None` if not.
     pub(super) fn own_setting(&mut self) -> Option<Option<TapeSetting>> {
         let (set, name) = (self.cur, self.peek);
         if !OWN_SETTINGS.contains(&name.text) || !self.is_on_line_of(set) {
@@ -137,7 +137,7 @@ impl TapeParser<'_, '_, '_> {
         self.peek.kind == TokenKind::Illegal && self.args(self.cur.start, self.cur.end).has_heredoc()
     }
 
-    /// The lines behind `<<NAME`.
+    /// The lines after `<<NAME`.
     pub(super) fn own_text(&mut self) -> Option<TapeText> {
         if !self.allow_own(self.peek, "`<<`") {
             self.go_behind_line(self.cur.start);
@@ -157,9 +157,9 @@ impl TapeParser<'_, '_, '_> {
     }
 }
 
-// What arguments are made of.
+// Arguments.
 
-/// The one of `known` that a word names, in any case.
+/// The value in `known` that a word names, in any case.
 pub(super) fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -> ArgResult<T> {
     if let Some((_, value)) = known.iter().find(|(name, _)| name.eq_ignore_ascii_case(word.as_str())) {
         return Ok(*value);
@@ -177,7 +177,7 @@ pub(super) fn need_choice<T: Copy>(args: &mut TapeArgs<'_>, what: &str, known: &
     choice(&word, what, known)
 }
 
-/// An option that is none of `known`.
+/// The error of an unknown option.
 pub(super) fn unknown_option(word: &ArgWord, command: &str, known: &[&str]) -> ArgError {
     let error = word.error(format!("`{command}` has no option `{}`", shown(word.as_str())));
     let name = word.as_str().split('=').next().unwrap_or_default().trim_start_matches('!');
@@ -218,13 +218,13 @@ pub(super) fn side(text: &str) -> Option<u16> {
     parse_number(text).filter(|number| (1..=LONGEST_SIDE).contains(number))
 }
 
-/// `4,5`: two numbers from 1.
+/// `4,5`: two numbers, each at least 1.
 fn pair(text: &str, between: char) -> Option<(u16, u16)> {
     let (first, second) = text.split_once(between)?;
     Some((side(first)?, side(second)?))
 }
 
-/// Row and column of a word.
+/// Reads row and column from a word.
 fn cell(word: &ArgWord) -> ArgResult<(u16, u16)> {
     pair(word.as_str(), ',').ok_or_else(|| {
         let hint = format!("row and column, from 1: 4,12; a text in quotes: \"{}\"", shown(word.as_str()));
@@ -232,7 +232,7 @@ fn cell(word: &ArgWord) -> ArgResult<(u16, u16)> {
     })
 }
 
-/// A name that can be part of a file's name.
+/// A name that can be part of a file name.
 pub(super) fn name(word: &ArgWord) -> ArgResult<String> {
     let text = word.as_str();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -254,7 +254,7 @@ pub(super) fn need_name(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<String
     name(&word)
 }
 
-/// A region of `word`, and of the size behind it when it is given in place.
+/// A region: a name, or position and size.
 pub(super) fn region(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<ScreenRegion> {
     if !word.as_str().starts_with(|c: char| c.is_ascii_digit()) || !word.as_str().contains(',') {
         return name(word).map(ScreenRegion::Named);
@@ -292,12 +292,12 @@ fn need_signal(word: &ArgWord) -> ArgResult<TapeSignal> {
     })
 }
 
-/// Texts of words up to the end of the line.
+/// The texts up to the end of the line.
 pub(super) fn texts(args: &mut TapeArgs<'_>) -> ArgResult<Vec<TapeText>> {
     Ok(args.words()?.into_iter().map(|word| word.text).collect())
 }
 
-/// A place: what is found, or a cell.
+/// A place: a pattern, or a cell.
 fn place(args: &mut TapeArgs<'_>) -> ArgResult<TapePlace> {
     if args.has_pattern() {
         return args.pattern().map(TapePlace::Pattern);
@@ -307,7 +307,6 @@ fn place(args: &mut TapeArgs<'_>) -> ArgResult<TapePlace> {
     Ok(TapePlace::Cell(row, col))
 }
 
-// The commands.
 
 fn read_command(command: &str, args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     use TapeCommand as C;
@@ -548,7 +547,7 @@ fn expect(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     Ok(if absent { TapeCommand::ExpectNot(command) } else { TapeCommand::Expect(command) })
 }
 
-/// Where to look. `+Row` and `+Region` have an argument, behind which the time may stand.
+/// Where to look. `+Row` and `+Region` have an argument, after which the time may follow.
 fn expect_area(suffix: &str, args: &mut TapeArgs<'_>, limit: &mut Option<TapeTime>) -> ArgResult<ExpectArea> {
     Ok(match suffix {
         "Line" => ExpectArea::Line,
@@ -570,7 +569,7 @@ fn expect_area(suffix: &str, args: &mut TapeArgs<'_>, limit: &mut Option<TapeTim
     })
 }
 
-/// The forms of `Expect` that do not look at the screen.
+/// The forms of `Expect` that do not concern the screen.
 fn expect_of(
     what: &str,
     args: &mut TapeArgs<'_>,

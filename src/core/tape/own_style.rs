@@ -25,25 +25,23 @@ const UNDERLINES: [(&str, UnderlineForm); 5] = [
     ("dotted", UnderlineForm::Dotted),
     ("dashed", UnderlineForm::Dashed),
 ];
-/// The colours 0 to 7; those to 15 have `bright-` before them.
+/// The colours 0 to 7; 8 to 15 have the prefix `bright-`.
 const COLORS: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
 impl StyleAttribute {
-    /// Its name in a tape.
     pub fn name(self) -> &'static str {
         ATTRIBUTES.iter().find(|(_, attribute)| *attribute == self).map_or("", |(name, _)| name)
     }
 }
 
 impl UnderlineForm {
-    /// Its name in a tape.
     pub fn name(self) -> &'static str {
         UNDERLINES.iter().find(|(_, form)| *form == self).map_or("", |(name, _)| name)
     }
 }
 
 impl StyleColor {
-    /// The colour of this name: `red`, `bright-red`, `208`, `#ff8700`, `default`.
+    /// The colour with this name: `red`, `bright-red`, `208`, `#ff8700`, `default`.
     pub fn parse(name: &str) -> Option<StyleColor> {
         let lower = name.to_ascii_lowercase();
         if let Some(hex) = lower.strip_prefix('#') {
@@ -66,7 +64,6 @@ impl StyleColor {
         }
     }
 
-    /// Its name in a tape.
     #[must_use]
     pub fn name(self) -> String {
         match self {

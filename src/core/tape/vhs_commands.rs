@@ -63,7 +63,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    /// What was meant by the words that people write from habit: a key by another name, a limit without `@`.
+    /// A hint for habitual mistakes: a key by another name, a limit without `@`.
     fn hint_for_slip(&self, token: Token<'_>) -> Option<String> {
         match token.kind {
             TokenKind::Bare if self.lexer.source[..token.start].ends_with(|c: char| c.is_ascii_digit()) => {
@@ -129,7 +129,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    /// The pause behind each press. VHS takes the typing speed instead of a time that it cannot read.
+    /// The pause after each press. VHS uses the typing speed if it cannot read the time.
     pub(super) fn key_speed(&mut self) -> Option<TapeTime> {
         let raw = self.speed()?;
         let time = raw.parse();
@@ -161,7 +161,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         (self.reading.tape.errors.len() == broken).then_some(TapeCommand::Type { text, speed })
     }
 
-    /// Texts up to the first token that is none, joined by spaces.
+    /// Texts up to the first other token, joined by spaces.
     pub(super) fn words(&mut self) -> Option<TapeText> {
         let command = self.cur;
         if self.own_text_follows() {
@@ -189,7 +189,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         Some(text)
     }
 
-    /// Tells when the next word is typed although it looks like a command.
+    /// Warns if the next word looks like a command but is typed.
     pub(super) fn tell_of_typed_word(&mut self) {
         let word = self.peek;
         if word.kind != TokenKind::Bare {
@@ -209,7 +209,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    /// A word that begins a line behind a text and is spelled almost as a command: VHS types it.
+    /// Reports a misspelt command at the start of a line after a text: VHS types it.
     fn tell_of_misspelt_command(&mut self, word: Token<'a>) {
         let Some(near) = nearest_word(word.text, command_words()) else { return };
         let message = format!("`{}` is text here, not a command", word.text);
@@ -229,7 +229,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         Some(TapeCommand::Require(program.as_str().to_owned()))
     }
 
-    /// Goes on behind a value that was none, as VHS does, but not over a command of hopty.
+    /// Skips an invalid value as VHS does, but not a command of hopty.
     pub(super) fn skip_value(&mut self) {
         if self.is_strict() || !self.begins_own_line(self.peek) {
             self.next();
@@ -352,7 +352,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         Some(TapeCommand::Wait { scope, limit, pattern })
     }
 
-    /// Whether the next token begins on the line of `token`.
+    /// Whether the next token starts on the line of `token`.
     pub(super) fn is_on_line_of(&self, token: Token<'a>) -> bool {
         self.lines.line(token.start) == self.lines.line(self.peek.start)
     }
@@ -376,7 +376,6 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    // Files.
     pub(super) fn source(&mut self) {
         let Some(path) = self.source_path() else { return };
         let token = self.cur;
@@ -408,7 +407,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         let first = self.reading.tape.steps.len();
         let errors = self.reading.tape.errors.len();
         self.reading.read(&path, &bytes);
-        // The tape has its own outputs.
+        // Outputs are those of the outer tape.
         let own = self.reading.tape.steps.split_off(first);
         let kept = own.into_iter().filter(|step| !matches!(step.command, TapeCommand::Output(_)));
         self.reading.tape.steps.extend(kept);
@@ -433,12 +432,12 @@ impl<'a> TapeParser<'a, '_, '_> {
     }
 }
 
-/// The words with which commands of VHS begin.
+/// The first words of VHS commands.
 pub(super) fn vhs_command_words() -> impl Iterator<Item = &'static str> {
     VHS_KEYWORDS.into_iter().filter(|name| !VHS_SETTINGS.contains(name))
 }
 
-/// What to do when a path is missing.
+/// What to do about a missing path.
 fn path_hint(next: Token<'_>) -> String {
     match next.kind {
         TokenKind::Regex => format!("a path that begins with / is quoted: \"/{}\"", shown(next.text)),
@@ -447,7 +446,7 @@ fn path_hint(next: Token<'_>) -> String {
     }
 }
 
-/// The word of a command, also when it is a sign with a text behind.
+/// The word of a command, even if it is a single character with text after it.
 fn command_name(source: &str, token: Token<'_>) -> String {
     match token.kind {
         TokenKind::Keyword | TokenKind::Bare => token.text.to_owned(),
@@ -455,7 +454,7 @@ fn command_name(source: &str, token: Token<'_>) -> String {
     }
 }
 
-/// A control character for people.
+/// A control character, visible for people.
 fn visible_char(text: &str) -> String {
     crate::core::text::visible::visible(text)
 }

@@ -1,4 +1,4 @@
-//! `Set` of VHS.
+//! The settings of VHS.
 
 use super::lexer::{Token, TokenKind};
 use super::own_commands::OWN_SETTINGS;
@@ -32,7 +32,7 @@ pub(super) const VHS_SETTINGS: [&str; 21] = [
     "WaitPattern",
 ];
 const WINDOW_BARS: [&str; 5] = ["", "Colorful", "ColorfulRight", "Rings", "RingsRight"];
-/// The shells that VHS starts.
+/// The shells that VHS can start.
 const SHELLS: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];
 
 impl<'a> TapeParser<'a, '_, '_> {
@@ -64,7 +64,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         let value = self.peek;
         let literal = value.literal();
         if value.kind == TokenKind::Illegal && !value.text.is_ascii() {
-            // VHS takes its first byte for the value, and stumbles over the others.
+            // VHS takes its first byte as the value, and fails at the next ones.
             let message = format!("`{}` begins no value", shown(value.text));
             self.error_with_hint(value, message, "a text stands in quotes such as \"…\" or '…'");
             self.skip_value();
@@ -167,7 +167,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         self.setting(name, value, setting)
     }
 
-    /// A setting, or an error when its value is none. VHS does not look at the values of settings that it
+    /// A setting, or an error if its value is invalid. VHS does not check the values of settings that it
     /// ignores.
     pub(super) fn setting(
         &mut self,
@@ -191,7 +191,7 @@ impl<'a> TapeParser<'a, '_, '_> {
     }
 }
 
-/// A number as Go's `ParseFloat` takes it.
+/// A number as read by Go's `ParseFloat`.
 fn float(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|number| number.is_finite())
 }
