@@ -1,4 +1,4 @@
-//! `Pause`, and the pause at a failure: a person looks, types, and lets the test go on.
+//! `Pause`, and the pause at a failure: a person examines the screen, types, and lets the test continue.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,11 +10,10 @@ use super::test_session::TestSession;
 use crate::core::tape::{TapeCommand, TypedKeys};
 use crate::testing::test_pause::{PauseNews, TestPause};
 
-/// How often the window is looked at: a key that is typed into it takes so long.
+/// How often to check the window: the longest delay of a key.
 const PAUSE_WINDOW_POLL: Duration = Duration::from_millis(5);
 
-/// Shows the current terminal to a person, until the person lets the test go on. `title`: what the window is
-/// called.
+/// Shows the current terminal to a person until they let the test continue. `title`: the window's title.
 pub(super) fn pause(
     session: &mut TestSession,
     input: &mut TapeInput,
@@ -42,7 +41,7 @@ pub(super) fn pause(
             Ok(PauseNews::Keys(keys)) => {
                 named.mark = terminal.take_mark(place.line);
                 typed.extend_from_slice(&keys);
-                // A program that has ended reads nothing, and the person sees that.
+                // A program that has ended reads nothing, which the person can see.
                 let _ = terminal.send(&keys);
             }
             Err(error) => break Err(StepFailure::io("the pause broke off", &error)),
@@ -51,7 +50,7 @@ pub(super) fn pause(
             break Err(stopped.into());
         }
     };
-    // The time of a person is not the test's.
+    // The person's time does not count.
     session.clock.leave_out(began.elapsed());
     let commands = TypedKeys::new().commands(&typed);
     if !commands.is_empty() {
