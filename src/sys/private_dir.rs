@@ -22,10 +22,7 @@ pub enum DirError {
     Foreign(PathBuf),
     /// Others can write to it, or read it.
     #[error("{path} is open to other users (mode {mode:03o})")]
-    Open {
-        path: PathBuf,
-        mode: u32,
-    },
+    Open { path: PathBuf, mode: u32 },
     /// The system refused it.
     #[error("{}: {}", .0.display(), io_words(.1))]
     Io(PathBuf, io::Error),

@@ -32,10 +32,7 @@ pub enum InputRefusal {
     /// The form of reports that the program has chosen cannot express this place.
     #[error("row {}, column {} cannot be reported in the mouse encoding that the program asked for",
         row + 1, col + 1)]
-    TooFar {
-        row: u16,
-        col: u16,
-    },
+    TooFar { row: u16, col: u16 },
     /// The program has not enabled focus reports.
     #[error("the program has not asked for the focus (?1004)")]
     NoFocus,

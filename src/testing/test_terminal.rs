@@ -136,8 +136,14 @@ pub enum TapEvent<'a> {
     /// The program wrote these bytes.
     Output(&'a [u8]),
     /// These bytes were typed. `secret`: the program does not show the line, as for a password.
-    Input { bytes: &'a [u8], secret: bool },
-    Resize { cols: u16, rows: u16 },
+    Input {
+        bytes: &'a [u8],
+        secret: bool,
+    },
+    Resize {
+        cols: u16,
+        rows: u16,
+    },
     End(ProcessEnd),
 }
 

@@ -64,10 +64,7 @@ pub enum ProblemKind {
     NotForProjects(String),
     /// The project's file sets a value that only the user may choose.
     #[error("a project's file may set {key} only to {allowed}")]
-    NotThisForProjects {
-        key: String,
-        allowed: String,
-    },
+    NotThisForProjects { key: String, allowed: String },
     /// A value of the wrong type or out of its range.
     #[error("{key} = {value}: {allowed}")]
     BadValue {

@@ -55,18 +55,14 @@ pub enum HookAnswer {
     #[serde(rename = "frame")]
     Brief { handoff: HandoffId },
     /// A message for the person, which Claude shows on its own screen; nothing for the model.
-    Message {
-        text: String,
-    },
+    Message { text: String },
     /// `decision: block`: Claude does not compact its context.
     Block {
         /// The message for the person.
         reason: String,
     },
     /// Text for the model, as additional context of the event; the turn continues.
-    Tell {
-        what: HookInstruction,
-    },
+    Tell { what: HookInstruction },
     /// `continue: false`: the turn ends here and no request follows.
     StopTurn {
         /// The message for the person.
@@ -147,14 +143,9 @@ pub enum Action {
     /// End the remaining descendants.
     ReapTree,
     /// Hold the hook call.
-    HoldHook {
-        id: u64,
-    },
+    HoldHook { id: u64 },
     /// Answer the hook call.
-    AnswerHook {
-        id: u64,
-        with: HookAnswer,
-    },
+    AnswerHook { id: u64, with: HookAnswer },
     /// Report `Lines` when the call's lines are in the transcript, or when the time is up.
     AwaitLines {
         id: u64,
@@ -246,10 +237,7 @@ pub enum Action {
         text: String,
     },
     /// Answer a request of the socket.
-    Reply {
-        id: u64,
-        with: Reply,
-    },
+    Reply { id: u64, with: Reply },
     /// Write a decision into the journal.
     Decide { decision: Decision },
     /// The session is over.

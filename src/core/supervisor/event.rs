@@ -202,18 +202,11 @@ pub enum Event {
         end: ProcessEnd,
     },
     /// A client typed bytes.
-    Keys {
-        client: u32,
-        class: KeyClass,
-        bytes: u32,
-    },
+    Keys { client: u32, class: KeyClass, bytes: u32 },
     /// A client's signal was passed on to the child's process group.
     Passed { signal: Signal },
     /// Claude called a hook; the call waits for an answer by this id.
-    Hook {
-        id: u64,
-        hook: HookFacts,
-    },
+    Hook { id: u64, hook: HookFacts },
     /// The lines that a hook call waits for are in the transcript, or its time is up.
     Lines {
         id: u64,
@@ -224,9 +217,7 @@ pub enum Event {
         cut: Cut,
     },
     /// A hook call's connection has closed, answered or not.
-    HookGone {
-        id: u64,
-    },
+    HookGone { id: u64 },
     /// A new context usage.
     Usage {
         conversation: ConversationId,
@@ -254,9 +245,7 @@ pub enum Event {
         carries: Option<CarryMethod>,
     },
     /// The live screen changed in a way that matters.
-    Screen {
-        facts: ScreenFacts,
-    },
+    Screen { facts: ScreenFacts },
     /// Claude's sessions file changed.
     Status {
         status: AgentStatus,
@@ -282,9 +271,7 @@ pub enum Event {
         dir: Option<NamedDir>,
     },
     /// An orchestrator's `state.yaml` starts or stops saying that its task is completed.
-    Task {
-        completed: bool,
-    },
+    Task { completed: bool },
     /// `hopty restart`.
     Restart {
         /// The request to answer.
@@ -363,10 +350,7 @@ pub enum Event {
     /// The handoff could not be saved.
     SaveFailed { error: String },
     /// The remaining processes of a run were sent SIGTERM; not reported if there were none.
-    Reaped {
-        run: u32,
-        processes: u32,
-    },
+    Reaped { run: u32, processes: u32 },
     /// A client attached.
     Attached {
         client: u32,

@@ -149,13 +149,9 @@ impl RestartRequest {
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum SafePoint {
     /// The turn is over; Claude waits for this hook.
-    Stop {
-        hook: u64,
-    },
+    Stop { hook: u64 },
     /// The tools have run; Claude waits for this hook.
-    Batch {
-        hook: u64,
-    },
+    Batch { hook: u64 },
     /// A person submitted a prompt and Claude has not sent it: it is carried to the fresh conversation.
     Prompt {
         hook: u64,
@@ -254,11 +250,20 @@ pub enum Phase {
     /// The child runs.
     Running,
     /// A restart waits for a safe point.
-    Waiting { request: RestartRequest },
+    Waiting {
+        request: RestartRequest,
+    },
     /// The handoff is being saved.
-    Saving { request: RestartRequest, point: SafePoint, step: SaveStep },
+    Saving {
+        request: RestartRequest,
+        point: SafePoint,
+        step: SaveStep,
+    },
     /// The child is being stopped.
-    Stopping { why: StopFor, step: StopStep },
+    Stopping {
+        why: StopFor,
+        step: StopStep,
+    },
     /// A pause before the next run.
     Cooling {
         /// When it ends.
@@ -272,7 +277,10 @@ pub enum Phase {
     },
     /// The continuation prompt is being delivered.
     Delivering(PromptDelivery),
-    Closed { cause: EndCause, code: u8 },
+    Closed {
+        cause: EndCause,
+        code: u8,
+    },
 }
 
 impl Phase {

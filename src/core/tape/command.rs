@@ -112,7 +112,10 @@ pub enum TapeCommand {
     /// `Focus In`, `Focus Out`: true if the terminal gets the focus.
     Focus(bool),
     /// `Resize 120x40`: columns, rows.
-    Resize { cols: u16, rows: u16 },
+    Resize {
+        cols: u16,
+        rows: u16,
+    },
     /// `Signal TERM`: to the program's group.
     Signal(TapeSignal),
     /// `Raw $"\e[…"`: these bytes, as if the terminal had sent them.
@@ -197,7 +200,10 @@ pub enum TapeCommand {
         on: bool,
     },
     /// `Region logs 3,1 10x80`, `Region logs box "Logs"`: give a part of the screen a name.
-    Region { name: String, shape: RegionShape },
+    Region {
+        name: String,
+        shape: RegionShape,
+    },
     /// `Expect+File out.txt /^banana$/`.
     ExpectFile {
         /// How long to wait.

@@ -307,7 +307,6 @@ fn place(args: &mut TapeArgs<'_>) -> ArgResult<TapePlace> {
     Ok(TapePlace::Cell(row, col))
 }
 
-
 fn read_command(command: &str, args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     use TapeCommand as C;
     Ok(match command {

@@ -249,7 +249,6 @@ impl<'a> Translator<'a> {
         }
     }
 
-
     fn open(&mut self) -> Translated {
         let at = self.at;
         self.at += 1;
@@ -329,7 +328,6 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-
     fn counted(&mut self, at: usize, least: u32, most: Option<u32>) -> Translated {
         if least > MOST_REPEATS || most.is_some_and(|most| most > MOST_REPEATS || most < least) {
             return Self::fail(
@@ -372,7 +370,6 @@ impl<'a> Translator<'a> {
         self.before = Before::Repeat;
         self.check_size(at)
     }
-
 
     fn escape(&mut self) -> Translated {
         let at = self.at;

@@ -54,7 +54,10 @@ pub enum TapeSetting {
     /// Columns of the screen.
     Columns(u16),
     /// A setting that VHS ignores in this place, with a value that VHS could not use.
-    Unused { name: String, value: String },
+    Unused {
+        name: String,
+        value: String,
+    },
 
     /// `TERM`.
     Term(String),

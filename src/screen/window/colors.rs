@@ -224,7 +224,7 @@ impl TerminalColors {
         }
     }
 
-    /// The sequences that bring a fresh terminal to these colours, and to the stack of them.
+    /// The sequences that set these colours and their stack on a fresh terminal.
     pub fn redo(&self) -> String {
         let mut out = String::new();
         let fresh = ColorSet::default();

@@ -70,7 +70,7 @@ pub struct Titles {
 }
 
 impl Titles {
-    /// The window title; empty when none was set.
+    /// The window title; empty if none was set.
     pub fn window(&self) -> &str {
         &self.now.window
     }

@@ -64,10 +64,7 @@ pub enum SnapshotError {
          {difference}\nhint: wait with Expect or Settle until nothing moves, or redact it with Set \
          Redact"
     )]
-    Unstable {
-        name: String,
-        difference: String,
-    },
+    Unstable { name: String, difference: String },
     /// An update found a snapshot in one of two runs only.
     #[error("snapshot {0:?} was taken in only one of two runs; nothing is written")]
     Once(String),
