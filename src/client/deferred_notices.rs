@@ -71,7 +71,7 @@ impl NoticeList {
             0 => None,
             n => Some(format!("{n} earlier notices are in `hopty log {session}`")),
         };
-        let new = self.last.iter().filter(|new| said.is_none_or(|said| !tells(said, &new.text)));
+        let new = self.last.iter().filter(|new| said.is_none_or(|said| !repeats(said, &new.text)));
         let told = new.map(|notice| {
             let ms = u64::try_from(notice.at.elapsed().as_millis()).unwrap_or(u64::MAX);
             format!("{}: {}", ago(ms), notice.text)
@@ -82,7 +82,7 @@ impl NoticeList {
 
 /// Whether `said`, the last words of a session, repeats `notice`: in the same words, or about the same Ctrl+C
 /// and the handoff that waits after it.
-fn tells(said: &str, notice: &str) -> bool {
+fn repeats(said: &str, notice: &str) -> bool {
     let ctrl_c = "you pressed Ctrl+C";
     let handoff = notice.split_whitespace().find(|word| word.starts_with("HO-"));
     let same_end = notice.contains(ctrl_c)
@@ -114,11 +114,11 @@ mod tests {
         let said = |handoff: &str| {
             format!("You pressed Ctrl+C, and the program ended. Handoff {handoff} is waiting.")
         };
-        assert!(tells(&said("HO-7"), notice));
-        assert!(!tells(&said("HO-8"), notice), "another hand-over");
-        assert!(!tells("The program ended. Handoff HO-7 is waiting.", notice), "much later");
+        assert!(repeats(&said("HO-7"), notice));
+        assert!(!repeats(&said("HO-8"), notice), "another hand-over");
+        assert!(!repeats("The program ended. Handoff HO-7 is waiting.", notice), "much later");
         let late = notice.replace("you pressed Ctrl+C", "Claude did not take the prompt");
-        assert!(!tells(&said("HO-7"), &late), "the reason is told nowhere else");
+        assert!(!repeats(&said("HO-7"), &late), "the reason is told nowhere else");
     }
 
     #[test]

@@ -68,7 +68,7 @@ struct TerminalClient {
     /// What is typed and which signals arrive is not passed on.
     read_only: bool,
     /// A signal that ends programs was passed on, or makes this client leave.
-    told_to_end: bool,
+    must_end: bool,
     /// The terminal is gone: how long to wait for the host.
     hung_up: Option<Instant>,
 }
@@ -129,7 +129,7 @@ pub fn attach(
         typing_waits: false,
         continued: false,
         read_only: options.read_only,
-        told_to_end: false,
+        must_end: false,
         hung_up: None,
     };
     // All in one write, without waiting for answers: the host wakes up once, and one that refuses leaves the
@@ -241,12 +241,12 @@ impl TerminalClient {
             }
             let patience = match self.hung_up {
                 Some(until) => Some(until.saturating_duration_since(Instant::now())),
-                None => self.told_to_end.then_some(STOPPED_HOST_POLL),
+                None => self.must_end.then_some(STOPPED_HOST_POLL),
             };
             if patience.is_some_and(|left| left.is_zero()) {
                 return Ok(AttachEnd::HungUp);
             }
-            if self.told_to_end && Stat::of(self.host).is_some_and(|host| host.is_stopped()) {
+            if self.must_end && Stat::of(self.host).is_some_and(|host| host.is_stopped()) {
                 // The host reads this when it continues.
                 return Ok(AttachEnd::Silent);
             }
@@ -358,7 +358,7 @@ impl TerminalClient {
         raw::set_rescue(if relay == Relay::On { &self.undo } else { &[] });
     }
 
-    fn tell_size(&mut self) {
+    fn send_size(&mut self) {
         let size = raw::size();
         let payload: Vec<u8> =
             [size.cols, size.rows, size.xpixel, size.ypixel].iter().flat_map(|n| n.to_le_bytes()).collect();

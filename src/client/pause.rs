@@ -35,14 +35,14 @@ impl TerminalClient {
         for signal in heard {
             match signal {
                 libc::SIGHUP => self.hang_up(),
-                libc::SIGWINCH => self.tell_size(),
+                libc::SIGWINCH => self.send_size(),
                 libc::SIGTSTP => self.release(),
                 libc::SIGCONT if self.suspending => self.continued = true,
                 libc::SIGCONT => {
                     // Stopped and continued from outside: the shell may have changed the modes.
                     if self.regain() {
                         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
-                        self.tell_size();
+                        self.send_size();
                     }
                 }
                 other => self.pass_on(other),
@@ -52,8 +52,8 @@ impl TerminalClient {
 
     fn pass_on(&mut self, signal: i32) {
         if [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal) {
-            self.told_to_end = true;
-            self.output.told_to_end(signal);
+            self.must_end = true;
+            self.output.must_end(signal);
             if self.life == ConnectionState::Closed {
                 // Only output that the terminal does not take keeps this process from ending.
                 self.output.end(signal, &[raw::END_OF_ANYTHING, &self.undo].concat());
@@ -62,7 +62,7 @@ impl TerminalClient {
         if !self.read_only {
             let number = u8::try_from(signal).unwrap_or(0);
             self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
-        } else if self.told_to_end {
+        } else if self.must_end {
             // A host of an older version would end the program.
             self.stream.send(&Frame::new(tag::DETACH, &[]).encode());
         }
@@ -105,7 +105,7 @@ impl TerminalClient {
         self.heard_in_pause();
         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
         self.hand_over("");
-        self.tell_size();
+        self.send_size();
     }
 
     /// Back to raw mode as soon as this process owns the terminal: in the background this stops it (SIGTTOU)
@@ -113,7 +113,7 @@ impl TerminalClient {
     /// terminal is gone.
     pub(super) fn regain(&mut self) -> bool {
         loop {
-            if self.hung_up.is_some() || (self.told_to_end && !raw::in_foreground()) {
+            if self.hung_up.is_some() || (self.must_end && !raw::in_foreground()) {
                 return false;
             }
             match raw::ask_for_foreground() {

@@ -69,7 +69,7 @@ impl TerminalOutput {
 
     /// This signal ends the program, and then this process. From here on the host's frames are read however
     /// much output waits: the next may only say that the host is gone.
-    pub fn told_to_end(&mut self, signal: i32) {
+    pub fn must_end(&mut self, signal: i32) {
         self.told = Some(signal);
     }
 

@@ -77,7 +77,7 @@ impl Forked {
     ) -> io::Result<(StartReport, UnixStream)> {
         // A host that ended at once says why in its answer, or by closing the socket.
         let _ = (&self.socket).write_all(&start::orders(launch, args)?);
-        if let Some(signal) = hold.and_then(|hold| told_to_end(&self.socket, hold.signals())) {
+        if let Some(signal) = hold.and_then(|hold| signal_before_report(&self.socket, hold.signals())) {
             return Ok((
                 StartReport::failed(
                     Signal(signal).exit_code(),
@@ -119,7 +119,7 @@ fn try_socket(mut from: &UnixStream, to: &UnixStream) -> io::Result<()> {
 }
 
 /// Waits for the host's start report. Returns a signal that arrived first and ends programs.
-fn told_to_end(socket: &UnixStream, signals: &mut Signals) -> Option<i32> {
+fn signal_before_report(socket: &UnixStream, signals: &mut Signals) -> Option<i32> {
     loop {
         let mut set = PollSet::default();
         set.add('h', socket.as_fd(), Interest::Read);

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use nix::libc;
 
 use super::Host;
-use super::observer::limit_anew;
+use super::observer::earlier_limit_reset;
 use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::EndCause;
@@ -177,7 +177,7 @@ impl Host {
             ("held keys", self.keyboard.held.deadline()),
             ("observer", self.observer_deadline(now)),
             ("answers", self.jobs.have_answers().then_some(now)),
-            ("resting reader", self.jobs.reader_rests_at(self.observer.scan_began())),
+            ("resting reader", self.jobs.reader_stops_at(self.observer.scan_began())),
             ("record", self.control.hooks.record_deadline()),
             ("turn", self.observer.turn_deadline(supervisor.turn_is_cut(), self.child.quiet_from(), now)),
             ("unread input", self.child.unread_deadline(now).filter(|_| self.is_typing())),
@@ -185,7 +185,7 @@ impl Host {
             ("sends", self.keyboard.sends_deadline(now)),
             ("run", self.child.deadline(now)),
             ("connection", self.control.deadline(&self.known_connections())),
-            ("terminals", self.terminals.deadline(self.child.shown_revision(), &self.control)),
+            ("terminals", self.terminals.deadline(self.child.terminal_revision(), &self.control)),
             ("segment", self.child.segment_deadline()),
             ("goodbye", self.turns.goodbye.filter(|at| *at > now)),
             ("asks", self.turns.goodbye.and_then(|_| self.control.farewell_deadline(now))),
@@ -240,8 +240,8 @@ impl Host {
         }
         self.session.keep_time(self.clock.now(), Clock::wall());
         self.scan_when_due();
-        self.events.extend(limit_anew(&self.recorder.supervisor, self.clock.now()));
-        self.tell_turn();
+        self.events.extend(earlier_limit_reset(&self.recorder.supervisor, self.clock.now()));
+        self.report_turn_change();
         // A process may have opened the terminal again after the child closed it.
         if self.child.may_be_open_again(self.clock.now()) {
             self.read_output();
@@ -269,7 +269,7 @@ impl Host {
         self.jobs.tend_journal(&mut self.recorder, self.clock.now());
         self.take_journal_events();
         self.on_terminals(Terminals::answer_queries);
-        self.tell_screen();
+        self.report_screen();
         self.refresh_segment();
     }
 }

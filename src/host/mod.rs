@@ -74,7 +74,7 @@ use notifier::Notifier;
 use observer::{FileReader, Observer};
 use session_exit::HostExit;
 use start::session_dir::SessionPlace;
-use start::{Launch, Lent, StartReport};
+use start::{InheritedDescriptors, Launch, StartReport};
 use terminals::Terminals;
 
 /// How long the end of a session waits for the last writes to reach the disk.
@@ -118,20 +118,20 @@ impl Host {
     fn begin(
         launch: Launch,
         args: Vec<OsString>,
-        lent: Lent,
+        inherited: InheritedDescriptors,
         place: SessionPlace,
     ) -> Result<StartedHost, StartReport> {
         let socket = place.socket.clone();
         // A host that fails to start leaves no socket behind.
         let host =
-            Host::new(launch, args, lent, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
+            Host::new(launch, args, inherited, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
         host.first_step()
     }
 
     fn new(
         launch: Launch,
         args: Vec<OsString>,
-        lent: Lent,
+        inherited: InheritedDescriptors,
         place: SessionPlace,
     ) -> Result<Box<Host>, StartReport> {
         let internal =
@@ -190,7 +190,7 @@ impl Host {
                 began,
                 zero: began,
             },
-            child: Child::new(lent),
+            child: Child::new(inherited),
             signals,
             recorder: Recorder::new(policy),
             jobs,

@@ -124,7 +124,7 @@ impl Host {
                     && let Ok(sent) = SentPrompt::new(after.prompt())
                 {
                     self.keyboard.queue.submit(0, sent, false);
-                    self.child.look_anew();
+                    self.child.force_look();
                     let (keyboard, mut program) = self.typing();
                     keyboard.paste_sent(&mut program);
                 }
@@ -195,7 +195,7 @@ impl Host {
             K::DeliverySubmitted => {
                 let hoptys = self.jobs.brief.as_ref().is_some_and(|brief| brief.typed.is_some());
                 self.keyboard.carried.submitted(decision.conversation.as_ref(), hoptys);
-                self.tell_carried();
+                self.report_carried_prompt();
                 self.jobs.compress_transcripts();
             }
             // The prompts are still in the queue of the Claude that continues.

@@ -106,7 +106,7 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
         let is_avoided =
             avoid.iter().any(|avoid| word.contains(avoid.as_str())) || DATE_WORDS.contains(&plain);
-        let is_avoided = is_avoided || hidden.iter().any(|hidden| tells_of(word, hidden));
+        let is_avoided = is_avoided || hidden.iter().any(|hidden| reveals(word, hidden));
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
         // Several blanks and drawn lines are separators.
         if is_drawn || is_avoided || has_digit {
@@ -130,7 +130,7 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
 }
 
 /// Whether a word is part of hidden input, or contains a part of it.
-fn tells_of(word: &str, hidden: &str) -> bool {
+fn reveals(word: &str, hidden: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
     if hidden.split_whitespace().any(|part| part == word || part == plain) {
         return true;

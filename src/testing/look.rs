@@ -344,8 +344,8 @@ impl LookSubject<'_> {
                 found.push(FoundPlace::Cells(places));
             }
             // A line that wraps at the right edge is one line for the program and for people.
-            let goes_on = look.area == ScreenArea::All || look.area == ScreenArea::History;
-            let wrapped = goes_on && screen.row_wrapped(number - first);
+            let joins_wrapped = look.area == ScreenArea::All || look.area == ScreenArea::History;
+            let wrapped = joins_wrapped && screen.row_wrapped(number - first);
             if wrapped || !lines.rows.is_empty() {
                 lines.push(number, row, "");
             }

@@ -187,7 +187,7 @@ pub struct TestTerminal {
     process: Option<Process>,
     end: Option<ProcessEnd>,
     /// The tap has received the end.
-    is_end_told: bool,
+    is_end_tapped: bool,
     processes: TestProcesses,
     input: OutBuf,
     started: Instant,
@@ -262,7 +262,7 @@ impl TestTerminal {
             // A child that has not been waited for keeps its pid.
             process: Process::open(pid).ok(),
             end: None,
-            is_end_told: false,
+            is_end_tapped: false,
             processes: TestProcesses::new(pid, program.own_dir.clone()),
             input: OutBuf::default(),
             started: now,
@@ -407,7 +407,7 @@ impl TestTerminal {
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let modes = self.modes()?;
         self.watch.expect_echo(bytes, &modes);
-        self.tell(TapEvent::Input { bytes, secret: hides_input(&modes) });
+        self.tap_event(TapEvent::Input { bytes, secret: hides_input(&modes) });
         self.write(bytes)
     }
 
@@ -415,7 +415,7 @@ impl TestTerminal {
         self.input.send(&self.pty, bytes)
     }
 
-    fn tell(&mut self, event: TapEvent<'_>) {
+    fn tap_event(&mut self, event: TapEvent<'_>) {
         if let Some(tap) = &mut self.tap {
             tap(self.started.elapsed(), event);
         }
@@ -424,7 +424,7 @@ impl TestTerminal {
     /// Changes the size of the terminal; the kernel signals the program.
     pub fn resize(&mut self, cols: u16, rows: u16) -> io::Result<()> {
         self.watch.resize(cols, rows);
-        self.tell(TapEvent::Resize { cols, rows });
+        self.tap_event(TapEvent::Resize { cols, rows });
         self.pty.resize(Size::cells(cols, rows))
     }
 
@@ -451,8 +451,8 @@ impl TestTerminal {
                 if self.watch.is_inside_frame() {
                     return PumpEnd::Frame(self.watch.end_frame());
                 }
-                if !std::mem::replace(&mut self.is_end_told, true) {
-                    self.tell(TapEvent::End(end));
+                if !std::mem::replace(&mut self.is_end_tapped, true) {
+                    self.tap_event(TapEvent::End(end));
                 }
                 return PumpEnd::Ended(end);
             }
@@ -542,7 +542,7 @@ impl TestTerminal {
 
     fn take_output(&mut self, bytes: &[u8]) {
         self.last_output = Instant::now();
-        self.tell(TapEvent::Output(bytes));
+        self.tap_event(TapEvent::Output(bytes));
         self.watch.feed(bytes);
         let queries = self.watch.screen_mut().take_queries();
         if queries.is_empty() {

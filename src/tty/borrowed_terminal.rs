@@ -33,14 +33,14 @@ pub enum NotTaken {
 
 /// A terminal that the host has borrowed.
 #[derive(Debug)]
-pub struct Handed {
+pub struct BorrowedTerminal {
     file: File,
     device: u64,
     found: Option<Modes>,
     raw: Modes,
 }
 
-impl Handed {
+impl BorrowedTerminal {
     /// Opens the terminal behind `fd` again and closes `fd`. `found` are its modes before the client made it
     /// raw, `raw` those after: the client may be dead by now and its shell have set its own, so the current
     /// ones are no evidence.
@@ -63,7 +63,7 @@ impl Handed {
             .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(format!("/proc/self/fd/{}", given.as_raw_fd()))
             .map_err(NotTaken::NotReopened)?;
-        Ok(Handed { file, device: meta.rdev(), found, raw: raw.unwrap_or(now) })
+        Ok(BorrowedTerminal { file, device: meta.rdev(), found, raw: raw.unwrap_or(now) })
     }
 
     /// Its device number (`st_rdev`).
@@ -81,13 +81,13 @@ impl Handed {
 /// A terminal that cannot be opened again here, so that its client relays. It is kept in case the client
 /// dies, and not touched until then.
 #[derive(Debug)]
-pub struct Spare {
+pub struct KeptTerminal {
     file: File,
     found: Option<Modes>,
     raw: Modes,
 }
 
-impl Spare {
+impl KeptTerminal {
     /// Keeps the terminal behind `fd`; `None` when it is not a terminal. `found` are its modes before the
     /// client made it raw.
     pub fn keep(fd: OwnedFd, found: Option<Modes>) -> Option<Self> {
@@ -96,13 +96,13 @@ impl Spare {
         // `</dev/tty` is read-only.
         let readable = flags & OFlag::O_ACCMODE == OFlag::O_RDONLY;
         let file = if readable { by_name(&fd)? } else { File::from(fd) };
-        Some(Spare { file, found, raw })
+        Some(KeptTerminal { file, found, raw })
     }
 
     /// Writes `undo` and restores the modes, if they are still the client's raw ones. The shell shares this
     /// file description, so it must stay blocking: a thread waits while the terminal takes nothing.
-    pub fn mend(self, undo: Vec<u8>) {
-        let thread = std::thread::Builder::new().name("hopty-mend".to_owned());
+    pub fn restore_later(self, undo: Vec<u8>) {
+        let thread = std::thread::Builder::new().name("hopty-restore_later".to_owned());
         // Without a thread the terminal stays as it is: the host must not block on one.
         let _ = thread.spawn(move || {
             let _ = (&self.file).write_all(&undo);
@@ -134,7 +134,7 @@ fn restore(file: &File, found: Option<&Modes>, raw: &Modes) {
     }
 }
 
-impl AsFd for Handed {
+impl AsFd for BorrowedTerminal {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

@@ -44,7 +44,7 @@ impl Supervisor {
     pub(super) fn spawn(&mut self, step: &mut EventStep<'_>, plan: RunPlan) {
         self.session.begin_run(step);
         self.run = RunState::default();
-        self.chain_goes_on(step, &plan);
+        self.record_chain(step, &plan);
         self.conversation = self.conversation.in_next_run(plan.start);
         if plan.start == StartKind::Fresh {
             self.conversation.begin_empty(&self.policy);
@@ -68,7 +68,7 @@ impl Supervisor {
     }
 
     /// A run is about to start: records the conversation that it leaves or returns to.
-    fn chain_goes_on(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
+    fn record_chain(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
         match (plan.start, self.conversation.id.clone()) {
             (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
                 let (dir, handoff) = (self.session.dir.clone(), plan.handoff.clone());
@@ -80,7 +80,7 @@ impl Supervisor {
                 if let Some(handoff) = past.handoff {
                     self.handoffs.clear(step, handoff);
                 }
-                self.conversation = self.conversation.gone_back();
+                self.conversation = self.conversation.for_return();
             }
             _ => {}
         }
@@ -113,7 +113,7 @@ impl Supervisor {
             self.end_for(step, why, kill);
             return;
         }
-        let back = self.chain.went_back(step);
+        let back = self.chain.has_returned(step);
         if let Some(id) = self.conversation.id.clone() {
             step.act(Action::Follow { conversation: id, transcript: None, anew: back });
         }

@@ -66,7 +66,7 @@ impl ConversationChain {
     }
 
     /// Whether the run that has just started returns to an earlier conversation; reports it if so.
-    pub(super) fn went_back(&mut self, step: &mut EventStep<'_>) -> bool {
+    pub(super) fn has_returned(&mut self, step: &mut EventStep<'_>) -> bool {
         let Some((newer, back)) = self.newer.take().zip(self.back_in.clone()) else {
             return false;
         };
@@ -126,12 +126,12 @@ mod tests {
         let mut steps = 0;
         while chain.before().is_some() {
             chain.go_back();
-            assert!(chain.resume(Some(conversation(500))).is_some() && chain.went_back(&mut step));
+            assert!(chain.resume(Some(conversation(500))).is_some() && chain.has_returned(&mut step));
             steps += 1;
         }
         assert_eq!((steps, chain.left()), (CHAIN_CAP, None));
         assert!(chain.is_back_in(Some(&conversation(2))), "{chain:?}");
-        assert!(chain.resume(None).is_none() && !chain.went_back(&mut step), "no further back");
+        assert!(chain.resume(None).is_none() && !chain.has_returned(&mut step), "no further back");
         assert!(chain.renames(&conversation(7)) && chain.is_back_in(Some(&conversation(7))));
     }
 

@@ -67,7 +67,7 @@ impl ConversationState {
 
     /// The state of an earlier conversation that a person returns to. Its context usage counts from its first
     /// report.
-    pub(super) fn gone_back(&self) -> Self {
+    pub(super) fn for_return(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
             spoken: true,
@@ -196,7 +196,7 @@ mod tests {
         let mut state = full();
         (state.spoken, state.held_off, state.word) = (true, 3, Some("unread".to_owned()));
         state.question = HandoverQuestion::Dismissed;
-        for next in [state.in_next_run(StartKind::Fresh), state.gone_back()] {
+        for next in [state.in_next_run(StartKind::Fresh), state.for_return()] {
             assert_eq!((next.usage.fill, next.question), (Fill::default(), HandoverQuestion::Silent));
         }
         let fresh = state.in_next_run(StartKind::Fresh);

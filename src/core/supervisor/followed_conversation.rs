@@ -18,7 +18,7 @@ const CLAIM_MS: u64 = 30_000;
 impl Supervisor {
     /// A hook other than SessionStart reports another conversation: with `--fork-session` 2.1.197 reports the
     /// new one only here.
-    pub(super) fn goes_on_elsewhere(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) -> bool {
+    pub(super) fn follows_elsewhere(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) -> bool {
         let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else {
             return false;
         };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
-use super::policy::{ASKED_SINCE, HEARS_SINCE, REMEMBERS_SINCE};
+use super::policy::{ASKED_SINCE, KEEPS_UNREAD_ANSWERS_SINCE, REMEMBERS_SINCE};
 use super::safe_point::WAITS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -78,7 +78,7 @@ impl Supervisor {
         }
         match hook.event {
             HookEvent::SessionStart => self.session_start(step, id, hook),
-            _ if hook.conversation != self.conversation.id && !self.goes_on_elsewhere(step, hook) => {
+            _ if hook.conversation != self.conversation.id && !self.follows_elsewhere(step, hook) => {
                 step.answer(id, HookAnswer::Nothing);
             }
             HookEvent::UserPromptSubmit => self.prompt_submitted(step, id, hook),
@@ -140,7 +140,7 @@ impl Supervisor {
             _ => {}
         }
         if let Some(wait) = self.conversation.limit_wait.take() {
-            wait.work_goes_on(step, hook.prompt);
+            wait.end_by_prompt(step, hook.prompt);
         }
         if !own {
             self.conversation.progress.prompted(hook.prompt);
@@ -154,7 +154,9 @@ impl Supervisor {
             // It was submitted before hopty began to hold keys: it comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(step),
             // Held until the run is gone, or the hand-over is cancelled.
-            Phase::Saving { .. } if self.policy.rules >= HEARS_SINCE && self.run.hooks.held.is_none() => {
+            Phase::Saving { .. }
+                if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE && self.run.hooks.held.is_none() =>
+            {
                 step.act(Action::HoldHook { id });
                 self.run.hooks.held =
                     Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
@@ -185,7 +187,7 @@ impl Supervisor {
     fn tool_batch(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         self.run.set_turn(step.now, Turn::Busy);
         if let Some(wait) = self.conversation.limit_wait.take() {
-            wait.work_goes_on(step, None);
+            wait.end_by_prompt(step, None);
         }
         self.run.turn.background = self.run.turn.background.saturating_add(hook.started);
         if let Some(answer) = hook.answered {
@@ -294,9 +296,9 @@ impl Supervisor {
         if self.run.hooks.held.as_ref().is_some_and(|held| held.id == id) {
             self.run.hooks.held = None;
         }
-        let hears = self.policy.rules >= HEARS_SINCE;
+        let keeps_answers = self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE;
         let held = |point: &SafePoint, save: &SaveStep| match point {
-            SafePoint::Prompt { hook, .. } => *hook == id && (*save == SaveStep::Settings || hears),
+            SafePoint::Prompt { hook, .. } => *hook == id && (*save == SaveStep::Settings || keeps_answers),
             point => point.hook() == Some(id),
         };
         if matches!(&self.phase, Phase::Saving { point, step: save, .. } if held(point, save)) {
@@ -313,7 +315,7 @@ impl Supervisor {
 
     /// Call `id` gets an answer that must be given again if Claude does not read it.
     pub(super) fn awaits_reading(&mut self, id: u64, what: UnreadAnswer) {
-        if self.policy.rules >= HEARS_SINCE {
+        if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE {
             self.run.hooks.unread = Some((id, what));
         }
     }

@@ -38,7 +38,7 @@ const LONGEST_LIMIT_MS: u64 = 32 * 86_400_000;
 const DIALOG: &str = "limit";
 /// How long the dialog must be on the screen before hopty presses its key, in ms: Claude ignores keys in its
 /// first second (measured on 2.1.329).
-const DIALOG_STANDS_MS: u64 = 1500;
+const DIALOG_SETTLE_MS: u64 = 1500;
 /// Since this version of the rules hopty leaves the dialog to a person who is present.
 const PRESENT_SINCE: u32 = 3;
 /// Since this version of the rules the limit's dialog gets further keys while it stays: how many at most, and
@@ -62,7 +62,7 @@ pub enum LimitKind {
 impl LimitKind {
     /// The limit that Claude's text on the screen names (`You've hit your session limit`, measured on
     /// 2.1.197; `5-hour` and `weekly` limit, on 2.1.329); `None` for any other text.
-    pub fn said(text: &str) -> Option<Self> {
+    pub fn named_in(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("You've hit your ")?;
         let name = rest.split_once(" limit").map_or(rest, |(name, _)| name);
         match name {
@@ -218,7 +218,7 @@ impl LimitWait {
     }
 
     /// A prompt was submitted: Claude works again, or will report the limit or the error again.
-    pub(super) fn work_goes_on(self, step: &mut EventStep<'_>, prompt: Option<PromptOf>) {
+    pub(super) fn end_by_prompt(self, step: &mut EventStep<'_>, prompt: Option<PromptOf>) {
         let by_itself = prompt == Some(PromptOf::Claude);
         self.end(step, if by_itself { "Claude continued by itself" } else { "a prompt was submitted" });
     }
@@ -405,7 +405,7 @@ impl LimitHistory {
     pub(super) fn turn_ended_well(&mut self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
         self.tries = 0;
         if let Some(wait) = wait.take() {
-            wait.work_goes_on(step, None);
+            wait.end_by_prompt(step, None);
         }
     }
 
@@ -442,7 +442,7 @@ impl LimitHistory {
             && wait.next_answer(policy).is_some_and(|at| step.now >= at);
         let left_until = self.dialog_is_left_until(wait, policy);
         let is_left = left_until.is_some_and(|until| until.is_none_or(|until| step.now < until));
-        let stands = dialog_stands_at(&run.screen).is_some_and(|at| step.now >= at);
+        let stands = dialog_settled_at(&run.screen).is_some_and(|at| step.now >= at);
         if may && stands && !is_left {
             wait.answered = true;
             wait.answers += 1;
@@ -471,7 +471,7 @@ impl LimitHistory {
             WaitCause::Error { said: false, .. } => due.push(wait.since.after(SETTLE_MS)),
             WaitCause::Limit { limit } => {
                 due.push(limit.reset);
-                if let Some(at) = dialog_stands_at(screen) {
+                if let Some(at) = dialog_settled_at(screen) {
                     due.push(at);
                     due.extend(self.dialog_is_left_until(wait, policy).flatten());
                     due.extend(wait.next_answer(policy).filter(|_| wait.answered));
@@ -483,9 +483,9 @@ impl LimitHistory {
 }
 
 /// When the limit's dialog, if it is shown, has been on the screen for long enough.
-fn dialog_stands_at(screen: &ScreenState) -> Option<Stamp> {
+fn dialog_settled_at(screen: &ScreenState) -> Option<Stamp> {
     let is_shown = screen.facts.dialog.as_deref() == Some(DIALOG);
-    screen.dialog_since.filter(|_| is_shown).map(|since| since.after(DIALOG_STANDS_MS))
+    screen.dialog_since.filter(|_| is_shown).map(|since| since.after(DIALOG_SETTLE_MS))
 }
 
 /// hopty's own prompt to continue failed. It is not repeated, because it may have been submitted.
@@ -565,7 +565,7 @@ mod tests {
         let left = policy.config.restart.wait_for_person.ms();
         let mut due = Vec::new();
         history.deadlines(&wait, &run.screen, &policy, &mut due);
-        assert_eq!(due, [Stamp(500_000), Stamp(DIALOG_STANDS_MS), Stamp(left)]);
+        assert_eq!(due, [Stamp(500_000), Stamp(DIALOG_SETTLE_MS), Stamp(left)]);
         let mut answers = |history: &LimitHistory, now| {
             at(now, |step| history.answer_dialog(step, &mut wait, &run, &policy))
         };

@@ -96,7 +96,7 @@ use restart_request::SignalSeen;
 use run_state::RunState;
 use safe_point::HOLD_MARGIN_MS;
 use saving::Handoffs;
-use send_submit::{STANDS_MS, Sending, TYPING_MS};
+use send_submit::{OBSTACLE_SETTLE_MS, Sending, TYPING_MS};
 use session_facts::SessionFacts;
 use state::{SessionState, StateEntry};
 use step::EventStep;
@@ -308,7 +308,7 @@ impl Supervisor {
             Event::SaveFailed { error } => self.save_failed(step, error),
             Event::Reaped { run, processes } => reaped(step, *run, *processes),
             Event::Attached { client, how } => {
-                self.person.comes(step, *client, *how);
+                self.person.add_client(step, *client, *how);
                 if self.run.stopped && *how == AttachKind::Joins {
                     step.act(Action::Signal { signal: CONT, to: SignalTarget::Group });
                 }
@@ -339,7 +339,7 @@ impl Supervisor {
             self.tick_ask(step);
             self.deliver(step);
             self.resume_when_due(step);
-            self.submit_goes_on(step);
+            self.continue_submit(step);
             self.try_safe_point(step);
             if matches!(self.phase, Phase::Running | Phase::Waiting { .. }) && self.run.obstacle().is_none() {
                 self.keys.release_late(step);
@@ -384,7 +384,7 @@ impl Supervisor {
         if let Some(wait) = self.conversation.limit_wait.as_ref().filter(|_| self.run.pid.is_some()) {
             self.limits.deadlines(wait, &self.run.screen, &self.policy, &mut due);
             if let Some((at, _)) = wait.resumes() {
-                due.extend([at, self.phase_began.at.after(STANDS_MS)]);
+                due.extend([at, self.phase_began.at.after(OBSTACLE_SETTLE_MS)]);
                 due.extend(self.run.typed.map(|typed| typed.after(TYPING_MS)));
             }
         }

@@ -86,7 +86,7 @@ impl Supervisor {
             "as requested".to_owned()
         };
         let (when, at) = match self.run.turn.state {
-            _ if self.stands_still() => (HandoverWhen::Turn, None),
+            _ if self.in_limit_wait() => (HandoverWhen::Turn, None),
             Turn::Unknown if self.run.is_mute(now) => {
                 let why = "Claude calls no hook".to_owned();
                 return NextHandover { when: HandoverWhen::Held, why, at: None };
@@ -157,9 +157,9 @@ impl Supervisor {
         }
         if self.conversation.usage.rearm_at_stop {
             // No hook reports the end of a turn that Ctrl+C ended.
-            let rests = self.state().state == SessionState::Idle;
+            let is_idle = self.state().state == SessionState::Idle;
             return NextHandover {
-                when: if rests { HandoverWhen::NextTurn } else { HandoverWhen::Turn },
+                when: if is_idle { HandoverWhen::NextTurn } else { HandoverWhen::Turn },
                 why: self.conversation.usage.with_level(&self.policy),
                 at: None,
             };

@@ -16,7 +16,7 @@ pub(super) struct People {
 }
 
 impl People {
-    pub(super) fn comes(&mut self, step: &mut EventStep<'_>, client: u32, how: AttachKind) {
+    pub(super) fn add_client(&mut self, step: &mut EventStep<'_>, client: u32, how: AttachKind) {
         self.terminals.retain(|(number, _)| *number != client);
         if how != AttachKind::Watches {
             self.terminals.push((client, None));
@@ -60,8 +60,8 @@ mod tests {
         let restart = Restart { wait_for_person: span(100), ..Restart::default() };
         let (mut people, mut out) = (People::default(), Vec::new());
         let mut step = EventStep::new(Stamp(0), 1, 1, &mut out);
-        people.comes(&mut step, 1, AttachKind::Joins);
-        people.comes(&mut step, 2, AttachKind::Watches);
+        people.add_client(&mut step, 1, AttachKind::Joins);
+        people.add_client(&mut step, 2, AttachKind::Watches);
         assert_eq!(people.present_until(&restart), None, "nobody has pressed a key");
         people.presses(2, Stamp(5));
         assert_eq!(people.present_until(&restart), None, "who watches does not type");

@@ -12,7 +12,7 @@ pub(super) const REMEMBERS_SINCE: u32 = 6;
 /// Since this version the state has the hook call whose answer was the brief.
 pub(super) const BRIEF_CALL_SINCE: u32 = 7;
 /// Since this version nothing is lost if Claude did not read an answer or a hook was late.
-pub(super) const HEARS_SINCE: u32 = 7;
+pub(super) const KEEPS_UNREAD_ANSWERS_SINCE: u32 = 7;
 /// Since this version a sessions file that reports busy counts as a turn that no hook reported.
 pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
 /// Since this version hopty types nothing by itself while Claude may be asking for a permission or an answer,

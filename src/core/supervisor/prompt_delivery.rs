@@ -11,7 +11,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan, StartKind};
-use super::policy::{AWAITS_PROMPT_SINCE, BRIEF_CALL_SINCE, HEARS_SINCE, STOPPED_WAITS_SINCE};
+use super::policy::{AWAITS_PROMPT_SINCE, BRIEF_CALL_SINCE, KEEPS_UNREAD_ANSWERS_SINCE, STOPPED_WAITS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
@@ -102,7 +102,7 @@ impl PromptDelivery {
 
     /// No dialog is shown. Returns whether one has just gone: the delivery waits for the box again, but
     /// dialogs that come and go do not extend the wait forever.
-    fn dialog_is_gone(&mut self, now: Stamp, last: Stamp, config: &Delivery) -> bool {
+    fn end_obstacle(&mut self, now: Stamp, last: Stamp, config: &Delivery) -> bool {
         if self.obstacle.take().is_none() {
             return false;
         }
@@ -225,7 +225,7 @@ impl Supervisor {
             }
             return;
         }
-        if delivery.dialog_is_gone(step.now, last, config) {
+        if delivery.end_obstacle(step.now, last, config) {
             self.keys.hold(step);
         }
         let waits = own_prompt_until(delivery, &self.run, self.policy.rules);
@@ -297,11 +297,11 @@ impl Supervisor {
             && !matches!(self.phase, Phase::Delivering(_))
             && let Some((handoff, _)) = self.handoffs.consuming.take()
         {
-            self.tell_brief_lost(step, handoff);
+            self.report_lost_brief(step, handoff);
         }
     }
 
-    fn tell_brief_lost(&self, step: &mut EventStep<'_>, handoff: HandoffId) {
+    fn report_lost_brief(&self, step: &mut EventStep<'_>, handoff: HandoffId) {
         let text = format!(
             "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays active."
         );
@@ -314,7 +314,10 @@ impl Supervisor {
         let first =
             matches!(&self.phase, Phase::Delivering(delivery) if delivery.plan.start == StartKind::First);
         let state = &self.run.delivery;
-        first && self.policy.rules >= HEARS_SINCE && state.brief_answered && state.offered.is_none()
+        first
+            && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE
+            && state.brief_answered
+            && state.offered.is_none()
     }
 
     /// The prompt was submitted: by hopty, or later by the person. A hook reports it, or the transcript has
@@ -333,11 +336,11 @@ impl Supervisor {
         // Without hooks, a prompt that hopty types names the handoff.
         let names_none = self.policy.rules >= BRIEF_CALL_SINCE && carries == Some(CarryMethod::Argument);
         if (self.run.hooks.seen || names_none) && !self.run.delivery.brief_answered {
-            if carries.is_some() && self.policy.rules >= HEARS_SINCE {
+            if carries.is_some() && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE {
                 // Claude works on it: the next hand-over must not pass it on again.
                 step.act(Action::DropPrompt);
             }
-            self.tell_brief_lost(step, handoff);
+            self.report_lost_brief(step, handoff);
         } else {
             let how = match delivery.as_ref().map(|delivery| delivery.enters) {
                 Some(0) => "was submitted".to_owned(),
@@ -409,10 +412,10 @@ mod tests {
         assert_eq!(meet("theme", true), "notice");
         assert_eq!(meet("trust", true), "", "once");
         assert_eq!(delivery.submission.until, Some(last), "dialogs have their own time");
-        assert!(delivery.dialog_is_gone(Stamp(9), last, &config));
+        assert!(delivery.end_obstacle(Stamp(9), last, &config));
         let wait = Stamp(9).after(config.ready_timeout.ms());
         assert_eq!(delivery.submission.until, Some(wait.min(last)));
-        assert!(!delivery.dialog_is_gone(Stamp(10), last, &config), "it was gone already");
+        assert!(!delivery.end_obstacle(Stamp(10), last, &config), "it was gone already");
     }
 
     #[test]

@@ -291,18 +291,18 @@ impl Supervisor {
     /// Cancels the restart that waits or is being saved; Claude continues.
     pub(super) fn cancel_request(&mut self, step: &mut EventStep<'_>, why: &str) {
         let reported = self.drop_request(step, why);
-        self.claude_goes_on(step, reported);
+        self.let_claude_continue(step, reported);
     }
 
     /// Cancels it without a notice, because people know.
     pub(super) fn cancel_quietly(&mut self, step: &mut EventStep<'_>, why: &str) {
         let text = self.cancelled(why);
         let reported = text.and_then(|text| self.report_dropped(step, text, false));
-        self.claude_goes_on(step, reported);
+        self.let_claude_continue(step, reported);
     }
 
     /// Lets Claude continue after a report about the restart that waits or is being saved.
-    fn claude_goes_on(&mut self, step: &mut EventStep<'_>, reported: Option<String>) {
+    fn let_claude_continue(&mut self, step: &mut EventStep<'_>, reported: Option<String>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
         let taken = self.phase.has_taken_prompt();
         let Some(text) = reported else { return };
@@ -333,7 +333,7 @@ impl Supervisor {
              terminal."
         );
         let reported = self.report_dropped(step, text, true);
-        self.claude_goes_on(step, reported);
+        self.let_claude_continue(step, reported);
     }
 
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
@@ -352,10 +352,10 @@ impl Supervisor {
         Some(format!("Cancelled the hand-over requested by {asker}: {why}."))
     }
 
-    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, tells: bool) -> Option<String> {
+    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, is_reported: bool) -> Option<String> {
         let request = self.phase.request()?;
         let (by, level) = (request.by, request.level);
-        let decision = match tells {
+        let decision = match is_reported {
             true => step.tell(DecisionKind::RestartCancelled, text.clone()),
             false => step.decide(DecisionKind::RestartCancelled, text.clone()),
         };

@@ -493,8 +493,8 @@ impl ScreenState {
         if facts.prompt == PromptBox::Empty && facts.paste {
             self.box_since.get_or_insert(now);
         }
-        let rests = rules >= WHOLE_TURNS_SINCE && facts.rests();
-        self.rests_since = rests.then(|| self.rests_since.unwrap_or(now));
+        let is_idle_prompt = rules >= WHOLE_TURNS_SINCE && facts.shows_idle_prompt();
+        self.rests_since = is_idle_prompt.then(|| self.rests_since.unwrap_or(now));
         self.facts = facts.clone();
     }
 }

@@ -44,7 +44,7 @@ impl Supervisor {
         if self.run.pid.is_none() || self.sends_half_typed(step.now) {
             return;
         }
-        if self.stands_still() && !request.forced {
+        if self.in_limit_wait() && !request.forced {
             if self.run.hooks.held.as_ref().is_some_and(|held| held.ready) {
                 self.let_go(step);
             }
@@ -213,7 +213,7 @@ impl Supervisor {
         let works = self.run.turn.state == Turn::Busy
             || self.run.file.status == Some(AgentStatus::Busy) && now >= self.run.file.since.after(WORKS_MS);
         let refused = self.budget.is_used_up(now, &self.policy.config.restart);
-        hook.carries.filter(|_| waits && !works && !self.stands_still() && !refused)
+        hook.carries.filter(|_| waits && !works && !self.in_limit_wait() && !refused)
     }
 
     /// Holds the prompt; it is stopped once nothing prevents the hand-over.

@@ -6,7 +6,7 @@ use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Want};
 use super::event::AgentStatus;
 use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
-use super::policy::{HEARS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
+use super::policy::{KEEPS_UNREAD_ANSWERS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
 use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::context_level::Level;
@@ -305,7 +305,7 @@ impl Supervisor {
                     first_prompt: fresh
                         && handoff.is_none()
                         && !self.session.prompted
-                        && !(self.conversation.spoken && self.policy.rules >= HEARS_SINCE)
+                        && !(self.conversation.spoken && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE)
                         && self.policy.rules >= REMEMBERS_SINCE,
                 },
                 interrupted: false,

@@ -26,7 +26,7 @@ pub struct ScreenFacts {
 
 impl ScreenFacts {
     /// Whether it shows a prompt box and no running turn.
-    pub(super) fn rests(&self) -> bool {
+    pub(super) fn shows_idle_prompt(&self) -> bool {
         self.dialog.is_none() && self.busy == Some(false) && self.title_busy != Some(true)
     }
 }

@@ -34,7 +34,7 @@ pub const DRAFT: &str = "there is a draft in the prompt box";
 const LIMIT_MS: u64 = 30_000;
 /// How long a draft or a dialog must be on the screen before it counts, in ms: a screen that is being drawn,
 /// or that still shows the prompt before, shows neither.
-pub(super) const STANDS_MS: u64 = 300;
+pub(super) const OBSTACLE_SETTLE_MS: u64 = 300;
 /// How long after a key a person counts as writing, in ms. Keys are reported up to 250 ms late.
 pub(super) const TYPING_MS: u64 = 600;
 /// How long a hand-over waits for a prompt being typed, in ms.
@@ -98,7 +98,7 @@ impl Sending {
     }
 
     /// Whether a slash command has left the box: it is empty, or a panel has replaced it for a while.
-    fn command_is_gone(&self, now: Stamp, screen: &ScreenFacts) -> bool {
+    fn command_has_left_box(&self, now: Stamp, screen: &ScreenFacts) -> bool {
         let SubmissionStep::Enter { again, .. } = self.submission.step else { return false };
         let panel = now >= again && screen.prompt != PromptBox::Ours;
         self.command && !screen.unread && (panel || screen.prompt == PromptBox::Empty)
@@ -115,8 +115,8 @@ impl Sending {
         self.submission.deadlines(due);
         due.extend(self.submission.pasted.map(|at| at.after(HAND_OVER_MS)));
         if let SubmissionStep::Ready { hindered } = self.submission.step {
-            due.extend(hindered.map(|since| since.after(STANDS_MS)));
-            due.push(began.after(STANDS_MS));
+            due.extend(hindered.map(|since| since.after(OBSTACLE_SETTLE_MS)));
+            due.push(began.after(OBSTACLE_SETTLE_MS));
             due.extend(typed.map(|at| at.after(TYPING_MS)));
         }
     }
@@ -200,7 +200,7 @@ impl Supervisor {
     }
 
     /// After every event: takes the next step, if it can be justified.
-    pub(super) fn submit_goes_on(&mut self, step: &mut EventStep<'_>) {
+    pub(super) fn continue_submit(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = self.sending.clone() else { return };
         let runs = match &self.phase {
             Phase::Running => true,
@@ -219,13 +219,13 @@ impl Supervisor {
                     sending.submission.step = SubmissionStep::Ready { hindered: since };
                 }
                 if let (Some(reason), Some(since)) = (hindrance, since) {
-                    if step.now >= since.after(STANDS_MS) {
+                    if step.now >= since.after(OBSTACLE_SETTLE_MS) {
                         self.refuse_submit(step, reason);
                     }
                     return;
                 }
             }
-            _ if sending.command_is_gone(step.now, &self.run.screen.facts) => {
+            _ if sending.command_has_left_box(step.now, &self.run.screen.facts) => {
                 return self.settle_submit(step, SendResult::Unknown);
             }
             // A dialog appeared: a person must be able to answer it.
@@ -270,7 +270,7 @@ impl Supervisor {
     /// first.
     pub(super) fn box_has_settled(&self, now: Stamp) -> bool {
         let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
-        now >= self.phase_began.at.after(STANDS_MS)
+        now >= self.phase_began.at.after(OBSTACLE_SETTLE_MS)
             && self.keys == KeyHold::Free
             && !self.run.screen.facts.unread
             && !writes
@@ -395,7 +395,7 @@ mod tests {
     fn a_slash_command_is_gone_when_its_box_is_empty_or_replaced() {
         let mut sending = Sending::new(Stamp(0), 7, true);
         let shows = |prompt| ScreenFacts { prompt, ..ScreenFacts::default() };
-        assert!(!sending.command_is_gone(Stamp(0), &shows(PromptBox::Empty)), "it was not entered");
+        assert!(!sending.command_has_left_box(Stamp(0), &shows(PromptBox::Empty)), "it was not entered");
         sending.submission.step = SubmissionStep::Enter { again: Stamp(9), works: false };
         for (now, prompt, gone) in [
             (1, PromptBox::Empty, true),
@@ -403,11 +403,13 @@ mod tests {
             (9, PromptBox::None, true),
             (9, PromptBox::Ours, false),
         ] {
-            assert_eq!(sending.command_is_gone(Stamp(now), &shows(prompt)), gone, "{now} {prompt:?}");
+            assert_eq!(sending.command_has_left_box(Stamp(now), &shows(prompt)), gone, "{now} {prompt:?}");
         }
         let unread = ScreenFacts { unread: true, ..shows(PromptBox::Empty) };
-        assert!(!sending.command_is_gone(Stamp(9), &unread));
-        assert!(!Sending { command: false, ..sending }.command_is_gone(Stamp(9), &shows(PromptBox::Empty)));
+        assert!(!sending.command_has_left_box(Stamp(9), &unread));
+        assert!(
+            !Sending { command: false, ..sending }.command_has_left_box(Stamp(9), &shows(PromptBox::Empty))
+        );
     }
 
     #[test]

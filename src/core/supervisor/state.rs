@@ -159,7 +159,7 @@ impl Supervisor {
     }
 
     /// Whether Claude cannot work: then the screen matters, and a hand-over would not help.
-    pub fn stands_still(&self) -> bool {
+    pub fn in_limit_wait(&self) -> bool {
         self.conversation.limit_wait.is_some()
     }
 

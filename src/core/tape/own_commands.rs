@@ -8,7 +8,7 @@ use super::own_settings::read_setting;
 use super::own_style::style;
 use super::parser::{TapeParser, extension};
 use super::tape_args::{ArgError, ArgResult, ArgWord, TapeArgs, parse_time};
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_settings::{LONGEST_SIDE, TapeSetting};
 use super::tape_text::{TapeText, is_variable_name};
 use super::tape_time::TapeTime;
@@ -165,7 +165,7 @@ pub(super) fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -
         return Ok(*value);
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let error = word.error(format!("`{}` is not a {what}", shown(word.as_str())));
+    let error = word.error(format!("`{}` is not a {what}", printable(word.as_str())));
     Err(error.hint(match nearest_word(word.as_str(), names.iter().copied()) {
         Some(near) if names.len() > 4 => format!("did you mean `{near}`?"),
         _ => names.join(", "),
@@ -179,7 +179,7 @@ pub(super) fn need_choice<T: Copy>(args: &mut TapeArgs<'_>, what: &str, known: &
 
 /// The error of an unknown option.
 pub(super) fn unknown_option(word: &ArgWord, command: &str, known: &[&str]) -> ArgError {
-    let error = word.error(format!("`{command}` has no option `{}`", shown(word.as_str())));
+    let error = word.error(format!("`{command}` has no option `{}`", printable(word.as_str())));
     let name = word.as_str().split('=').next().unwrap_or_default().trim_start_matches('!');
     error.hint(match nearest_word(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -195,10 +195,8 @@ pub(super) fn parse_number<T: std::str::FromStr>(text: &str) -> Option<T> {
 pub(super) fn number(word: &ArgWord, what: &str, least: u32, most: u32) -> ArgResult<u32> {
     match parse_number(word.as_str()) {
         Some(number) if (least..=most).contains(&number) => Ok(number),
-        _ => {
-            Err(word
-                .error(format!("{what} is a number from {least} to {most}, not `{}`", shown(word.as_str()))))
-        }
+        _ => Err(word
+            .error(format!("{what} is a number from {least} to {most}, not `{}`", printable(word.as_str())))),
     }
 }
 
@@ -210,7 +208,7 @@ pub(super) fn need_number(args: &mut TapeArgs<'_>, what: &str, least: u32, most:
 pub(super) fn need_time(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<TapeTime> {
     let word = args.need_word(what)?;
     parse_time(word.as_str()).ok_or_else(|| {
-        word.error(format!("`{}` is no time", shown(word.as_str()))).hint("for example 500ms, 2s, 1m30s")
+        word.error(format!("`{}` is no time", printable(word.as_str()))).hint("for example 500ms, 2s, 1m30s")
     })
 }
 
@@ -227,8 +225,9 @@ fn pair(text: &str, between: char) -> Option<(u16, u16)> {
 /// Reads row and column from a word.
 fn cell(word: &ArgWord) -> ArgResult<(u16, u16)> {
     pair(word.as_str(), ',').ok_or_else(|| {
-        let hint = format!("row and column, from 1: 4,12; a text in quotes: \"{}\"", shown(word.as_str()));
-        word.error(format!("`{}` is not a cell", shown(word.as_str()))).hint(hint)
+        let hint =
+            format!("row and column, from 1: 4,12; a text in quotes: \"{}\"", printable(word.as_str()));
+        word.error(format!("`{}` is not a cell", printable(word.as_str()))).hint(hint)
     })
 }
 
@@ -241,7 +240,7 @@ pub(super) fn name(word: &ArgWord) -> ArgResult<String> {
         || !text.chars().all(plain)
         || text.starts_with(['.', '-'])
     {
-        let message = format!("`{}` is not a name", shown(text));
+        let message = format!("`{}` is not a name", printable(text));
         return Err(word
             .error(message)
             .hint("letters, digits, `-`, `_` and `.`, beginning with a letter or digit"));
@@ -266,7 +265,7 @@ fn rect(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<ScreenRect> {
     let (row, col) = cell(word)?;
     let size = args.need_word("a size such as 10x80")?;
     let Some((rows, cols)) = pair(size.as_str(), 'x') else {
-        let message = format!("`{}` is not a size", shown(size.as_str()));
+        let message = format!("`{}` is not a size", printable(size.as_str()));
         return Err(size.error(message).hint("rows and columns: 10x80"));
     };
     Ok(ScreenRect { row, col, rows, cols })
@@ -285,7 +284,7 @@ fn need_signal(word: &ArgWord) -> ArgResult<TapeSignal> {
     if let Some(known) = TapeSignal::named(plain) {
         return Ok(known);
     }
-    let error = word.error(format!("there is no signal `{}`", shown(word.as_str())));
+    let error = word.error(format!("there is no signal `{}`", printable(word.as_str())));
     Err(match nearest_word(plain, SIGNALS) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(SIGNALS.join(", ")),
@@ -367,18 +366,18 @@ fn start(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         !word.quoted && ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>"].contains(&word.as_str())
     };
     if let Some(word) = words.iter().find(is_shells) {
-        let message = format!("`Start` runs no shell, to which `{}` belongs", shown(word.as_str()));
+        let message = format!("`Start` runs no shell, to which `{}` belongs", printable(word.as_str()));
         return Err(word.error(message).hint("write Start+Shell \"…\", or quote it"));
     }
     if let Some(word) = words.iter().find(|word| !word.quoted && word.as_str().starts_with(['~', '$'])) {
-        let message = format!("`Start` runs no shell, which would replace `{}`", shown(word.as_str()));
+        let message = format!("`Start` runs no shell, which would replace `{}`", printable(word.as_str()));
         let hint = "write Start+Shell \"…\", or $\"${HOME}/…\" for a variable of the test";
         return Err(word.error(message).hint(hint));
     }
     if let Some((name, value)) = program.as_str().split_once('=').filter(|_| !program.quoted)
         && is_variable_name(name)
     {
-        let message = format!("`Start` runs no shell, which would set `{}`", shown(name));
+        let message = format!("`Start` runs no shell, which would set `{}`", printable(name));
         return Err(program.error(message).hint(format!("write a line before it: Env {name} \"{value}\"")));
     }
     Ok(TapeCommand::Start(words.into_iter().map(|word| word.text).collect()))
@@ -412,7 +411,7 @@ fn key(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 fn chord(args: &mut TapeArgs<'_>, action: KeyAction, speed: Option<TapeTime>) -> ArgResult<TapeCommand> {
     let word = args.need_word("a key")?;
     let chord = word.as_str().parse::<KeyChord>().map_err(|UnknownKey { part, nearest }| {
-        let error = word.error(format!("there is no key `{}`", shown(&part)));
+        let error = word.error(format!("there is no key `{}`", printable(&part)));
         error.hint(nearest.map_or_else(
             || "keys are called a, enter, f5, ctrl-c, alt-shift-left".to_owned(),
             |near| format!("did you mean `{near}`?"),
@@ -487,7 +486,7 @@ fn wheel(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 fn resize(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let word = args.need_word("a size such as 120x40")?;
     let Some((cols, rows)) = pair(word.as_str(), 'x') else {
-        let message = format!("`{}` is not a size", shown(word.as_str()));
+        let message = format!("`{}` is not a size", printable(word.as_str()));
         return Err(word.error(message).hint(format!("columns and rows up to {LONGEST_SIDE}: 120x40")));
     };
     Ok(TapeCommand::Resize { cols, rows })
@@ -527,7 +526,7 @@ fn expect(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
                 let message = if again {
                     format!("`+{suffix}` cannot stand here as well")
                 } else {
-                    format!("`Expect` has no `+{}`", shown(suffix))
+                    format!("`Expect` has no `+{}`", printable(suffix))
                 };
                 let error = args.suffix_error(suffix, message);
                 return Err(match nearest_word(suffix, known).filter(|_| !again) {
@@ -605,7 +604,7 @@ fn gone(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     if let Some(suffix) = args.suffix()? {
         let areas = ["Line", "Row", "Region", "History", "Title", "Clipboard"];
         if !areas.contains(&suffix) {
-            let error = args.suffix_error(suffix, format!("`Gone` has no `+{}`", shown(suffix)));
+            let error = args.suffix_error(suffix, format!("`Gone` has no `+{}`", printable(suffix)));
             return Err(error.hint(match nearest_word(suffix, areas) {
                 Some(near) => format!("did you mean `+{near}`?"),
                 None => format!("+{}", areas.join(", +")),
@@ -623,7 +622,7 @@ fn settle(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let quiet = match word {
         None => None,
         Some(word) => Some(parse_time(word.as_str()).ok_or_else(|| {
-            word.error(format!("`{}` is not a time", shown(word.as_str()))).hint("for example 100ms")
+            word.error(format!("`{}` is not a time", printable(word.as_str()))).hint("for example 100ms")
         })?),
     };
     let mut except = Vec::new();
@@ -643,7 +642,7 @@ fn exit(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         ProgramEnd::Code(number(&word, "an exit status", 0, 255)? as i32)
     } else {
         let signal = need_signal(&word).map_err(|error| {
-            let message = format!("`{}` is neither an exit status nor a signal", shown(word.as_str()));
+            let message = format!("`{}` is neither an exit status nor a signal", printable(word.as_str()));
             ArgError { message, ..error }.hint("a number up to 255, or a name such as TERM")
         });
         ProgramEnd::Signal(signal?)
@@ -697,7 +696,7 @@ fn mode(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let private = word.as_str().starts_with('?');
     let Some(number) = parse_number(word.as_str().trim_start_matches('?')) else {
         return Err(word
-            .error(format!("`{}` is not a mode", shown(word.as_str())))
+            .error(format!("`{}` is not a mode", printable(word.as_str())))
             .hint("for example ?1049, ?25, 4"));
     };
     let word = args

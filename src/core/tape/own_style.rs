@@ -5,7 +5,7 @@ use super::command::{
 };
 use super::own_commands::{parse_number, region, side, unknown_option};
 use super::tape_args::{ArgResult, ArgWord, TapeArgs};
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_text::TapeText;
 
 const ATTRIBUTES: [(&str, StyleAttribute); 8] = [
@@ -136,7 +136,7 @@ fn attribute(word: &ArgWord) -> ArgResult<StyleRule> {
 fn style_rule(word: &ArgWord, name: &str, value: TapeText) -> ArgResult<StyleRule> {
     let color = || {
         StyleColor::parse(value.as_str()).ok_or_else(|| {
-            let error = word.error(format!("there is no colour `{}`", shown(value.as_str())));
+            let error = word.error(format!("there is no colour `{}`", printable(value.as_str())));
             error.hint("default, red, bright-red, 208, or six digits as in #ff8700")
         })
     };
@@ -146,7 +146,7 @@ fn style_rule(word: &ArgWord, name: &str, value: TapeText) -> ArgResult<StyleRul
         "underline" => match UNDERLINES.iter().find(|(known, _)| *known == value.as_str()) {
             Some((_, form)) => StyleRule::Underline(*form),
             None => {
-                let error = word.error(format!("there is no underline `{}`", shown(value.as_str())));
+                let error = word.error(format!("there is no underline `{}`", printable(value.as_str())));
                 return Err(error.hint("single, double, curly, dotted, dashed"));
             }
         },

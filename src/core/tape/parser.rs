@@ -5,7 +5,7 @@ use super::command::TapeCommand;
 use super::lexer::{TapeLexer, Token, TokenKind};
 use super::own_commands::is_own_command;
 use super::tape_args::{ArgError, TapeArgs};
-use super::tape_problem::{LineTable, TapeProblem, shown};
+use super::tape_problem::{LineTable, TapeProblem, printable};
 use super::tape_settings::TapeSetting;
 use super::tape_text::{BadEscape, TapeText};
 use super::tape_time::TapeTime;
@@ -372,7 +372,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
     /// A number and perhaps a unit.
     pub(super) fn time(&mut self) -> Option<RawTime<'a>> {
         if self.peek.kind != TokenKind::Number {
-            let message = format!("a time is missing after `{}`", shown(self.cur.text));
+            let message = format!("a time is missing after `{}`", printable(self.cur.text));
             self.error_with_hint(self.cur, message, "for example 500ms, 2s");
             return None;
         }
@@ -386,7 +386,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
             (TokenKind::Bare, more) if self.peek.start == self.cur.end => {
                 let text = format!("{}{more}", first.text);
                 match TapeTime::parse(&text) {
-                    Some(_) if self.allow_own(first, &format!("`{}`", shown(&text))) => {
+                    Some(_) if self.allow_own(first, &format!("`{}`", printable(&text))) => {
                         self.next();
                         return Some(RawTime { text, token: Token { end: self.cur.end, ..first } });
                     }
@@ -403,7 +403,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
     pub(super) fn checked(&mut self, time: RawTime<'a>) -> Option<TapeTime> {
         let parsed = time.parse();
         if parsed.is_none() {
-            self.error(time.token, format!("`{}` is not a time", shown(&time.text)));
+            self.error(time.token, format!("`{}` is not a time", printable(&time.text)));
         }
         parsed
     }
@@ -416,7 +416,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         self.next();
         let count = self.cur.text.parse::<u64>().ok();
         if count.is_none() {
-            let message = format!("`{}` is not a count: the key is pressed once", shown(self.cur.text));
+            let message = format!("`{}` is not a count: the key is pressed once", printable(self.cur.text));
             self.warn(self.cur.start, self.cur.end, message);
         }
         count.map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX))

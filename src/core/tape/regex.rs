@@ -439,7 +439,7 @@ impl<'a> Translator<'a> {
         let Some(class) = class else {
             return Self::fail(
                 at,
-                format!("there is no class `\\p{{{}}}`", super::tape_problem::shown(plain)),
+                format!("there is no class `\\p{{{}}}`", super::tape_problem::printable(plain)),
             );
         };
         self.at += length;
@@ -565,7 +565,7 @@ impl<'a> Translator<'a> {
         if !NAMES.contains(&name.strip_prefix('^').unwrap_or(name)) {
             return Self::fail(
                 self.at,
-                format!("there is no class `[:{}:]`", super::tape_problem::shown(name)),
+                format!("there is no class `[:{}:]`", super::tape_problem::printable(name)),
             );
         }
         let _ = write!(self.out, "[:{name}:]");

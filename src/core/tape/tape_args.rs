@@ -3,7 +3,7 @@
 
 use super::pattern::TapePattern;
 use super::regex::TapeRegex;
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_text::{BadEscape, TapeText};
 use super::tape_time::TapeTime;
 
@@ -102,11 +102,11 @@ impl<'a> TapeArgs<'a> {
         if self.is_done() {
             let command = self.source[self.start..self.at].trim_end();
             let name_end = command.find([' ', '\t']).map_or(command.len(), |at| at);
-            let message = format!("`{}` needs {what}", shown(&command[..name_end]));
+            let message = format!("`{}` needs {what}", printable(&command[..name_end]));
             return ArgError::new(self.start, self.start + command.len(), message);
         }
         let word = self.rest().split([' ', '\t']).next().unwrap_or_default();
-        let message = format!("{what} was expected, not `{}`", shown(word));
+        let message = format!("{what} was expected, not `{}`", printable(word));
         ArgError::new(self.at, self.at + word.len(), message)
     }
 
@@ -120,7 +120,7 @@ impl<'a> TapeArgs<'a> {
         Err(ArgError::new(
             from,
             from + rest.len(),
-            format!("nothing is expected here, but there is `{}`", shown(rest)),
+            format!("nothing is expected here, but there is `{}`", printable(rest)),
         ))
     }
 
@@ -149,7 +149,7 @@ impl<'a> TapeArgs<'a> {
         match parse_time(&behind[..length]) {
             Some(time) => Ok(Some(time)),
             None => {
-                let message = format!("`{}` is not a time", shown(&behind[..length]));
+                let message = format!("`{}` is not a time", printable(&behind[..length]));
                 Err(ArgError::new(start, end, message).hint("for example @500ms, @2s, @1m30s"))
             }
         }
@@ -260,7 +260,7 @@ impl<'a> TapeArgs<'a> {
         match self.rest().chars().next() {
             None | Some(' ' | '\t') => Ok(()),
             Some(c) => {
-                let message = format!("a blank is missing before `{}`", shown(&c.to_string()));
+                let message = format!("a blank is missing before `{}`", printable(&c.to_string()));
                 Err(ArgError::new(self.at, self.at + c.len_utf8(), message))
             }
         }
@@ -282,7 +282,7 @@ impl<'a> TapeArgs<'a> {
             if self.is_done() {
                 return Err(error.hint("for example \"text\""));
             }
-            return Err(error.hint(format!("quote it: \"{}\"", shown(self.rest().trim_end()))));
+            return Err(error.hint(format!("quote it: \"{}\"", printable(self.rest().trim_end()))));
         };
         self.expect_blank()?;
         Ok(text)
@@ -364,7 +364,7 @@ impl<'a> TapeArgs<'a> {
         let mut at = self.source[self.end..].find('\n').map_or(self.source.len(), |next| self.end + next + 1);
         loop {
             let unclosed = || {
-                ArgError::new(start, end, format!("no line `{}` ends this text", shown(name)))
+                ArgError::new(start, end, format!("no line `{}` ends this text", printable(name)))
                     .hint("the line holds nothing else, not even blanks")
             };
             if at >= self.source.len() {
@@ -412,7 +412,7 @@ impl<'a> TapeArgs<'a> {
                 Ok(value)
             }
             Some(Err(error)) if !self.is_done() => {
-                Err(ArgError::new(start, self.end, format!("not JSON: {}", shown(&error.to_string()))))
+                Err(ArgError::new(start, self.end, format!("not JSON: {}", printable(&error.to_string()))))
             }
             _ => Err(self.missing("a JSON object")),
         }

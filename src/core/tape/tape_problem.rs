@@ -126,7 +126,7 @@ fn number(n: usize) -> u32 {
 }
 
 /// A word of a tape for a message: without control characters, and cut.
-pub(super) fn shown(word: &str) -> String {
+pub(super) fn printable(word: &str) -> String {
     match word.char_indices().nth(WORD) {
         Some((at, _)) => format!("{}…", visible(&word[..at])),
         None => visible(word),

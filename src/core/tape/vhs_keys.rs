@@ -5,7 +5,7 @@ use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
 use super::own_commands::{OWN_COMMANDS, is_own_key};
 use super::parser::TapeParser;
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use crate::core::text::nearest_word::nearest_word;
 
 /// The keys with names in VHS.
@@ -135,7 +135,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             }
             let message = match part.kind {
                 TokenKind::End | TokenKind::Comment => "a key is missing after `+`".to_owned(),
-                _ => format!("there is no key `{}`", shown(&part.literal())),
+                _ => format!("there is no key `{}`", printable(&part.literal())),
             };
             let known = OWN_COMMANDS.iter().copied().filter(|name| is_own_key(name));
             match nearest_word(part.text, known.chain(VHS_KEYS)) {
@@ -145,7 +145,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             self.next();
             return None;
         };
-        let name = shown(&source[command.start..part.start]);
+        let name = printable(&source[command.start..part.start]);
         if !self.allow_own(command, &format!("`{name}{key}`")) {
             self.next();
             return None;

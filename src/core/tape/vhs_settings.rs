@@ -3,7 +3,7 @@
 use super::lexer::{Token, TokenKind};
 use super::own_commands::OWN_SETTINGS;
 use super::parser::TapeParser;
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_settings::TapeSetting;
 use super::tape_time::TapeTime;
 use crate::core::text::nearest_word::nearest_word;
@@ -50,7 +50,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             let known = VHS_SETTINGS.iter().chain(OWN_SETTINGS.iter()).copied();
             let message = match name.kind {
                 TokenKind::End => "`Set` needs the name of a setting".to_owned(),
-                _ => format!("there is no setting `{}`", shown(&name.literal())),
+                _ => format!("there is no setting `{}`", printable(&name.literal())),
             };
             match nearest_word(name.text, known) {
                 Some(near) => self.error_with_hint(name, message, format!("did you mean `{near}`?")),
@@ -65,7 +65,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         let literal = value.literal();
         if value.kind == TokenKind::Illegal && !value.text.is_ascii() {
             // VHS takes its first byte as the value, and fails at the next ones.
-            let message = format!("`{}` begins no value", shown(value.text));
+            let message = format!("`{}` begins no value", printable(value.text));
             self.error_with_hint(value, message, "a text stands in quotes such as \"…\" or '…'");
             self.skip_value();
             return None;
@@ -102,7 +102,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 self.next();
                 if value.kind == TokenKind::End || !WINDOW_BARS.contains(&literal.as_ref()) {
                     let hint = "Colorful, ColorfulRight, Rings or RingsRight";
-                    let message = format!("there is no window bar `{}`", shown(&literal));
+                    let message = format!("there is no window bar `{}`", printable(&literal));
                     self.error_with_hint(value, message, hint);
                     return None;
                 }
@@ -115,7 +115,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 }
                 let hex = literal.strip_prefix('#');
                 if hex.is_some_and(|hex| hex.len() != 6 || !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
-                    let message = format!("`{}` is not a colour", shown(&literal));
+                    let message = format!("`{}` is not a colour", printable(&literal));
                     self.error_with_hint(value, message, "for example \"#6b50ff\"");
                     return None;
                 }
@@ -145,7 +145,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             "Shell" => {
                 if !SHELLS.contains(&literal.as_ref()) {
                     let message =
-                        format!("VHS does not start `{}`, but {}", shown(&literal), SHELLS.join(", "));
+                        format!("VHS does not start `{}`, but {}", printable(&literal), SHELLS.join(", "));
                     self.warn(value.start, value.end, message);
                 }
                 Some(S::Shell(literal.into_owned()))
@@ -185,7 +185,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 "LetterSpacing" | "LineHeight" | "PlaybackSpeed" | "LoopOffset" => "a number",
                 _ => "a whole number",
             };
-            self.error(value, format!("`{}` is {kind}, not `{}`", name.text, shown(&literal)));
+            self.error(value, format!("`{}` is {kind}, not `{}`", name.text, printable(&literal)));
         }
         setting
     }

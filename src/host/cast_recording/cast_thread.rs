@@ -159,8 +159,8 @@ impl CastShared {
     /// that time.
     fn next_batch(&self, batch: &mut CastBatch, lines: &mut Vec<u8>) -> bool {
         batch.clear();
-        let goes_on = |queue: &mut CastQueue| queue.end.is_none() && !queue.closed;
-        let has_nothing = |queue: &mut CastQueue| queue.batch.events.is_empty() && goes_on(queue);
+        let is_open = |queue: &mut CastQueue| queue.end.is_none() && !queue.closed;
+        let has_nothing = |queue: &mut CastQueue| queue.batch.events.is_empty() && is_open(queue);
         let waited = self.changed.wait_timeout_while(self.lock(), FLOOD_MEMORY_KEPT, has_nothing);
         let (mut queue, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
@@ -169,7 +169,7 @@ impl CastShared {
             }
             queue = self.changed.wait_while(queue, has_nothing).unwrap_or_else(PoisonError::into_inner);
         }
-        let waited = self.changed.wait_timeout_while(queue, BATCH, goes_on);
+        let waited = self.changed.wait_timeout_while(queue, BATCH, is_open);
         let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut queue.batch, batch);
         queue.end.is_none() && !batch.events.is_empty()

@@ -40,7 +40,7 @@ use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
-use crate::host::start::Lent;
+use crate::host::start::InheritedDescriptors;
 use crate::host::terminals::ScreenRevision;
 use crate::sys::poll::{Interest, PollSet};
 use child_processes::System;
@@ -74,22 +74,22 @@ pub(super) struct Child {
     pub full_screen: Option<bool>,
     pub launching: Launching,
     /// Variables that the next run takes from the client's environment (`program.update_env`).
-    pub lent_env: BTreeMap<String, String>,
+    pub client_env: BTreeMap<String, String>,
     /// What the program inherits from the process that started this host.
-    pub lent: Lent,
+    pub inherited: InheritedDescriptors,
     rules: ScreenRules,
 }
 
 impl Child {
-    pub fn new(lent: Lent) -> Self {
+    pub fn new(inherited: InheritedDescriptors) -> Self {
         Child {
             processes: Box::new(System),
             run: None,
             last_end: None,
             full_screen: None,
             launching: Launching::default(),
-            lent_env: BTreeMap::new(),
-            lent,
+            client_env: BTreeMap::new(),
+            inherited,
             rules: ScreenRules::default(),
         }
     }
@@ -116,7 +116,7 @@ impl Child {
     }
 
     /// The revision of the screen that terminals show; `None` without a run, or while its output is muted.
-    pub fn shown_revision(&self) -> Option<ScreenRevision> {
+    pub fn terminal_revision(&self) -> Option<ScreenRevision> {
         let run = self.run.as_ref().filter(|run| !run.is_muted())?;
         Some(ScreenRevision { run: run.number, revision: run.model.revision() })
     }
@@ -146,9 +146,9 @@ impl Child {
     }
 
     /// Claude was given this segment for its status line.
-    pub fn tell_segment(&mut self, gist: SegmentGist) {
+    pub fn segment_was_sent(&mut self, gist: SegmentGist) {
         if let Some(run) = &mut self.run {
-            run.segment.tell(gist);
+            run.segment.was_sent(gist);
         }
     }
 
@@ -232,9 +232,9 @@ impl Child {
     }
 
     /// Forces the screen to be read again, because its prompt box is now compared with another text.
-    pub fn look_anew(&mut self) {
+    pub fn force_look(&mut self) {
         if let Some(run) = &mut self.run {
-            run.look_anew();
+            run.force_look();
         }
     }
 

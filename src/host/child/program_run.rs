@@ -17,7 +17,7 @@ use crate::core::terminal::{Ahead, Modes, Size};
 use crate::core::text::word_wrap::wrap_message;
 use crate::core::time::Stamp;
 use crate::host::cast_recording::CastPicture;
-use crate::host::terminals::{Capabilities, ShownRun, UnreadInput, repaint_on_attach, takes_window_names};
+use crate::host::terminals::{Capabilities, TerminalRun, UnreadInput, repaint_on_attach, takes_window_names};
 use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError};
 use crate::pty::typeahead_feed;
@@ -92,7 +92,7 @@ pub(in crate::host) struct Output {
 
 impl Output {
     /// The bytes that people's terminals show of it.
-    pub fn shown(&self) -> Option<&[u8]> {
+    pub fn visible(&self) -> Option<&[u8]> {
         (self.new > 0 && !self.muted).then(|| self.chunk.latest(self.new))
     }
 }
@@ -192,8 +192,8 @@ impl ChildRun {
     }
 
     /// What terminals show of the run.
-    pub fn shown(&mut self) -> ShownRun<'_> {
-        ShownRun {
+    pub fn for_terminals(&mut self) -> TerminalRun<'_> {
+        TerminalRun {
             number: self.number,
             model: &mut self.model,
             size: &mut self.size,
@@ -431,7 +431,7 @@ impl Child {
         let (_, end) = run.ended.take_if(|(at, _)| is_drained || now >= at.after(DRAIN_MS))?;
         run.end = Some(end);
         run.at_end = true;
-        let undo = run.shown().undo();
+        let undo = run.for_terminals().undo();
         run.muted = None;
         self.last_end = Some(end);
         Some(FinishedRun { number: run.number, end, undo })
@@ -493,7 +493,7 @@ impl Child {
         let mut output: Vec<Vec<u8>> =
             dump.map(|dump| [dump.history, dump.screen, dump.unfinished].concat()).into_iter().collect();
         if run.end.is_some() {
-            output.push(run.shown().undo());
+            output.push(run.for_terminals().undo());
         }
         CastPicture { size: run.size, term, output }
     }

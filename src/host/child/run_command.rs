@@ -85,7 +85,7 @@ impl Child {
 
     /// The terminal that a run is started for: its `TERM`.
     pub fn term(&self) -> String {
-        self.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
+        self.client_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
     }
 
     /// The environment of run `number` of this session.
@@ -108,8 +108,8 @@ impl Child {
             claude: agent == Agent::Claude,
             no_flicker: full_screen.map(|full| if full { "1" } else { "0" }),
         };
-        let lent = |name: &OsStr| name.to_str().is_some_and(|name| self.lent_env.contains_key(name));
-        let own = std::env::vars_os().filter(|(name, _)| !lent(name));
-        of_child(own.chain(self.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
+        let from_client = |name: &OsStr| name.to_str().is_some_and(|name| self.client_env.contains_key(name));
+        let own = std::env::vars_os().filter(|(name, _)| !from_client(name));
+        of_child(own.chain(self.client_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
     }
 }

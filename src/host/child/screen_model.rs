@@ -78,7 +78,7 @@ pub(in crate::host) struct ScreenModel {
     /// Input from the leader's terminal meanwhile: an answer must be read after its query.
     heard: Vec<u8>,
     /// The last chunk is in use by a reader.
-    lent: bool,
+    is_being_read: bool,
     /// Its failure was reported.
     told: bool,
     marks: ScreenMarks,
@@ -98,7 +98,7 @@ impl ScreenModel {
             latest: Stamp(0),
             catching_up: false,
             heard: Vec::new(),
-            lent: false,
+            is_being_read: false,
             told: false,
             marks: ScreenMarks::default(),
         }
@@ -128,7 +128,7 @@ impl ScreenModel {
     /// The chunk for the next read, with free space at its end; return it with [`ScreenModel::put`] before
     /// anything reads the screen.
     pub fn chunk(&mut self) -> OutputChunk {
-        self.lent = true;
+        self.is_being_read = true;
         let last =
             if self.chunks.back().is_some_and(OutputChunk::has_room) { self.chunks.pop_back() } else { None };
         let flood = self.waiting >= FLOOD;
@@ -144,7 +144,7 @@ impl ScreenModel {
 
     /// Takes a chunk back with `new` more bytes at its end.
     pub fn put(&mut self, chunk: OutputChunk, new: usize, now: Stamp) {
-        self.lent = false;
+        self.is_being_read = false;
         if self.screen.is_off() {
             self.forget();
             return;
@@ -257,7 +257,7 @@ impl ScreenModel {
 
     /// Feeds the next bytes; returns how many, and whether they were a whole step; `None` if there are none.
     fn step(&mut self) -> Option<(usize, bool)> {
-        debug_assert!(!self.lent, "what is being read is not known yet");
+        debug_assert!(!self.is_being_read, "what is being read is not known yet");
         let first = self.chunks.front()?;
         let rest = &first.bytes()[self.fed..];
         // Lines that a flood scrolls away are skipped, once per chunk, because that searches the whole chunk.

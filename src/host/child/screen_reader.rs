@@ -107,7 +107,7 @@ impl ChildRun {
         Some(paste)
     }
 
-    pub(super) fn look_anew(&mut self) {
+    pub(super) fn force_look(&mut self) {
         self.seen = u64::MAX;
         self.looked = Stamp(0);
     }

@@ -36,7 +36,7 @@ pub(in crate::host) enum SizeStep {
 
 impl SegmentRefresh {
     /// Claude asked and got this segment.
-    pub fn tell(&mut self, gist: SegmentGist) {
+    pub fn was_sent(&mut self, gist: SegmentGist) {
         self.told = Some(gist);
         self.tried = None;
     }
@@ -80,7 +80,7 @@ mod tests {
         let mut refresh = SegmentRefresh::default();
         refresh.may_differ(Stamp(0), 100);
         assert_eq!(refresh.deadline(), None, "it has no status line");
-        refresh.tell(gist("a").unwrap());
+        refresh.was_sent(gist("a").unwrap());
         refresh.may_differ(Stamp(0), 100);
         refresh.may_differ(Stamp(50), 100);
         assert_eq!(refresh.deadline(), Some(Stamp(100)), "the first one counts");
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(refresh.step(Stamp(320), || gist("b")), Some(SizeStep::Back));
         refresh.may_differ(Stamp(400), 0);
         assert_eq!(refresh.step(Stamp(400), || gist("b")), None, "it did not ask, and is left alone");
-        refresh.tell(gist("b").unwrap());
+        refresh.was_sent(gist("b").unwrap());
         refresh.may_differ(Stamp(500), 0);
         assert_eq!(refresh.step(Stamp(500), || None), None, "not in a hand-over");
         refresh.may_differ(Stamp(600), 0);

@@ -33,7 +33,7 @@ pub(in crate::host) enum ConnectionStage {
     /// A client's frames.
     Client {
         /// It was asked to stop sending typed bytes.
-        told_to_wait: bool,
+        is_paused: bool,
     },
 }
 
@@ -131,11 +131,11 @@ impl Connection {
 
     /// Asks a relayed client to pause its keyboard: typed bytes in the socket would block every frame after
     /// them.
-    pub fn tell_to_wait(&mut self, input_waits: bool) {
-        if let ConnectionStage::Client { told_to_wait } = &mut self.stage
-            && *told_to_wait != input_waits
+    pub fn pause_typing(&mut self, input_waits: bool) {
+        if let ConnectionStage::Client { is_paused } = &mut self.stage
+            && *is_paused != input_waits
         {
-            *told_to_wait = input_waits;
+            *is_paused = input_waits;
             self.frame(tag::HOLD, &[u8::from(input_waits)]);
         }
     }

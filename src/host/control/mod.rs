@@ -260,7 +260,7 @@ impl Control {
             let input_waits = uses.input_waits(id);
             let needed = self.is_awaited(id) || uses.is_needed(id);
             let Some(connection) = self.connections.get_mut(&id) else { continue };
-            connection.tell_to_wait(input_waits);
+            connection.pause_typing(input_waits);
             let idle = connection.idle_until().is_some_and(|until| now >= until);
             if connection.is_over(now, uses.is_quiet(id)) || idle && !needed {
                 self.connections.remove(&id);

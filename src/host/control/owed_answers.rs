@@ -55,9 +55,9 @@ impl Control {
     }
 
     /// Turns a connection into a client's: frames follow. Returns the client's process.
-    pub fn becomes_client(&mut self, id: u64) -> Option<ProcessStart> {
+    pub fn make_client(&mut self, id: u64) -> Option<ProcessStart> {
         let connection = self.connection_mut(id)?;
-        connection.stage = ConnectionStage::Client { told_to_wait: false };
+        connection.stage = ConnectionStage::Client { is_paused: false };
         Some(connection.process)
     }
 

@@ -169,7 +169,7 @@ fn one_connection_gets_a_bounded_turn() {
 fn typed_bytes_wait_and_other_frames_do_not() {
     let mut place = place();
     let (id, mut far) = place.greeted(Peer::Person);
-    assert_eq!(place.control.becomes_client(id), Some(ProcessStart { pid: 1, ticks: None }));
+    assert_eq!(place.control.make_client(id), Some(ProcessStart { pid: 1, ticks: None }));
     let frames = [Frame::new(tag::INPUT, b"a").encode(), Frame::new(tag::RESIZE, b"").encode()];
     far.write_all(&frames.concat()).unwrap();
     let tags = |events: Vec<ControlEvent>| -> Vec<u8> {

@@ -244,7 +244,7 @@ impl Jobs {
     /// A conversation has continued from a handoff.
     pub fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
-        self.inherited.went_on(handoff);
+        self.inherited.continued_from(handoff);
         let claim = claim_for(conversation);
         self.work(move || {
             let done = Store::open(&store).and_then(|store| {

@@ -37,7 +37,7 @@ impl InheritedHandoff {
     }
 
     /// A new conversation continued from a handoff: do not carry the files again that it included.
-    pub fn went_on(&mut self, from: &HandoffId) {
+    pub fn continued_from(&mut self, from: &HandoffId) {
         self.predecessor = Some(from.clone());
         self.carried = self.saved.take().or(self.carried);
     }

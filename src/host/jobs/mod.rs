@@ -200,7 +200,7 @@ impl Jobs {
 
     /// When to end the reader's thread, which has been idle for a while. `scan_began`: when the last scan
     /// began.
-    pub fn reader_rests_at(&self, scan_began: Stamp) -> Option<Stamp> {
+    pub fn reader_stops_at(&self, scan_began: Stamp) -> Option<Stamp> {
         let idles = self.reader.fd().is_some() && !self.reader.is_busy();
         idles.then(|| scan_began.after(REST_MS))
     }

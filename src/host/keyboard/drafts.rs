@@ -22,7 +22,7 @@ const WRITE_LIMIT: Duration = Duration::from_secs(1);
 const ENTERED_MS: u64 = 10_000;
 /// How long Claude has waited for a prompt after which its queue is certainly empty, in ms: it takes the next
 /// prompt from it at the end of a turn.
-const RESTS_MS: u64 = 5_000;
+const QUEUE_EMPTY_MS: u64 = 5_000;
 /// First characters of drafts that are not submitted as typed: a slash command, a shell command, a note for
 /// the memory.
 const COMMANDS: [u8; 3] = [b'/', b'!', b'#'];
@@ -154,8 +154,8 @@ impl PromptDraft {
     }
 
     /// Since when Claude waits for a prompt, if that is long enough for its queue to be empty.
-    fn rests_since(&self, now: Stamp) -> Option<Stamp> {
-        self.idle_since.filter(|at| now.since(*at) >= RESTS_MS)
+    fn waits_since(&self, now: Stamp) -> Option<Stamp> {
+        self.idle_since.filter(|at| now.since(*at) >= QUEUE_EMPTY_MS)
     }
 
     /// Whether a person has just pressed Enter after what may be `prompt`: after exactly that, if the typed
@@ -180,7 +180,7 @@ impl PromptDraft {
     /// Notes a text submitted by a person's Enter, or by hopty for a script; empty: it is too long for a
     /// draft.
     pub fn was_submitted(&mut self, text: Vec<u8>, now: Stamp) {
-        if let Some(since) = self.rests_since(now) {
+        if let Some(since) = self.waits_since(now) {
             self.entered_here.retain(|(at, _)| *at >= since);
             // It runs at once, and no hook reports it.
             if text.first().is_some_and(|first| COMMANDS.contains(first)) {

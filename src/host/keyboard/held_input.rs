@@ -81,7 +81,7 @@ pub(in crate::host) struct HeldInput {
     /// Held input met a dialog or no prompt box, and waits: new keys go to whatever is on the screen.
     blocked: bool,
     /// Since when there has been no prompt box.
-    boxless: Option<Stamp>,
+    no_box_since: Option<Stamp>,
     bytes: Vec<u8>,
     items: VecDeque<HeldItem>,
     /// The run that hopty wants to interrupt as soon as no client is in the middle of a sequence.
@@ -168,7 +168,7 @@ impl HeldInput {
     pub fn release(&mut self, now: Stamp) {
         self.holding = false;
         self.passing = false;
-        self.boxless = None;
+        self.no_box_since = None;
         let bytes = std::mem::take(&mut self.bytes);
         // The terminal's answers were for the old run; the new one did not ask.
         let held = units(&bytes).into_iter().filter(|unit| unit.class != InputClass::Report);
@@ -191,12 +191,12 @@ impl HeldInput {
     /// keys wait, too.
     pub fn look(&mut self, now: Stamp, focus: InputFocus) -> bool {
         if focus != InputFocus::Prompt {
-            let since = *self.boxless.get_or_insert(now);
+            let since = *self.no_box_since.get_or_insert(now);
             self.blocked = focus == InputFocus::Dialog || now >= since.after(BOX_MS);
             return false;
         }
         self.blocked = false;
-        self.boxless = None;
+        self.no_box_since = None;
         true
     }
 

@@ -15,11 +15,11 @@ pub(super) enum KeyRoute {
 }
 
 impl Keyboard {
-    /// Where input of this class goes. `heard`: the program's queries go to this client's terminal.
-    pub(super) fn route(&self, class: InputClass, heard: bool) -> KeyRoute {
+    /// Where input of this class goes. `answers_queries`: the program's queries go to this client's terminal.
+    pub(super) fn route(&self, class: InputClass, answers_queries: bool) -> KeyRoute {
         match class {
             // Only answers from the terminal that was asked count.
-            InputClass::Report if !heard => KeyRoute::Nowhere,
+            InputClass::Report if !answers_queries => KeyRoute::Nowhere,
             _ if !self.held.must_wait() => KeyRoute::Program,
             InputClass::Report => KeyRoute::Answer,
             // While keys are held, a Ctrl+C is a command to hopty; the supervisor decides what it does.

@@ -32,10 +32,16 @@ impl Keyboard {
         program.type_persons(bytes);
     }
 
-    /// Passes a labelled part of a client's input to the program, or holds it. `heard`: the program's queries
+    /// Passes a labelled part of a client's input to the program, or holds it. `answers_queries`: the program's queries
     /// go to this client's terminal.
-    pub fn give(&mut self, class: InputClass, part: Vec<u8>, heard: bool, program: &mut dyn ProgramInput) {
-        match self.route(class, heard) {
+    pub fn give(
+        &mut self,
+        class: InputClass,
+        part: Vec<u8>,
+        answers_queries: bool,
+        program: &mut dyn ProgramInput,
+    ) {
+        match self.route(class, answers_queries) {
             KeyRoute::Program => self.type_persons(&part, program),
             KeyRoute::Held => self.held.push(class, part),
             KeyRoute::Answer if program.takes_answers() => {

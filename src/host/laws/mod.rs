@@ -36,7 +36,7 @@ use serde_json::json;
 use super::Host;
 use super::control::Connection;
 use super::control::peer::Peer;
-use super::start::{Launch, Lent};
+use super::start::{InheritedDescriptors, Launch};
 use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Asker;
@@ -100,8 +100,8 @@ impl World {
         let agent = if plain { Agent::Plain } else { Agent::Claude };
         let launch = Launch::of_test("laws", agent, config);
         let place = super::start::session_dir::find(&paths, &launch).unwrap();
-        let lent = Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
-        let mut host = Host::new(launch, Vec::new(), lent, place).unwrap();
+        let inherited = InheritedDescriptors { descriptors: Vec::new(), errors: ErrorStream::Terminal };
+        let mut host = Host::new(launch, Vec::new(), inherited, place).unwrap();
         // Leaked for the whole test run: a clock is copied.
         let now: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(1000)));
         let stage = Stage::default();

@@ -41,7 +41,7 @@ pub(super) use growing_file_reader::{
 pub(super) use observed_transcript::ObservedTranscript;
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
 pub(super) use session_topic::topic_line;
-pub(super) use usage_limits::limit_anew;
+pub(super) use usage_limits::earlier_limit_reset;
 
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::hooks::HookInput;
@@ -96,7 +96,7 @@ pub(super) struct Observer {
     /// `context.window`; 0 when it is not set.
     configured_window: u64,
     /// Whether people were told that the file system reports no changes.
-    told_polling: bool,
+    polling_reported: bool,
     /// No hook reports turns or names the transcript, so hopty must find it.
     turns_by_transcript: bool,
     /// When the files were last polled.
@@ -122,7 +122,7 @@ impl Observer {
             own: own.clone(),
             claude,
             configured_window: config.context.window,
-            told_polling: false,
+            polling_reported: false,
             turns_by_transcript: false,
             polled: Stamp(0),
             patience_ms: SCAN_MS.min(config.hooks.ack.ms() / 2),
@@ -207,12 +207,12 @@ impl Observer {
     /// The reader and its order, if a scan is requested and the reader is idle. `lines` is set while a hook
     /// waits for lines of the transcript.
     pub fn begin_scan(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
-        self.scans.lend(now, lines)
+        self.scans.begin(now, lines)
     }
 
     /// When the last scan began.
     pub fn scan_began(&self) -> Stamp {
-        self.scans.lent()
+        self.scans.began()
     }
 
     /// The reader has finished its scan.
@@ -222,7 +222,7 @@ impl Observer {
 
     /// Reports once that the file system reports no changes, so that hopty notices a script's files later.
     pub fn report_polling(&mut self, events: &mut VecDeque<Event>) {
-        if self.scans.polls() && !std::mem::replace(&mut self.told_polling, true) {
+        if self.scans.polls() && !std::mem::replace(&mut self.polling_reported, true) {
             let what = format!(
                 "Claude's files cannot be watched (this user has no inotify watches left): hopty reads them \
                  every {POLL_MS} ms, when idle every {POLL_AT_REST_MS} ms"
@@ -333,7 +333,7 @@ impl Observer {
     /// transcript. A disk that does not answer is reported as such.
     pub fn standing_transcript(&mut self, now: Stamp) -> Option<String> {
         let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
-        if !(self.scans.is_reader_here() && self.unwritten_turn.stands_still(now, bytes)) {
+        if !(self.scans.is_reader_here() && self.unwritten_turn.is_unwritten(now, bytes)) {
             return None;
         }
         let what = match self.transcript_path() {

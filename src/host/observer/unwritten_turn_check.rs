@@ -39,7 +39,7 @@ impl UnwrittenTurnCheck {
 
     /// Whether the transcript, `bytes` long now, has not grown since the turn began. True once, until it
     /// grows again.
-    pub fn stands_still(&mut self, now: Stamp, bytes: u64) -> bool {
+    pub fn is_unwritten(&mut self, now: Stamp, bytes: u64) -> bool {
         if self.began.is_some_and(|began| began != bytes) {
             self.forget();
         }
@@ -66,15 +66,15 @@ mod tests {
             let at = turn * 60_000;
             check.begin_turn(500);
             check.end_turn(Stamp(at + 1000));
-            assert!(!check.stands_still(Stamp(at + 10_999), 500), "its lines may be late");
-            assert_eq!(check.stands_still(Stamp(at + 11_000), 500), turn == 0);
+            assert!(!check.is_unwritten(Stamp(at + 10_999), 500), "its lines may be late");
+            assert_eq!(check.is_unwritten(Stamp(at + 11_000), 500), turn == 0);
             assert_eq!(check.deadline(), None);
         }
         check.begin_turn(500);
-        assert!(!check.stands_still(Stamp(200_000), 900), "it grows again");
+        assert!(!check.is_unwritten(Stamp(200_000), 900), "it grows again");
         check.begin_turn(900);
         check.end_turn(Stamp(201_000));
-        assert!(check.stands_still(Stamp(211_000), 900));
+        assert!(check.is_unwritten(Stamp(211_000), 900));
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
         check.begin_turn(0);
         check.end_turn(Stamp(1000));
         check.begin_turn(0);
-        assert!(!check.stands_still(Stamp(12_000), 10));
+        assert!(!check.is_unwritten(Stamp(12_000), 10));
         assert_eq!(check.deadline(), None);
         check.end_turn(Stamp(13_000));
         assert_eq!(check.deadline(), None, "a turn whose begin nobody saw");

@@ -43,7 +43,7 @@ impl Observer {
         }
         // An API key has no such limits: its refusal is an ordinary error. Up to 2.1.197 the line has the
         // limit only in words.
-        let kind = LimitKind::said(&failure.said);
+        let kind = LimitKind::named_in(&failure.said);
         let meant = |used: &&LimitUsed| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
         self.used()
             .iter()
@@ -76,7 +76,7 @@ impl Observer {
 
 /// A limit event for the limit that the supervisor waits for, if it resets earlier than the loop's clock
 /// expects: the machine may have slept, and the wall clock decides.
-pub(in crate::host) fn limit_anew(supervisor: &Supervisor, now: Stamp) -> Option<Event> {
+pub(in crate::host) fn earlier_limit_reset(supervisor: &Supervisor, now: Stamp) -> Option<Event> {
     let limit = supervisor.limit()?;
     let left = time_left(limit.resets);
     let conversation = supervisor.conversation()?.clone();

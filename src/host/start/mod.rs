@@ -136,16 +136,16 @@ impl Launch {
 /// terminal: a process that starts one without a terminal may wait for the end of a pipe that would stay
 /// open.
 #[derive(Debug)]
-pub(in crate::host) struct Lent {
+pub(in crate::host) struct InheritedDescriptors {
     pub descriptors: Vec<RawFd>,
     pub errors: ErrorStream,
 }
 
-impl Lent {
+impl InheritedDescriptors {
     fn new(launch: &Launch, descriptors: Vec<RawFd>) -> Self {
         if launch.detached {
             fd::close_all(&descriptors);
-            return Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
+            return InheritedDescriptors { descriptors: Vec::new(), errors: ErrorStream::Terminal };
         }
         fd::close_on_exec(&descriptors);
         let errors = match launch.errors {
@@ -156,7 +156,7 @@ impl Lent {
                 .try_clone_to_owned()
                 .map_or(ErrorStream::Terminal, |fd| ErrorStream::To(Arc::new(fd))),
         };
-        Lent { descriptors, errors }
+        InheritedDescriptors { descriptors, errors }
     }
 
     /// The program of a run.
@@ -290,7 +290,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
         // The client decided against a session, or reports the failure itself.
         return Err(0);
     };
-    let lent = Lent::new(&launch, descriptors);
+    let inherited = InheritedDescriptors::new(&launch, descriptors);
     if let Ok(null) = fd::dev_null() {
         let _ = nix::unistd::dup2_stdin(&null);
         let _ = nix::unistd::dup2_stdout(&null);
@@ -300,7 +300,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
         process::call_oneself(HOST_NAMES.1);
     }
     let detached = launch.detached;
-    match begin(launch, args, lent) {
+    match begin(launch, args, inherited) {
         Ok(StartedHost { mut host, notices }) => {
             if detached {
                 // The caller may look up the session by its directory at once.
@@ -315,32 +315,39 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
             let messages = std::mem::take(&mut host.session.launch.messages);
             host.terminals
                 .keep_notices(host.clock.now(), messages.iter().chain(&notices).map(String::as_str));
-            tell(&socket, &StartReport::Up { name: host.session.name().clone(), told: notices, state });
+            send_report(
+                &socket,
+                &StartReport::Up { name: host.session.name().clone(), told: notices, state },
+            );
             if !detached && let Some(id) = host.control.admit_launcher(socket, host.clock.now()) {
                 host.terminals.expect(id);
             }
             Ok(host)
         }
         Err(failed) => {
-            tell(&socket, &failed);
+            send_report(&socket, &failed);
             Err(1)
         }
     }
 }
 
-fn tell(mut socket: &UnixStream, ready: &StartReport) {
+fn send_report(mut socket: &UnixStream, ready: &StartReport) {
     let mut line = serde_json::to_string(ready).unwrap_or_default();
     line.push('\n');
     let _ = socket.write_all(line.as_bytes());
 }
 
 #[inline(never)]
-fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<StartedHost, StartReport> {
+fn begin(
+    launch: Launch,
+    args: Vec<OsString>,
+    inherited: InheritedDescriptors,
+) -> Result<StartedHost, StartReport> {
     let paths = Paths::from_env(|name| std::env::var_os(name))
         .unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
     let place = session_dir::find(&paths, &launch)?;
     super::jobs::log::to(&place.claim.dir);
-    Host::begin(launch, args, lent, place)
+    Host::begin(launch, args, inherited, place)
 }
 
 /// How to fix a start that failed with this exit code.

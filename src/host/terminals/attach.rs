@@ -18,7 +18,7 @@ impl Terminals {
         }
         let returns = suspension.is_some();
         self.catch_up(id, suspension, scene);
-        self.tell_missed(id, scene);
+        self.send_missed(id, scene);
         // Sent after the repaint: waking the client earlier would delay the first picture.
         if !self.is_relayed(id) {
             scene.links.frame(id, tag::TAKEN, &[]);

@@ -30,7 +30,7 @@ impl Capabilities {
     }
 
     /// What it shows of a child that was started for a terminal with the capabilities `child`.
-    pub fn shown(self, child: Capabilities) -> Rendering {
+    pub fn rendering(self, child: Capabilities) -> Rendering {
         match self {
             Capabilities::Full => Rendering::Bytes,
             kind if kind == child => Rendering::Bytes,
@@ -148,7 +148,7 @@ mod tests {
             (Dumb, Basic, Rendering::Text),
             (Dumb, Dumb, Rendering::Bytes),
         ] {
-            assert_eq!(kind.shown(child), shown, "{kind:?} for a child of {child:?}");
+            assert_eq!(kind.rendering(child), shown, "{kind:?} for a child of {child:?}");
         }
     }
 

@@ -25,7 +25,7 @@ use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
 use crate::sys::process::{ProcessStart, StatFile};
-use crate::tty::borrowed_terminal::{Handed, Spare};
+use crate::tty::borrowed_terminal::{BorrowedTerminal, KeptTerminal};
 use crate::tty::raw;
 
 /// Bytes waiting for a relay or a stopped client above which the child is not read: the child is throttled,
@@ -242,7 +242,7 @@ impl Client {
     }
 
     /// Its terminal, if the host has borrowed it.
-    fn borrowed(&self) -> Option<&Handed> {
+    fn borrowed(&self) -> Option<&BorrowedTerminal> {
         match self.state.via() {
             Some(Transport::Borrowed(terminal)) => Some(terminal),
             _ => None,
@@ -250,7 +250,7 @@ impl Client {
     }
 
     /// Its borrowed terminal, unless the client is stopped as far as the host knows.
-    fn usable_terminal(&self) -> Option<&Handed> {
+    fn usable_terminal(&self) -> Option<&BorrowedTerminal> {
         self.borrowed().filter(|_| !self.flow.is_paused())
     }
 
@@ -314,7 +314,7 @@ impl Client {
             return false;
         }
         let program = scene.run.as_ref().map_or(Capabilities::Full, |run| run.capabilities);
-        if self.capabilities.shown(program) == Rendering::Text {
+        if self.capabilities.rendering(program) == Rendering::Text {
             let text = self.text.text(bytes);
             return self.put(id, &text, scene);
         }
@@ -384,14 +384,18 @@ impl Client {
     pub(super) fn take_over(&mut self, fd: Option<OwnedFd>) -> Option<(Option<Suspension>, Option<String>)> {
         let Some(via @ Transport::Pending(_)) = self.state.via_mut() else { return None };
         let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
-        let (taken, why) = match fd.map(|fd| Handed::take(fd, self.found.clone(), self.raw.clone())) {
+        let (taken, why) = match fd.map(|fd| BorrowedTerminal::take(fd, self.found.clone(), self.raw.clone()))
+        {
             Some(Ok(terminal)) => (Transport::Borrowed(terminal), None),
             other => {
                 let why = match other {
                     Some(Err(error)) => error.to_string(),
                     _ => "no descriptor came with the frame".to_owned(),
                 };
-                (Transport::Relayed(spare.and_then(|fd| Spare::keep(fd, self.found.clone()))), Some(why))
+                (
+                    Transport::Relayed(spare.and_then(|fd| KeptTerminal::keep(fd, self.found.clone()))),
+                    Some(why),
+                )
             }
         };
         match std::mem::replace(via, taken) {
@@ -484,7 +488,7 @@ impl Client {
         if let Some(Transport::Relayed(spare)) = self.state.via_mut()
             && let Some(spare) = spare.take()
         {
-            spare.mend([raw::END_OF_ANYTHING, undo].concat());
+            spare.restore_later([raw::END_OF_ANYTHING, undo].concat());
         }
         let Some(Transport::Borrowed(terminal)) = self.state.via() else { return };
         // Appended to its backlog: the undo is for a terminal that has received all output.

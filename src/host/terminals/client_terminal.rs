@@ -3,7 +3,7 @@
 use super::client::STUCK_LEAVE_MS;
 use crate::core::time::Stamp;
 use crate::ipc::farewell::Farewell;
-use crate::tty::borrowed_terminal::{Handed, Spare};
+use crate::tty::borrowed_terminal::{BorrowedTerminal, KeptTerminal};
 
 /// What a client is shown when it returns from a suspension.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +19,10 @@ pub(super) enum Transport {
     /// The client is about to hand it over, perhaps again after a suspension; output is kept.
     Pending(Option<Suspension>),
     /// The host reads and writes it directly.
-    Borrowed(Handed),
+    Borrowed(BorrowedTerminal),
     /// The client reads and writes it, and frames carry the bytes. The terminal is kept in case the client
     /// dies.
-    Relayed(Option<Spare>),
+    Relayed(Option<KeptTerminal>),
     /// The client has its terminal back until it continues.
     Suspended(Suspension),
 }

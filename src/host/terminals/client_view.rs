@@ -132,7 +132,7 @@ impl Terminals {
                     let picture = picture.unwrap_or_else(|| {
                         // A model that cannot produce the picture cannot be used for anything else.
                         run.model.give_up();
-                        painter.tell(NOT_KNOWN, run.revision())
+                        painter.draw_text(NOT_KNOWN, run.revision())
                     });
                     client.put_picture(id, &picture, scene);
                 }

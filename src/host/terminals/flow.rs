@@ -66,11 +66,11 @@ impl TerminalFlow {
         let before = self.stalled.filter(|(taken, _)| *taken == written);
         self.stalled = holds_up.then(|| before.unwrap_or((written, now)));
         let over = self.stalled.is_some_and(|(_, since)| now >= since.after(STALL_MS));
-        let goes_on = over || holds_up && self.paused.is_some();
-        if goes_on {
+        let continues = over || holds_up && self.paused.is_some();
+        if continues {
             self.stalled = None;
         }
-        goes_on
+        continues
     }
 
     pub fn deadline(&self) -> Option<Stamp> {

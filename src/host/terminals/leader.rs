@@ -98,7 +98,8 @@ impl Terminals {
         let run = scene.run.as_ref().filter(|run| !run.model.is_off());
         let fits = |client: &Client| {
             run.is_none_or(|run| {
-                *run.size == client.size && client.capabilities.shown(run.capabilities) != Rendering::Pictures
+                *run.size == client.size
+                    && client.capabilities.rendering(run.capabilities) != Rendering::Pictures
             })
         };
         self.leads(id) && self.client(id).is_some_and(|client| !client.read_only && fits(client))

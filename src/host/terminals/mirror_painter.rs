@@ -54,7 +54,7 @@ impl MirrorPainter {
     }
 
     /// The bytes that make the terminal show a text instead of the screen; `now` is the current screen.
-    pub fn tell(&mut self, text: &str, now: ScreenRevision) -> Vec<u8> {
+    pub fn draw_text(&mut self, text: &str, now: ScreenRevision) -> Vec<u8> {
         self.drawn = Some(now);
         let text = wrap_message(text, usize::from(self.shadow.size().0)).replace('\n', "\r\n");
         let sent = format!("\x1b[m\x1b[H\x1b[2J{text}").into_bytes();

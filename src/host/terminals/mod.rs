@@ -47,7 +47,7 @@ mod undo_notice;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, PageAnswer, TerminalInput};
-pub(super) use scene::{ClientLinks, Scene, ScreenRevision, ShownRun, TerminalEvent};
+pub(super) use scene::{ClientLinks, Scene, ScreenRevision, TerminalEvent, TerminalRun};
 pub(super) use undelivered::UnreadInput;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -195,7 +195,7 @@ impl Terminals {
     }
 
     /// Whether the program's queries go to this client's terminal.
-    pub fn hears(&self, id: u64) -> bool {
+    pub fn answers_queries(&self, id: u64) -> bool {
         self.leads(id) && self.client(id).is_some_and(Client::gets_bytes)
     }
 
@@ -293,7 +293,7 @@ impl Terminals {
                 client.look_again(scene.now());
             }
             self.finish_flush(id, scene);
-            self.tell_undo(id, scene);
+            self.send_undo(id, scene);
         }
         self.set_stalled_aside(scene);
     }

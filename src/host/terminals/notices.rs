@@ -172,7 +172,7 @@ impl Terminals {
     }
 
     /// Gives the first client to attach the notices that no client got.
-    pub(super) fn tell_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
+    pub(super) fn send_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         for (at, about, text) in self.notices.missed.drain(..) {
             let payload = json!({"kind": about, "text": text, "ago_ms": now.since(at)}).to_string();

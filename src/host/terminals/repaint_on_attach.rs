@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::scene::ShownRun;
+use super::scene::TerminalRun;
 use crate::screen::Screen;
 
 /// Modes that are not sent: synchronized output (2026), and origin mode (6), because the scroll region is not
@@ -33,7 +33,7 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
 
 /// The run, and the bytes that restore what `undo` turns off. Only for the primary screen: the program's last
 /// output is still there when it continues, above the shell's.
-pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
+pub(super) fn redo(run: &mut TerminalRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
     if !undo.is_empty() {
         let primary = run.model.look(|screen| {

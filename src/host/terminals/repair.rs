@@ -14,7 +14,7 @@ const REPAIR_MS: u64 = 200;
 impl Terminals {
     /// Sends the sequences that a client writes if the host dies, whenever they change. The client's own
     /// messages then appear below what the program has drawn.
-    pub(super) fn tell_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
+    pub(super) fn send_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(run) = scene.run.as_mut().filter(|_| client.takes_undo_notice()) else {

@@ -13,7 +13,7 @@ use crate::sys::clock::Clock;
 pub(in crate::host) struct Scene<'host> {
     pub clock: Clock,
     /// The run that the terminals show.
-    pub run: Option<ShownRun<'host>>,
+    pub run: Option<TerminalRun<'host>>,
     /// The connections of the clients' processes.
     pub links: &'host mut dyn ClientLinks,
     /// How the session ended.
@@ -27,12 +27,12 @@ impl Scene<'_> {
 
     /// Restores a terminal that shows the run's output.
     pub fn undo(&mut self) -> Vec<u8> {
-        self.run.as_mut().map(ShownRun::undo).unwrap_or_default()
+        self.run.as_mut().map(TerminalRun::undo).unwrap_or_default()
     }
 }
 
 /// A run, as the terminals see it.
-pub(in crate::host) struct ShownRun<'host> {
+pub(in crate::host) struct TerminalRun<'host> {
     pub number: u32,
     pub model: &'host mut ScreenModel,
     pub size: &'host mut Size,
@@ -43,7 +43,7 @@ pub(in crate::host) struct ShownRun<'host> {
     pub has_ended: bool,
 }
 
-impl ShownRun<'_> {
+impl TerminalRun<'_> {
     /// Restores a terminal that shows this run's output.
     pub fn undo(&mut self) -> Vec<u8> {
         self.muted.clone().unwrap_or_else(|| self.model.undo())

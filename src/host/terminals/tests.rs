@@ -75,7 +75,7 @@ impl Stage {
     }
 
     fn on<T>(&mut self, act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T) -> T {
-        let run = ShownRun {
+        let run = TerminalRun {
             number: 1,
             model: &mut self.model,
             size: &mut self.size,

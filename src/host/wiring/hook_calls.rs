@@ -41,7 +41,7 @@ impl Host {
     /// Claude runs its status line. Returns hopty's segment in it; empty if it is disabled.
     fn status_line(&mut self, payload: &Value) -> String {
         if self.observer.status_line(payload, self.clock.now()) {
-            self.tell_transcript();
+            self.report_transcript_news();
         }
         if !self.session.launch.config.terminal.segment {
             return String::new();
@@ -49,7 +49,7 @@ impl Host {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
         let segment = self.segment_of(next.as_ref());
         let (text, gist) = (segment.text(), segment.gist());
-        self.child.tell_segment(gist);
+        self.child.segment_was_sent(gist);
         text
     }
 
@@ -166,7 +166,7 @@ impl Host {
         let event = call.call.hook.event;
         let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
         let stdout = match with {
-            HookAnswer::Message { .. } if self.segment_tells_wait() => String::new(),
+            HookAnswer::Message { .. } if self.segment_shows_wait() => String::new(),
             _ => pending.unwrap_or_else(|| {
                 hooks::stdout(event, with, self.jobs.brief.as_ref().map(|brief| &*brief.text))
             }),
@@ -176,10 +176,10 @@ impl Host {
 
     /// Whether the segment shows the question of mode `ask`, or that the next prompt hands over. As the words
     /// of a hook, Claude would show it again.
-    pub(super) fn segment_tells_wait(&self) -> bool {
+    pub(super) fn segment_shows_wait(&self) -> bool {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
-        let tells = next.is_some_and(|next| matches!(next.when, HandoverWhen::Asked | HandoverWhen::Prompt));
-        tells && self.session.launch.config.terminal.segment && self.observer.has_status_line()
+        let waits = next.is_some_and(|next| matches!(next.when, HandoverWhen::Asked | HandoverWhen::Prompt));
+        waits && self.session.launch.config.terminal.segment && self.observer.has_status_line()
     }
 
     pub(in crate::host) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
@@ -188,7 +188,7 @@ impl Host {
         } else if !self.control.hooks.await_line(id, want, until) {
             self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free });
         }
-        self.tell_lines();
+        self.report_awaited_lines();
         self.observer.read_on();
     }
 }

@@ -30,7 +30,7 @@ impl Host {
             self.notifier.queue.transcript_stands(now, text);
             self.events.push_back(Event::Limited { what });
         }
-        if self.jobs.reader_rests_at(self.observer.scan_began()).is_some_and(|at| at <= now) {
+        if self.jobs.reader_stops_at(self.observer.scan_began()).is_some_and(|at| at <= now) {
             self.jobs.rest_reader();
         }
         if let Some((reader, order)) = self.observer.begin_scan(now, self.awaits_lines()) {
@@ -72,7 +72,7 @@ impl Host {
                 let work = self.compat.transcript_found(conversation, &path.display().to_string());
                 self.do_compat(work);
             }
-            self.tell_transcript();
+            self.report_transcript_news();
         }
         if let Some(copy) = result.backup {
             self.compat.copy_found(copy);
@@ -85,7 +85,7 @@ impl Host {
             }
             self.observer.report_polling(&mut self.events);
         }
-        self.tell_lines();
+        self.report_awaited_lines();
         self.observer.report_hanging(now, &mut self.events);
         self.go_on_without_scan(now);
     }
@@ -133,12 +133,12 @@ impl Host {
     }
 
     /// Reports what is new in the transcript to the supervisor.
-    pub(super) fn tell_transcript(&mut self) {
+    pub(super) fn report_transcript_news(&mut self) {
         let handoff = self.jobs.brief.as_ref().map(|brief| &brief.id);
         if !self.observer.report_transcript(self.clock.now(), handoff, &mut self.events) {
             return;
         }
-        self.tell_carried();
+        self.report_carried_prompt();
         let (observer, supervisor, now) = (&self.observer, &self.recorder.supervisor, self.clock.now());
         let work = self.compat.context_usage(|| (observer.context_usage(now).fill, supervisor.levels()));
         self.do_compat(work);
@@ -147,13 +147,13 @@ impl Host {
     }
 
     /// Reports the transcript's evidence for the prompt that began the conversation.
-    pub(in crate::host) fn tell_carried(&mut self) {
+    pub(in crate::host) fn report_carried_prompt(&mut self) {
         let (run, transcript) = (self.recorder.supervisor.run(), self.observer.transcript_mut());
         self.events.extend(self.keyboard.carried.report(run, transcript));
     }
 
     /// Continues hook calls whose lines have arrived.
-    pub(super) fn tell_lines(&mut self) {
+    pub(super) fn report_awaited_lines(&mut self) {
         // The usage of a line is reported once the file has been read to its end: a hook call must not
         // continue earlier.
         let Some(transcript) = self.observer.whole_transcript_mut() else { return };
@@ -165,7 +165,7 @@ impl Host {
 
     /// Reports the start or end of a turn to the supervisor. An end requires a screen that has been quiet for
     /// a while: the lines of a message that is still being written look like its last.
-    pub(in crate::host) fn tell_turn(&mut self) {
+    pub(in crate::host) fn report_turn_change(&mut self) {
         let now = self.clock.now();
         self.observer.set_turns_by_transcript(self.recorder.supervisor.turns_by_transcript(now));
         let Some(over) = self.observer.turn_is_over(self.recorder.supervisor.turn_is_cut()) else { return };

@@ -35,7 +35,7 @@ impl Host {
             run.flush();
         }
         let reads = if ready.read { READS } else { 0 };
-        let _ = (0..reads).all(|_| self.read_output() && self.goes_on());
+        let _ = (0..reads).all(|_| self.read_output() && self.keeps_reading());
     }
 
     /// Reads some output. Returns whether there may be more.
@@ -44,14 +44,14 @@ impl Host {
         let Some(output) = self.child.run.as_mut().and_then(|run| run.read(&self.clock)) else {
             return false;
         };
-        if let Some(bytes) = output.shown() {
+        if let Some(bytes) = output.visible() {
             self.show(bytes);
         }
         self.child.run.as_mut().is_some_and(|run| run.feed(output))
     }
 
     /// Whether to read again at once: in a burst there is more by then, and only keys are polled in between.
-    fn goes_on(&self) -> bool {
+    fn keeps_reading(&self) -> bool {
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_bursting());
         bursts
             && self.terminals.have_room(&self.control)
@@ -121,7 +121,7 @@ impl Host {
     }
 
     /// Reports changes of the screen to the supervisor while they matter.
-    pub(in crate::host) fn tell_screen(&mut self) {
+    pub(in crate::host) fn report_screen(&mut self) {
         let phase = self.phase();
         let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
         // A hook call may lead to a stop, which a draft postpones; and the end of a dialog must be reported
@@ -131,7 +131,7 @@ impl Host {
             || self.is_typing()
             || !self.control.hooks.is_empty()
             || self.control.waits.for_state()
-            || self.recorder.supervisor.stands_still()
+            || self.recorder.supervisor.in_limit_wait()
             || self.recorder.supervisor.watches_mode(self.clock.now());
         let told = self.child.facts().is_some_and(|facts| facts.dialog.is_some());
         if matters || told {
@@ -196,11 +196,11 @@ impl Host {
         let Some(mut refresh) = self.child.take_due_segment(now) else { return };
         let step = refresh.step(now, || {
             let supervisor = &self.recorder.supervisor;
-            let rests = matches!(supervisor.state().state, SessionState::Idle | SessionState::Busy);
+            let may_refresh = matches!(supervisor.state().state, SessionState::Idle | SessionState::Busy);
             let types = !matches!(self.phase(), Phase::Running | Phase::Waiting { .. })
                 || self.keyboard.sends_deadline(now).is_some();
             let next = supervisor.next_handover(now);
-            (rests && !types).then(|| self.segment_of(next.as_ref()).gist())
+            (may_refresh && !types).then(|| self.segment_of(next.as_ref()).gist())
         });
         self.child.put_segment(refresh, step);
     }

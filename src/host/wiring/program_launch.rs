@@ -115,7 +115,7 @@ impl Host {
         let env = self.child.environment(next.number, launch.agent, name, socket);
         let start = RunStart {
             number: next.number,
-            program: self.child.lent.program(launch, args, env, self.session.dir.clone()),
+            program: self.child.inherited.program(launch, args, env, self.session.dir.clone()),
             size: launch.size,
             found: launch.termios.as_ref(),
             typed: &typed,

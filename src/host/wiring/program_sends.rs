@@ -18,7 +18,7 @@ impl Host {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
             let (id, command) = (self.control.owe(asked), sent.is_command());
             self.keyboard.queue.submit(id, sent, wanted.mark);
-            self.child.look_anew();
+            self.child.force_look();
             // The decision needs the current content of the box.
             self.look_at_screen();
             self.events.push_back(Event::Submit { id, command });
@@ -57,14 +57,14 @@ impl Host {
             self.observer.seek(self.keyboard.queue.entered(Clock::wall().rfc3339_ms()));
             self.mark_prompt();
             let text = self.keyboard.queue.text().unwrap_or_default().as_bytes().to_vec();
-            self.tell_draft_of_work();
+            self.note_claude_works();
             self.keyboard.draft.was_submitted(text, self.clock.now());
             self.type_in(b"\r");
         }
     }
 
     /// Tells the draft whether Claude works: a prompt submitted now may wait in Claude's queue.
-    fn tell_draft_of_work(&mut self) {
+    fn note_claude_works(&mut self) {
         if self.recorder.supervisor.state().state != SessionState::Idle {
             self.keyboard.draft.claude_works();
         }
@@ -103,7 +103,7 @@ impl Host {
             }
             let Some((part, done)) = self.keyboard.queue.next(now) else { return };
             self.events.extend(script_keys(&part));
-            self.tell_draft_of_work();
+            self.note_claude_works();
             self.keyboard.draft.note(&part, now);
             self.notifier.queue.sent();
             self.type_in(&part);

@@ -94,17 +94,17 @@ impl Host {
                 }
                 ControlEvent::Failed { asked } => self.request_failed(asked),
                 ControlEvent::Frame { connection, frame } => self.take_frame(connection, &frame),
-                ControlEvent::Closed { connection, unread } => self.connection_gone(connection, unread),
+                ControlEvent::Closed { connection, unread } => self.drop_connection(connection, unread),
             }
         }
     }
 
     fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
         let wanted = &self.session.launch.config.program.update_env;
-        self.child.lent_env.extend(
+        self.child.client_env.extend(
             attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())),
         );
-        let Some(process) = self.control.becomes_client(id) else { return 0 };
+        let Some(process) = self.control.make_client(id) else { return 0 };
         let (client, how) = self.terminals.attach(id, attach, process, self.clock.now());
         self.events.push_back(Event::Attached { client, how });
         client
@@ -155,7 +155,7 @@ impl Host {
     }
 
     /// A connection broke, with or without a farewell. `unread`: the peer did not read what was sent last.
-    fn connection_gone(&mut self, id: u64, unread: bool) {
+    fn drop_connection(&mut self, id: u64, unread: bool) {
         if self.terminals.lose_launcher(id) && self.terminals.clients().next().is_none() {
             // The client ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });

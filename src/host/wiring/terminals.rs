@@ -100,7 +100,7 @@ impl Host {
     /// Sends a notice about something that waits. While the segment shows it, it is sent nowhere else, and a
     /// terminal that is free again does not need it.
     pub(in crate::host) fn notice_of_wait(&mut self, text: &str) {
-        if !self.segment_tells_wait() {
+        if !self.segment_shows_wait() {
             self.terminals.keep_notices(self.clock.now(), std::iter::once(text));
         }
         self.segment_may_differ();
@@ -204,13 +204,13 @@ impl Host {
         }
         let reports = pieces.iter().any(|piece| piece.class == InputClass::Report);
         // Claude leaves raw mode before it ends: its terminal would show an answer that arrives then.
-        let hears =
-            self.terminals.hears(id) && !(reports && self.session.is_claude() && self.child.echoes_answers());
+        let answers = self.terminals.answers_queries(id)
+            && !(reports && self.session.is_claude() && self.child.echoes_answers());
         let Some(client) = self.terminals.client_mut(id) else { return };
         for piece in pieces {
             self.events.extend(client.note_keys(piece.class, piece.range.end - piece.range.start, now));
         }
-        if let Some(run) = self.child.run.as_ref().filter(|_| hears && !self.keyboard.held.must_wait()) {
+        if let Some(run) = self.child.run.as_ref().filter(|_| answers && !self.keyboard.held.must_wait()) {
             let bytes = client.input.take_pending(run.number);
             let (keyboard, mut program) = self.typing();
             return keyboard.type_persons(&bytes, &mut program);
@@ -218,7 +218,7 @@ impl Host {
         let parts: Vec<_> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
         let (keyboard, mut program) = self.typing();
         for (class, part) in parts {
-            keyboard.give(class, part, hears, &mut program);
+            keyboard.give(class, part, answers, &mut program);
         }
     }
 
@@ -242,9 +242,9 @@ impl Host {
                 let client = self.terminals.client_mut(id).filter(|client| !client.is_read_only());
                 let Some(client) = client.filter(|_| !bytes.is_empty()) else { return };
                 self.events.extend(client.note_keys(class, bytes.len() as u64, now));
-                let hears = self.terminals.hears(id);
+                let answers = self.terminals.answers_queries(id);
                 let (keyboard, mut program) = self.typing();
-                keyboard.give(class, bytes, hears, &mut program);
+                keyboard.give(class, bytes, answers, &mut program);
             }
         }
     }

@@ -176,10 +176,10 @@ impl<'a> PlayerState<'a> {
     /// Shows a message below the picture for a while.
     pub fn say(&mut self, words: impl Into<String>, now_us: u64) {
         self.now_us = now_us;
-        self.tell(words);
+        self.say_now(words);
     }
 
-    fn tell(&mut self, words: impl Into<String>) {
+    fn say_now(&mut self, words: impl Into<String>) {
         self.words = Some((words.into(), self.now_us + BAR_US));
     }
 
@@ -256,7 +256,7 @@ impl<'a> PlayerState<'a> {
                 SearchTurn::Nothing => {
                     self.search = None;
                     let text = self.searched.as_ref().map_or("", |(text, _)| text.as_str());
-                    self.tell(format!("not found: {text}"));
+                    self.say_now(format!("not found: {text}"));
                 }
             }
             return false;
@@ -359,7 +359,7 @@ impl<'a> PlayerState<'a> {
         }
         self.pause();
         if !moved {
-            self.tell(if forward { "the end" } else { "the start" });
+            self.say_now(if forward { "the end" } else { "the start" });
         }
     }
 
@@ -383,10 +383,10 @@ impl<'a> PlayerState<'a> {
         match found {
             Some((at, label)) => {
                 self.go_to(at);
-                self.tell(label);
+                self.say_now(label);
             }
-            None if forward => self.tell("no marker after this"),
-            None => self.tell("no marker before this"),
+            None if forward => self.say_now("no marker after this"),
+            None => self.say_now("no marker before this"),
         }
     }
 
@@ -394,7 +394,7 @@ impl<'a> PlayerState<'a> {
         let here = self.moment.at_us();
         let timeline = self.moment.timeline();
         if timeline.markers().next().is_none() {
-            return self.tell("the recording has no markers");
+            return self.say_now("the recording has no markers");
         }
         self.chosen = Some(timeline.markers().take_while(|(at, _)| *at <= here).count().saturating_sub(1));
         self.pause();
@@ -422,7 +422,7 @@ impl<'a> PlayerState<'a> {
         if self.is_playing() {
             self.clock = PlayClock::Running(self.now_us, at);
         }
-        self.tell(format!("speed {}", self.options.speed));
+        self.say_now(format!("speed {}", self.options.speed));
     }
 
     fn toggle_idle(&mut self) {
@@ -438,8 +438,8 @@ impl<'a> PlayerState<'a> {
             PlayClock::Running(..) => PlayClock::Running(self.now_us, at),
         };
         match self.idle_us {
-            Some(limit) => self.tell(format!("pauses are cut to {} s", limit as f64 / 1e6)),
-            None => self.tell("pauses are as long as recorded"),
+            Some(limit) => self.say_now(format!("pauses are cut to {} s", limit as f64 / 1e6)),
+            None => self.say_now("pauses are as long as recorded"),
         }
     }
 
@@ -471,7 +471,7 @@ impl<'a> PlayerState<'a> {
 
     fn search_again(&mut self, same: bool) {
         if self.searched.is_none() {
-            self.tell("no search yet: / searches");
+            self.say_now("no search yet: / searches");
         }
         self.pause();
         self.begin_search(same);

@@ -207,10 +207,10 @@ impl DisplayState {
         }
         // Below the margins nothing scrolls, and the last row is overwritten. Between side margins only a
         // part of the row continues.
-        let goes_on = (self.position.cursor.row + 1 < self.position.rows
+        let wraps = (self.position.cursor.row + 1 < self.position.rows
             || self.position.cursor.row == self.position.margins.bottom)
             && !self.position.has_side_margins();
-        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| goes_on) {
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| wraps) {
             row.wrapped = true;
             row.gap = end == LineEnd::Gap;
         }

@@ -315,8 +315,8 @@ impl TapeRedactions {
             for (at, _) in text.match_indices(literal.as_str()) {
                 let end = at + literal.len();
                 // Not part of a longer name: /home/u does not start /home/uwe.
-                let goes_on = text[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
-                if !goes_on {
+                let continues = text[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+                if !continues {
                     add(found, at..end, with);
                 }
             }

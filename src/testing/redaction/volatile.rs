@@ -45,7 +45,7 @@ pub fn find(line: &str, pids: &[u32], mut add: impl FnMut(Range<usize>, &str)) {
     }
     for (shape, with) in COMPILED.iter() {
         for value in shape.captures_iter(line).filter_map(|found| found.name("v")) {
-            if stands_alone(line, value.range(), *with == "[VERSION]") {
+            if is_whole_word(line, value.range(), *with == "[VERSION]") {
                 add(value.range(), with);
             }
         }
@@ -54,7 +54,7 @@ pub fn find(line: &str, pids: &[u32], mut add: impl FnMut(Range<usize>, &str)) {
         let pid = pid.to_string();
         for (at, _) in line.match_indices(&pid) {
             let range = at..at + pid.len();
-            if stands_alone(line, range.clone(), true) {
+            if is_whole_word(line, range.clone(), true) {
                 add(range, "[PID]");
             }
         }
@@ -62,7 +62,7 @@ pub fn find(line: &str, pids: &[u32], mut add: impl FnMut(Range<usize>, &str)) {
 }
 
 /// Whether a value is not part of a longer word or number; with dots, also not of an address like 127.0.0.1.
-fn stands_alone(line: &str, range: Range<usize>, with_dots: bool) -> bool {
+fn is_whole_word(line: &str, range: Range<usize>, with_dots: bool) -> bool {
     let (mut before, mut behind) = (line[..range.start].chars().rev(), line[range.end..].chars());
     let (last, next) = (before.next(), behind.next());
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');

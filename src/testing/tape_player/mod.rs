@@ -164,14 +164,18 @@ pub fn play(
     let dirs = Some((dirs.dir().display().to_string(), dirs.home().display().to_string()));
     let times = TestTimes { took: began.elapsed(), ..session.terminals.times() };
     if options.keep {
-        tell(format_args!("hopty: {}: kept {}", file.path.display(), session.workspace.keep().display()));
+        print_line(format_args!(
+            "hopty: {}: kept {}",
+            file.path.display(),
+            session.workspace.keep().display()
+        ));
     }
     let warnings = session.findings.into_warnings();
     PlayedTape { end, started_ms, times, warnings, snapshots, collected, last_screen, dirs }
 }
 
 /// Prints a line for the person at the terminal. Failures are ignored.
-fn tell(text: std::fmt::Arguments<'_>) {
+fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::print_line;
 use super::step_failure::{StepFailure, StepResult};
 use super::tape_input::TapeInput;
-use super::tell;
 use super::test_session::TestSession;
 use crate::core::tape::{TapeCommand, TypedKeys};
 use crate::testing::test_pause::{PauseNews, TestPause};
@@ -28,7 +28,7 @@ pub(super) fn pause(
     let mut pause = TestPause::begin(hopty, &dir, title, note)
         .map_err(|error| StepFailure::io("cannot pause", &error))?;
     let name = pause.session();
-    tell(format_args!(
+    print_line(format_args!(
         "hopty: {place}: {what}\n       `hopty attach {name}` shows it; ctrl-] there, or `hopty stop \
          {name}`, continues the test"
     ));
@@ -55,7 +55,7 @@ pub(super) fn pause(
     let commands = TypedKeys::new().commands(&typed);
     if !commands.is_empty() {
         let lines: Vec<String> = commands.iter().map(TapeCommand::to_string).collect();
-        tell(format_args!("hopty: {place}: typed in the pause: {}", lines.join(" ")));
+        print_line(format_args!("hopty: {place}: typed in the pause: {}", lines.join(" ")));
         lines.into_iter().for_each(|line| input.note(line));
     }
     result

@@ -143,7 +143,7 @@ impl TapeOutputs {
         let mut made: Vec<(String, Vec<u8>)> = texts.map(|(path, text)| (path, text.into_bytes())).collect();
         let recorded = std::mem::take(&mut self.recorded);
         if !recorded.is_empty()
-            && let Some(cast) = self.shown_recording(session)
+            && let Some(cast) = self.visible_recording(session)
         {
             let output = |path: String| recorded_output(&path, &cast, &self.title).map(|bytes| (path, bytes));
             made.extend(recorded.into_iter().filter_map(output));
@@ -156,7 +156,7 @@ impl TapeOutputs {
     }
 
     /// The recording of the tape's first terminal, without what it hid.
-    fn shown_recording(&mut self, session: &mut TestSession) -> Option<Vec<u8>> {
+    fn visible_recording(&mut self, session: &mut TestSession) -> Option<Vec<u8>> {
         let theme = self.theme(session);
         let terminals = &session.terminals;
         let named = terminals.named().find(|named| named.name == FIRST).or(terminals.named().next())?;

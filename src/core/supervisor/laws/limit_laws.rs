@@ -45,7 +45,7 @@ impl LimitLaws {
     }
 
     /// hopty types its prompt.
-    pub fn goes_on(&mut self, after: ResumeAfter, now: Stamp, c: &Recovery) {
+    pub fn types_resume_prompt(&mut self, after: ResumeAfter, now: Stamp, c: &Recovery) {
         assert!(!self.typed, "a person was there");
         match after {
             ResumeAfter::Limit => {

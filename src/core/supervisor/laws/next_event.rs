@@ -92,7 +92,7 @@ impl World {
                 _ => self.anything(dice),
             },
             // A limit wait: time passes, the box is empty, then hopty's own prompt.
-            Phase::Running if self.sup.stands_still() && dice.wild & 16 == 0 => match dice.what {
+            Phase::Running if self.sup.in_limit_wait() && dice.wild & 16 == 0 => match dice.what {
                 0..90 => Event::Tick,
                 90..140 => Event::Screen {
                     facts: ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() },

@@ -138,7 +138,7 @@ impl World {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         self.sup.step(self.now, event, &mut out);
-        self.tell(event, &out);
+        self.record_story(event, &out);
         for action in &out {
             self.perform(event, &before, action);
         }
@@ -154,7 +154,7 @@ impl World {
         self.out = out;
     }
 
-    fn tell(&mut self, event: &Event, out: &[Action]) {
+    fn record_story(&mut self, event: &Event, out: &[Action]) {
         if std::env::var_os("HOPTY_LAWS_STORY").is_some() {
             let words: Vec<_> = out.iter().map(word).collect();
             self.story.push_back(format!(
@@ -402,7 +402,7 @@ impl World {
                 assert_eq!(self.run.sends.replace(id), None, "one at a time");
                 if let Typing::GoOn { after } = typing {
                     assert!(may_type && !self.run.turn && *before == Phase::Running, "{:?}", self.run);
-                    self.limits.goes_on(*after, self.now, &self.sup.policy().config.recovery);
+                    self.limits.types_resume_prompt(*after, self.now, &self.sup.policy().config.recovery);
                 }
             }
             Typing::Enter if self.run.sends.is_some() => {
@@ -443,7 +443,7 @@ impl World {
         let may_be_missed = run.status == Some(AgentStatus::Busy) && run.hooks && !run.background;
         let claude = self.sup.policy().agent == Agent::Claude && self.sup.policy().rules >= RULES;
         assert!(
-            !claude || !may_be_missed || run.screen.rests(),
+            !claude || !may_be_missed || run.screen.shows_idle_prompt(),
             "a turn that no hook has told of is ended: {run:?}"
         );
     }

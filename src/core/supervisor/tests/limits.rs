@@ -37,7 +37,7 @@ fn blocked_on(what: &str) -> (SessionState, Option<String>) {
 
 #[test]
 fn a_limit_is_known_by_its_words() {
-    let of = |text| LimitKind::said(text);
+    let of = |text| LimitKind::named_in(text);
     assert_eq!(of("You've hit your session limit · resets 11:19am (UTC)"), Some(LimitKind::FiveHour));
     assert_eq!(of("You've hit your weekly limit · resets Nov 22"), Some(LimitKind::SevenDay));
     for other in
