@@ -1,8 +1,8 @@
 //! The state of the window: it survives a full reset, except for the working directory.
 
+use super::clipboard_and_shell_marks::ProgramReports;
 use super::colors::TerminalColors;
 use super::notifications::Notifications;
-use super::reports::ProgramReports;
 use super::tab_progress::Progress;
 use super::titles::Titles;
 
