@@ -160,7 +160,6 @@ impl Host {
         self.turns.used_stack = false;
     }
 
-    /// The next deadline.
     fn deadline(&self, now: Stamp) -> Option<Stamp> {
         self.deadlines(now).into_iter().filter_map(|(_, at)| at).min()
     }

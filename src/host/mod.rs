@@ -80,7 +80,6 @@ use terminals::Terminals;
 /// How long the end of a session waits for the last writes to reach the disk.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
-/// A session's host.
 #[derive(Debug)]
 pub struct Host {
     clock: Clock,

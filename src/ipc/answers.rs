@@ -18,11 +18,9 @@ use crate::core::supervisor::state::SessionState;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextAnswer {
-    /// The context usage.
     pub context: ContextStatus,
     /// Every source in order, as [`SourceReport`](crate::core::context_usage::SourceReport) describes it.
     pub tried: Value,
-    /// The configured levels.
     pub levels: Levels,
     /// The transcript that is followed.
     pub transcript: Option<PathBuf>,
@@ -49,7 +47,6 @@ pub struct AcceptAnswer {
 pub struct RestartAnswer {
     /// The handoff that the new conversation got.
     pub handoff: Option<HandoffId>,
-    /// The new conversation.
     pub conversation: Option<ConversationId>,
 }
 
@@ -64,7 +61,6 @@ pub struct BackAnswer {
 /// The answer to `ask`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnoozeAnswer {
-    /// The person's answer.
     pub ask: AskAnswer,
     /// For how long no level hands over, after `snooze`.
     #[serde(default)]
@@ -170,7 +166,6 @@ pub struct DetachAnswer {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenameAnswer {
-    /// The new name.
     pub name: SessionName,
     pub before: SessionName,
 }
@@ -186,7 +181,6 @@ pub struct LabelAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordAnswer {
-    /// The recording.
     pub file: String,
     /// The length of a recording that has ended, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -75,8 +75,7 @@ impl ControlClient {
     /// Performs the handshake, which [`ControlClient::ask`] otherwise does with the first request, and waits
     /// for the host's hello.
     ///
-    /// # Errors
-    /// When the host does not answer or speaks another protocol.
+    /// Fails when the host does not answer or speaks another protocol.
     pub fn greet(&mut self) -> Result<(), NoAnswer> {
         if !self.unsent.is_empty() {
             self.send("");
@@ -94,8 +93,7 @@ impl ControlClient {
 
     /// Sends a request and waits for the answer, of its type in [`answers`](super::answers).
     ///
-    /// # Errors
-    /// When no answer comes, it is an error, or it is of another type.
+    /// Fails when no answer comes, it is an error, or it is of another type.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, NoAnswer> {
         self.request(request);
         self.answer()
@@ -109,7 +107,7 @@ impl ControlClient {
 
     /// The next answer: to a request with more than one answer, or to a line of [`ControlClient::send`].
     ///
-    /// # Errors When no answer comes, it is an error, or it is of another type.
+    /// Fails when no answer comes, it is an error, or it is of another type.
     pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, NoAnswer> {
         self.greet()?;
         let line = self.line()?;

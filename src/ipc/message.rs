@@ -30,9 +30,7 @@ pub struct RequestId {
 /// The client's hello, its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientHello {
-    /// The protocol version.
     pub hopty: u32,
-    /// The client's version.
     #[serde(default)]
     pub version: String,
     /// `control`, `client` or `hook`.
@@ -43,12 +41,9 @@ pub struct ClientHello {
 /// The host's hello.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostHello {
-    /// The protocol version.
     pub hopty: u32,
-    /// The host's version.
     #[serde(default)]
     pub version: String,
-    /// The session's name.
     #[serde(default)]
     pub session: String,
     /// Number of the run.
@@ -81,7 +76,6 @@ pub enum Code {
     TooLarge,
     /// The protocol versions differ.
     Version,
-    /// The host failed.
     Internal,
 }
 
@@ -186,10 +180,7 @@ pub enum Request {
         client: Option<u32>,
     },
     /// Give the session another name.
-    Rename {
-        /// The new name.
-        name: String,
-    },
+    Rename { name: String },
     /// Add labels to the session and remove others.
     Label {
         /// Those to add.
@@ -202,13 +193,9 @@ pub enum Request {
     /// Record the session, or end its recording.
     Record(Record),
     /// Put a marker into the session's recording.
-    Mark {
-        /// The marker's label.
-        label: String,
-    },
+    Mark { label: String },
     /// A call of one of Claude's hooks.
     Hook {
-        /// The event's name.
         event: String,
         /// Claude's JSON.
         #[serde(default)]
@@ -251,7 +238,6 @@ pub struct Record {
     pub input: bool,
     /// Continue the recording in the file.
     pub append: bool,
-    /// Replace the file.
     pub overwrite: bool,
     /// The longest file, in bytes.
     pub max_bytes: Option<u64>,
@@ -265,7 +251,6 @@ pub struct Record {
 pub enum WaitFor {
     /// Claude waits for a prompt.
     Idle,
-    /// Claude works.
     Busy,
     /// Claude waits for a person's answer.
     Blocked,
@@ -290,7 +275,6 @@ impl WaitFor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// The condition.
     #[serde(rename = "for")]
     pub wanted: WaitFor,
     /// For states: only one that began after this line of the journal.
@@ -336,7 +320,6 @@ fn half_a_minute() -> u64 {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attach {
-    /// Its terminal's size.
     #[serde(flatten)]
     pub size: Size,
     /// Keys never reach the program.
@@ -367,7 +350,7 @@ pub struct Attach {
 
 /// Parses a request line into its id and the request.
 ///
-/// # Errors The error answer, with the request's id or 0.
+/// The error is the failure to answer with, and the request's id or 0.
 pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
     let value: Value = serde_json::from_slice(line)

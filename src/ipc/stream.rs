@@ -113,8 +113,7 @@ impl FrameStream {
 
     /// The next whole line, without its end.
     ///
-    /// # Errors
-    /// When the line is over the limit.
+    /// Fails when the line is over the limit.
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, TooLarge> {
         let rest = &self.input[self.taken..];
         match rest.iter().position(|b| *b == b'\n') {
@@ -131,8 +130,7 @@ impl FrameStream {
 
     /// The next whole frame.
     ///
-    /// # Errors
-    /// When the frame is over the limit.
+    /// Fails when the frame is over the limit.
     pub fn frame(&mut self) -> Result<Option<Frame>, TooLarge> {
         let found = Frame::decode(&self.input[self.taken..])?;
         Ok(found.map(|(frame, length)| {
@@ -143,7 +141,7 @@ impl FrameStream {
 
     /// The next whole frame with another tag than this; frames with this tag stay queued, in order.
     ///
-    /// # Errors When a frame is over the limit.
+    /// Fails when a frame is over the limit.
     pub fn frame_but(&mut self, tag: u8) -> Result<Option<Frame>, TooLarge> {
         let mut at = self.taken;
         while let Some((frame, length)) = Frame::decode(&self.input[at..])? {

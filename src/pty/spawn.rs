@@ -69,7 +69,6 @@ pub enum SpawnError {
     /// The working directory is gone.
     #[error("the working directory {0} is gone")]
     NoDirectory(PathBuf),
-    /// Anything else.
     #[error("{}", io_words(.0))]
     Other(#[from] io::Error),
 }
@@ -95,8 +94,7 @@ impl SpawnError {
 /// Makes `pty` the controlling terminal of this process, which leads its session, and starts the program in
 /// it.
 ///
-/// # Errors
-/// When the terminal cannot be taken, or exec fails.
+/// Fails when the terminal cannot be taken, or exec fails.
 pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
     let slave = pty.open_slave()?;
     take_terminal(&slave)?;

@@ -52,7 +52,6 @@ pub struct TimelineMark {
 pub enum MarkKind {
     /// A marker with its label, which may be empty.
     Marker(String),
-    /// Typed keys.
     Input(Vec<u8>),
     /// The program ended with this status.
     Exit(i32),

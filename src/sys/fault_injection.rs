@@ -1,4 +1,4 @@
-//! What tests break on purpose: `HOPTY_TEST_FAULTS` names a directory, and a file in it stands for a fault.
+//! Faults that tests inject: `HOPTY_TEST_FAULTS` names a directory, and each file in it switches on one fault.
 //! Only debug builds look there.
 //!
 //! | file | fault |

@@ -20,7 +20,6 @@ use crate::core::process_change::Signal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub pid: i32,
-    /// The parent's pid.
     pub parent: i32,
     pub group: i32,
     /// Its session: the id of the process that leads it.
@@ -102,7 +101,6 @@ pub struct StatFile {
 }
 
 impl StatFile {
-    /// Opens it.
     pub fn open(pid: i32) -> io::Result<Self> {
         Ok(StatFile { file: std::fs::File::open(format!("/proc/{pid}/stat"))? })
     }
@@ -161,8 +159,7 @@ pub struct Process {
 impl Process {
     /// Opens a pidfd of a process.
     ///
-    /// # Errors
-    /// When there is no such process, or the kernel has no pidfds (before Linux 5.3).
+    /// Fails when there is no such process, or the kernel has no pidfds (before Linux 5.3).
     pub fn open(pid: i32) -> io::Result<Self> {
         let named = rustix::process::Pid::from_raw(pid).filter(|_| pid > 0);
         let named = named.ok_or(io::ErrorKind::InvalidInput)?;

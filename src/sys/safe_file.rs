@@ -36,7 +36,7 @@ pub enum FileOwner {
     /// This user, root (an administrator's file, or one in a read-only store), or the owner of its directory:
     /// a person who starts a program there already trusts the directory's owner with more.
     Trusted,
-    /// Anybody: Claude reads it whoever owns it, and hopty must see what Claude sees.
+    /// Any user. Claude reads the file without checking its owner, and hopty must see what Claude sees.
     Anyone,
 }
 
@@ -152,8 +152,7 @@ impl SafeFileError {
 /// Opens a regular file for reading; `None` if there is none. It is at most `rule.cap` bytes long now, and
 /// may grow.
 ///
-/// # Errors
-/// When it violates `rule`, or the system refuses to open it.
+/// Fails when it violates `rule`, or the system refuses to open it.
 pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> {
     fault_injection::before_read();
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
@@ -182,13 +181,11 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
 /// What happens to a file that is opened for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Append to it.
     Append,
     /// Read it, then append.
     ReadAndAppend,
     /// Read and append, but the file must not exist yet.
     NewToAppend,
-    /// Truncate it.
     Empty,
     /// Leave the content: a lock.
     Keep,
@@ -196,7 +193,7 @@ pub enum WriteMode {
 
 /// Opens a regular file for writing; creates it, for this user alone, if it does not exist.
 ///
-/// # Errors When it violates `rule`, or the system refuses to open it.
+/// Fails when it violates `rule`, or the system refuses to open it.
 pub fn open_to_write(path: &Path, mode: WriteMode, rule: FileRule) -> Result<File, SafeFileError> {
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
     let links = if rule.links == FileLinks::Follow { 0 } else { libc::O_NOFOLLOW };

@@ -34,7 +34,6 @@ pub struct TestDirs {
 /// the path of a socket below it must fit into 108 bytes, and paths are seen on screens.
 const PREFIX: &str = "hopty-";
 const LETTERS: usize = 6;
-/// The subdirectories.
 const PARTS: [&str; 5] = ["dir", "home", "bin", "tmp", "run"];
 /// The directories in each home.
 const CONFIG_HOME: &str = ".config";
@@ -102,7 +101,6 @@ pub struct EnvironmentRules {
 }
 
 impl TestDirs {
-    /// Creates the directories.
     pub fn create() -> io::Result<TestDirs> {
         let private = fs::Permissions::from_mode(0o700);
         let root =

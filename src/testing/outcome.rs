@@ -182,7 +182,6 @@ pub struct TapeFailure {
     pub keys: Vec<String>,
     /// What the program's processes were doing, or how it ended, one per line.
     pub program: Vec<String>,
-    /// The evidence files.
     pub evidence: Vec<EvidenceFile>,
     /// The command line to play this tape again.
     pub again: Option<String>,

@@ -31,8 +31,7 @@ enum PauseToken {
 
 /// Runs the window until the person or the test ends it.
 ///
-/// # Errors
-/// When there is no terminal, or no test at the socket.
+/// Fails when there is no terminal, or no test at the socket.
 pub fn run(socket: &Path) -> io::Result<()> {
     let mut test = UnixStream::connect(socket)?;
     let mut lines = BufReader::new(test.try_clone()?);

@@ -89,7 +89,6 @@ pub struct BusyLoops {
 }
 
 impl BusyLoops {
-    /// Starts them.
     pub fn start() -> io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let mut threads = Vec::with_capacity(BUSY_LOOPS);

@@ -227,8 +227,7 @@ enum Source {
 impl TestTerminal {
     /// Starts a program as the leader of a session in a new terminal.
     ///
-    /// # Errors
-    /// When there is no terminal for it, or it cannot be executed.
+    /// Fails when there is no terminal for it, or it cannot be executed.
     pub fn start(program: &ProgramUnderTest) -> Result<Self, TestStartError> {
         let (name, args) = program.argv.split_first().ok_or(TestStartError::NoProgram)?;
         let shown = || name.to_string_lossy().into_owned();

@@ -35,7 +35,7 @@ pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
 
 /// Sets a terminal's modes immediately.
 ///
-/// # Errors When the descriptor is no terminal, or the value does not fit this system.
+/// Fails when the descriptor is no terminal, or the value does not fit this system.
 pub fn set(fd: &impl AsFd, modes: &Modes) -> io::Result<()> {
     let raw = prepare(fd, modes)?;
     loop {

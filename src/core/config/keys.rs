@@ -64,8 +64,8 @@ pub enum ProjectMay {
     SetAbove(Floor),
 }
 
-/// The lowest level that a project's file may set: a lower one would hand over conversations that have hardly
-/// begun.
+/// The lowest level that a project's file may set: a lower one would hand over conversations that have just
+/// started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floor {
     /// In percent of the window.
@@ -228,8 +228,7 @@ impl ConfigKey {
 impl ValueKind {
     /// Checks `value`.
     ///
-    /// # Errors
-    /// A sentence without the key's name that says what is allowed.
+    /// The error is a sentence without the key's name that says what is allowed.
     pub fn check(self, value: &Value) -> Result<(), String> {
         let good = match (self, value) {
             (ValueKind::Switch, Value::Boolean(_)) => true,
@@ -282,7 +281,7 @@ impl ValueKind {
 
     /// Reads the text of an environment variable or a flag as a value of this kind; without checking it.
     ///
-    /// # Errors A sentence that says what is allowed.
+    /// The error is a sentence that says what is allowed.
     pub fn read(self, text: &str) -> Result<Value, String> {
         let value = match self {
             ValueKind::Switch => match text {

@@ -67,12 +67,9 @@ pub enum ValueOrigin {
     Profile(String),
     /// The configuration file of the selected profile's source document.
     ProfileFile(ConfigSource),
-    /// The user's file.
     User(ConfigSource),
-    /// The project's file.
     Project(ConfigSource),
     Environment(ConfigSource),
-    /// The command line.
     Flag(ConfigSource),
 }
 

@@ -40,7 +40,6 @@ impl Threshold {
 pub struct Levels {
     /// Ask a person, in mode `ask`.
     pub ask: Threshold,
-    /// Warn people.
     pub warn: Threshold,
     /// Hand over at the end of the turn.
     pub handoff: Threshold,

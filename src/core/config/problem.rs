@@ -25,7 +25,6 @@ pub enum ConfigSource {
         path: String,
         line: Option<u32>,
     },
-    /// An environment variable.
     Variable(String),
     /// A flag of the command line.
     Flag(String),

@@ -90,7 +90,6 @@ choice! {
     /// What happens when the question of mode `ask` is not answered.
     AskDefault {
         Handoff = "handoff",
-        /// Do nothing.
         Nothing = "nothing",
     }
 }
@@ -130,7 +129,6 @@ choice! {
     SummaryMode {
         /// Claude is asked once, if there is time and room.
         Auto = "auto",
-        /// Never.
         Off = "off",
     }
 }
@@ -139,7 +137,6 @@ choice! {
     Layout {
         /// The form of source document S0's context manager.
         Acm = "acm",
-        /// The orchestrator's form.
         Orchestrator = "orchestrator",
         /// `{channel}-{pid}.md`.
         Pid = "pid",
@@ -167,7 +164,7 @@ choice! {
         Crashed = "crashed",
         /// A turn is over and not in Claude's transcript.
         Transcript = "transcript",
-        /// The session ended, and nobody asked for it.
+        /// The session ended without a request.
         Ended = "ended",
     }
 }
@@ -254,13 +251,9 @@ section! {
         profile: Profile = Profile::Default,
         /// The window in tokens; 0: what Claude reports.
         window: u64 = 0,
-        /// Level `ask`.
         ask: Threshold = Levels::default().ask,
-        /// Level `warn`.
         warn: Threshold = Levels::default().warn,
-        /// Level `handoff`.
         handoff: Threshold = Levels::default().handoff,
-        /// Level `hard`.
         hard: Threshold = Levels::default().hard,
     }
 }
@@ -418,7 +411,6 @@ choice! {
     AutoArchive {
         /// Yes, unless you have shortened the time for which Claude keeps them.
         On = "on",
-        /// No.
         Off = "off",
         /// Yes, whatever time you have set.
         Always = "always",
@@ -477,7 +469,6 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Context {
-    /// The four thresholds.
     pub fn levels(&self) -> Levels {
         Levels { ask: self.ask, warn: self.warn, handoff: self.handoff, hard: self.hard }
     }

@@ -13,7 +13,6 @@ pub const ESCAPE_MS: u64 = 50;
 /// One key, as far as hopty's pages distinguish them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlainKey {
-    /// A character.
     Char(char),
     /// Text that was pasted, line ends and all.
     Paste(String),
@@ -21,13 +20,9 @@ pub enum PlainKey {
     Tab,
     Escape,
     Backspace,
-    /// Arrow up.
     Up,
-    /// Arrow down.
     Down,
-    /// Arrow left.
     Left,
-    /// Arrow right.
     Right,
     /// Arrow left with Shift, or with any other modifier.
     FarLeft,

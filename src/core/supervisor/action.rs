@@ -120,7 +120,6 @@ pub enum Typing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Action {
-    /// Start the program.
     Spawn {
         /// Number of the run.
         run: u32,
@@ -149,7 +148,6 @@ pub enum Action {
     /// Report `Lines` when the call's lines are in the transcript, or when the time is up.
     AwaitLines {
         id: u64,
-        /// Which lines.
         want: Want,
         /// When to give up.
         until: Stamp,
@@ -255,9 +253,7 @@ pub const SETTINGS_CHANGED: &str = "settings that run code have changed since la
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestartBy {
-    /// A context level.
     Level,
-    /// A signal file.
     Signal,
     /// `hopty restart`.
     Command,
@@ -373,7 +369,6 @@ impl DecisionKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     pub kind: DecisionKind,
-    /// The run concerned.
     pub run: u32,
     /// What requested it, for restarts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -381,10 +376,8 @@ pub struct Decision {
     /// The level, for levels and restarts by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// The handoff concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffId>,
-    /// The conversation concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationId>,
     /// The cause, when a session ends.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 pub enum AgentStatus {
     /// Waits for a prompt.
     Idle,
-    /// Works.
     Busy,
     /// Waits for a person: a permission, a dialog.
     Waiting,

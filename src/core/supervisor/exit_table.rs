@@ -11,7 +11,6 @@ pub enum ExitRow {
     Cold,
     /// A spawn was requested, and exec has not succeeded yet.
     Spawning,
-    /// The child runs.
     Running,
     /// A restart waits for a safe point.
     Waiting,

@@ -26,7 +26,6 @@ pub enum AskAnswer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum HandoverQuestion {
-    /// Nothing to ask.
     #[default]
     Silent,
     /// Ask with the person's next prompt.

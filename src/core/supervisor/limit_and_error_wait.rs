@@ -52,9 +52,7 @@ const ANSWER_AGAIN_MS: u64 = 5000;
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
     FiveHour,
-    /// The weekly limit.
     SevenDay,
-    /// Any other limit.
     #[serde(other)]
     Other,
 }
@@ -92,7 +90,6 @@ const EARLIER_PROMPTS: [&str; 2] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeAfter {
-    /// A usage limit.
     Limit,
     Error,
 }

@@ -109,12 +109,9 @@ pub const CORE: u32 = 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Turn {
-    /// Not known.
     #[default]
     Unknown,
-    /// No turn runs.
     Idle,
-    /// A turn runs.
     Busy,
 }
 

@@ -25,7 +25,7 @@ pub(super) const LATE_SIGNALS_SINCE: u32 = 7;
 
 /// Since this version levels pause after a failed save.
 pub(super) const PAUSES_SINCE: u32 = 7;
-/// Since this version a Claude that was given a prompt and has not begun it is not idle.
+/// Since this version, Claude does not count as idle while it has a prompt that it has not started.
 pub(super) const AWAITS_PROMPT_SINCE: u32 = 7;
 /// Since this version a draft does not postpone a hand-over that a person requested.
 pub(super) const DRAFTS_SINCE: u32 = 7;

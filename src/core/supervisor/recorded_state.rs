@@ -76,7 +76,6 @@ const OF_SESSION: [(&str, &str); 39] = [
     ("ticked", "ticked"),
 ];
 
-/// Reads a state.
 pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Supervisor>, D::Error> {
     let state = Value::deserialize(from)?;
     let earlier = state["run"].is_u64();

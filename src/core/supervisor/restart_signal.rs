@@ -28,7 +28,6 @@ pub enum RestartSignal {
         /// The checkpoint that it names.
         checkpoint: String,
     },
-    /// Anything else.
     Malformed {
         /// What is wrong with it, as part of a sentence.
         reason: String,

@@ -29,7 +29,6 @@ const NOTHING_SAID: &str =
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SaveJob {
-    /// No job.
     #[default]
     None,
     /// The worker has a job.

@@ -21,7 +21,6 @@ pub enum SessionState {
     Starting,
     /// Claude waits for a prompt.
     Idle,
-    /// Claude works.
     Busy,
     /// Claude waits for a person's answer.
     Blocked,
@@ -41,9 +40,7 @@ pub enum SessionState {
 pub enum StateSource {
     /// One of Claude's hooks, or without hooks its transcript.
     Hook,
-    /// Claude's sessions file.
     SessionsFile,
-    /// The window's title.
     Title,
     /// The content of the screen.
     Screen,
@@ -224,8 +221,8 @@ impl Supervisor {
     /// If two sources differ, the newer one counts, because each misses something: an interrupt runs no hook,
     /// and the sessions file lags behind hooks.
     ///
-    /// A Claude with a prompt whose turn has not begun is not idle: requests that wait for the answer wait
-    /// for the end of that turn.
+    /// Claude is not idle while it has a prompt whose turn has not started: requests that wait for the answer
+    /// wait for the end of that turn.
     pub fn state(&self) -> KnownState {
         let state = self.state_by_sources();
         match state.state {
@@ -237,7 +234,7 @@ impl Supervisor {
         }
     }
 
-    /// The state without regard to prompts that Claude has and has not begun.
+    /// The state, leaving aside prompts that Claude has but has not started.
     pub(super) fn state_by_sources(&self) -> KnownState {
         let known = |state, from| KnownState { state, from, waiting_for: None };
         let blocked = |from, what: &str| KnownState {

@@ -42,7 +42,6 @@ pub enum TapeCommand {
     Sleep(TapeTime),
     /// `Wait+Screen@5s /ready/`: until the pattern is there, new or old.
     Wait {
-        /// Where to look.
         scope: WaitScope,
         /// How long to wait; `WaitTimeout` unless given.
         limit: Option<TapeTime>,
@@ -100,7 +99,6 @@ pub enum TapeCommand {
     /// `Wheel Down 3 at "list"`.
     Wheel {
         direction: WheelDirection,
-        /// How many notches.
         notches: u32,
         /// The place under the pointer; by default the cursor's cell.
         at: Option<TapePlace>,
@@ -160,9 +158,7 @@ pub enum TapeCommand {
         region: Option<ScreenRegion>,
         /// With colours and attributes.
         style: bool,
-        /// With the cursor.
         cursor: bool,
-        /// With the scrollback.
         history: bool,
     },
     /// `Style "ERROR" fg=red bold !underline row=3`.
@@ -302,7 +298,6 @@ pub enum WaitScope {
 /// `Expect`, `Expect+Not` and `Gone`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectCommand {
-    /// Where to look.
     pub area: ExpectArea,
     /// How long to wait.
     pub limit: Option<TapeTime>,
@@ -324,7 +319,6 @@ pub enum ExpectArea {
     Region(ScreenRegion),
     /// The scrollback and the screen.
     History,
-    /// The window's title.
     Title,
     /// The text that the program put on the clipboard (OSC 52).
     Clipboard,
@@ -342,9 +336,7 @@ pub enum ScreenRegion {
 /// A rectangle of cells, 1-based: `3,1 10x80` begins in row 3, column 1 and has 10 rows of 80 columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScreenRect {
-    /// Its first row.
     pub row: u16,
-    /// Its first column.
     pub col: u16,
     /// How many rows it has.
     pub rows: u16,
@@ -354,7 +346,6 @@ pub struct ScreenRect {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum RegionShape {
-    /// A rectangle.
     Rect(ScreenRect),
     /// The inside of the frame with this title.
     Box(TapeText),
@@ -392,7 +383,6 @@ impl ClickCommand {
     }
 }
 
-/// A mouse button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PointerButton {
     #[default]
@@ -501,7 +491,6 @@ pub enum StyleAttribute {
     /// Foreground and background exchanged.
     Reverse,
     Hidden,
-    /// Struck through.
     Strike,
 }
 

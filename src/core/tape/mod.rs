@@ -56,8 +56,7 @@ pub struct ParseOptions {
 pub trait TapeFiles {
     /// The bytes of a file.
     ///
-    /// # Errors
-    /// Why it cannot be read, for people.
+    /// The error says for people why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 }
 

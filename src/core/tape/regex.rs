@@ -50,7 +50,7 @@ const MOST_REPEATS: u32 = 1000;
 impl TapeRegex {
     /// A regular expression in Go's syntax.
     ///
-    /// # Errors An expression that Go refuses or that needs too much memory.
+    /// Fails for an expression that Go refuses or that needs too much memory.
     pub fn parse(source: &str) -> Result<TapeRegex, TapeRegexError> {
         let translated = Translator::new(source).translate()?;
         let regex = TapeRegex { source: source.to_owned(), translated };

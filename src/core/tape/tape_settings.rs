@@ -59,9 +59,7 @@ pub enum TapeSetting {
         value: String,
     },
 
-    /// `TERM`.
     Term(String),
-    /// `TZ`.
     Timezone(String),
     /// `LANG` and `LC_ALL`.
     Locale(String),
@@ -108,9 +106,7 @@ pub enum TapeSpeed {
 /// A resource that a tape needs exclusively, so that it runs alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TapeNeed {
-    /// A processor.
     Core,
-    /// The network.
     Net,
 }
 
@@ -184,9 +180,7 @@ pub struct TapeSettings {
     pub columns: Option<u16>,
     /// Whether a size in pixels is given, or a setting that affects it.
     pub has_pixel_size: bool,
-    /// `TERM`.
     pub term: String,
-    /// `TZ`.
     pub timezone: String,
     /// `LANG` and `LC_ALL`.
     pub locale: String,
@@ -286,7 +280,6 @@ impl TapeSettings {
         )
     }
 
-    /// Takes a setting.
     pub fn apply(&mut self, setting: &TapeSetting) {
         use TapeSetting as S;
         self.has_pixel_size |= setting.changes_grid();

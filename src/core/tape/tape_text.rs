@@ -18,7 +18,6 @@ pub enum TextPiece<'a> {
     Variable(&'a str),
 }
 
-/// An invalid escape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadEscape {
     /// Its first byte within the text.
@@ -55,7 +54,7 @@ impl TapeText {
 
     /// The text with each variable replaced by its value.
     ///
-    /// # Errors The name of the first variable for which `lookup` has no value.
+    /// The error is the name of the first variable for which `lookup` has no value.
     pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
         let mut resolved = String::with_capacity(self.text.len());
         for piece in self.pieces() {
@@ -88,7 +87,6 @@ impl TapeText {
         TapeText { variables: vec![(0, text.len())], text }
     }
 
-    /// Appends `other`.
     pub fn append(&mut self, other: &TapeText) {
         let shift = self.text.len();
         self.text.push_str(&other.text);

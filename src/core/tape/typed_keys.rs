@@ -9,7 +9,6 @@ use super::typed_mouse::TypedMouse;
 use crate::core::input::encode::{KeyEvent, KeyboardModes, key_bytes};
 use crate::core::input::{PASTE_END, PASTE_START};
 
-/// The named keys.
 const NAMED: [KeyName; 14] = [
     KeyName::Enter,
     KeyName::Tab,

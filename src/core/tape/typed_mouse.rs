@@ -9,7 +9,6 @@ const REPORT: &[u8] = b"\x1b[<";
 const MOTION: u16 = 32;
 const WHEEL: u16 = 64;
 
-/// A pressed button.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MousePress {
     button: PointerButton,

@@ -83,7 +83,6 @@ pub(in crate::host) enum LaunchStep {
 }
 
 impl Launching {
-    /// Begins a launch.
     pub fn begin(&mut self, next: LaunchPlan) {
         self.next = Some((next, LaunchStage::Clears));
         self.tries = 0;

@@ -55,7 +55,6 @@ pub(in crate::host) struct RequestLines {
 pub(in crate::host) struct Connection {
     pub stream: FrameStream,
     pub peer: Peer,
-    /// The peer's process.
     pub process: ProcessStart,
     /// The current run when it connected.
     pub run: u32,

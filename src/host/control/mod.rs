@@ -200,7 +200,7 @@ impl Control {
         self.connections.keys().copied().collect()
     }
 
-    /// Whether nobody is connected.
+    /// Whether there are no connections.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }

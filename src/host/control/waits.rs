@@ -295,7 +295,6 @@ impl Waits {
         self.0.push(waiting);
     }
 
-    /// The next deadline.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let shows = |waiting: &WaitingRequest| waiting.wanted.shows_screen() && waiting.from > now;
         self.0.iter().map(|waiting| if shows(waiting) { waiting.from } else { waiting.until }).min()

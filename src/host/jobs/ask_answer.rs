@@ -18,7 +18,6 @@ const FILE: &str = "ask.json";
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 4096;
 
-/// The file's content.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedAskAnswer {
     conversation: ConversationId,

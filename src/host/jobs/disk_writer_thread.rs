@@ -39,7 +39,6 @@ pub(in crate::host) enum WriteJob {
     Open(JournalPlace, String),
     /// A file's new content.
     File(PathBuf, Vec<u8>),
-    /// Deletes a file.
     Remove(PathBuf),
     /// Lines of `host.log`.
     Log(String),

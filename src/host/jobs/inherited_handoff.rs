@@ -92,7 +92,7 @@ impl Jobs {
 
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
     ///
-    /// # Errors The message for the person if there is none or it may not be loaded; the session does not
+    /// The error is the message for the person if there is none or it may not be loaded; the session does not
     /// start.
     pub fn load_handoff(
         &mut self,

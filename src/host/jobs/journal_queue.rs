@@ -46,7 +46,6 @@ enum JournalState {
 pub(in crate::host) struct Journal {
     config: config::Journal,
     writer: DiskThread,
-    /// The session's directory.
     dir: PathBuf,
     state: JournalState,
     /// Bytes in the journal's file, including queued ones.
@@ -79,8 +78,7 @@ impl Journal {
 
     /// Opens the journal before the loop runs; one of an earlier session with the same name is rotated away.
     ///
-    /// # Errors
-    /// When it cannot be opened. It is tried again later.
+    /// Fails when it cannot be opened. It is tried again later.
     pub fn open(&mut self, now: Stamp) -> io::Result<()> {
         match JournalFile::begin(&self.path(), self.config.max_bytes, self.config.files) {
             Ok(file) => {

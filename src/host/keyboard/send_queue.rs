@@ -105,7 +105,7 @@ impl SendQueue {
 
     /// Queues a request whose bytes are typed unchanged.
     ///
-    /// # Errors When it makes no sense, or too much waits already.
+    /// Fails when it makes no sense, or too much waits already.
     pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), Failure> {
         let parts = parts(wanted, modes)?;
         let bytes = parts.iter().map(Vec::len).sum();
@@ -114,7 +114,7 @@ impl SendQueue {
 
     /// The prompt of a request that is to be submitted to Claude, if no other is being submitted.
     ///
-    /// # Errors When another one is, or this one cannot be submitted.
+    /// Fails when another one is, or this one cannot be submitted.
     pub fn next_prompt(&self, wanted: &Send) -> Result<SentPrompt, Failure> {
         if self.is_submitting() {
             return Err(Failure::new(
@@ -248,8 +248,7 @@ fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
 
 /// The prompt to submit to Claude.
 ///
-/// # Errors
-/// When there is no text, or Claude would give no proof of having it.
+/// Fails when there is no text, or Claude would give no proof of having it.
 fn prompt(wanted: &Send) -> Result<SentPrompt, Failure> {
     let bytes = wanted
         .base64

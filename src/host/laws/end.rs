@@ -12,7 +12,7 @@ use crate::core::supervisor::phase::Phase;
 struct Found {
     /// Keys by their bytes, and how often each arrived.
     keys: BTreeMap<Vec<u8>, u32>,
-    /// Bytes that nobody typed.
+    /// Bytes that no person typed.
     strange: Vec<Vec<u8>>,
 }
 
@@ -195,7 +195,7 @@ impl World {
         }
     }
 
-    /// Whoever was attached at the end was told which file has a key that no run received.
+    /// Every client attached at the end was told which file has the keys that no run received.
     fn check_told(&self, key: &Key) {
         let told =
             |text: &str| text.contains("Your unsent input is in ") && text.contains("/laws/unsent.txt");

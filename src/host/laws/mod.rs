@@ -191,7 +191,6 @@ impl World {
         self.check();
     }
 
-    /// Delivers SIGCHLD.
     fn child_changed(&mut self) {
         self.host.child.take_changes(self.host.clock.now(), &mut self.host.events);
     }

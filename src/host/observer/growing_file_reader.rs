@@ -148,7 +148,6 @@ impl FileReader {
         &self.watcher
     }
 
-    /// Runs a scan.
     pub fn scan(&mut self, order: ScanOrder, here: &SessionFiles) -> ScanResult {
         let mut found = ScanResult::default();
         let told = self.watcher.drain();

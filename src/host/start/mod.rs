@@ -57,7 +57,6 @@ pub struct Launch {
     /// The name that the person gave the conversation (`--name`).
     #[serde(default)]
     pub title: Option<String>,
-    /// The session's labels.
     #[serde(default)]
     pub labels: BTreeSet<Label>,
     /// The kind of program.
@@ -72,7 +71,6 @@ pub struct Launch {
     /// Its features, which decide the hooks that it gets.
     pub offers: ClaudeFeatures,
     pub config: Config,
-    /// The initial size.
     pub size: Size,
     /// The modes of the person's terminal before the client made it raw.
     pub termios: Option<Modes>,
@@ -81,7 +79,6 @@ pub struct Launch {
     pub ahead: Ahead,
     /// Start from a pending handoff.
     pub handoff: BeginWith,
-    /// Start detached.
     pub detached: bool,
     /// The session resumes the conversation of one that died (`hopty restore`).
     #[serde(default)]
@@ -374,7 +371,7 @@ pub(in crate::host) fn first_conversation(agent: Agent, own: &OwnArgs) -> Option
 
 /// The handoff with which the first conversation begins: `Some(None)` is the pending one.
 ///
-/// # Errors When the person's arguments continue a conversation, which cannot begin with a handoff.
+/// Fails when the person's arguments continue a conversation, which cannot begin with a handoff.
 pub(in crate::host) fn first_handoff(
     agent: Agent,
     begin: &BeginWith,

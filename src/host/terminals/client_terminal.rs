@@ -47,7 +47,6 @@ pub(super) enum AfterFlush {
     Disconnect { farewell: Farewell, patience: u64 },
 }
 
-/// A client's terminal.
 #[derive(Debug)]
 pub(super) enum ClientTerminal {
     Attached(Transport),

@@ -180,7 +180,6 @@ impl Terminals {
         self.clients.remove(&id);
     }
 
-    /// Drops all clients.
     pub fn clear(&mut self) {
         self.clients.clear();
     }

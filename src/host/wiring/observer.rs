@@ -210,7 +210,6 @@ impl Host {
         self.jobs.save_record(hook, capture, self.session.dir.clone(), own, code);
     }
 
-    /// Saves a handoff.
     pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });

@@ -29,7 +29,6 @@ pub struct PlayerOptions {
     /// The start, in µs of the recording.
     pub from_us: u64,
     pub to_us: u64,
-    /// Start paused.
     pub paused: bool,
     /// Start again at the end.
     pub looped: bool,

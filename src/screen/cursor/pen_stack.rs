@@ -5,7 +5,6 @@ use crate::screen::grid::PackedStyle;
 /// Most pushes that are kept: as many as in xterm.
 const DEPTH: usize = 10;
 
-/// A saved pen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SavedPen {
     style: PackedStyle,

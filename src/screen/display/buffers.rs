@@ -35,9 +35,7 @@ impl PartialEq for ScreenBuffer {
 /// Both screens, and the scrollback.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScreenBuffers {
-    /// The visible one.
     pub active: ScreenBuffer,
-    /// The other one.
     pub inactive: ScreenBuffer,
     /// How the alternate screen was entered; `None` while the primary one is shown.
     pub alternate: Option<AlternateScreen>,

@@ -41,7 +41,6 @@ impl History {
         self.limit
     }
 
-    /// Changes the limit.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
         self.trim(limit);

@@ -29,7 +29,6 @@ impl Color {
 /// The kind of underline (`CSI 4:n m`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Underline {
-    /// Not underlined.
     #[default]
     None,
     /// One line, as plain `CSI 4 m`.
@@ -112,9 +111,7 @@ impl Attr {
 /// The style of one cell, and the pen that the next character is written with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Foreground colour.
     pub fg: Color,
-    /// Background colour.
     pub bg: Color,
     /// Colour of the underline; the default is the foreground's.
     pub underline_color: Color,

@@ -12,7 +12,6 @@ const ESC: u8 = 0x1b;
 /// What a terminal expects after the last byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unfinished {
-    /// Nothing is unfinished.
     #[default]
     Nothing,
     /// A UTF-8 character with this many missing bytes.

@@ -42,7 +42,6 @@ pub enum StringEnd {
     Terminator,
 }
 
-/// A query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// DA1, `CSI c`.
@@ -166,7 +165,6 @@ fn marker(space: ModeSpace) -> &'static str {
     }
 }
 
-/// Pending queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryQueue {
     queries: Vec<Query>,

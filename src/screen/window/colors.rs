@@ -14,7 +14,6 @@ const VALUE_MAX: usize = 64;
 /// The most pushes that are kept: xterm keeps 10.
 const DEPTH: usize = 10;
 
-/// One colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColorId {
     /// OSC 4: a colour of the palette.

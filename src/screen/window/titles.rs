@@ -13,7 +13,6 @@ const DEPTH: usize = 16;
 pub enum TitleKind {
     /// Icon name and window title.
     Both,
-    /// The icon name.
     Icon,
     Window,
 }

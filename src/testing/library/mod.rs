@@ -92,7 +92,7 @@ impl Terminal {
     /// Waits until `what`, a text or a [`Regex`](regex::Regex), has appeared on the screen since the last
     /// input.
     ///
-    /// # Errors When it does not appear in time, or the program ends first.
+    /// Fails when it does not appear in time, or the program ends first.
     #[track_caller]
     pub fn expect(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         self.expect_in(ScreenArea::All, what)
@@ -134,7 +134,7 @@ impl Terminal {
 
     /// Waits until nothing on the screen changes and the program is idle.
     ///
-    /// # Errors When it does not settle in time; the message names the rows that kept changing.
+    /// Fails when it does not settle in time; the message names the rows that kept changing.
     #[track_caller]
     pub fn settle(&mut self) -> TestResult<&mut Self> {
         let settled = self.terminal.settle(&SettleRules::default(), self.limit);
@@ -143,8 +143,7 @@ impl Terminal {
 
     /// Types a text and waits until the program shows it. A line feed is Enter.
     ///
-    /// # Errors
-    /// When the terminal is gone, or the program has ended.
+    /// Fails when the terminal is gone, or the program has ended.
     #[track_caller]
     pub fn type_text(&mut self, text: &str) -> TestResult<&mut Self> {
         let words = format!("type_text {text:?}");
@@ -164,7 +163,7 @@ impl Terminal {
     /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes depend on the modes that
     /// the program has set.
     ///
-    /// # Errors When there is no such key, or these modes have no bytes for it.
+    /// Fails when there is no such key, or these modes have no bytes for it.
     #[track_caller]
     pub fn key(&mut self, key: &str) -> TestResult<&mut Self> {
         let words = format!("key {key:?}");
@@ -183,7 +182,7 @@ impl Terminal {
 
     /// Pastes a text, bracketed if the program has enabled that.
     ///
-    /// # Errors When the terminal is gone.
+    /// Fails when the terminal is gone.
     #[track_caller]
     pub fn paste(&mut self, text: &str) -> TestResult<&mut Self> {
         let _ = self.terminal.first_read(ECHO_LIMIT);
@@ -194,8 +193,7 @@ impl Terminal {
 
     /// Changes the size of the terminal.
     ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Fails when the terminal is gone.
     #[track_caller]
     pub fn resize(&mut self, cols: u16, rows: u16) -> TestResult<&mut Self> {
         self.mark = self.terminal.take_mark(Location::caller().line());
@@ -209,7 +207,7 @@ impl Terminal {
 
     /// The style of the first match of this text, for checks, after the program has answered the last input.
     ///
-    /// # Errors When the text is not on the screen.
+    /// Fails when the text is not on the screen.
     #[track_caller]
     pub fn style(&mut self, text: &str) -> TestResult<StyleCheck<'_>> {
         self.wait_for(text)?;
@@ -230,7 +228,7 @@ impl Terminal {
     /// `UPDATE_SNAPSHOTS=1` accepts the current screen, and so do `INSTA_UPDATE=always`, and
     /// `INSTA_UPDATE=unseen` for a new snapshot; if `CI` is set nothing is written.
     ///
-    /// # Errors When the screen differs or there is no file yet, and when the file cannot be read or written.
+    /// Fails when the screen differs or there is no file yet, and when the file cannot be read or written.
     #[track_caller]
     pub fn snapshot(&mut self, name: &str) -> TestResult<&mut Self> {
         self.compare(name, SnapshotParts::default(), Location::caller())
@@ -246,7 +244,7 @@ impl Terminal {
 
     /// Waits for the end of the program and checks its exit status.
     ///
-    /// # Errors When it does not end in time, or ends with another status.
+    /// Fails when it does not end in time, or ends with another status.
     #[track_caller]
     pub fn exit(&mut self, code: i32) -> TestResult<&mut Self> {
         let words = format!("exit {code}");

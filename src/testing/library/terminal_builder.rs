@@ -45,7 +45,6 @@ impl TerminalBuilder {
         }
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> TerminalBuilder {
         self.argv.extend(args.into_iter().map(Into::into));
@@ -89,8 +88,7 @@ impl TerminalBuilder {
 
     /// Starts the program.
     ///
-    /// # Errors
-    /// When there is no such program, a file cannot be written, or the system refuses.
+    /// Fails when there is no such program, a file cannot be written, or the system refuses.
     #[track_caller]
     pub fn start(self) -> TestResult<Terminal> {
         let at = Location::caller();

@@ -215,7 +215,6 @@ impl TapeRedactions {
         RedactedOutcome(outcome)
     }
 
-    /// Redacts a failure.
     pub fn failure(&self, mut failure: TapeFailure) -> TapeFailure {
         self.redact_failure(&mut failure);
         failure

@@ -9,9 +9,7 @@ use crate::core::text::word_wrap::wrap_words;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Plain,
-    /// Important.
     Bold,
-    /// Less important.
     Dim,
     /// Good, or actual content.
     Green,

@@ -54,7 +54,6 @@ impl StepFailure {
         StepFailure::new(FailureKind::Command, message)
     }
 
-    /// A failed check.
     pub fn check(message: impl Into<String>) -> Box<Self> {
         StepFailure::new(FailureKind::Check, message)
     }
@@ -84,7 +83,6 @@ impl StepFailure {
         self
     }
 
-    /// Sets a hint.
     #[must_use]
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.hint = Some(hint.into());

@@ -1,4 +1,4 @@
-//! Prompts that Claude has and has not begun: the first one in its arguments, and those in its queue.
+//! Prompts that Claude has but has not started: the first one in its arguments, and those in its queue.
 
 use super::*;
 
