@@ -6,24 +6,24 @@ use crate::ipc::message::Failure;
 /// How a client's time with a session ended.
 #[derive(Debug)]
 pub enum AttachEnd {
-    /// The program ended; its exit code, and what is to be said.
+    /// The program ended, with this exit code and an optional message for the person.
     Ended(u8, Option<String>),
-    /// This client left or was made to leave, and the session goes on.
+    /// This client left or was made to leave; the session keeps running.
     Detached,
-    /// The connection closed without a word, most often because the host died.
+    /// The connection closed without a `BYE`, most often because the host died.
     Closed,
-    /// The host lives and does not answer.
+    /// The host is alive but does not answer.
     Silent,
-    /// The host did not take this client.
+    /// The host refused this client.
     Refused(Failure),
     /// The terminal is gone.
     HungUp,
 }
 
-/// A client's time with a session.
+/// What came of an attach.
 #[derive(Debug)]
 pub struct Stay {
     pub left: AttachEnd,
-    /// What the host had to tell meanwhile.
+    /// Notices that the host sent meanwhile.
     pub notices: NoticeList,
 }

@@ -1,7 +1,7 @@
-//! What the host had to tell while a program had the terminal.
+//! Notices that arrive while a program has the terminal.
 //!
-//! Nothing of it is written then: the screen is the program's. The last few are kept until the terminal is
-//! the person's again; the same from inside a session is one key after the prefix key.
+//! Nothing is printed then: the screen is the program's. The last few are kept until the person has the
+//! terminal back; inside a session the prefix key and `n` show them.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use serde::Deserialize;
 use crate::core::text::safe_text::cut_chars;
 use crate::core::time::ago;
 
-/// Notices that are kept; of older ones only the number.
+/// How many notices are kept; older ones are only counted.
 const DEFERRED_NOTICES_KEPT: usize = 5;
-/// Characters of one that are kept.
+/// How many characters of a notice are kept.
 const TEXT: usize = 1000;
 
 /// A NOTICE frame (`docs/PROTOCOL.md`).
@@ -24,15 +24,14 @@ struct Notice {
     text: Option<String>,
     #[serde(default)]
     ago_ms: u64,
-    /// How many of the last ones the person has read on the host's page.
+    /// How many of the newest notices the person has already read on the host's page.
     #[serde(default)]
     read: usize,
-    /// Kinds of notices that hold no more.
+    /// Kinds of notices that no longer apply.
     #[serde(default)]
     over: Vec<String>,
 }
 
-/// A notice that is kept.
 #[derive(Debug)]
 struct ReceivedNotice {
     at: Instant,
@@ -48,7 +47,7 @@ pub struct NoticeList {
 }
 
 impl NoticeList {
-    /// A frame's payload; one that cannot be read tells nothing.
+    /// A frame's payload; an unreadable one is ignored.
     pub(super) fn take(&mut self, payload: &[u8]) {
         let Ok(Notice { kind, text, ago_ms, read, over }) = serde_json::from_slice(payload) else { return };
         self.last.retain(|notice| !over.contains(&notice.kind));
@@ -65,14 +64,14 @@ impl NoticeList {
         }
     }
 
-    /// The notices as lines, oldest first, less what `said` tells anyway. `session` is for the hint where
+    /// The notices as lines, oldest first, without those that `said` repeats. `session` is for the hint where
     /// there were more.
     pub fn lines(&self, session: &str, said: Option<&str>) -> Vec<String> {
         let more = match self.earlier {
             0 => None,
             n => Some(format!("{n} earlier notices are in `hopty log {session}`")),
         };
-        let new = self.last.iter().filter(|new| said.is_none_or(|said| !tells(said, &new.text)));
+        let new = self.last.iter().filter(|new| said.is_none_or(|said| !repeats(said, &new.text)));
         let told = new.map(|notice| {
             let ms = u64::try_from(notice.at.elapsed().as_millis()).unwrap_or(u64::MAX);
             format!("{}: {}", ago(ms), notice.text)
@@ -81,9 +80,9 @@ impl NoticeList {
     }
 }
 
-/// Whether the last words of a session tell what a notice told: in the same words, or about the same Ctrl+C
+/// Whether `said`, the last words of a session, repeats `notice`: in the same words, or about the same Ctrl+C
 /// and the handoff that waits after it.
-fn tells(said: &str, notice: &str) -> bool {
+fn repeats(said: &str, notice: &str) -> bool {
     let ctrl_c = "you pressed Ctrl+C";
     let handoff = notice.split_whitespace().find(|word| word.starts_with("HO-"));
     let same_end = notice.contains(ctrl_c)
@@ -115,11 +114,11 @@ mod tests {
         let said = |handoff: &str| {
             format!("You pressed Ctrl+C, and the program ended. Handoff {handoff} is waiting.")
         };
-        assert!(tells(&said("HO-7"), notice));
-        assert!(!tells(&said("HO-8"), notice), "another hand-over");
-        assert!(!tells("The program ended. Handoff HO-7 is waiting.", notice), "much later");
+        assert!(repeats(&said("HO-7"), notice));
+        assert!(!repeats(&said("HO-8"), notice), "another hand-over");
+        assert!(!repeats("The program ended. Handoff HO-7 is waiting.", notice), "much later");
         let late = notice.replace("you pressed Ctrl+C", "Claude did not take the prompt");
-        assert!(!tells(&said("HO-7"), &late), "the reason is told nowhere else");
+        assert!(!repeats(&said("HO-7"), &late), "the reason is told nowhere else");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and for
-//! the host's word. Whatever happens to the host, it leaves the terminal whole.
+//! The client: holds the person's terminal in raw mode, hands it to the host, and waits for signals and
+//! frames from the host. Whatever happens to the host, it restores the terminal.
 
 mod client_exit;
 mod deferred_notices;
@@ -35,9 +35,9 @@ use start::Greeting;
 
 /// How long the host may take to let this client in.
 const ADMIT: Duration = Duration::from_secs(5);
-/// How often a host that is to end the session is looked at: one that is stopped cannot.
+/// How often to check on a host that is to end the session: one that is stopped cannot answer.
 const STOPPED_HOST_POLL: Duration = Duration::from_millis(200);
-/// How long to wait, after the last word, until the session's name and socket are gone.
+/// How long to wait, after `BYE`, until the session's name and socket are gone.
 const GONE: Duration = Duration::from_millis(300);
 /// Bytes waiting for the host above which the keyboard is not read (relay).
 const TYPED_HIGH: usize = 1 << 16;
@@ -52,7 +52,7 @@ struct TerminalClient {
     stream: FrameStream,
     /// The host's process id.
     host: i32,
-    /// Whether the host still speaks; what it said may wait to be taken.
+    /// Whether the connection is open; frames may still wait to be read after it has closed.
     life: ConnectionState,
     raw: RawMode,
     signals: Signals,
@@ -61,39 +61,36 @@ struct TerminalClient {
     notices: NoticeList,
     undo: Vec<u8>,
     suspending: bool,
-    /// The child has enough to read: the keyboard waits.
+    /// The child has enough unread input: stop reading the keyboard.
     typing_waits: bool,
-    /// It was continued before it had stopped: it does not stop.
+    /// SIGCONT arrived before this process had stopped: do not stop.
     continued: bool,
-    /// It types nothing, and passes no signal on.
+    /// What is typed and which signals arrive is not passed on.
     read_only: bool,
-    /// A signal that ends programs came and was passed on, or makes this client leave.
-    told_to_end: bool,
-    /// The terminal is gone: until when the host is waited for.
+    /// A signal that ends programs was passed on, or makes this client leave.
+    must_end: bool,
+    /// The terminal is gone: how long to wait for the host.
     hung_up: Option<Instant>,
 }
 
 /// What a client wants besides its terminal.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
-    /// Only look: what is typed goes nowhere but to hopty's own keys.
+    /// Only watch: keys reach hopty's own commands and nothing else.
     pub read_only: bool,
     /// Variables that the session's next run takes over (`program.update_env`).
     pub env: std::collections::BTreeMap<String, String>,
 }
 
 /// Attaches the terminal on standard input to the session behind `socket`, until either side ends it. `hold`:
-/// it is held already.
-///
-/// # Errors
-/// When the terminal cannot be made raw.
+/// the raw terminal, if the caller has it already.
 pub fn attach(
     socket: UnixStream,
     greeting: Greeting,
     options: ClientOptions,
     hold: Option<RawTerminal>,
 ) -> io::Result<Stay> {
-    // This connection is a person's keyboard.
+    // This connection carries a person's keyboard.
     process::close_to_others();
     let stream = FrameStream::new(socket)?;
     let host = match greeting {
@@ -132,10 +129,10 @@ pub fn attach(
         typing_waits: false,
         continued: false,
         read_only: options.read_only,
-        told_to_end: false,
+        must_end: false,
         hung_up: None,
     };
-    // All at once, without waiting for answers: the host is woken once, and one that refuses lets go of the
+    // All in one write, without waiting for answers: the host wakes up once, and one that refuses leaves the
     // terminal untouched.
     client.hand_over(&words);
     if let Some(left) = client.admitted(greeting)? {
@@ -146,7 +143,7 @@ pub fn attach(
         client.output.finish();
     }
     if client.raw.is_on() && matches!(left, Ok(AttachEnd::Closed | AttachEnd::Silent) | Err(_)) {
-        // Nobody else can: what the program left on is turned off from here.
+        // The host is gone, so turn off from here what the program left on.
         let _ = io::stdout()
             .write_all(&[raw::END_OF_ANYTHING, &client.undo, b"\r\n"].concat())
             .and_then(|()| io::stdout().flush());
@@ -155,7 +152,7 @@ pub fn attach(
 }
 
 impl TerminalClient {
-    /// Waits for the host's hello, where one is due, and its answer to the request.
+    /// Waits for the host's hello, if it is due, and its answer to the request.
     fn admitted(&mut self, greeting: Greeting) -> io::Result<Option<AttachEnd>> {
         let until = Instant::now() + ADMIT;
         let mut hello = greeting == Greeting::Due;
@@ -170,7 +167,7 @@ impl TerminalClient {
                     return Ok(Some(AttachEnd::Silent));
                 }
                 if self.stream.fill() == ConnectionState::Closed {
-                    // The last line may have come with the end.
+                    // The last line may have arrived together with the end.
                     match self.stream.line() {
                         Ok(Some(line)) => break line,
                         _ => return Ok(Some(AttachEnd::Closed)),
@@ -185,7 +182,7 @@ impl TerminalClient {
         }
     }
 
-    /// Waits for something to read from the host. False when the time has passed.
+    /// Waits for something to read from the host. Returns false on a timeout.
     fn wait_for_host(&mut self, until: Instant) -> io::Result<bool> {
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -208,8 +205,9 @@ impl TerminalClient {
     /// Gives the host the terminal, behind `words`.
     fn hand_over(&mut self, words: &str) {
         let words = [words.as_bytes(), &Frame::new(tag::TERMINAL, &[]).encode()].concat();
-        // The host uses one terminal for both: where they are two, this client does it. So it does where no
-        // descriptor can be sent: a sandbox may refuse it, and so does Linux while too many are on their way.
+        // The host uses one terminal for input and output: if they are two, this client relays. It also
+        // relays if the descriptor cannot be sent: a sandbox may refuse it, and Linux does while too many are
+        // in flight.
         let one = is_terminal(&io::stdin()) && raw::is_one_terminal();
         if !one || self.stream.send_with_fd(&words, &io::stdin()).is_err() {
             self.stream.send(&words);
@@ -217,7 +215,7 @@ impl TerminalClient {
     }
 
     fn run(&mut self) -> io::Result<AttachEnd> {
-        // What came with the answer is here already, and no poll would tell.
+        // Frames that arrived with the answer are already buffered, so no poll would report them.
         if let Some(left) = self.take_frames() {
             return Ok(left);
         }
@@ -243,13 +241,13 @@ impl TerminalClient {
             }
             let patience = match self.hung_up {
                 Some(until) => Some(until.saturating_duration_since(Instant::now())),
-                None => self.told_to_end.then_some(STOPPED_HOST_POLL),
+                None => self.must_end.then_some(STOPPED_HOST_POLL),
             };
             if patience.is_some_and(|left| left.is_zero()) {
                 return Ok(AttachEnd::HungUp);
             }
-            if self.told_to_end && Stat::of(self.host).is_some_and(|host| host.is_stopped()) {
-                // It hears of it when it goes on.
+            if self.must_end && Stat::of(self.host).is_some_and(|host| host.is_stopped()) {
+                // The host reads this when it continues.
                 return Ok(AttachEnd::Silent);
             }
             for (token, ready) in
@@ -306,12 +304,13 @@ impl TerminalClient {
             let frame = match self.stream.frame() {
                 Ok(Some(frame)) => frame,
                 Ok(None) if stops => {
-                    // Not before all is taken: a farewell behind it means that there is nothing to stop for.
+                    // Only after everything is read: a farewell later in the buffer means there is nothing to
+                    // stop for.
                     stops = false;
                     self.stop_here();
                     continue;
                 }
-                // A host that sees the terminal hang up by itself may say nothing.
+                // A host that sees the hang-up itself may say nothing.
                 Ok(None) if self.hung_up.is_some() => {
                     return (self.life == ConnectionState::Closed).then_some(AttachEnd::HungUp);
                 }
@@ -345,8 +344,8 @@ impl TerminalClient {
         }
     }
 
-    /// Before the relay writes: continued in the background, where the terminal is the shell's, it waits
-    /// (SIGTTOU).
+    /// Before the relay writes: a process continued in the background, where the terminal is the shell's,
+    /// waits here (SIGTTOU).
     fn await_foreground(&mut self) {
         if self.relay == Relay::On && !raw::in_foreground() {
             self.regain();
@@ -355,11 +354,11 @@ impl TerminalClient {
 
     fn set_relay(&mut self, relay: Relay) {
         self.relay = relay;
-        // Where the host holds the terminal, it undoes the program's modes as soon as this process is gone.
+        // A host that holds the terminal undoes the program's modes as soon as this process is gone.
         raw::set_rescue(if relay == Relay::On { &self.undo } else { &[] });
     }
 
-    fn tell_size(&mut self) {
+    fn send_size(&mut self) {
         let size = raw::size();
         let payload: Vec<u8> =
             [size.cols, size.rows, size.xpixel, size.ypixel].iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -374,7 +373,7 @@ impl TerminalClient {
             Farewell::Ended { exit, message, unread } => (exit, message, unread),
         };
         if !unread.is_empty() {
-            // For the shell, as it would be without hopty.
+            // For the shell, as it would get it without hopty.
             unread_input::leave(unread, None);
         }
         let until = Instant::now() + GONE;

@@ -1,4 +1,4 @@
-//! Signals that the client is sent, and pauses: the terminal goes back to the shell and comes again.
+//! The client's signals, and its pauses, in which the shell has the terminal.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::ipc::stream::ConnectionState;
 use crate::sys::signals::stop_group;
 use crate::tty::raw;
 
-/// What a client hears.
+/// The signals that the client handles.
 pub(super) const CAUGHT: [i32; 9] = [
     libc::SIGWINCH,
     libc::SIGHUP,
@@ -24,25 +24,25 @@ pub(super) const CAUGHT: [i32; 9] = [
     libc::SIGCONT,
 ];
 
-/// How long the host may take to say good-bye to a terminal that went away.
+/// How long to wait for `BYE` after the terminal hung up.
 const HANGUP: Duration = Duration::from_secs(1);
 
 impl TerminalClient {
     pub(super) fn take_signals(&mut self) {
         let mut heard = self.signals.take();
-        // Who goes on may have to wait for the terminal, and who is to end does not.
+        // SIGCONT last: it may wait for the terminal, and a signal that ends the client must not.
         heard.sort_by_key(|signal| *signal == libc::SIGCONT);
         for signal in heard {
             match signal {
                 libc::SIGHUP => self.hang_up(),
-                libc::SIGWINCH => self.tell_size(),
+                libc::SIGWINCH => self.send_size(),
                 libc::SIGTSTP => self.release(),
                 libc::SIGCONT if self.suspending => self.continued = true,
                 libc::SIGCONT => {
-                    // Stopped and continued from outside: the shell may have changed the modes meanwhile.
+                    // Stopped and continued from outside: the shell may have changed the modes.
                     if self.regain() {
                         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
-                        self.tell_size();
+                        self.send_size();
                     }
                 }
                 other => self.pass_on(other),
@@ -52,27 +52,27 @@ impl TerminalClient {
 
     fn pass_on(&mut self, signal: i32) {
         if [libc::SIGTERM, libc::SIGINT, libc::SIGQUIT].contains(&signal) {
-            self.told_to_end = true;
-            self.output.told_to_end(signal);
+            self.must_end = true;
+            self.output.must_end(signal);
             if self.life == ConnectionState::Closed {
-                // Only what waits for the terminal keeps it from ending.
+                // Only output that the terminal does not take keeps this process from ending.
                 self.output.end(signal, &[raw::END_OF_ANYTHING, &self.undo].concat());
             }
         }
         if !self.read_only {
             let number = u8::try_from(signal).unwrap_or(0);
             self.stream.send(&Frame::new(tag::SIGNAL, &[number]).encode());
-        } else if self.told_to_end {
+        } else if self.must_end {
             // A host of an older version would end the program.
             self.stream.send(&Frame::new(tag::DETACH, &[]).encode());
         }
     }
 
-    /// The terminal is gone, or is about to be: the host lets go of it and the session goes on.
+    /// The terminal is gone or about to go: the host releases it and the session keeps running.
     pub(super) fn hang_up(&mut self) {
         if self.hung_up.is_none() {
             self.hung_up = Some(Instant::now() + HANGUP);
-            // Not as a signal to be passed on: older hosts would end the program with it.
+            // Not as a SIGNAL frame: older hosts would end the program.
             for tag in [tag::HANGUP, tag::DETACH] {
                 self.stream.send(&Frame::new(tag, &[]).encode());
             }
@@ -87,9 +87,8 @@ impl TerminalClient {
         }
     }
 
-    /// The second half: the modes are put back and this process stops, with its whole group, like any program
-    /// after Ctrl+Z. In an orphaned process group the kernel discards the signal; then client and child
-    /// simply continue.
+    /// The second half: restores the modes and stops this process group like any program after Ctrl+Z. In an
+    /// orphaned process group the kernel discards the signal; then client and child simply continue.
     pub(super) fn stop_here(&mut self) {
         self.relay = Relay::Off;
         self.output.hand_back();
@@ -106,15 +105,15 @@ impl TerminalClient {
         self.heard_in_pause();
         self.stream.send(&Frame::new(tag::RESUME, &[]).encode());
         self.hand_over("");
-        self.tell_size();
+        self.send_size();
     }
 
-    /// Raw again, as soon as the terminal is this process's: in the background this stops it (SIGTTOU) until
-    /// the shell has put the job into the foreground. False where it was continued only to be told to end, or
-    /// the terminal is gone.
+    /// Back to raw mode as soon as this process owns the terminal: in the background this stops it (SIGTTOU)
+    /// until the shell puts the job into the foreground. False if it was continued only to end, or the
+    /// terminal is gone.
     pub(super) fn regain(&mut self) -> bool {
         loop {
-            if self.hung_up.is_some() || (self.told_to_end && !raw::in_foreground()) {
+            if self.hung_up.is_some() || (self.must_end && !raw::in_foreground()) {
                 return false;
             }
             match raw::ask_for_foreground() {
@@ -124,7 +123,7 @@ impl TerminalClient {
         }
     }
 
-    /// Signals that came while the process was stopped; those of the stop itself mean nothing any more.
+    /// Handles signals that arrived during a stop; the stop's own signals mean nothing any more.
     fn heard_in_pause(&mut self) {
         for signal in self.signals.take() {
             match signal {

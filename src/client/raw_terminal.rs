@@ -1,4 +1,4 @@
-//! The person's terminal while a session has it: raw, every signal that concerns it heard.
+//! The person's terminal in raw mode, together with the signals that concern it.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::core::terminal::{Ahead, Modes};
 use crate::sys::signals::{self, Signals};
 use crate::tty::{raw, unread_input};
 
-/// The terminal on standard input; it is put back when this goes.
+/// The terminal on standard input; dropping this restores it.
 #[derive(Debug)]
 pub struct RawTerminal {
     pub(super) raw: raw::RawMode,
@@ -18,13 +18,10 @@ pub struct RawTerminal {
 }
 
 impl RawTerminal {
-    /// Takes it, as soon as it is this process's.
-    ///
-    /// # Errors
-    /// When standard input is no terminal.
+    /// Makes the terminal raw as soon as this process may.
     pub fn take() -> io::Result<Self> {
         signals::unblock_all();
-        // As long as signals still do what they always do.
+        // Before signals are caught, so that they keep their default effect meanwhile.
         raw::wait_for_foreground();
         let signals = Signals::catch(&CAUGHT)?;
         signals::let_interrupt(&CAUGHT);
@@ -32,18 +29,16 @@ impl RawTerminal {
         Ok(RawTerminal { raw: raw::RawMode::enter()?, signals })
     }
 
-    /// The same for who starts a program: what was typed ahead of it is taken out of the terminal, which has
-    /// shown it already. Until the program has its terminal, Ctrl+C still ends this process.
-    ///
-    /// # Errors
-    /// As [`RawTerminal::take`].
+    /// [`RawTerminal::take`] for a client that starts a program: also takes out of the terminal what was
+    /// typed ahead, which the terminal has already echoed. Until the program has its terminal, Ctrl+C still
+    /// ends this process.
     pub fn take_with_ahead() -> io::Result<(Self, Ahead)> {
         raw::wait_for_foreground();
         let reads = typeahead::reads();
         let mut hold = Self::take()?;
-        // The rest, now that the terminal is raw: the line that was still being edited.
+        // The rest, now that the terminal is raw: the line that was being edited.
         let ahead = Ahead { reads, rest: unread_input::take_waiting() };
-        // For the shell, if no program comes to read it.
+        // For the shell, if no program reads it.
         unread_input::leave(
             ahead.keys(hold.found().cc.get(libc::VEOF)),
             Some(signals::flag(&[libc::SIGINT, libc::SIGQUIT])?),
@@ -52,12 +47,11 @@ impl RawTerminal {
         Ok((hold, ahead))
     }
 
-    /// The terminal's modes as they were found.
+    /// The terminal's modes before it was made raw.
     pub fn found(&self) -> &Modes {
         self.raw.found()
     }
 
-    /// What is heard.
     pub fn signals(&mut self) -> &mut Signals {
         &mut self.signals
     }

@@ -1,8 +1,8 @@
-//! What the client itself writes to its terminal: the program's output where the host cannot (the relay).
+//! What the client itself writes to its terminal: the program's output if the host cannot (the relay).
 //!
-//! Nothing is waited for, so that a terminal which takes nothing keeps no key and no signal from being heard.
-//! Standard output is shared with the shell and must never become non-blocking: the terminal is opened anew
-//! for it, and where that is not possible, writing waits.
+//! Nothing blocks, so that a terminal that takes no output delays no key and no signal. Standard output is
+//! shared with the shell and must never become non-blocking, so the terminal is opened again; where that
+//! fails, writes block.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,14 +15,15 @@ use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{Interest, wait_for};
 use crate::tty::raw;
 
-/// Bytes waiting for the terminal above which the host is not listened to: the program's turn to wait.
+/// Bytes waiting for the terminal above which the host's frames are not read, so that the program has to
+/// wait.
 const HIGH: usize = 1 << 18;
 
-/// How long a terminal may take nothing before a process that was told to end does so, in ms; the host waits
-/// as long for one whose client has died.
+/// How long a process that was told to end waits for a terminal that takes nothing, in ms; the host waits as
+/// long for a client that has died.
 const STUCK_MS: u64 = 200;
 
-/// What ends this process when it has nothing left but to write.
+/// The signals that end this process once only output keeps it alive.
 const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 
 /// The terminal on standard output, for writing.
@@ -34,17 +35,17 @@ pub(super) struct TerminalOutput {
 }
 
 impl TerminalOutput {
-    /// From here on writing does not wait, where that can be had.
+    /// Writes no longer block from here on, if the terminal can be opened again.
     pub fn open(&mut self) {
-        // Also where the terminal belongs to another user or has no name here: the controlling one can always
-        // be opened.
+        // Works even if the terminal belongs to another user or has no name here: the controlling terminal
+        // can always be opened.
         let controlling = nix::unistd::tcgetpgrp(io::stdout()).is_ok();
         let name = if controlling { "/dev/tty" } else { "/proc/self/fd/1" };
         let flags = libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC;
         self.own = File::options().write(true).custom_flags(flags).open(name).ok();
     }
 
-    /// Writes, now or as soon as the terminal takes it. One that is gone takes everything.
+    /// Writes `bytes` now or as soon as the terminal takes them. A terminal that is gone swallows everything.
     pub fn show(&mut self, bytes: &[u8]) {
         match &self.own {
             Some(file) => {
@@ -59,21 +60,21 @@ impl TerminalOutput {
         }
     }
 
-    /// The terminal takes something again.
+    /// Writes what fits.
     pub fn flush(&mut self) {
         if self.own.as_ref().is_some_and(|file| self.waiting.flush(file).is_err()) {
             self.waiting.clear();
         }
     }
 
-    /// This signal is to end the program, and then this process. From here on the host is heard although much
-    /// waits: it may have nothing more to say than that it is gone.
-    pub fn told_to_end(&mut self, signal: i32) {
+    /// This signal ends the program, and then this process. From here on the host's frames are read however
+    /// much output waits: the next may only say that the host is gone.
+    pub fn must_end(&mut self, signal: i32) {
         self.told = Some(signal);
     }
 
-    /// The host is gone and the terminal takes nothing: `last` is written if that changes at once, and this
-    /// process ends by the signal.
+    /// The host is gone and the terminal takes nothing: writes `last` if that changes at once, and ends this
+    /// process by the signal.
     pub fn end(&mut self, signal: i32, last: &[u8]) {
         raw::end_by(&ENDS);
         if let Some(file) = &self.own {
@@ -87,8 +88,8 @@ impl TerminalOutput {
         raise(signal);
     }
 
-    /// Writes everything for good, however long that takes: whoever does not want to wait ends this process
-    /// by a signal. One that came already is obeyed where the terminal takes nothing.
+    /// Writes everything, however long that takes, before this process exits; a signal ends the wait. One
+    /// that has already arrived is obeyed as soon as the terminal takes nothing.
     pub fn finish(&mut self) {
         raw::end_by(&ENDS);
         if let Some(signal) = self.told
@@ -99,19 +100,19 @@ impl TerminalOutput {
         self.hand_back();
     }
 
-    /// Writes everything, however long that takes, and leaves the terminal alone.
+    /// Writes everything, however long that takes, and closes the terminal.
     pub fn hand_back(&mut self) {
         self.own = None;
         let rest = self.waiting.take();
         self.show(&rest);
     }
 
-    /// What to wait for when something waits.
+    /// What to poll for room, if bytes wait.
     pub fn stuck(&self) -> Option<BorrowedFd<'_>> {
         self.own.as_ref().filter(|_| !self.waiting.is_empty()).map(AsFd::as_fd)
     }
 
-    /// Whether no more should come for now.
+    /// Whether so much waits that no more should be read.
     pub fn is_full(&self) -> bool {
         self.waiting.len() > if self.told.is_some() { HIGH << 4 } else { HIGH }
     }

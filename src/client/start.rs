@@ -1,8 +1,8 @@
-//! Starting a host: hopty forks before it has read arguments or configuration, so that the host carries none
-//! of that, and gives it its orders on a socket, which is then the first client's connection.
+//! Starting a host: hopty forks before it has read arguments or configuration, so that the host holds none of
+//! them, and sends it a launch on a socket, which then becomes the first client's connection.
 //!
-//! Executing hopty again instead would cost another 0.8 ms and twice the memory: what two processes share of
-//! a program that was loaded once is paid once (measured).
+//! Executing hopty again would cost another 0.8 ms and twice the memory, because the two processes share the
+//! pages of a program that was loaded once (measured).
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, IoSliceMut, Write};
@@ -20,19 +20,19 @@ use crate::host::start::{self, Launch, StartReport};
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 
-/// Whether client and host know each other already.
+/// Whether client and host have exchanged hellos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// Each side introduces itself first.
+    /// Both sides still have to send their hello.
     Due,
-    /// This process has started the host.
+    /// This process started the host.
     Done {
         /// The host's process id.
         host: i32,
     },
 }
 
-/// A host that waits for its orders. One that gets none ends.
+/// A host that waits for its launch; without one it ends.
 #[derive(Debug)]
 pub struct Forked {
     socket: UnixStream,
@@ -40,10 +40,9 @@ pub struct Forked {
 }
 
 impl Forked {
-    /// Makes it. Only while this process has one thread. Does not come back in the host.
+    /// Forks the host, in which this does not return. Call it only while this process has one thread.
     ///
-    /// # Errors
-    /// When there can be no more processes or descriptors, or a sandbox refuses what a socket needs.
+    /// Fails when there can be no more processes or descriptors, or a sandbox refuses what a socket needs.
     pub fn new() -> io::Result<Self> {
         let (socket, hosts) = UnixStream::pair()?;
         try_socket(&socket, &hosts)?;
@@ -57,32 +56,28 @@ impl Forked {
         }
     }
 
-    /// Its process id.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw()
     }
 
-    /// There is to be no session; nothing is left of it afterwards, so that this process can become the
+    /// Ends the host because there will be no session; nothing of it remains, so this process can become the
     /// program.
     pub fn dismiss(self) {
         drop(self.socket);
         let _ = waitpid(self.pid, None);
     }
 
-    /// Gives it its orders and waits until its program runs, or does not. The socket is the client's from
-    /// then on. `hold`: the terminal, whose signals are heard meanwhile.
-    ///
-    /// # Errors
-    /// When the launch cannot be written down.
+    /// Sends the launch and waits until the program runs or fails to start. Afterwards the socket is the
+    /// client's. `hold`: the raw terminal, whose signals are handled meanwhile.
     pub fn launch(
         self,
         launch: &Launch,
         args: &[OsString],
         hold: Option<&mut RawTerminal>,
     ) -> io::Result<(StartReport, UnixStream)> {
-        // A host that ended at once says why in its answer, or by its silence.
+        // A host that ended at once says why in its answer, or by closing the socket.
         let _ = (&self.socket).write_all(&start::orders(launch, args)?);
-        if let Some(signal) = hold.and_then(|hold| told_to_end(&self.socket, hold.signals())) {
+        if let Some(signal) = hold.and_then(|hold| signal_before_report(&self.socket, hold.signals())) {
             return Ok((
                 StartReport::failed(
                     Signal(signal).exit_code(),
@@ -93,7 +88,7 @@ impl Forked {
             ));
         }
         let mut line = String::new();
-        // The host says nothing more before it is asked.
+        // After this line the host sends nothing until it is asked.
         let _ = BufReader::new(&self.socket).read_line(&mut line);
         let said = serde_json::from_str(&line);
         if let Ok(StartReport::Up { .. }) = said {
@@ -115,7 +110,7 @@ impl Forked {
     }
 }
 
-/// Sends a byte once, and receives it as the host does: a sandbox may refuse either.
+/// Sends one byte and receives it as the host would: a sandbox may refuse either.
 fn try_socket(mut from: &UnixStream, to: &UnixStream) -> io::Result<()> {
     from.write_all(b"?")?;
     let mut byte = [0];
@@ -123,8 +118,8 @@ fn try_socket(mut from: &UnixStream, to: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the host's word. The signal that came before it and ends programs.
-fn told_to_end(socket: &UnixStream, signals: &mut Signals) -> Option<i32> {
+/// Waits for the host's start report. Returns a signal that arrived first and ends programs.
+fn signal_before_report(socket: &UnixStream, signals: &mut Signals) -> Option<i32> {
     loop {
         let mut set = PollSet::default();
         set.add('h', socket.as_fd(), Interest::Read);

@@ -1,7 +1,7 @@
 //! What a person typed before the program could read it.
 //!
-//! The terminal has shown it, and it stays there until somebody reads it. The program that is started gets it
-//! as it would from this terminal: line by line, as far as there are lines.
+//! The terminal has echoed it and keeps it until it is read. The new program gets it as it would from this
+//! terminal: line by line, as far as there are lines.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,11 +12,11 @@ use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 use crate::tty::modes;
 
-/// A terminal holds at most this, in bytes (Linux: 4096).
+/// The most that a terminal keeps, in bytes (Linux: 4096).
 const HELD: usize = 1 << 16;
 
-/// What single reads give while the terminal edits lines: each a line, or what an end-of-file key cut off,
-/// which may be nothing. Empty where it edits none.
+/// What single reads return while the terminal edits lines: each is a line, or what an end-of-file key cut
+/// off, which may be empty. Empty if the terminal does not edit lines.
 pub(super) fn reads() -> Vec<Vec<u8>> {
     let stdin = io::stdin();
     let mut reads = Vec::new();

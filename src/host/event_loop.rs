@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use nix::libc;
 
 use super::Host;
-use super::observer::limit_anew;
+use super::observer::earlier_limit_reset;
 use super::terminals::Terminals;
 use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::EndCause;
@@ -15,7 +15,7 @@ use crate::sys::fault_injection;
 use crate::sys::poll::{FdReadiness, Interest, PollSet};
 use crate::sys::return_memory;
 
-/// How long the host stays after the session is over to send the last bytes, in ms.
+/// How long the host stays after the session has ended to send the last bytes, in ms.
 const FAREWELL_MS: u64 = 2000;
 
 /// A wait long enough to tidy up before it, in ms.
@@ -38,21 +38,21 @@ pub(super) enum PollToken {
 /// What the loop remembers from one turn to the next.
 #[derive(Debug, Default)]
 pub(super) struct LoopState {
-    /// Until when the host stays after the session is over.
+    /// How long the host stays after the session has ended.
     goodbye: Option<Stamp>,
-    /// Something other than bytes was handled since the stack was last returned to the system.
+    /// Whether the stack must be returned to the system again, because more than bytes was handled.
     used_stack: bool,
     /// When the deadlines were last checked.
     last_housekeeping: Stamp,
-    /// Deadlines that nobody has handled, and for how many turns.
+    /// Deadlines that passed and were not handled, and for how many turns.
     #[cfg(debug_assertions)]
     overdue: Option<(&'static str, u32)>,
 }
 
 #[cfg(debug_assertions)]
 impl LoopState {
-    /// Nothing was ready, and this deadline that had passed in the last turn is still there. A few such turns
-    /// are work in slices; an unlimited number is a busy loop.
+    /// Call when nothing was ready and this deadline, which had passed in the last turn, is still there. A
+    /// few such turns are work in slices; without an end they are a busy loop.
     fn note_idle_turn(&mut self, due: Option<&'static str>) {
         /// More turns than the largest backlog of a connection or a transcript takes.
         const MOST: u32 = 20_000;
@@ -76,24 +76,25 @@ impl Host {
         let now = self.clock.now();
         let until = *self.turns.goodbye.get_or_insert(now.after(FAREWELL_MS));
         let quiet = self.control.is_quiet(now) && self.terminals.are_quiet();
-        // The program ended at once, and its client has yet to fetch the output and the exit code.
+        // If the program ended at once, its client has yet to fetch the output and the exit code.
         let fetched = !self.terminals.awaits_launcher();
-        // A slow terminal must still get the last bytes, unless somebody asked to end the session.
+        // A slow terminal must still get the last bytes, unless the session was ended on request.
         let owed = self.terminals.owe_bytes() && self.exit.is_none_or(|exit| exit.cause != EndCause::Stopped);
-        // Remaining processes of a run get their time between SIGTERM and SIGKILL.
+        // Remaining processes of a run still have their time between SIGTERM and SIGKILL.
         let reaped = self.child.run.as_ref().is_none_or(|run| !run.has_leftovers());
         let told = !self.notifier.is_busy();
         (quiet && fetched && reaped && told && !self.jobs.are_busy()) || (now >= until && !owed)
     }
 
-    /// One turn of the loop: wait, then take what is ready. Gives whether anything was.
+    /// One turn of the loop: wait, then take what is ready. Returns whether anything was ready.
     ///
     /// During a burst of output only its own descriptors are polled, and all others once a millisecond: the
     /// cost of `poll` grows with the number of descriptors.
     pub(super) fn turn(&mut self) -> bool {
         let now = self.clock.now();
         self.tidy_up(now);
-        // A client that is about to hand its terminal over is on no such path, and waits for every byte.
+        // A client that is about to hand its terminal over is on none of these descriptors, and waits for
+        // every byte.
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_behind());
         let flows = bursts && self.turns.last_housekeeping == now && !self.terminals.expects_first();
         let ready = {
@@ -142,8 +143,8 @@ impl Host {
         !idle
     }
 
-    /// Before a long wait: returns the memory that only a run's start or a request needed, when everybody has
-    /// left. Without it 200 sessions at rest need 120 KiB more each after `hopty ls` (`cargo bench --bench
+    /// Before a long wait, once no peer is connected: returns the memory that only a run's start or a request
+    /// needed. Without it 200 idle sessions need 120 KiB more each after `hopty ls` (`cargo bench --bench
     /// fleet`).
     fn tidy_up(&mut self, now: Stamp) {
         let began = self.child.is_untidied();
@@ -159,13 +160,12 @@ impl Host {
         self.turns.used_stack = false;
     }
 
-    /// The next deadline.
     fn deadline(&self, now: Stamp) -> Option<Stamp> {
         self.deadlines(now).into_iter().filter_map(|(_, at)| at).min()
     }
 
-    /// All deadlines, by name. A deadline that passes and stays keeps the loop busy forever, so each is
-    /// handled in `housekeeping` or in `settle`; debug builds and the laws check that.
+    /// All deadlines, by name. A deadline that stays after it has passed keeps the loop busy forever, so each
+    /// is handled in `housekeeping` or in `settle`; debug builds and the laws check that.
     pub(super) fn deadlines(
         &self,
         now: Stamp,
@@ -176,7 +176,7 @@ impl Host {
             ("held keys", self.keyboard.held.deadline()),
             ("observer", self.observer_deadline(now)),
             ("answers", self.jobs.have_answers().then_some(now)),
-            ("resting reader", self.jobs.reader_rests_at(self.observer.scan_began())),
+            ("resting reader", self.jobs.reader_stops_at(self.observer.scan_began())),
             ("record", self.control.hooks.record_deadline()),
             ("turn", self.observer.turn_deadline(supervisor.turn_is_cut(), self.child.quiet_from(), now)),
             ("unread input", self.child.unread_deadline(now).filter(|_| self.is_typing())),
@@ -184,7 +184,7 @@ impl Host {
             ("sends", self.keyboard.sends_deadline(now)),
             ("run", self.child.deadline(now)),
             ("connection", self.control.deadline(&self.known_connections())),
-            ("terminals", self.terminals.deadline(self.child.shown_revision(), &self.control)),
+            ("terminals", self.terminals.deadline(self.child.terminal_revision(), &self.control)),
             ("segment", self.child.segment_deadline()),
             ("goodbye", self.turns.goodbye.filter(|at| *at > now)),
             ("asks", self.turns.goodbye.and_then(|_| self.control.farewell_deadline(now))),
@@ -239,8 +239,8 @@ impl Host {
         }
         self.session.keep_time(self.clock.now(), Clock::wall());
         self.scan_when_due();
-        self.events.extend(limit_anew(&self.recorder.supervisor, self.clock.now()));
-        self.tell_turn();
+        self.events.extend(earlier_limit_reset(&self.recorder.supervisor, self.clock.now()));
+        self.report_turn_change();
         // A process may have opened the terminal again after the child closed it.
         if self.child.may_be_open_again(self.clock.now()) {
             self.read_output();
@@ -268,7 +268,7 @@ impl Host {
         self.jobs.tend_journal(&mut self.recorder, self.clock.now());
         self.take_journal_events();
         self.on_terminals(Terminals::answer_queries);
-        self.tell_screen();
+        self.report_screen();
         self.refresh_segment();
     }
 }

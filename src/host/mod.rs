@@ -1,4 +1,4 @@
-//! The host: owns one pseudo-terminal, supervises what runs in it, and outlives terminals. One process a
+//! The host: owns one pseudo-terminal, supervises what runs in it, and outlives terminals. One process per
 //! session: one loop around one `poll`, and threads for what may be slow.
 //!
 //! It turns readiness into events, gives them to the supervisor and performs what comes back; it decides
@@ -6,19 +6,19 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `start` | from the client's pipe to the first run: name, directory and socket; the program of a host that died |
+//! | `start` | from the fork to the first run: name, directory and socket; ending the program of a host that died |
 //! | `cast_recording` | the recording of the session, written by a thread |
 //! | `identity` | the session's name and directories, and the start that the person asked for |
 //! | `child` | the program: pseudo-terminal, screen model, end, next run |
 //! | `keyboard` | what people, scripts and hopty type: held, queued, carried to the next run |
 //! | `event_loop` | one turn: wait, take what is ready, do what is due |
-//! | `control` | the control socket: who may connect, what arrives, which answers are owed |
-//! | `jobs` | what threads write: handoffs, layouts, logs, the journal; what runs code at a start |
+//! | `control` | the control socket: who may connect, what arrives, requests without an answer |
+//! | `jobs` | work of threads: handoffs, layouts, logs, the journal; settings that run code |
 //! | `terminals` | people's terminals: attach, leader and size, mirrors, repaint, notices, undelivered input |
 //! | `laws` | tests: the loop itself, driven with a fake child, fake clients and a fake clock |
-//! | `observer` | what Claude's files, its status line and signal files say |
-//! | `notifier` | what a person is told who is not at the keyboard: by command, desktop and terminal |
-//! | `wiring` | what joins the parts: what one hands out is given to the others and to the supervisor |
+//! | `observer` | reading Claude's files, its status line and signal files |
+//! | `notifier` | notifications for a person who is away: by command, desktop and terminal |
+//! | `wiring` | passing what one part reports to the others and to the supervisor |
 //! | `session_exit` | how a session ended |
 //! | `perform` | every action of the supervisor |
 
@@ -74,13 +74,12 @@ use notifier::Notifier;
 use observer::{FileReader, Observer};
 use session_exit::HostExit;
 use start::session_dir::SessionPlace;
-use start::{Launch, Lent, StartReport};
+use start::{InheritedDescriptors, Launch, StartReport};
 use terminals::Terminals;
 
 /// How long the end of a session waits for the last writes to reach the disk.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
-/// A session's host.
 #[derive(Debug)]
 pub struct Host {
     clock: Clock,
@@ -98,10 +97,10 @@ pub struct Host {
     notifier: Notifier,
     /// The source documents' own forms.
     compat: SessionCompat,
-    /// Why the session is as it is.
+    /// The data for `hopty why`.
     explanation: Explanation,
     exit: Option<HostExit>,
-    /// The run of the machine.
+    /// The current boot of the machine.
     machine: MachineStatus,
     turns: LoopState,
 }
@@ -118,21 +117,20 @@ impl Host {
     fn begin(
         launch: Launch,
         args: Vec<OsString>,
-        lent: Lent,
+        inherited: InheritedDescriptors,
         place: SessionPlace,
     ) -> Result<StartedHost, StartReport> {
         let socket = place.socket.clone();
         // A host that fails to start leaves no socket behind.
         let host =
-            Host::new(launch, args, lent, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
+            Host::new(launch, args, inherited, place).inspect_err(|_| drop(std::fs::remove_file(socket)))?;
         host.first_step()
     }
 
-    /// A host that has its socket and has not started anything.
     fn new(
         launch: Launch,
         args: Vec<OsString>,
-        lent: Lent,
+        inherited: InheritedDescriptors,
         place: SessionPlace,
     ) -> Result<Box<Host>, StartReport> {
         let internal =
@@ -176,7 +174,7 @@ impl Host {
         let (agent, terminals) = (launch.agent, Terminals::new(&launch.config.terminal));
         let notifier = Notifier::new(&launch.config.notify);
         let clock = Clock::start();
-        // On the heap, because the stack frames of a start stay for as long as the session lives.
+        // On the heap, because the stack frames of a start stay for the whole session.
         Ok(Box::new(Host {
             clock,
             session: SessionIdentity {
@@ -191,7 +189,7 @@ impl Host {
                 began,
                 zero: began,
             },
-            child: Child::new(lent),
+            child: Child::new(inherited),
             signals,
             recorder: Recorder::new(policy),
             jobs,
@@ -274,7 +272,8 @@ impl Host {
         }
     }
 
-    /// The first event of the session. Returns messages for the person, shown before the program draws.
+    /// Handles the first event of the session. Returns messages for the person, shown before the program
+    /// draws.
     fn first_event(&mut self) -> Result<Vec<String>, StartReport> {
         let agent = self.session.launch.agent;
         let conversation = start::first_conversation(agent, &self.session.own);
@@ -287,7 +286,7 @@ impl Host {
             (handoff, notices) = (Some(loaded.id), loaded.notices);
         }
         let own = &self.session.own;
-        // Nothing is said yet, and no hook has to come first to tell.
+        // Nothing has been submitted, and no hook has to report that first.
         let fresh = agent == Agent::Claude && !own.picks_conversation && own.prompt.is_none();
         let prompt = own.prompt.as_deref().filter(|_| agent == Agent::Claude).and_then(carry_over::way);
         let command = agent == Agent::Claude && own.prompt.is_some() && prompt.is_none();

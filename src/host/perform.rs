@@ -1,4 +1,4 @@
-//! Performs every action of the supervisor. Nothing is decided here.
+//! Performs the supervisor's actions, without decisions of its own.
 
 use serde_json::json;
 
@@ -84,7 +84,7 @@ impl Host {
             }
             Action::KeepHandoffs { until } => self.jobs.keep_handoffs(self.session.channel.clone(), until),
             Action::Suspend => self.on_terminals(Terminals::suspend_leader),
-            // The question of mode `ask`, and that the next prompt hands over.
+            // The question of mode `ask`, and the notice that the next prompt hands over.
             Action::Notice { about: DecisionKind::LevelCrossed | DecisionKind::RestartWaits, text } => {
                 self.notice_of_wait(&text);
             }
@@ -104,7 +104,7 @@ impl Host {
                 self.type_in(&paste(&text));
             }
             Typing::Carried { .. } => {
-                // If nobody has the prompt any more, the one that names the handoff is typed instead.
+                // If the carried prompt is gone, the one that names the handoff is typed instead.
                 let carried = self.keyboard.carried.text().map(str::to_owned);
                 let names_it = || self.jobs.brief.as_ref().map(|brief| brief.prompt(true));
                 let Some(text) = carried.or_else(names_it) else { return };
@@ -119,12 +119,12 @@ impl Host {
                 keyboard.paste_sent(&mut program);
             }
             Typing::GoOn { after } => {
-                // A prompt that a person has sent meanwhile goes first.
+                // A prompt that a person has submitted meanwhile goes first.
                 if !self.keyboard.queue.is_submitting()
                     && let Ok(sent) = SentPrompt::new(after.prompt())
                 {
                     self.keyboard.queue.submit(0, sent, false);
-                    self.child.look_anew();
+                    self.child.force_look();
                     let (keyboard, mut program) = self.typing();
                     keyboard.paste_sent(&mut program);
                 }
@@ -151,7 +151,7 @@ impl Host {
 
     fn decided(&mut self, decision: &Decision) {
         use DecisionKind as K;
-        // What notices announced has come, or will not come.
+        // What these notices announced has happened, or will not happen.
         let over: &[K] = match decision.kind {
             K::RestartRequested => &[K::LevelCrossed, K::RestartIgnored],
             K::RestartIgnored => &[K::LevelCrossed],
@@ -195,7 +195,7 @@ impl Host {
             K::DeliverySubmitted => {
                 let hoptys = self.jobs.brief.as_ref().is_some_and(|brief| brief.typed.is_some());
                 self.keyboard.carried.submitted(decision.conversation.as_ref(), hoptys);
-                self.tell_carried();
+                self.report_carried_prompt();
                 self.jobs.compress_transcripts();
             }
             // The prompts are still in the queue of the Claude that continues.
@@ -220,7 +220,6 @@ impl Host {
         }
     }
 
-    /// The message for the person at the end; `None` if the program simply ended.
     pub(super) fn last_word(&self) -> Option<String> {
         use crate::core::supervisor::phase::EndCause;
         let plain =
@@ -234,10 +233,10 @@ impl Host {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// The session is over: tells every client, after the last byte.
+    /// Ends the session: tells every client, after the last byte.
     fn close(&mut self, exit: HostExit) {
         self.exit = Some(exit);
-        // Clients that wait to type are told now: the host may be gone in the next turn.
+        // Send queued text now: the host may be gone in the next turn.
         self.type_sends();
         // Input that a person typed and the program did not read goes to the leader's shell.
         if let Some(bytes) = self.child.take_unread() {
@@ -255,11 +254,12 @@ impl Host {
             self.show(bytes);
         }
         let message = self.last_word();
-        // A client that learns of the end may read the file at once.
+        // A client that learns of the end may read the file immediately.
         self.write_session_file();
         self.jobs.journal.flush(LAST_WRITES);
         let attached = self.terminals.clients().next().is_some();
-        // The last screen often shows why the program ended: `hopty screen` has it if nobody was watching.
+        // The last screen often shows why the program ended: `hopty screen` shows it if no client was
+        // attached.
         if attached {
             self.jobs.journal.remove_file(self.session.last_screen());
         } else {

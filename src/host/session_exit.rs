@@ -4,7 +4,6 @@ use crate::core::process_change::ProcessEnd;
 use crate::core::status_types::{ExitKind, ExitStatus};
 use crate::core::supervisor::phase::EndCause;
 
-/// How a session ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostExit {
     pub cause: EndCause,
@@ -28,7 +27,7 @@ impl HostExit {
         self.code
     }
 
-    /// The `exit` part of the session object.
+    /// The `exit` part of the session status.
     pub fn status(self) -> ExitStatus {
         let kind = if self.signal.is_some() { ExitKind::Signaled } else { ExitKind::Exited };
         ExitStatus { kind: kind.into(), code: Some(self.code), signal: self.signal, cause: self.cause.into() }

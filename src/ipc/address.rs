@@ -1,7 +1,7 @@
 //! The path of a session's socket, and safe ways to bind it and connect to it.
 //!
-//! Paths over 107 bytes do not fit into a socket address; `/proc/self/fd/N/NAME` of the opened directory does
-//! fit.
+//! Paths over 107 bytes do not fit into a socket address; `/proc/self/fd/N/NAME` of the opened directory
+//! does.
 
 use std::fs::File;
 use std::io;
@@ -29,7 +29,7 @@ pub enum SocketError {
     /// Its directory is not safe.
     #[error(transparent)]
     Dir(#[from] DirError),
-    /// Something in its place is not a socket, or belongs to somebody else.
+    /// Something in its place is not a socket, or belongs to another user.
     #[error("{0} is not a socket of this user")]
     NoSocket(PathBuf),
     /// The system refused it.
@@ -69,12 +69,11 @@ fn short<T>(path: &Path, with: impl FnOnce(&Path) -> io::Result<T>) -> io::Resul
     with(&PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd())).join(name))
 }
 
-/// Binds a session's socket, replacing a stale one. The caller holds the session's lock, so nobody else can
+/// Binds a session's socket, replacing a stale one. The caller holds the session's lock, so no other host can
 /// be listening.
 ///
-/// # Errors
-/// When the directory is not private, something else is in the socket's place, or the socket cannot be
-/// created.
+/// Fails when the directory is not private, something else is in the socket's place, or the socket cannot
+/// be created.
 pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
     let io = |e| SocketError::Io(path.to_owned(), e);
     let (dir, _) = split(path).map_err(io)?;
@@ -93,15 +92,14 @@ pub fn bind(path: &Path) -> Result<UnixListener, SocketError> {
     Ok(listener)
 }
 
-/// Connects to a session's socket and checks that this user's process listens there. A host that is stopped
-/// or too busy to accept costs at most `limit`.
+/// Connects to a session's socket and checks that this user's process listens there. Waits at most `limit`
+/// for a host that is stopped or too busy to accept.
 ///
-/// # Errors
-/// When nobody or another user listens, or `limit` has passed.
+/// Fails when no process listens, when another user's does, and after `limit`.
 pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket::socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
-    // For a blocking connect, this limits the wait for a place in the listener's queue.
+    // For a blocking connect, this is the time limit for a place in the listener's queue.
     let (sec, usec) = (limit.as_secs(), limit.subsec_micros());
     let time = TimeVal::new(sec.try_into().unwrap_or(i64::MAX), usec.into());
     socket::setsockopt(&socket, sockopt::SendTimeout, &time)?;
@@ -115,10 +113,7 @@ pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
     Ok(socket)
 }
 
-/// The process that listens behind a connection.
-///
-/// # Errors
-/// When the kernel does not say.
+/// The process that is listening at the other end of a connection.
 pub fn peer(socket: &UnixStream) -> io::Result<i32> {
     Ok(socket::getsockopt(socket, sockopt::PeerCredentials)?.pid())
 }

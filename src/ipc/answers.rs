@@ -1,5 +1,5 @@
-//! The answers to requests, one type a request: the host writes them and clients read them. What a host of
-//! another version leaves out has its default, and what it adds is ignored.
+//! The answers to requests, one type for each request: the host writes them and clients read them. Fields
+//! that a host of another version leaves out get their default; those it adds are ignored.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,11 +18,9 @@ use crate::core::supervisor::state::SessionState;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextAnswer {
-    /// The context usage.
     pub context: ContextStatus,
     /// Every source in order, as [`SourceReport`](crate::core::context_usage::SourceReport) describes it.
     pub tried: Value,
-    /// The configured levels.
     pub levels: Levels,
     /// The transcript that is followed.
     pub transcript: Option<PathBuf>,
@@ -31,7 +29,6 @@ pub struct ContextAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EventsAnswer {
-    /// The path of the journal.
     pub journal: String,
 }
 
@@ -41,7 +38,6 @@ pub struct EventsAnswer {
 pub struct AcceptAnswer {
     /// The journal line of the request.
     pub request: u64,
-    /// `accepted`.
     pub state: String,
 }
 
@@ -51,7 +47,6 @@ pub struct AcceptAnswer {
 pub struct RestartAnswer {
     /// The handoff that the new conversation got.
     pub handoff: Option<HandoffId>,
-    /// The new conversation.
     pub conversation: Option<ConversationId>,
 }
 
@@ -66,9 +61,8 @@ pub struct BackAnswer {
 /// The answer to `ask`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnoozeAnswer {
-    /// The person's answer.
     pub ask: AskAnswer,
-    /// How long no level hands over, after `snooze`.
+    /// For how long no level hands over, after `snooze`.
     #[serde(default)]
     pub snooze: Option<DurationMs>,
 }
@@ -84,7 +78,7 @@ pub struct SendAnswer {
     pub result: Option<OpenWord<SendResult>>,
     /// The last journal line before the answer.
     pub seq: u64,
-    /// The mark that was asked for.
+    /// The screen mark, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<ScreenMark>,
 }
@@ -159,7 +153,7 @@ pub struct WatchAnswer {
 pub struct AttachAnswer {
     /// The client's number.
     pub client: u32,
-    /// True.
+    /// Always true.
     pub frames: bool,
 }
 
@@ -172,7 +166,6 @@ pub struct DetachAnswer {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenameAnswer {
-    /// The new name.
     pub name: SessionName,
     pub before: SessionName,
 }
@@ -188,7 +181,6 @@ pub struct LabelAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordAnswer {
-    /// The recording.
     pub file: String,
     /// The length of a recording that has ended, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,7 +203,7 @@ pub struct HookReply {
 }
 
 impl AcceptAnswer {
-    /// The request with this journal line was accepted.
+    /// The request with this journal line is accepted.
     #[must_use]
     pub fn new(request: u64) -> Self {
         AcceptAnswer { request, state: "accepted".to_owned() }
@@ -219,7 +211,7 @@ impl AcceptAnswer {
 }
 
 impl RowsAnswer {
-    /// There is no screen any more.
+    /// There is no screen: the model has failed, or the run is gone.
     #[must_use]
     pub fn without_screen() -> Self {
         RowsAnswer { degraded: true, ..RowsAnswer::default() }
@@ -227,7 +219,7 @@ impl RowsAnswer {
 }
 
 impl RecordAnswer {
-    /// What was asked for was done with this recording.
+    /// The request about this recording was carried out.
     #[must_use]
     pub fn of(file: &std::path::Path) -> Self {
         RecordAnswer { file: file.to_string_lossy().into_owned(), ..RecordAnswer::default() }
@@ -235,7 +227,7 @@ impl RecordAnswer {
 }
 
 impl HookReply {
-    /// The text follows.
+    /// The text follows in a second answer.
     #[must_use]
     pub fn hold() -> Self {
         HookReply { hold: true, stdout: None }
@@ -247,7 +239,7 @@ impl HookReply {
     }
 }
 
-/// For `serde`: a flag that is only written when it is set.
+/// For `serde`: a false flag is left out.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 pub(super) fn is_false(flag: &bool) -> bool {
     !flag

@@ -12,9 +12,8 @@ use thiserror::Error;
 use super::message::{Answer, Failure, PROTOCOL, Request, hello_line, request_line};
 use crate::core::io_words::io_words;
 
-/// Bytes per read.
 const PIECE: usize = 16384;
-/// Bytes of one answer at most: a status has the whole command line of its program.
+/// The longest answer, in bytes: a status contains the whole command line of its program.
 const MAX_ANSWER: usize = 16 << 20;
 
 /// Why there is no answer.
@@ -23,7 +22,7 @@ pub enum NoAnswer {
     /// The host did not answer in time, or the connection broke.
     #[error("{}", io_words(.0))]
     Io(#[from] io::Error),
-    /// The host speaks another version of the protocol; its number.
+    /// The host speaks another version of the protocol; this is its number.
     #[error("it speaks protocol {0}")]
     Protocol(Value),
     /// The answer is not valid in this protocol.
@@ -35,7 +34,6 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
-    /// Whether the host was reached and has ended since.
     pub fn is_end(&self) -> bool {
         matches!(self, NoAnswer::Io(e) if matches!(e.kind(),
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset))
@@ -69,7 +67,7 @@ impl ControlClient {
         }
     }
 
-    /// The deadline for reads and writes from now on; `None`: none.
+    /// The deadline for reads and writes from now on; `None`: no limit.
     pub fn wait_until(&mut self, until: Option<Instant>) {
         self.until = until;
     }
@@ -77,8 +75,7 @@ impl ControlClient {
     /// Performs the handshake, which [`ControlClient::ask`] otherwise does with the first request, and waits
     /// for the host's hello.
     ///
-    /// # Errors
-    /// When the host does not answer or speaks another protocol.
+    /// Fails when the host does not answer or speaks another protocol.
     pub fn greet(&mut self) -> Result<(), NoAnswer> {
         if !self.unsent.is_empty() {
             self.send("");
@@ -96,8 +93,7 @@ impl ControlClient {
 
     /// Sends a request and waits for the answer, of its type in [`answers`](super::answers).
     ///
-    /// # Errors
-    /// When no answer comes, it is an error, or it is of another type.
+    /// Fails when no answer comes, it is an error, or it is of another type.
     pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, NoAnswer> {
         self.request(request);
         self.answer()
@@ -109,10 +105,9 @@ impl ControlClient {
         self.send(&request_line(self.last_id, request));
     }
 
-    /// The next answer: to a request that has more than one, or to a line of [`ControlClient::send`].
+    /// The next answer: to a request with more than one answer, or to a line of [`ControlClient::send`].
     ///
-    /// # Errors
-    /// When no answer comes, it is an error, or it is of another type.
+    /// Fails when no answer comes, it is an error, or it is of another type.
     pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, NoAnswer> {
         self.greet()?;
         let line = self.line()?;
@@ -174,7 +169,7 @@ impl ControlClient {
         }
     }
 
-    /// How long the next call may wait.
+    /// The time until the deadline; an error if it has passed.
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }

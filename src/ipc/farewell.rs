@@ -11,9 +11,9 @@ use crate::core::status_types::{ExitStatus, lenient};
 pub enum Farewell {
     /// The session has ended.
     Ended {
-        /// How.
+        /// The exit status, if the host knows it.
         exit: Option<ExitStatus>,
-        /// What to tell the person.
+        /// A message for the person.
         message: Option<String>,
         /// The bytes that the leader typed and the program did not read.
         unread: Vec<u8>,
@@ -39,23 +39,21 @@ struct ByePayload {
 }
 
 impl Farewell {
-    /// The session has ended; how, and what was not read, is filled in when the frame is sent.
+    /// The session has ended; the exit status and the unread bytes are filled in when the frame is sent.
     #[must_use]
     pub fn ended(message: Option<&str>) -> Self {
         Farewell::Ended { exit: None, message: message.map(str::to_owned), unread: Vec::new() }
     }
 
-    /// Whether the session has ended.
     pub fn is_end(&self) -> bool {
         matches!(self, Farewell::Ended { .. })
     }
 
-    /// The payload of the frame.
     pub fn payload(&self) -> Vec<u8> {
         json!(self).to_string().into_bytes()
     }
 
-    /// Reads the payload of a frame. Whatever is not an end is a detach.
+    /// Reads the payload of a frame. Anything else than an end counts as a detach.
     #[must_use]
     pub fn read(payload: &[u8]) -> Self {
         serde_json::from_slice(payload).unwrap_or(Farewell::Detached)

@@ -5,7 +5,7 @@ pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// The tags. Numbers below 0x80 come from the client.
 pub mod tag {
-    /// Empty; one descriptor rides on its first byte.
+    /// No payload; one descriptor is attached to its first byte.
     pub const TERMINAL: u8 = 0x01;
     /// Bytes typed (relay).
     pub const INPUT: u8 = 0x02;
@@ -33,7 +33,7 @@ pub mod tag {
     pub const SUSPEND: u8 = 0x85;
     /// The last frame: JSON `{"why","exit","message","unread"}`.
     pub const BYE: u8 = 0x86;
-    /// JSON `{"kind","text"}`.
+    /// A notice to the person: JSON `{"kind","text"}`.
     pub const NOTICE: u8 = 0x87;
     /// What the client must write if the host dies: the sequences that undo the modes that are set. A later
     /// addition; older clients skip it.
@@ -57,7 +57,6 @@ impl Frame {
         Frame { tag, payload: payload[..payload.len().min(MAX_PAYLOAD)].to_vec() }
     }
 
-    /// Its bytes on the wire.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(5 + self.payload.len());
         bytes.push(self.tag);
@@ -68,8 +67,7 @@ impl Frame {
 
     /// The first complete frame of `bytes` and its length; `Ok(None)` if it is incomplete.
     ///
-    /// # Errors
-    /// When its length exceeds the limit: the stream cannot be read any further.
+    /// Fails when its length exceeds the limit: the stream cannot be read any further.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, usize)>, TooLarge> {
         let Some((head, rest)) = bytes.split_first_chunk::<5>() else { return Ok(None) };
         let len = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;

@@ -18,7 +18,7 @@ pub const MAX_LINE: usize = 1 << 20;
 /// The most bytes that one request may type: with its escapes it must fit into a line.
 pub const SEND_MAX: usize = 512 << 10;
 
-/// A request that a host got: its answer goes back to the connection under the same number.
+/// A request that a host received: the answer goes to this connection under the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestId {
     /// The host's number of the connection.
@@ -30,9 +30,7 @@ pub struct RequestId {
 /// The client's hello, its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientHello {
-    /// The protocol version.
     pub hopty: u32,
-    /// The client's version.
     #[serde(default)]
     pub version: String,
     /// `control`, `client` or `hook`.
@@ -43,12 +41,9 @@ pub struct ClientHello {
 /// The host's hello.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostHello {
-    /// The protocol version.
     pub hopty: u32,
-    /// The host's version.
     #[serde(default)]
     pub version: String,
-    /// The session's name.
     #[serde(default)]
     pub session: String,
     /// Number of the run.
@@ -81,7 +76,6 @@ pub enum Code {
     TooLarge,
     /// The protocol versions differ.
     Version,
-    /// The host failed.
     Internal,
 }
 
@@ -99,7 +93,6 @@ impl Code {
     }
 }
 
-/// An error answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub code: Code,
@@ -110,14 +103,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// An error answer.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
         let message: String = message.into();
         Failure { code, message: io_words(message), hint: hint.into() }
     }
 
-    /// Nothing more can be asked of the session.
+    /// The session has ended and answers nothing more.
     #[must_use]
     pub fn session_has_ended() -> Self {
         Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended")
@@ -175,9 +167,9 @@ pub enum Request {
         #[serde(default)]
         history: bool,
     },
-    /// Answer when a condition holds, or when the time is up.
+    /// Answer when a condition holds, or at the timeout.
     Wait(Wait),
-    /// Answer when the state or the screen is another than the client knows, or when the time is up.
+    /// Answer when state or screen differ from what the client knows, or at the timeout.
     Watch(Watch),
     /// Become a client.
     Attach(Attach),
@@ -188,10 +180,7 @@ pub enum Request {
         client: Option<u32>,
     },
     /// Give the session another name.
-    Rename {
-        /// The new name.
-        name: String,
-    },
+    Rename { name: String },
     /// Add labels to the session and remove others.
     Label {
         /// Those to add.
@@ -204,13 +193,9 @@ pub enum Request {
     /// Record the session, or end its recording.
     Record(Record),
     /// Put a marker into the session's recording.
-    Mark {
-        /// The marker's label.
-        label: String,
-    },
+    Mark { label: String },
     /// A call of one of Claude's hooks.
     Hook {
-        /// The event's name.
         event: String,
         /// Claude's JSON.
         #[serde(default)]
@@ -219,7 +204,7 @@ pub enum Request {
         #[serde(default)]
         run: Option<u32>,
     },
-    /// One that this version does not know. [`parse_request`] refuses it.
+    /// A request of a newer version. [`parse_request`] refuses it.
     #[serde(other)]
     Unknown,
 }
@@ -244,7 +229,6 @@ pub struct Send {
     pub mark: bool,
 }
 
-/// A `record` request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
@@ -254,7 +238,6 @@ pub struct Record {
     pub input: bool,
     /// Continue the recording in the file.
     pub append: bool,
-    /// Replace the file.
     pub overwrite: bool,
     /// The longest file, in bytes.
     pub max_bytes: Option<u64>,
@@ -268,7 +251,6 @@ pub struct Record {
 pub enum WaitFor {
     /// Claude waits for a prompt.
     Idle,
-    /// Claude works.
     Busy,
     /// Claude waits for a person's answer.
     Blocked,
@@ -291,10 +273,8 @@ impl WaitFor {
     }
 }
 
-/// A `wait` request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
-    /// The condition.
     #[serde(rename = "for")]
     pub wanted: WaitFor,
     /// For states: only one that began after this line of the journal.
@@ -311,16 +291,15 @@ pub struct Wait {
     pub timeout_ms: u64,
 }
 
-/// A `watch` request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watch {
-    /// It matters whether Claude is idle, busy or blocked: refused for any other program.
+    /// Report changes between idle, busy and blocked: refused for any other program.
     #[serde(default)]
     pub state: bool,
-    /// The journal line at which the state began that the client knows; without it the answer comes at once.
+    /// The journal line at which the state known to the client began; without it the answer is immediate.
     #[serde(default)]
     pub entered: Option<u64>,
-    /// Changes of the screen count, too.
+    /// Report changes of the screen, too.
     #[serde(default)]
     pub screen: bool,
     /// The revision of the screen that the client has; without it the rows come at once.
@@ -334,23 +313,21 @@ pub struct Watch {
     pub timeout_ms: u64,
 }
 
-/// The default of a request's wait, in ms.
+/// The default timeout, in ms.
 fn half_a_minute() -> u64 {
     30_000
 }
 
-/// A client's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attach {
-    /// Its terminal's size.
     #[serde(flatten)]
     pub size: Size,
-    /// It only watches.
+    /// Keys never reach the program.
     #[serde(default)]
     pub read_only: bool,
     #[serde(default)]
     pub term: String,
-    /// Its process id from its own point of view; the socket's credentials count.
+    /// Its process id in its own namespace; only the one from the socket's credentials is trusted.
     #[serde(default)]
     pub pid: i32,
     /// Name of its terminal, for listings.
@@ -359,8 +336,8 @@ pub struct Attach {
     /// The modes of its terminal before it made it raw.
     #[serde(default)]
     pub termios: Option<Modes>,
-    /// The modes afterwards: for a client that died, the old modes are restored only while these are set.
-    /// Without them, those found when the terminal was handed over.
+    /// The modes after it made the terminal raw: if the client dies, the old modes are restored only while
+    /// these are set. By default those found when the terminal was handed over.
     #[serde(default)]
     pub raw: Option<Modes>,
     /// Variables that the next run takes from the last client.
@@ -373,8 +350,7 @@ pub struct Attach {
 
 /// Parses a request line into its id and the request.
 ///
-/// # Errors
-/// An error answer, with the id if there is one.
+/// The error is the failure to answer with, and the request's id or 0.
 pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
     let hint = "see docs/PROTOCOL.md";
     let value: Value = serde_json::from_slice(line)
@@ -422,7 +398,6 @@ pub fn hook_line(event: &str, run: u32, payload: &str) -> Option<String> {
     Some(format!("{{\"id\":1,\"do\":\"hook\",\"run\":{run},\"event\":{event},\"payload\":{payload}}}\n"))
 }
 
-/// An answer line.
 pub fn ok_line(id: u64, ok: &impl Serialize) -> String {
     format!("{}\n", json!({"id": id, "ok": ok}))
 }
@@ -436,10 +411,8 @@ pub struct Answer {
     /// The id of its request.
     #[serde(default)]
     pub id: u64,
-    /// The result.
     #[serde(default)]
     pub ok: Option<Value>,
-    /// Or the error.
     #[serde(default)]
     pub error: Option<Failure>,
 }

@@ -14,12 +14,11 @@ use super::frame::{Frame, TooLarge};
 use super::message::MAX_LINE;
 use crate::sys::outbuf::OutBuf;
 
-/// How many descriptors of the peer may wait here; more are closed.
+/// How many descriptors from the peer may wait here; further ones are closed.
 const MAX_FDS: usize = 4;
 /// How many descriptors the kernel lets one message carry (`SCM_MAX_FD`).
 const MESSAGE_FDS: usize = 253;
 
-/// Whether a connection can still be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionState {
     Open,
@@ -27,7 +26,6 @@ pub enum ConnectionState {
     Closed,
 }
 
-/// A connection.
 #[derive(Debug)]
 pub struct FrameStream {
     socket: UnixStream,
@@ -42,9 +40,6 @@ pub struct FrameStream {
 
 impl FrameStream {
     /// Takes a socket and makes it non-blocking.
-    ///
-    /// # Errors
-    /// When setting it to non-blocking fails.
     pub fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(FrameStream {
@@ -58,9 +53,6 @@ impl FrameStream {
     }
 
     /// The peer's process id and user id, as the kernel reports them.
-    ///
-    /// # Errors
-    /// When the kernel does not report them.
     pub fn peer(&self) -> io::Result<(i32, u32)> {
         let cred = getsockopt(&self.socket, sockopt::PeerCredentials)?;
         Ok((cred.pid(), cred.uid()))
@@ -68,16 +60,13 @@ impl FrameStream {
 
     /// Opens a pidfd of the process that connected, so that no other process is mistaken for it. `None` if
     /// the kernel cannot (before Linux 6.5).
-    ///
-    /// # Errors
-    /// When that process is gone.
     pub fn peer_process(&self) -> io::Result<Option<OwnedFd>> {
         pidfd_of_peer(getsockopt(&self.socket, sockopt::PeerPidfd))
     }
 
     /// Reads what is available, unless more than two megabytes are waiting to be consumed.
     pub fn fill(&mut self) -> ConnectionState {
-        // On the stack, whose pages stay resident: every process of every session has them.
+        // On the stack, whose pages stay resident: every process of every session has this buffer.
         let mut buf = [0; 16384];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MESSAGE_FDS))];
         loop {
@@ -85,7 +74,8 @@ impl FrameStream {
                 return ConnectionState::Open;
             }
             let mut iov = [IoSliceMut::new(&mut buf)];
-            // It owns what arrives, also in a message that the kernel cut, and closes what nobody takes.
+            // It owns what arrives, even in a message that the kernel truncated, and closes descriptors that
+            // are not taken.
             let mut control = RecvAncillaryBuffer::new(&mut space);
             match recvmsg(&self.socket, &mut iov, &mut control, RecvFlags::CMSG_CLOEXEC) {
                 Ok(message) => {
@@ -111,8 +101,7 @@ impl FrameStream {
         }
     }
 
-    /// Whether the peer closed its end without reading all that was sent (Linux reports that as
-    /// `ECONNRESET`).
+    /// Whether the peer closed its end with unread data (Linux reports `ECONNRESET`).
     pub fn left_unread(&self) -> bool {
         self.reset || !self.output.is_empty()
     }
@@ -124,8 +113,7 @@ impl FrameStream {
 
     /// The next whole line, without its end.
     ///
-    /// # Errors
-    /// When the line is over the limit.
+    /// Fails when the line is over the limit.
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, TooLarge> {
         let rest = &self.input[self.taken..];
         match rest.iter().position(|b| *b == b'\n') {
@@ -142,8 +130,7 @@ impl FrameStream {
 
     /// The next whole frame.
     ///
-    /// # Errors
-    /// When the frame is over the limit.
+    /// Fails when the frame is over the limit.
     pub fn frame(&mut self) -> Result<Option<Frame>, TooLarge> {
         let found = Frame::decode(&self.input[self.taken..])?;
         Ok(found.map(|(frame, length)| {
@@ -152,10 +139,9 @@ impl FrameStream {
         }))
     }
 
-    /// The next whole frame without this tag; frames before it stay, in order.
+    /// The next whole frame with another tag than this; frames with this tag stay queued, in order.
     ///
-    /// # Errors
-    /// When a frame is over the limit.
+    /// Fails when a frame is over the limit.
     pub fn frame_but(&mut self, tag: u8) -> Result<Option<Frame>, TooLarge> {
         let mut at = self.taken;
         while let Some((frame, length)) = Frame::decode(&self.input[at..])? {
@@ -168,7 +154,7 @@ impl FrameStream {
         Ok(None)
     }
 
-    /// Advances; consumed bytes are freed now and then, not one by one.
+    /// Marks bytes as consumed; they are freed now and then, not one by one.
     fn take(&mut self, bytes: usize) {
         self.taken += bytes;
         if self.taken == self.input.len() || self.taken > MAX_LINE {
@@ -188,14 +174,11 @@ impl FrameStream {
         self.flush()
     }
 
-    /// Writes bytes with a descriptor attached to the first of them. Only while nothing waits to be written.
-    ///
-    /// # Errors
-    /// When the socket does not take them.
+    /// Writes bytes with a descriptor attached to the first of them. Call it only while no bytes wait.
     pub fn send_with_fd(&mut self, bytes: &[u8], fd: &impl AsFd) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
         let sent = self.send_waiting_with_fd(bytes, fd);
-        // Also after an error: whoever uses the connection next must never block on it.
+        // Also after an error: later writes must never block.
         self.socket.set_nonblocking(true)?;
         self.output.push_rest(bytes, sent?);
         self.flush();
@@ -239,9 +222,8 @@ impl AsFd for FrameStream {
     }
 }
 
-/// What the kernel's answer to `SO_PEERPIDFD` means. A kernel that does not know the option says so. Any
-/// other error is about the process: it is gone, which Linux 6.5 to 6.14 report as `EINVAL`, later ones as
-/// `ESRCH`.
+/// Interprets the kernel's answer to `SO_PEERPIDFD`. A kernel without the option says so. Any other error
+/// means that the process is gone: Linux 6.5 to 6.14 report `EINVAL`, later ones `ESRCH`.
 fn pidfd_of_peer(answer: nix::Result<OwnedFd>) -> io::Result<Option<OwnedFd>> {
     match answer {
         Ok(process) => Ok(Some(process)),
@@ -366,7 +348,7 @@ mod tests {
         assert_eq!(got, 4);
     }
 
-    /// The end of a pipe that nobody has any more says so, whatever other tests open and close meanwhile.
+    /// A pipe whose other end is closed reports it, whatever other tests open and close meanwhile.
     #[test]
     fn descriptors_over_four_are_closed_however_many_one_message_brings() {
         for count in [5, MESSAGE_FDS] {

@@ -1,4 +1,4 @@
-//! What became of a child: looked at by pid, stops and continues included.
+//! State changes of a child process, by pid, including stops and continues.
 
 use std::io;
 
@@ -6,16 +6,13 @@ use nix::libc;
 
 use crate::core::process_change::{ProcessEnd, Signal};
 
-/// The next change of the child `pid`, `None` when there is none now. An end is given once; after it the pid
-/// is free.
-///
-/// # Errors
-/// When `pid` is no child of this process.
+/// The next state change of the child `pid`; `None` if there is none now. Its end is reported once;
+/// afterwards the pid is free.
 pub fn change(pid: i32) -> io::Result<Option<ProcessEnd>> {
     Ok(wait(pid, libc::WUNTRACED | libc::WCONTINUED)?.and_then(read_status))
 }
 
-/// nix's `waitpid` fails, with the child already collected, for one that a real-time signal ended.
+/// Replaces nix's `waitpid`, which fails for a child that a real-time signal ended, after collecting it.
 fn wait(pid: i32, flags: i32) -> io::Result<Option<i32>> {
     let mut status = 0;
     loop {
@@ -46,10 +43,7 @@ fn read_status(status: i32) -> Option<ProcessEnd> {
     libc::WIFCONTINUED(status).then_some(ProcessEnd::Continued)
 }
 
-/// Sends a signal to a child that was not waited for yet, or to its group: its pid cannot have been reused.
-///
-/// # Errors
-/// When it is gone.
+/// Sends a signal to a child that has not been waited for, or to its group: its pid cannot have been reused.
 pub fn signal(pid: i32, signal: Signal, group: bool) -> io::Result<()> {
     if pid <= 1 {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -60,7 +54,7 @@ pub fn signal(pid: i32, signal: Signal, group: bool) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Collects an orphan that was left to this process; true when it had ended.
+/// Collects an orphan that this process adopted; true if it had ended.
 pub fn collect(pid: i32) -> bool {
     pid > 1 && matches!(wait(pid, 0), Ok(Some(_)))
 }

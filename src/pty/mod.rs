@@ -1,4 +1,4 @@
-//! The pseudo-terminal and the program in it.
+//! The pseudo-terminal, and the program that runs in it.
 
 pub mod child;
 pub mod open;

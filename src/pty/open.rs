@@ -1,4 +1,4 @@
-//! Opening a pseudo-terminal. portable-pty opens; it does not spawn (ADR 2 says why).
+//! Opening a pseudo-terminal. portable-pty opens it but does not spawn (see ADR 2).
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::core::process_change::Signal;
 use crate::core::terminal::Size;
 
-/// A pseudo-terminal's master side.
+/// The master side of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Pty {
     master: OwnedFd,
@@ -22,12 +22,9 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Opens a new one, master non-blocking and close-on-exec. portable-pty makes it so after it has opened
-    /// it, so what other threads start meanwhile closes what it inherits
+    /// Opens a new one, master non-blocking and close-on-exec. portable-pty sets close-on-exec only after
+    /// opening, so programs that other threads start meanwhile close what they inherit
     /// ([`crate::sys::process::lead_session`]).
-    ///
-    /// # Errors
-    /// When none is left, or its slave has no name.
     pub fn open(size: Size) -> io::Result<Self> {
         let pair = native_pty_system()
             .openpty(PtySize {
@@ -49,8 +46,8 @@ impl Pty {
         Ok(Pty { master, slave })
     }
 
-    /// For tests: a terminal whose child is the other end of a socket, where bytes arrive at once and modes
-    /// are nobody's.
+    /// For tests: a terminal whose child is the other end of a socket, where bytes arrive at once and there
+    /// are no modes.
     #[cfg(test)]
     pub fn of_socket(master: OwnedFd) -> Self {
         Pty { master, slave: "/dev/null".into() }
@@ -62,33 +59,24 @@ impl Pty {
     }
 
     /// Opens the slave side, without making it this process's controlling terminal.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
     pub fn open_slave(&self) -> io::Result<File> {
         open_slave(&self.slave)
     }
 
-    /// Sets the size; the kernel tells the foreground group with SIGWINCH when it changed.
-    ///
-    /// # Errors
-    /// When the ioctl fails.
+    /// Sets the size; the kernel sends SIGWINCH to the foreground group if it changed.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let winsize =
             Winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: size.xpixel, ws_ypixel: size.ypixel };
         Ok(tcsetwinsize(&self.master, winsize)?)
     }
 
-    /// Bytes that were written to the master and that nobody has read from the slave yet.
+    /// Whether bytes written to the master have not been read from the slave yet.
     pub fn unread(&self) -> bool {
         let Ok(slave) = self.open_slave() else { return false };
         ioctl_fionread(&slave).is_ok_and(|bytes| bytes > 0)
     }
 
     /// Sends a signal to the terminal's foreground group.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn signal_foreground(&self, signal: Signal) -> io::Result<()> {
         let group = nix::unistd::tcgetpgrp(&self.master)?;
         let signal = nix::sys::signal::Signal::try_from(signal.0)?;
@@ -115,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// Programs that other threads start while terminals are opened.
+    /// While another thread opens terminals, programs are started.
     #[test]
     fn no_program_inherits_a_master_or_a_slave() {
         let (over, size) = (AtomicBool::new(false), Size::cells(80, 24));

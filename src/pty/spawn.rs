@@ -1,4 +1,4 @@
-//! Starting a program in a pseudo-terminal, with exec errors as they are.
+//! Starting a program in a pseudo-terminal, with exec's own errors.
 //!
 //! The host leads the terminal's session and the child is a process group of its own in the foreground: a
 //! child that led the session would be in an orphaned group, and the kernel would discard its SIGTSTP.
@@ -24,25 +24,22 @@ use crate::core::io_words::io_words;
 use crate::core::process_change::Signal;
 use crate::sys::{fd, inherited, process, signals};
 
-/// What to start.
 #[derive(Clone, Debug)]
 pub struct ChildProgram {
-    /// The executable.
     pub path: PathBuf,
     /// The name by which it is called, its first argument.
     pub name: OsString,
-    /// Its other arguments.
     pub args: Vec<OsString>,
     /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
     /// Its working directory; `.` for this process's own.
     pub dir: PathBuf,
     pub signals: SignalState,
-    /// Descriptors of this process, close-on-exec here, that it gets under the same numbers.
+    /// Descriptors that the child inherits under the same numbers; they are close-on-exec here.
     pub descriptors: Vec<RawFd>,
     /// Where its errors go.
     pub errors: ErrorStream,
-    /// Its umask; this process's own where it is not given.
+    /// The umask; `None`: this process's own.
     pub umask: Option<u32>,
 }
 
@@ -59,7 +56,6 @@ pub enum ErrorStream {
 /// Why a program did not start.
 #[derive(Debug, Error)]
 pub enum SpawnError {
-    /// There is no such file.
     #[error("no such program")]
     NotFound,
     /// Its first line names an interpreter that is not there.
@@ -73,13 +69,12 @@ pub enum SpawnError {
     /// The working directory is gone.
     #[error("the working directory {0} is gone")]
     NoDirectory(PathBuf),
-    /// Anything else.
     #[error("{}", io_words(.0))]
     Other(#[from] io::Error),
 }
 
 impl SpawnError {
-    /// Whether only something is used up, so that it may work in a moment: processes, descriptors, memory.
+    /// Whether only a resource has run out (processes, descriptors, memory), so that a retry may work.
     pub fn may_pass(&self) -> bool {
         let SpawnError::Other(error) = self else { return false };
         let used_up = [libc::EAGAIN, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::ENOSPC];
@@ -99,8 +94,7 @@ impl SpawnError {
 /// Makes `pty` the controlling terminal of this process, which leads its session, and starts the program in
 /// it.
 ///
-/// # Errors
-/// When the terminal cannot be taken, or exec fails.
+/// Fails when the terminal cannot be taken, or exec fails.
 pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
     let slave = pty.open_slave()?;
     take_terminal(&slave)?;
@@ -116,7 +110,7 @@ pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
             ErrorStream::To(fd) => Stdio::from(fd.try_clone()?),
             ErrorStream::Terminal | ErrorStream::Closed => Stdio::from(slave),
         });
-    // Where this process is already the program is too: nobody may be able to go there any more.
+    // The child starts in this process's directory anyway, which may no longer be reachable by name.
     if program.dir != Path::new(".") && std::env::current_dir().ok().as_ref() != Some(&program.dir) {
         command.current_dir(&program.dir);
     }
@@ -134,22 +128,19 @@ pub fn spawn(pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError> {
     };
     let child = command.spawn().map_err(|error| explain(error, program))?;
     // The handle is dropped: the host waits by pid, with stops and continues, which std's Child does not
-    // tell.
+    // report.
     Ok(i32::try_from(child.id()).unwrap_or(0))
 }
 
-/// Starts `command` in the terminal behind `slave` as the leader of a session of its own, as a shell in a
-/// window is.
-///
-/// # Errors
-/// When exec fails.
+/// Starts `command` in the terminal behind `slave` as the leader of a new session, like the shell of a
+/// terminal window.
 pub fn spawn_leader(slave: &File, mut command: Command) -> io::Result<Child> {
     let stream = || slave.try_clone().map(Stdio::from);
     command.stdin(stream()?).stdout(stream()?).stderr(stream()?);
     process::lead_session(&mut command);
     // SAFETY: ioctl is async-signal-safe and touches only the child.
     unsafe { command.pre_exec(|| Ok(ioctl_tiocsctty(fd::stdin())?)) };
-    // The command goes with its copies of the slave, which would keep the terminal open.
+    // Dropping the command closes its copies of the slave, which would keep the terminal open.
     command.spawn()
 }
 
@@ -162,11 +153,10 @@ fn take_terminal(slave: &File) -> io::Result<()> {
     Ok(ioctl_tiocsctty(slave)?)
 }
 
-/// In the child: its own process group, in the foreground, with the signals and descriptors that it is to
-/// inherit. It is told to end when the host dies without a word, also where it ignores that its terminal goes
-/// away.
+/// In the child: its own process group, in the foreground, with the signals and descriptors that it inherits.
+/// It gets SIGTERM if the host dies, even if it ignores the hang-up of its terminal.
 fn in_child(host: Pid, state: SignalState, descriptors: &[RawFd], close_errors: bool) -> io::Result<()> {
-    // Without it the child outlives a host that dies; that is no reason not to start it.
+    // Without it the child outlives a host that dies, which is no reason not to start it.
     let _ = nix::sys::prctl::set_pdeathsig(NamedSignal::SIGTERM);
     if getppid() != host {
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
@@ -176,7 +166,7 @@ fn in_child(host: Pid, state: SignalState, descriptors: &[RawFd], close_errors: 
     signals::ignore(libc::SIGTTOU);
     tcsetpgrp(fd::stdin(), getpid())?;
     for fd in descriptors {
-        // One that cannot be given is gone.
+        // A descriptor that is closed is skipped.
         fd::set_close_on_exec(*fd, false);
     }
     if close_errors {
@@ -189,11 +179,11 @@ fn in_child(host: Pid, state: SignalState, descriptors: &[RawFd], close_errors: 
     Ok(())
 }
 
-/// Also for the signals that the C library keeps for itself and leaves ignored once there are threads (32,
-/// 33); its own functions refuse to touch these. Only where its threads are gone: between fork and exec.
+/// Covers also the signals that the C library reserves and leaves ignored once there are threads (32, 33);
+/// its own functions refuse them. Only call it between fork and exec, where those threads do not exist.
 #[cfg(target_os = "linux")]
 fn set_disposition(signal: i32, ignored: bool) {
-    // The kernel's `struct sigaction`: what to do, no flags, no restorer, no mask.
+    // The kernel's `struct sigaction`: handler, no flags, no restorer, no mask.
     let action = [if ignored { libc::SIG_IGN } else { libc::SIG_DFL } as u64, 0, 0, 0];
     let none = std::ptr::null::<u64>();
     // SAFETY: the kernel reads 32 bytes and a mask of 8; neither disposition is a handler.
@@ -203,7 +193,8 @@ fn set_disposition(signal: i32, ignored: bool) {
 #[cfg(not(target_os = "linux"))]
 use signals::set_disposition;
 
-/// A sandbox may refuse what comes before exec. That is no permission that the program lacks.
+/// An error before exec, which a sandbox may cause. `EACCES` there does not mean that the program may not be
+/// executed.
 fn not_of_exec(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::PermissionDenied => io::Error::from_raw_os_error(libc::ENOSYS),

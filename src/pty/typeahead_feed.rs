@@ -1,8 +1,8 @@
-//! Putting into a new pseudo-terminal what was typed ahead of its program.
+//! Puts what was typed ahead of a program into its new pseudo-terminal.
 //!
-//! The person's terminal has shown it and has made lines of it, so this one must do neither again: it gets
-//! the bytes while it echoes nothing and takes nothing for a special key, and is put into its modes when it
-//! has taken all of them.
+//! The person's terminal has echoed it and split it into lines, so this one must do neither again: while the
+//! bytes are written it echoes nothing and has no special keys; it gets its modes when it has taken all of
+//! them.
 
 use std::fs::File;
 use std::io;
@@ -15,14 +15,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::open::Pty;
 use crate::core::terminal::{Ahead, Modes};
 
-/// How long the terminal may take to take it.
+/// How long the terminal may take to accept the bytes.
 const TAKE: Duration = Duration::from_millis(100);
 
-/// Puts `ahead` into a terminal that nobody reads yet, and then sets its modes to `found`. `set` sets modes,
-/// at once.
-///
-/// # Errors
-/// When modes cannot be set.
+/// Puts `ahead` into a terminal that has no reader yet, and then sets its modes to `found`. `set` sets modes
+/// immediately.
 pub fn put(
     pty: &Pty,
     found: &Modes,
@@ -32,21 +29,21 @@ pub fn put(
     let slave = pty.open_slave()?;
     if let Some((bytes, quiet)) = prepared(found, ahead) {
         set(&quiet)?;
-        // It holds more than a terminal does in which somebody types.
+        // More than a terminal holds while a person types.
         nix::unistd::write(pty, &bytes)?;
         let until = Instant::now() + TAKE;
         while takes_output(&slave) && Instant::now() < until {
             std::thread::sleep(Duration::from_micros(100));
         }
-        // Without flow control output goes on.
+        // Without flow control output continues.
         set(&Modes { iflag: quiet.iflag & !u64::from(libc::IXON), ..quiet })?;
     }
     set(found)
 }
 
-/// The bytes, and the modes in which they are taken as they are: but for one that ends a read, and a last one
-/// that stops the terminal's output. It is seen to be stopped when everything before has been taken; nothing
-/// else tells of a line that is not whole. `None` where nothing was typed, or all 255 values.
+/// The bytes, and modes in which they are taken unchanged, except for one byte that ends a read and a last
+/// one that stops output. Once output has stopped, everything before has been taken; nothing else reports
+/// that for an incomplete line. `None` if nothing was typed, or if all 255 values occur.
 fn prepared(found: &Modes, ahead: &Ahead) -> Option<(Vec<u8>, Modes)> {
     let typed = ahead.bytes();
     if ahead.is_empty() {

@@ -1,10 +1,10 @@
-//! The colours that a recording names.
+//! The colours of a recording.
 
 use crate::core::cast::CastTheme;
 use crate::screen::picture::theme::{PictureTheme, Rgb};
 
-/// The colours that a recording names. What of them is no colour is as it is by default; of 8 colours the
-/// bright ones are like the others.
+/// The theme of a recording. Invalid colours get their defaults; with 8 colours the bright ones equal the
+/// others.
 pub fn theme_of_cast(cast: &CastTheme) -> PictureTheme {
     let usual = PictureTheme::default();
     let mut palette = usual.palette;

@@ -1,11 +1,10 @@
-//! A part of a recording as a recording of its own: it begins with the screen as it was there.
+//! Cuts a part out of a recording; the new recording starts with the screen at that time.
 
 use super::moment::Moment;
 use super::timeline::{MarkKind, Timeline};
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastWriter};
 
-/// The part between two times, in µs, as an asciicast of version 3. Times begin anew; pauses stay as they
-/// are.
+/// The part between two times, in µs, as an asciicast of version 3. Times start at 0; pauses stay.
 pub fn cut_cast(timeline: &Timeline, from_us: u64, to_us: u64) -> Vec<u8> {
     let mut moment = Moment::new(timeline);
     moment.seek(from_us);
@@ -26,7 +25,7 @@ pub fn cut_cast(timeline: &Timeline, from_us: u64, to_us: u64) -> Vec<u8> {
     }
     let first = moment.events();
     let marks = timeline.marks();
-    // At the same time as the start there may be marks, which belong to it as well.
+    // Marks at exactly the start time belong to the part as well.
     let mut mark = marks.partition_point(|mark| mark.at_us < from_us);
     for (at, event) in timeline.events().iter().enumerate().skip(first) {
         if event.at_us > to_us {

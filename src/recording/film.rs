@@ -1,5 +1,4 @@
-//! A recording as pictures for a page or an image: at most so many a second, made of rows of which each is
-//! drawn once.
+//! A recording as frames for a page or an image: at a limited rate, made of rows that are drawn once.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,52 +8,52 @@ use super::play_time::PlayTime;
 use super::timeline::Timeline;
 use crate::screen::{Cursor, Screen};
 
-/// How long a picture that the program holds back is waited for, in µs.
+/// How long to wait for the end of a synchronized update, in µs.
 const DRAWING_US: u64 = 1_000_000;
 
-/// What of a recording is filmed.
+/// The part of a recording to render, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct FilmOptions<'a> {
-    /// Long pauses are cut.
+    /// The playing time, with long pauses cut.
     pub time: &'a PlayTime,
-    /// From when, in µs of the recording.
+    /// The start, in µs of the recording.
     pub from_us: u64,
     pub to_us: u64,
     /// The most frames a second.
     pub fps: u32,
-    /// The most frames; what comes later is left out.
+    /// The most frames; later ones are dropped.
     pub frames: usize,
 }
 
 /// Frames and the rows that they are made of.
 #[derive(Clone, Debug, Default)]
 pub struct Film {
-    /// The rows as `draw` made them, each once. The first is the empty one.
+    /// The rows as `draw` made them, each once. The first is empty.
     pub rows: Vec<Rc<str>>,
     /// The frames, at least one.
     pub frames: Vec<FilmFrame>,
-    /// How long it plays, in µs.
+    /// The playing time, in µs.
     pub duration_us: u64,
     /// Columns and rows of the largest frame.
     pub size: (u16, u16),
-    /// Whether there were more frames.
+    /// Whether frames were dropped at the end.
     pub is_cut: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilmFrame {
-    /// When, in µs since the film began.
+    /// The time since the start of the film, in µs.
     pub at_us: u64,
-    /// When, in µs of the recording.
+    /// The time of the recording, in µs.
     pub recorded_us: u64,
-    /// The rows from the top, as numbers in [`Film::rows`].
+    /// The rows from the top, as indexes into [`Film::rows`].
     pub rows: Vec<u32>,
     pub cursor: Cursor,
     pub cols: u16,
 }
 
 impl Film {
-    /// Films a recording; `draw` makes a row, and nothing of an empty one.
+    /// Renders a recording; `draw` makes a row, and an empty string for an empty row.
     pub fn shoot(
         timeline: &Timeline,
         options: FilmOptions<'_>,
@@ -75,7 +74,7 @@ impl Film {
                 break;
             }
             let mut at = time.playing(next) - start;
-            // All that comes up to the next frame's time is one frame, and so is what is drawn in one go.
+            // Everything up to the next frame's time is one frame, and so is one synchronized update.
             let mut to = next.max(time.recorded(start + due.max(at)));
             moment.seek(to.min(options.to_us));
             let begun = moment.at_us();
@@ -125,8 +124,7 @@ impl Film {
         }
     }
 
-    /// Leaves frames out so that there are at most so many a second. Of those that fall together the last
-    /// stays.
+    /// Drops frames so that there are at most `fps` a second. Of those that coincide the last stays.
     pub fn thin(&mut self, fps: u32) {
         let interval = 1_000_000 / u64::from(fps.max(1));
         let mut kept: Vec<FilmFrame> = Vec::with_capacity(self.frames.len());
@@ -142,7 +140,7 @@ impl Film {
         self.frames = kept;
     }
 
-    /// The frame that stands for all: the last one on which much is to be seen.
+    /// The frame to show as a still image: the last one with much content.
     pub fn poster(&self) -> usize {
         let written = |frame: &FilmFrame| frame.rows.iter().filter(|row| **row > 0).count();
         let most = self.frames.iter().map(written).max().unwrap_or(0);
@@ -166,7 +164,7 @@ mod tests {
         })
     }
 
-    /// Times in ms, and the first row.
+    /// The times in ms, and the first rows.
     fn seen(film: &Film) -> Vec<(u64, &str)> {
         let row = |frame: &FilmFrame| &*film.rows[frame.rows[0] as usize];
         film.frames.iter().map(|frame| (frame.at_us / 1000, row(frame))).collect()

@@ -3,15 +3,15 @@
 use super::timeline::Timeline;
 use crate::screen::{Cursor, FrameChanges, Screen};
 
-/// A place in a timeline, with the screen there.
+/// A time of a timeline, with the screen at that time.
 #[derive(Debug)]
 pub struct Moment<'a> {
     timeline: &'a Timeline,
     screen: Screen,
-    /// How many events the screen has seen.
+    /// How many events the screen has received.
     events: usize,
     at_us: u64,
-    /// The frames of the stretch that was looked at last, as counts of events.
+    /// The frames of the stretch that was last examined, as counts of events.
     frames: Option<(usize, Vec<usize>)>,
 }
 
@@ -47,14 +47,14 @@ impl<'a> Moment<'a> {
         self.timeline.events().get(self.events).map(|event| event.at_us)
     }
 
-    /// Goes to a time, in µs since the start; the end at the latest.
+    /// Moves to a time, in µs since the start, at most to the end.
     pub fn seek(&mut self, at_us: u64) {
         let at_us = at_us.min(self.timeline.duration_us());
         self.go_to(self.timeline.events_at(at_us));
         self.at_us = at_us;
     }
 
-    /// Goes to where so many events have happened, and to the time of the last of them.
+    /// Moves to the state after this many events, and to the time of the last of them.
     pub(super) fn go_to(&mut self, events: usize) {
         let stretch = self.timeline.stretch_of(events);
         let start = self.timeline.stretch_start(stretch);
@@ -81,8 +81,8 @@ impl<'a> Moment<'a> {
         self.events = to;
     }
 
-    /// Goes to the next frame: the next event after which the screen looks different. False at the end, which
-    /// it goes to.
+    /// Moves to the next frame: the next event after which the screen looks different. False at the end, to
+    /// which it moves.
     pub fn step_forward(&mut self) -> bool {
         let mut frames = FrameWatch::new(&mut self.screen);
         let mut changed = false;
@@ -98,11 +98,11 @@ impl<'a> Moment<'a> {
         changed
     }
 
-    /// Goes to the frame before this one. False at the start.
+    /// Moves to the previous frame. False at the start.
     pub fn step_back(&mut self) -> bool {
         let mut before = Vec::new();
         let mut stretch = self.timeline.stretch_of(self.events.saturating_sub(1));
-        // The last frame is what is shown now; the one before it is wanted.
+        // The last frame is the current one; the one before it is wanted.
         loop {
             let now = self.events;
             before.splice(0..0, self.frames_of(stretch).iter().copied().filter(|frame| *frame <= now));
@@ -141,7 +141,7 @@ impl<'a> Moment<'a> {
         self.frames.as_ref().map_or(&[], |(_, frames)| frames)
     }
 
-    /// The screen, and after each event that is fed whether a frame is whole, for who walks through it.
+    /// The screen, and after each event whether a frame is complete.
     pub(super) fn walk(&mut self, frames: &mut FrameWatch) -> Option<bool> {
         if self.events >= self.timeline.events().len() {
             return None;
@@ -151,18 +151,18 @@ impl<'a> Moment<'a> {
         Some(frames.frame(&mut self.screen))
     }
 
-    /// Begins to watch the screen for frames.
+    /// Starts to watch the screen for frames.
     pub(super) fn watch(&mut self) -> FrameWatch {
         FrameWatch::new(&mut self.screen)
     }
 }
 
-/// Tells whether the screen looks different from the last time it was whole.
+/// Detects that the screen looks different from the last complete frame.
 #[derive(Debug)]
 pub(super) struct FrameWatch {
     changes: FrameChanges,
     cursor: Cursor,
-    /// The frame before the last one: what is newer is new in that.
+    /// The previous frame: what is newer is new in the last one.
     mark: u64,
 }
 
@@ -186,7 +186,7 @@ impl FrameWatch {
         self.changes.end(screen);
     }
 
-    /// The rows in which the last frame wrote something.
+    /// The rows that the last frame wrote to.
     pub fn new_rows(&self) -> Vec<u16> {
         let mut rows: Vec<u16> =
             self.changes.new_places(self.mark).into_iter().map(|place| place.row).collect();

@@ -1,4 +1,4 @@
-//! A place in a recording as a person names it: a time, a share, a marker, a text.
+//! A place in a recording as a person writes it: a time, a percentage, a marker, a text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,23 +13,22 @@ use super::timeline_search::{SearchDirection, TimelineSearch};
 pub enum PlayPosition {
     /// A time of the recording, in µs.
     Time(u64),
-    /// A share of the time that it plays, in percent.
+    /// A percentage of the playing time.
     Percent(f64),
-    /// A marker with this label, or the one with this number from 1, or with this in its label.
+    /// A marker with this label, with this number (from 1), or with a label that contains this.
     Marker(String),
-    /// Where a match of this regular expression first comes onto the screen.
+    /// Where a match of this regular expression first appears.
     Text(String),
 }
 
-/// Why a text is no position.
+/// Why a text is not a place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a position: write a time (80, 1:20, 500ms), a share (50%), marker:LABEL or /TEXT/")]
 pub struct NoPosition;
 
-/// Why a recording has no such place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PositionMissing {
-    /// No marker of this name.
+    /// There is no such marker.
     #[error("no marker is called {0}")]
     Marker(String),
     /// The text is on no screen.
@@ -56,7 +55,7 @@ impl FromStr for PlayPosition {
     }
 }
 
-/// A length of time in µs: `80`, `80.5`, `80s`, `500ms`, `2m`, `1h`, `1:20`, `1:00:20.5`.
+/// A duration in µs: `80`, `80.5`, `80s`, `500ms`, `2m`, `1h`, `1:20`, `1:00:20.5`.
 pub fn micros(text: &str) -> Option<u64> {
     let (number, unit) = match text {
         text if text.ends_with("ms") => (&text[..text.len() - 2], 0.001),
@@ -84,9 +83,6 @@ pub fn micros(text: &str) -> Option<u64> {
 
 impl PlayPosition {
     /// The time of the recording, in µs.
-    ///
-    /// # Errors
-    /// When there is no such marker or text.
     pub fn find(&self, timeline: &Timeline, time: &PlayTime) -> Result<u64, PositionMissing> {
         match self {
             Self::Time(at_us) => Ok((*at_us).min(timeline.duration_us())),

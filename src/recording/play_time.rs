@@ -1,17 +1,17 @@
-//! The time a person watches: long pauses are cut to the idle limit.
+//! The playing time: long pauses are cut to the idle limit.
 
 use super::timeline::Timeline;
 
-/// Turns times of a recording into times of playing it, and back.
+/// Converts between times of a recording and playing times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayTime {
-    /// Where time passes as it did: from when in the recording, and in playing. The rest is cut.
+    /// The parts that are not cut: start in the recording, and start in playing time.
     parts: Vec<(u64, u64)>,
     end: (u64, u64),
 }
 
 impl PlayTime {
-    /// Pauses of a recording are cut to `idle_us` µs; `None` cuts nothing.
+    /// Cuts pauses of a recording to `idle_us` µs; `None` cuts nothing.
     #[must_use]
     pub fn new(timeline: &Timeline, idle_us: Option<u64>) -> Self {
         let limit = idle_us.unwrap_or(u64::MAX).max(1);
@@ -27,12 +27,12 @@ impl PlayTime {
         Self { parts, end: (last, last - cut) }
     }
 
-    /// How long it plays, in µs.
+    /// The whole playing time, in µs.
     pub fn duration_us(&self) -> u64 {
         self.end.1
     }
 
-    /// The time in playing at which a time of the recording comes.
+    /// The playing time of a time in the recording.
     pub fn playing(&self, recorded_us: u64) -> u64 {
         let next = self.parts.partition_point(|part| part.0 <= recorded_us);
         let (from, playing) = self.parts[next - 1];
@@ -40,7 +40,7 @@ impl PlayTime {
         playing.saturating_add(recorded_us - from).min(limit)
     }
 
-    /// The time of the recording that is played at a time.
+    /// The time in the recording at a playing time.
     pub fn recorded(&self, playing_us: u64) -> u64 {
         let next = self.parts.partition_point(|part| part.1 <= playing_us);
         let (recorded, from) = self.parts[next - 1];

@@ -1,7 +1,7 @@
-//! A recording without the secrets that can be seen in it, for other people: each screen is drawn anew from
-//! the model, with dots in place of a secret. So it does not matter in which pieces, in which order or across
-//! which line a secret was written. What is not on the screen goes: titles, working directories, links,
-//! clipboards, typed keys and the environment.
+//! A recording without the secrets that can be seen in it, for other people: each screen is redrawn from the
+//! model, with dots in place of a secret. So it does not matter in which pieces, in which order or across
+//! which lines a secret was written. What is not on the screen is removed: titles, working directories,
+//! links, clipboards, typed keys and the environment.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastTheme, CastWri
 use crate::core::redact::{redact, secret_ranges};
 use crate::screen::Screen;
 
-/// The length of the shortest part that is hidden of a secret that is whole on another screen, in bytes.
-/// Shorter parts are those of ordinary words.
+/// The shortest part of a secret that is hidden if the whole is on another screen, in bytes. Shorter parts
+/// occur in ordinary words.
 const PART_LEN: usize = 6;
 
 /// The recording as an asciicast of version 3.
@@ -26,7 +26,7 @@ fn is_of_colours(theme: &CastTheme) -> bool {
     [&theme.fg, &theme.bg].into_iter().chain(&theme.palette).all(|text| parse_rgb(text).is_some())
 }
 
-/// The same; `more` finds what else is hidden in the text of a screen, as ranges of bytes.
+/// [`redacted_cast`] with `more`, which finds what else to hide in the text of a screen, as ranges of bytes.
 pub fn redacted_cast_with(
     header: &CastHeader,
     events: &[CastEvent],
@@ -35,13 +35,13 @@ pub fn redacted_cast_with(
     let find = |text: &str| -> Vec<Range<usize>> {
         secret_ranges(text).into_iter().map(|(range, _)| range).chain(more(text)).collect()
     };
-    // A secret that is typed key by key is only known when it is whole.
+    // A secret that is typed key by key is known only when it is complete.
     let mut secrets = HashSet::new();
     each_screen(header, events, |screen, _| {
         let text = ScreenTextMap::new(screen).text;
         for range in find(&text) {
             let secret = unbroken(&text[range]);
-            // A run of one sign is a rule of a table, too.
+            // A run of one character may also be a line of a table.
             let parts =
                 secret.as_bytes().windows(PART_LEN).filter(|part| part.iter().any(|byte| *byte != part[0]));
             secrets.extend(parts.map(<[u8]>::to_vec));
@@ -52,7 +52,7 @@ pub fn redacted_cast_with(
         command: header.command.as_deref().map(redact),
         title: header.title.as_deref().map(redact),
         env: Default::default(),
-        // A theme is colours; another text there is nobody's business.
+        // A theme consists of colours; any other text is dropped.
         theme: header.theme.clone().filter(is_of_colours),
         ..header.clone()
     };
@@ -88,7 +88,7 @@ fn each_screen(header: &CastHeader, events: &[CastEvent], mut see: impl FnMut(&S
         match &event.kind {
             CastEventKind::Output(bytes) => {
                 screen.feed(bytes);
-                // Nobody answers.
+                // Queries are not answered.
                 drop(screen.take_queries());
             }
             CastEventKind::Resize { cols, rows } => screen.resize(*cols, *rows),
@@ -98,12 +98,12 @@ fn each_screen(header: &CastHeader, events: &[CastEvent], mut see: impl FnMut(&S
     }
 }
 
-/// A secret without the ends of rows that it goes over.
+/// A secret without the row ends that it spans.
 fn unbroken(secret: &str) -> String {
     secret.replace('\n', "")
 }
 
-/// The text of a screen, with the place of each row in it. A row that wraps has no end.
+/// The text of a screen, with the position of each row in it. A row that wraps has no line end.
 struct ScreenTextMap {
     text: String,
     rows: Vec<usize>,
@@ -124,7 +124,7 @@ impl ScreenTextMap {
         map
     }
 
-    /// Which bytes are hidden.
+    /// Which bytes to hide.
     fn hidden(&self, secrets: &HashSet<Vec<u8>>, find: impl Fn(&str) -> Vec<Range<usize>>) -> Vec<bool> {
         let mut hidden = vec![false; self.text.len()];
         for range in find(&self.text) {
@@ -139,7 +139,7 @@ impl ScreenTextMap {
     }
 }
 
-/// Draws screens by their rows, those that have changed.
+/// Draws screens row by row, if a row has changed.
 #[derive(Debug, Default)]
 struct FramePainter {
     rows: Vec<String>,
@@ -147,7 +147,7 @@ struct FramePainter {
 }
 
 impl FramePainter {
-    /// What brings a terminal from the last screen to this one.
+    /// The bytes that change a terminal from the last screen to this one.
     fn frame(
         &mut self,
         screen: &Screen,
@@ -181,7 +181,7 @@ impl FramePainter {
     }
 }
 
-/// A row with its styles; `start`: where it is in the text that `hidden` is about.
+/// A row with its styles; `start`: its position in the text of `hidden`.
 fn row_bytes(screen: &Screen, row: u16, start: usize, hidden: &[bool]) -> String {
     let mut bytes = String::new();
     let mut at = start;
@@ -253,7 +253,7 @@ mod tests {
         screen
     }
 
-    /// No part of the key that tells anything is in it.
+    /// Checks that no significant part of the key is left.
     fn assert_hidden(text: &str) {
         for from in 0..KEY.len() - 8 {
             assert!(!text.contains(&KEY[from..from + 8]), "{text}");
@@ -266,11 +266,11 @@ mod tests {
         let keys: Vec<(u64, CastEventKind)> =
             KEY.chars().enumerate().map(|(n, ch)| (n as u64 * 1000, output(&ch.to_string()))).collect();
         for drawn in [
-            // At once, over the end of a row.
+            // In one piece, across the end of a row.
             vec![(0, output(&format!("key {KEY} end")))],
-            // In pieces, with colours within.
+            // In pieces, with colours in between.
             vec![(0, output(&format!("{start}\x1b[31m"))), (9, output(&format!("{end}\x1b[m")))],
-            // Its middle first.
+            // With its middle first.
             vec![(0, output(&format!("\x1b[1;21H{}", &KEY[20..30]))), (9, output(&format!("\x1b[H{KEY}")))],
             keys,
         ] {

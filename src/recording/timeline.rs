@@ -1,23 +1,23 @@
-//! A recording in memory: its output in one piece, its events, and copies of the screen on the way, so that
-//! the screen at any time is had by feeding a little.
+//! A recording in memory: its output in one piece, its events, and snapshots of the screen; to seek, feed the
+//! output since the nearest snapshot.
 
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastReader};
 use crate::screen::Screen;
 
 /// Output between two checkpoints, in bytes. Feeding as much takes a few milliseconds.
 const SPACING_BYTES: usize = 256 * 1024;
-/// Events between two checkpoints at most: to step back looks at each of them.
+/// The most events between two checkpoints: stepping back examines each of them.
 const SPACING_EVENTS: usize = 8192;
-/// What all checkpoints may take, in bytes. Where they would take more, every other one is dropped.
+/// The most memory for all checkpoints, in bytes. If they need more, every other one is dropped.
 const CHECKPOINTS_MAX: usize = 64 << 20;
 /// The most output that is kept, in bytes.
 const OUTPUT_MAX: usize = 1 << 30;
 /// The most events and marks that are kept.
 const EVENTS_MAX: usize = 16 << 20;
-/// Lines above the screen that are kept: a resize brings some of them back.
+/// How many lines of scrollback are kept: a resize brings some of them back.
 const HISTORY_LINES: usize = 200;
 
-/// A recording that can be looked at at any time.
+/// A recording that can be shown at any time.
 #[derive(Debug)]
 pub struct Timeline {
     header: CastHeader,
@@ -29,37 +29,35 @@ pub struct Timeline {
     damage: Option<String>,
 }
 
-/// What changes the screen: output, or another size.
+/// An event that changes the screen: output, or a new size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimelineEvent {
-    /// When, in µs since the start.
+    /// The time in µs since the start.
     pub at_us: u64,
-    /// How much output there is up to here, in bytes.
+    /// The length of the output up to here, in bytes.
     pub output_end: usize,
     /// The new columns and rows.
     pub resize: Option<(u16, u16)>,
 }
 
-/// A moment that has a meaning beside the screen.
+/// A time with a meaning besides the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelineMark {
-    /// When, in µs since the start.
+    /// The time in µs since the start.
     pub at_us: u64,
     pub kind: MarkKind,
 }
 
-/// What a mark stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     /// A marker with its label, which may be empty.
     Marker(String),
-    /// Keys.
     Input(Vec<u8>),
     /// The program ended with this status.
     Exit(i32),
 }
 
-/// The screen after so many events.
+/// The screen after some events.
 #[derive(Clone, Debug)]
 struct Checkpoint {
     events: usize,
@@ -68,16 +66,13 @@ struct Checkpoint {
     dump: Vec<u8>,
 }
 
-/// Why there is nothing to look at.
+/// Why a recording cannot be shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not an asciicast: {0}")]
 pub struct NoCast(pub String);
 
 impl Timeline {
-    /// Reads a recording. One that is damaged is read up to where it broke ([`Timeline::damage`]).
-    ///
-    /// # Errors
-    /// When not even the header can be read.
+    /// Reads a recording. A damaged one is read up to the damage ([`Timeline::damage`]).
     pub fn load(cast: &[u8]) -> Result<Timeline, NoCast> {
         let mut loader = TimelineLoader::default();
         loader.push(cast);
@@ -98,7 +93,7 @@ impl Timeline {
         &self.marks
     }
 
-    /// The markers: when, and the label.
+    /// The markers: time and label.
     pub fn markers(&self) -> impl DoubleEndedIterator<Item = (u64, &str)> {
         self.marks.iter().filter_map(|mark| match &mark.kind {
             MarkKind::Marker(label) => Some((mark.at_us, label.as_str())),
@@ -106,12 +101,12 @@ impl Timeline {
         })
     }
 
-    /// Where and why the file broke off, for a person; `None` if it is whole.
+    /// Where and why the file breaks off, for a person; `None` if it is whole.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
 
-    /// When something happened: output, resizes and marks, ordered.
+    /// The times of output, resizes and marks, in order.
     pub fn times(&self) -> impl Iterator<Item = u64> {
         let (mut events, mut marks) = (self.events.iter().peekable(), self.marks.iter().peekable());
         std::iter::from_fn(move || match (events.peek(), marks.peek()) {
@@ -121,7 +116,6 @@ impl Timeline {
         })
     }
 
-    /// What changes the screen.
     pub(super) fn events(&self) -> &[TimelineEvent] {
         &self.events
     }
@@ -143,7 +137,7 @@ impl Timeline {
         self.checkpoints.len()
     }
 
-    /// The stretch in which an event lies that is counted from 0.
+    /// The stretch that contains an event (counted from 0).
     pub(super) fn stretch_of(&self, event: usize) -> usize {
         self.checkpoints.partition_point(|checkpoint| checkpoint.events <= event).saturating_sub(1)
     }
@@ -180,7 +174,7 @@ pub struct TimelineLoader {
 }
 
 impl TimelineLoader {
-    /// Takes the next piece of the file and returns whether more is of use.
+    /// Takes the next piece of the file and returns whether more is needed.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
         if self.stop.is_none() {
             self.reader.push(bytes);
@@ -190,9 +184,6 @@ impl TimelineLoader {
     }
 
     /// The end of the file.
-    ///
-    /// # Errors
-    /// When there was no header.
     pub fn finish(mut self) -> Result<Timeline, NoCast> {
         if self.stop.is_none() {
             self.reader.finish();
@@ -231,12 +222,12 @@ impl TimelineLoader {
     }
 }
 
-/// A timeline that grows.
+/// A timeline under construction.
 #[derive(Debug)]
 pub(super) struct TimelineBuilder {
     timeline: Timeline,
     screen: Screen,
-    /// Events that the screen has seen, and their output.
+    /// Events that the screen has received, and the end of their output.
     seen: (usize, usize),
     spacing: usize,
     checkpoint_bytes: usize,
@@ -264,10 +255,7 @@ impl TimelineBuilder {
         }
     }
 
-    /// Takes the next event; one that is earlier than the one before counts as simultaneous.
-    ///
-    /// # Errors
-    /// When there are too many.
+    /// Adds the next event; one earlier than its predecessor counts as simultaneous.
     pub fn add(&mut self, event: CastEvent) -> Result<(), &'static str> {
         let Timeline { output, events, marks, duration_us, .. } = &mut self.timeline;
         if events.len() + marks.len() >= EVENTS_MAX {
@@ -307,14 +295,14 @@ impl TimelineBuilder {
         self.timeline
     }
 
-    /// Gives the screen what it has not seen.
+    /// Feeds the screen the events that it has not received.
     fn feed(&mut self) {
         self.screen.feed(&self.timeline.output[self.seen.1..]);
         drop(self.screen.take_queries());
         self.seen = (self.timeline.events.len(), self.timeline.output.len());
     }
 
-    /// Makes a checkpoint where one is due.
+    /// Makes a checkpoint if one is due.
     fn look(&mut self) {
         let timeline = &self.timeline;
         let Some(last) = timeline.checkpoints.last() else { return };
@@ -324,7 +312,7 @@ impl TimelineBuilder {
             return;
         }
         self.feed();
-        // A dump does not hold a picture back that is drawn only in part.
+        // A dump does not preserve an unfinished synchronized update.
         if self.screen.is_drawing() && bytes < 2 * self.spacing && events < 2 * SPACING_EVENTS {
             return;
         }

@@ -1,5 +1,4 @@
-//! Search for text in the screens of a recording: where it comes onto the screen, not where it merely still
-//! stands.
+//! Searches the screens of a recording for where a text appears, not where it is still shown.
 
 use regex::{Regex, RegexBuilder};
 use unicode_width::UnicodeWidthChar;
@@ -8,7 +7,7 @@ use super::moment::Moment;
 use super::timeline::Timeline;
 use crate::screen::Screen;
 
-/// Events that are looked at in one turn.
+/// How many events are examined in one turn.
 const TURN_EVENTS: usize = 512;
 
 /// The largest compiled expression, in bytes.
@@ -22,48 +21,45 @@ pub enum SearchDirection {
     Backward,
 }
 
-/// A search that goes on in turns, so that whoever searches can stop it.
+/// A search in turns, so that it can be interrupted.
 #[derive(Debug)]
 pub struct TimelineSearch<'a> {
     text: SearchText,
     direction: SearchDirection,
     walk: Moment<'a>,
-    /// Events that had happened where it began.
+    /// Events that had happened where it started.
     began: usize,
 }
 
-/// What a turn came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchTurn {
-    /// It is not done.
+    /// It is not finished.
     Working,
-    /// The text comes onto the screen here.
+    /// The text appears here.
     Found(TimelineHit),
-    /// It does not come any more.
+    /// The text does not appear any more.
     Nothing,
 }
 
-/// Where text comes onto the screen.
+/// Where text appears on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineHit {
-    /// When, in µs since the start of the recording.
+    /// The time in µs since the start of the recording.
     pub at_us: u64,
-    /// How many events have happened then.
+    /// How many events have happened by then.
     pub(super) events: usize,
-    /// Row and columns, 0-based.
+    /// The row (0-based).
     pub row: u16,
-    /// The first column.
     pub col: u16,
     pub cols: u16,
 }
 
-/// A regular expression to be found in rows. Without a capital letter in it, capitals count like small
-/// letters.
+/// A regular expression to find in rows. Without a capital letter in it, case is ignored.
 #[derive(Clone, Debug)]
 struct SearchText(Option<Regex>);
 
 impl SearchText {
-    /// A text that is no regular expression is looked for as it stands.
+    /// An invalid regular expression is searched for as plain text.
     fn new(text: &str) -> Self {
         let exact = text.chars().any(char::is_uppercase);
         let of = |pattern: &str| {
@@ -86,7 +82,7 @@ fn width(text: &str) -> u16 {
 }
 
 impl<'a> TimelineSearch<'a> {
-    /// A search from where so much has happened as in `from`.
+    /// A search that starts at `from`.
     #[must_use]
     pub fn new(from: &Moment<'a>, text: &str, direction: SearchDirection) -> Self {
         let mut walk = Moment::new(from.timeline());
@@ -94,12 +90,12 @@ impl<'a> TimelineSearch<'a> {
         Self { text: SearchText::new(text), direction, walk, began: from.events() }
     }
 
-    /// How far it has come, as a time in µs.
+    /// The position of the search, as a time in µs.
     pub fn at_us(&self) -> u64 {
         self.walk.at_us()
     }
 
-    /// Goes on a little: a few milliseconds.
+    /// Continues for a few milliseconds.
     pub fn turn(&mut self) -> SearchTurn {
         match self.direction {
             SearchDirection::Forward => self.turn_forward(),
@@ -107,7 +103,7 @@ impl<'a> TimelineSearch<'a> {
         }
     }
 
-    /// Goes on to its end.
+    /// Continues to the end.
     #[must_use]
     pub fn run(mut self) -> Option<TimelineHit> {
         loop {
@@ -121,7 +117,7 @@ impl<'a> TimelineSearch<'a> {
 
     fn turn_forward(&mut self) -> SearchTurn {
         let to = self.walk.events() + TURN_EVENTS;
-        // The first screen is all new to who begins there.
+        // If the search starts there, everything on the first screen is new.
         if self.began == 0
             && self.walk.events() == 0
             && let Some(hit) = self.hit(|_, _| true, 0..u16::MAX)
@@ -137,7 +133,7 @@ impl<'a> TimelineSearch<'a> {
 
     fn first_hit(&mut self, to: usize) -> Option<TimelineHit> {
         let mut watch = self.walk.watch();
-        // A frame that is begun is gone through to its end, whatever turn it is.
+        // A frame is always examined to its end.
         while self.walk.events() < to || self.walk.screen().is_drawing() {
             if self.walk.walk(&mut watch)?
                 && let Some(hit) = self.hit(|row, col| watch.is_new(row, col), watch.new_rows())
@@ -148,7 +144,7 @@ impl<'a> TimelineSearch<'a> {
         None
     }
 
-    /// The stretch before the one that was looked at last.
+    /// Examines the stretch before the last one.
     fn turn_back(&mut self) -> SearchTurn {
         let Some(last) = self.walk.events().min(self.began).checked_sub(1) else {
             return SearchTurn::Nothing;
@@ -171,7 +167,7 @@ impl<'a> TimelineSearch<'a> {
         }
     }
 
-    /// The first occurrence on the screen in one of the rows of which a cell is new.
+    /// The first occurrence on the screen in a row with a new cell.
     fn hit(
         &self,
         is_new: impl Fn(u16, u16) -> bool,

@@ -1,5 +1,5 @@
-//! The laws of a timeline: seeking is the same as playing straight, stepping back undoes stepping forward,
-//! and what is searched is found where it appears.
+//! The laws of a timeline: seeking equals playing up to there, stepping back undoes stepping forward, and a
+//! search finds text where it appears.
 
 use proptest::prelude::*;
 
@@ -34,7 +34,7 @@ fn first_row(moment: &Moment<'_>) -> String {
     moment.screen().lines().swap_remove(0)
 }
 
-/// Enough output for several checkpoints, with resizes, and what a checkpoint must keep.
+/// Enough output for several checkpoints, with resizes, and with state that a checkpoint must keep.
 fn long() -> Vec<(u64, CastEventKind)> {
     let mut events = Vec::new();
     for n in 0..20_000_u64 {
@@ -67,7 +67,7 @@ fn seeking_shows_what_playing_shows() {
     let mut seeker = Moment::new(&timeline);
     let mut straight = Screen::with_history(20, 5, 200);
     let mut fed = 0;
-    // Times in any order, compared with a screen that is played in their order.
+    // Times in random order, compared with a screen that is played in order.
     let mut times: Vec<u64> = (0..160).map(|n| (n * 7919 % 160) * 877).collect();
     let mut seen = Vec::new();
     for ms in &times {
@@ -91,7 +91,7 @@ fn seeking_shows_what_playing_shows() {
 
 #[test]
 fn a_checkpoint_in_the_middle_of_a_sequence_loses_none_of_it() {
-    // The program never ends its picture, so that no checkpoint finds a better place.
+    // The program never ends its synchronized update, so that no checkpoint finds a better place.
     let mut events = vec![(0, output("\x1b[?2026h")), (1, output("begin\x1b[3"))];
     for n in 0..20_000 {
         events.push((n, output(&format!("{}mword {n}\r\n", n % 8))));
@@ -145,7 +145,7 @@ fn a_step_ends_where_something_is_seen() {
         (0..4).map(|_| (moment.step_forward(), moment.at_us() / 1000, first_row(&moment))).collect();
     let a = "a".to_owned();
     let b = "b".to_owned();
-    // The cursor goes to the first column and back in the third event, with the same text.
+    // In the third event the cursor moves to the first column and back; the text stays the same.
     assert_eq!(steps, [(true, 1, a.clone()), (true, 5, b.clone()), (false, 9, b.clone()), (false, 9, b)]);
     assert!(moment.step_back());
     assert_eq!((moment.at_us(), first_row(&moment)), (1000, a));

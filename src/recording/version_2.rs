@@ -1,12 +1,12 @@
-//! A recording as an asciicast of version 2, for programs that do not read version 3: agg before 1.5, and
-//! with it what registries of packages still have.
+//! Converts a recording to an asciicast of version 2, for programs that do not read version 3: agg before
+//! 1.5, the version that package registries still have.
 
 use serde_json::json;
 
 use crate::core::cast::{CastEventKind, CastReader};
 
-/// The output, resizes and markers of a recording of any version, with absolute times. Lines that are no
-/// events are left out; empty where there is no header.
+/// The output, resizes and markers of a recording of any version, with absolute times. Invalid lines are
+/// dropped; empty without a header.
 pub fn version_2(cast: &[u8]) -> Vec<u8> {
     let mut reader = CastReader::new();
     reader.push(cast);

@@ -1,12 +1,13 @@
-//! Which cells of the screen differ from what stood there at a mark.
+//! Which cells of the screen differ from a mark.
 //!
 //! A wait for a text must not match one that was there before, and its verdict must not depend on how output
-//! was cut into reads. So [`FrameChanges`] keeps what stood on the screen at the last marks. Cells move with
-//! their rows when these scroll. What is erased and drawn again in the same place is no news, and so is what
-//! comes back from under the alternate screen. See `docs/adr/0013-new-is-what-differs-from-the-mark.md`.
+//! was cut into reads. So [`FrameChanges`] keeps the screen at the last marks. Cells move with their rows
+//! when these scroll. Text that is erased and drawn again in the same place is not new, nor is the primary
+//! screen when it returns from under the alternate one. See
+//! `docs/adr/0013-new-is-what-differs-from-the-mark.md`.
 //!
-//! Beside that it knows in which frame each cell last changed: for messages, and for waits until nothing
-//! does. The screen itself only moves row numbers when it scrolls, and only while it is followed.
+//! It also knows in which frame each cell last changed: for messages, and for waits until nothing changes.
+//! The screen itself only moves row numbers when it scrolls, and only while it is followed.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use crate::screen::Screen;
 use crate::screen::grid::{Grid, GridCell, GridRow, RowOrigins};
 use crate::screen::modes::TerminalMode;
 
-/// How many marks are known by what stood on the screen. Of an older one, what changed in a later frame is
+/// How many marks keep a copy of the screen. For older marks, everything that changed in a later frame is
 /// new.
 const MARKS_MAX: usize = 8;
 
@@ -26,10 +27,10 @@ pub struct ScreenPlace {
     pub cols: Range<u16>,
 }
 
-/// The last frame, when each of its cells became what it is, and what stood there at the last marks.
+/// The last frame, the frame in which each of its cells last changed, and the screen at the last marks.
 ///
-/// Call [`FrameChanges::frame`] whenever the screen is between two frames: the program has been read empty
-/// and holds no picture back ([`Screen::is_drawing`]).
+/// Call [`FrameChanges::frame`] whenever the screen is between two frames: all output has been read and no
+/// synchronized update is unfinished ([`Screen::is_drawing`]).
 #[derive(Clone, Debug)]
 pub struct FrameChanges {
     /// The number of the last frame.
@@ -38,9 +39,8 @@ pub struct FrameChanges {
     cols: usize,
     alternate: bool,
     cells: Vec<CellMemory>,
-    /// Those of the primary screen while the alternate one is shown.
+    /// The cells of the primary screen while the alternate one is shown.
     under: Option<Vec<CellMemory>>,
-    /// The oldest first.
     marks: VecDeque<MarkedScreen>,
     cursor: (u16, u16),
 }
@@ -49,7 +49,7 @@ pub struct FrameChanges {
 #[derive(Clone, Copy, Debug)]
 struct CellMemory {
     look: CellLook,
-    /// The frame in which it became this; 0: nobody but the terminal's echo has written it.
+    /// The frame in which it became this; 0: only the terminal's echo has written it.
     since: u64,
 }
 
@@ -57,12 +57,12 @@ impl CellMemory {
     const BLANK: Self = Self { look: CellLook::BLANK, since: 0 };
 }
 
-/// A number for the text of a cell and its style.
+/// A number for the text and style of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CellLook(u64);
 
 impl CellLook {
-    /// Something that no cell is.
+    /// Equal to no cell.
     const UNKNOWN: Self = Self(0);
     const BLANK: Self = Self::new(GridCell::BLANK, 0);
 
@@ -71,7 +71,7 @@ impl CellLook {
         Self(if number == 0 { 1 } else { number })
     }
 
-    /// That of each cell of a row.
+    /// The looks of the cells of a row.
     fn of_row(row: &GridRow, cols: usize) -> impl Iterator<Item = Self> {
         (0..cols).map(|col| match row.stored().get(col) {
             Some(cell) => Self::new(*cell, marks(row, col)),
@@ -80,13 +80,13 @@ impl CellLook {
     }
 }
 
-/// What stood on both screens at a mark. Where a row came in later, nothing is known.
+/// Both screens at a mark. Nothing is known of rows that came in later.
 #[derive(Clone, Debug)]
 struct MarkedScreen {
     frame: u64,
     primary: Vec<CellLook>,
     alternate: Vec<CellLook>,
-    /// The alternate screen as it was if it was shown: these do not move with their rows.
+    /// The alternate screen, if it was shown; these do not move with their rows.
     placed: Option<Vec<CellLook>>,
     cursor_row: u16,
 }
@@ -96,7 +96,7 @@ impl MarkedScreen {
         if is_alternate { &mut self.alternate } else { &mut self.primary }
     }
 
-    /// This cell is no news.
+    /// Makes this cell old.
     fn absorb(&mut self, is_alternate: bool, at: usize, look: CellLook) {
         self.shown(is_alternate)[at] = look;
         if let Some(placed) = self.placed.as_mut().filter(|_| is_alternate) {
@@ -106,7 +106,7 @@ impl MarkedScreen {
 }
 
 impl FrameChanges {
-    /// Begins to follow a screen; what is on it now is old.
+    /// Starts to follow a screen; what is on it now is old.
     pub fn new(screen: &mut Screen) -> Self {
         let mut changes = Self {
             frame: 0,
@@ -122,20 +122,20 @@ impl FrameChanges {
         changes
     }
 
-    /// The number of the last frame: what changes later is newer.
+    /// The number of the last frame; later changes are newer.
     pub fn now(&self) -> u64 {
         self.frame
     }
 
-    /// A mark: what differs later from the last frame is new. Returns the number of that frame, which stands
-    /// for the mark.
+    /// Takes a mark: what differs later from the last frame is new. Returns the number of that frame, which
+    /// identifies the mark.
     pub fn mark(&mut self, screen: &Screen) -> u64 {
         let shown = self.cells.iter().map(|cell| cell.look).collect();
         let placed = self.alternate.then(|| self.cells.iter().map(|cell| cell.look).collect());
         let (primary, alternate) = if self.alternate {
             (looks(&screen.terminal.display.buffers.inactive.grid, self.cols, self.cells.len()), shown)
         } else {
-            // What a program draws on another screen is new there.
+            // Everything that a program draws on another screen is new there.
             (shown, vec![CellLook::UNKNOWN; self.cells.len()])
         };
         self.marks.retain(|mark| mark.frame != self.frame);
@@ -152,18 +152,18 @@ impl FrameChanges {
         screen.revision() == self.revision
     }
 
-    /// Takes the screen as the next frame and returns whether something visible has changed: a cell, or where
-    /// the cursor is.
+    /// Takes the screen as the next frame; returns whether something visible has changed: a cell, or the
+    /// cursor's position.
     pub fn frame(&mut self, screen: &mut Screen) -> bool {
         self.compare(screen, true)
     }
 
-    /// Takes the screen as the next frame in which nothing is new: for an echo of what was just typed.
+    /// Takes the screen as the next frame without making anything new: for an echo of typed input.
     pub fn absorb(&mut self, screen: &mut Screen) {
         self.compare(screen, false);
     }
 
-    /// What stands in this place of the last frame is what was typed, and new since no mark.
+    /// Makes this place of the last frame old: it is typed input.
     pub fn absorb_place(&mut self, place: &ScreenPlace) {
         for at in self.indexes(place) {
             self.cells[at].since = 0;
@@ -172,8 +172,8 @@ impl FrameChanges {
         }
     }
 
-    /// A check has seen what stands in this place of the last frame: where it differs from the mark, the text
-    /// of the mark is new when it comes back.
+    /// A check has seen this place of the last frame: if it differs from the mark, the text of the mark is
+    /// new when it returns.
     pub fn see(&mut self, mark: u64, place: &ScreenPlace) {
         let seen: Vec<usize> = self.indexes(place).filter(|at| self.is_new_at(mark, *at)).collect();
         let is_alternate = self.alternate;
@@ -182,18 +182,17 @@ impl FrameChanges {
         }
     }
 
-    /// Whether a cell of the last frame differs from what stood there at the mark. Cells that do not exist do
-    /// not.
+    /// Whether a cell of the last frame differs from the mark. A cell that does not exist does not.
     pub fn is_new(&self, mark: u64, row: u16, col: u16) -> bool {
         self.indexes(&ScreenPlace { row, cols: col..col.saturating_add(1) })
             .any(|at| self.is_new_at(mark, at))
     }
 
-    /// Whether a cell of a full-screen program differs from what stood in its place at the mark, wherever
-    /// that is now: a row that moved there is new there. With `in_cursor_row` the place is a column of the
-    /// cursor's row, then and now.
+    /// Whether a cell of a full-screen program differs from the same place at the mark, wherever that text is
+    /// now: a row that moved there is new there. With `in_cursor_row` the place is a column of the cursor's
+    /// row, then and now.
     ///
-    /// On the primary screen a row moves when the terminal echoes a line end, which is no answer.
+    /// On the primary screen rows move when the terminal echoes a line end, which is not an answer.
     pub fn is_new_in_place(&self, mark: u64, (row, col): (u16, u16), in_cursor_row: bool) -> bool {
         let Some(known) = self.marks.iter().find(|known| known.frame == mark) else { return false };
         let Some(placed) = known.placed.as_ref().filter(|_| self.alternate) else { return false };
@@ -207,7 +206,7 @@ impl FrameChanges {
         match self.marks.iter().find(|known| known.frame == mark) {
             Some(known) => {
                 let then = if self.alternate { &known.alternate } else { &known.primary };
-                // A row that came in was blank in no frame: whatever stands in it is new.
+                // A row that came in was blank in no frame: any text in it is new.
                 then[at] != look && (then[at] != CellLook::UNKNOWN || look != CellLook::BLANK)
             }
             None => since > mark,
@@ -221,12 +220,12 @@ impl FrameChanges {
         row + usize::from(place.cols.start).min(end)..row + end
     }
 
-    /// The frame in which the youngest of these cells became what it is.
+    /// The newest frame in which one of these cells changed.
     pub fn since(&self, place: &ScreenPlace) -> u64 {
         self.cells[self.indexes(place)].iter().map(|cell| cell.since).max().unwrap_or(0)
     }
 
-    /// The places that differ from the mark, from the top, each as long as it can be.
+    /// The places that differ from the mark, from the top, each as long as possible.
     pub fn new_places(&self, mark: u64) -> Vec<ScreenPlace> {
         self.places(|at| self.is_new_at(mark, at))
     }
@@ -261,7 +260,8 @@ impl FrameChanges {
         buffers.inactive.grid.drop_origins();
     }
 
-    /// All that is on the screen now became it in the frame `since`, and is new since every mark.
+    /// Restarts the memory: everything on the screen now became so in frame `since`, and is new since every
+    /// mark.
     fn restart(&mut self, screen: &mut Screen, since: u64) {
         let (cols, rows) = screen.size();
         let (cols, rows) = (usize::from(cols), usize::from(rows));
@@ -269,7 +269,7 @@ impl FrameChanges {
         drop(buffers.active.grid.take_origins());
         drop(buffers.inactive.grid.take_origins());
         let looks = looks(&buffers.active.grid, cols, cols * rows).into_iter();
-        // An empty cell is no news, whether the row stores it or not.
+        // An empty cell is not new, whether the row stores it or not.
         let since = |look| if look == CellLook::BLANK { 0 } else { since };
         self.cells = looks.map(|look| CellMemory { look, since: since(look) }).collect();
         self.under = None;
@@ -287,7 +287,7 @@ impl FrameChanges {
         let (cols, rows) = screen.size();
         let cursor = (screen.cursor().row, screen.cursor().col);
         if (usize::from(cols), usize::from(cols) * usize::from(rows)) != (self.cols, self.cells.len()) {
-            // After a resize everything is new: rows were cut and joined.
+            // After a resize everything is new: rows were split and joined.
             self.frame += u64::from(count);
             self.restart(screen, self.frame);
             return count;
@@ -332,8 +332,8 @@ impl FrameChanges {
         (changed || moved) && count
     }
 
-    /// Puts the memory of each row where the row is now, on the screen that is still shown as far as is known
-    /// here, and below it.
+    /// Moves the memory of each row to the row's current place, on the screen that was shown last and below
+    /// it.
     fn move_rows(&mut self, primary: Option<&RowOrigins>, alternate: Option<&RowOrigins>) {
         let cols = self.cols;
         let (own, under) = if self.alternate { (alternate, primary) } else { (primary, None) };
@@ -345,7 +345,7 @@ impl FrameChanges {
             for (cells, origins) in [(&mut mark.primary, primary), (&mut mark.alternate, alternate)] {
                 move_cells(cells, cols, origins, CellLook::UNKNOWN);
                 if origins.is_none() {
-                    // The alternate screen is made when it is first shown, and anew after a reset.
+                    // The alternate screen is created when it is first shown, and again after a reset.
                     cells.fill(CellLook::UNKNOWN);
                 }
             }
@@ -369,7 +369,7 @@ fn move_cells<T: Copy>(cells: &mut Vec<T>, cols: usize, origins: Option<&RowOrig
     *cells = moved;
 }
 
-/// The looks of so many cells of a grid, which may have no rows yet.
+/// The looks of the first `cells` cells of a grid, which may have no rows yet.
 fn looks(grid: &Grid, cols: usize, cells: usize) -> Vec<CellLook> {
     let mut looks: Vec<_> = grid.rows().iter().flat_map(|row| CellLook::of_row(row, cols)).collect();
     looks.resize(cells, CellLook::BLANK);
@@ -381,7 +381,7 @@ fn marks(row: &GridRow, col: usize) -> u32 {
     if !row.cell(col).is_marked() {
         return 0;
     }
-    // FNV-1a: two piles of one cell that differ and have the same number are not to be expected.
+    // FNV-1a: two different piles of marks with the same number are very unlikely.
     row.marks
         .get(col)
         .bytes()
@@ -389,8 +389,7 @@ fn marks(row: &GridRow, col: usize) -> u32 {
 }
 
 impl Screen {
-    /// Whether the program holds its picture back until a frame is whole (private mode 2026), or is in the
-    /// middle of a sequence.
+    /// Whether the program is in the middle of a synchronized update (private mode 2026) or of a sequence.
     pub fn is_drawing(&self) -> bool {
         self.is_on(TerminalMode::Synchronized) || self.is_inside_sequence()
     }
@@ -405,13 +404,13 @@ impl Screen {
 mod tests {
     use super::*;
 
-    /// What of `bytes` is new on a screen that shows `before`.
+    /// Which text of `bytes` is new on a screen that shows `before`.
     fn new_text(before: &str, bytes: &str) -> Vec<String> {
         new_text_on(&|| screen(before), bytes)
     }
 
     fn new_text_on(before: &dyn Fn() -> Screen, bytes: &str) -> Vec<String> {
-        // However it is cut.
+        // The result must not depend on how it is split.
         let cut = |size: usize| {
             let mut screen = before();
             let mut changes = FrameChanges::new(&mut screen);
@@ -495,7 +494,7 @@ mod tests {
         assert!(changes.frame(&mut screen));
         assert_eq!(text_of(&screen, &changes, mark), ["done"], "it is drawn on another screen");
         let mark = changes.mark(&screen);
-        // It scrolls in the frame in which it comes back.
+        // It scrolls in the frame in which it returns.
         screen.feed(b"\x1b[?1049l\r\n$");
         assert!(changes.frame(&mut screen));
         assert_eq!(text_of(&screen, &changes, mark), ["$"]);

@@ -2,8 +2,8 @@
 //! program's bytes.
 //!
 //! It draws on the terminal's alternate screen, so that the person's own screen is kept. A second screen, the
-//! shadow, follows what the terminal shows: only rows that differ are sent, and the shadow knows which modes
-//! to undo.
+//! shadow, tracks the terminal's content: only rows that differ are sent, and the shadow knows which modes to
+//! undo.
 
 use super::{Screen, TerminalMode};
 
@@ -28,8 +28,8 @@ const REPORT_MODES: [TerminalMode; 5] = [
 pub(crate) struct Mirror {
     /// Its first column and row.
     origin: (u16, u16),
-    /// Whether the terminal reports the mouse and the focus as the program asks: only while its cells are
-    /// those of the program.
+    /// Whether the terminal reports mouse and focus as the program requested: only while its cells are those
+    /// of the program.
     passes_reports: bool,
 }
 
@@ -37,7 +37,7 @@ impl Mirror {
     /// The bytes to send first.
     pub(crate) const START: &'static str = "\x1b[?1049h\x1b[m\x1b[H\x1b[2J";
 
-    /// A mirror for somebody who reads the reports of the terminal.
+    /// A mirror whose reports are read.
     pub(crate) fn with_reports() -> Self {
         Mirror { passes_reports: true, ..Mirror::default() }
     }
@@ -48,10 +48,9 @@ impl Mirror {
         let cols = shadow.size().0;
         let (wide, high) = screen.size();
         let cursor = screen.cursor();
-        // Lines are read from their beginning: output at the far right in the past must not keep the viewport
-        // there.
+        // Lines are read from their start: earlier output at the far right must not keep the viewport there.
         let left = if cursor.col < cols { 0 } else { self.origin.0 };
-        // Rows with text are worth more than blank rows below them.
+        // Rows with text are more useful than blank rows below them.
         let blank = (cursor.row + 1..high).rev().take_while(|row| screen.row_runs(*row).is_empty()).count();
         let used = high - u16::try_from(blank).unwrap_or(0);
         self.origin = (part(left, cols, wide, cursor.col), part(self.origin.1, rows, used, cursor.row));
@@ -108,8 +107,8 @@ impl Mirror {
     }
 }
 
-/// The first column or row of `whole` to show in a viewport of size `room`: moved only as far as the cursor
-/// requires.
+/// The first column or row of `whole` to show in a viewport of size `room`: moved only as far as needed for
+/// the cursor.
 fn part(before: u16, room: u16, whole: u16, cursor: u16) -> u16 {
     let most = whole.saturating_sub(room);
     before.clamp((cursor + 1).saturating_sub(room), cursor).min(most)
@@ -155,7 +154,7 @@ mod tests {
         );
         // Leaving the alternate screen may return to only a few lines at the top.
         assert_eq!(lines("one\r\ntwo\x1b[?1049h\x1b[6Hlow\x1b[?1049l"), ["one", "two", ""]);
-        // A ruler was written at the far right, and then a key typed at the left.
+        // Something was written at the far right, and then a key was typed at the left.
         assert_eq!(lines("one\x1b[1;18H3,1\x1b[1;4H!"), ["one!", "", ""]);
     }
 

@@ -1,11 +1,11 @@
-//! The listening terminal: what a terminal would show after the bytes that the child has written.
+//! The screen model: what a terminal would show after the child's output.
 //!
-//! The host forwards the child's bytes untouched and feeds them to a [`Screen`] afterwards. From it come
+//! The host forwards the child's bytes untouched and feeds them to a [`Screen`] afterwards. It provides
 //! `hopty screen`, the repaint for a client that attaches, the facts about prompts and dialogs, and the
-//! sequences that put a terminal back when the child dies ([`Screen::undo`]).
+//! sequences that restore a terminal when the child dies ([`Screen::undo`]).
 //!
-//! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are cut. No
-//! input can make it panic or grow without bound. It knows nothing of Claude.
+//! It is pure: no I/O, no clock; the same bytes and sizes give the same screen, however the bytes are split.
+//! No input can make it panic or grow without bound. It does not know about Claude.
 
 mod changed_cells;
 mod cursor;
@@ -36,5 +36,5 @@ pub use reply::{DynamicColor, ModeState, Query, StringEnd, TerminalIdentity, Ter
 pub use restore::{Dump, TerminalBefore, UNDO_STEPS, UndoStep};
 pub use window::{ScreenReport, ShellMark};
 
-/// The most columns and rows of a screen; larger sizes are cut.
+/// The most columns and rows of a screen; larger sizes are clamped.
 pub const SIDE_MAX: u16 = 1000;

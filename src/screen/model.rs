@@ -45,7 +45,7 @@ impl fmt::Debug for Screen {
 }
 
 impl Screen {
-    /// A blank screen. Each side is cut to 1..=[`SIDE_MAX`].
+    /// A blank screen. Each side is clamped to 1..=[`SIDE_MAX`].
     #[must_use]
     pub fn new(cols: u16, rows: u16) -> Self {
         let terminal = TerminalState::new(side(cols), side(rows));
@@ -85,8 +85,8 @@ impl Screen {
         self.check_undo();
     }
 
-    /// Skips the part of `bytes` whose text is gone once all of them are written, and returns its length. The
-    /// rest must be fed next; until then the screen may show older rows.
+    /// Skips the part of `bytes` whose text will be gone when all of them are written, and returns its
+    /// length. Feed the rest next; until then the screen may show older rows.
     pub fn skip(&mut self, bytes: &[u8]) -> usize {
         if self.input.is_inside() {
             return 0;
@@ -102,7 +102,7 @@ impl Screen {
         skipped
     }
 
-    /// Nothing is unfinished any more.
+    /// Clears the unfinished state.
     fn forget_unfinished(&mut self) {
         self.input = StreamParser::default();
         self.unfinished = Unfinished::default();
@@ -121,8 +121,8 @@ impl Screen {
         self.terminal.parser.takes_window_names = takes;
     }
 
-    /// Resizes both screens, cut as in [`Screen::new`]. Wrapped lines of the primary screen and of the
-    /// history are reflowed, and lines move to the history or back; the alternate screen is cropped or
+    /// Resizes both screens, clamped as in [`Screen::new`]. Wrapped lines of the primary screen and of the
+    /// scrollback are rewrapped, and lines move to the scrollback or back; the alternate screen is cropped or
     /// extended.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.terminal.resize(side(cols), side(rows));
@@ -142,7 +142,6 @@ impl Screen {
         }
     }
 
-    /// Columns and rows.
     pub fn size(&self) -> (u16, u16) {
         (self.terminal.display.position.cols as u16, self.terminal.display.position.rows as u16)
     }
@@ -154,7 +153,7 @@ impl Screen {
         Cursor { col: col as u16, row: row as u16, visible, shape: display.cursor_shape.unwrap_or_default() }
     }
 
-    /// The window title, at most 1 KiB and without control characters; empty when none was set.
+    /// The window title, at most 1 KiB and without control characters; empty if none was set.
     pub fn title(&self) -> &str {
         self.terminal.window.titles.window()
     }
@@ -198,7 +197,7 @@ impl Screen {
     }
 
     /// Increases when the result of [`Screen::undo`] may have changed since the last `feed` or `resize`.
-    /// Modes that are set only while a frame is drawn do not count if the frame came in one piece. Costs
+    /// Modes that are set only while a frame is drawn do not count if the frame arrived in one piece. Costs
     /// nothing, unlike the undo itself.
     pub fn undo_revision(&self) -> u64 {
         self.undo_revision
@@ -211,7 +210,7 @@ impl Screen {
     }
 
     /// The bytes to send before anything else if the child has died in the middle of a sequence, a string or
-    /// a character: a terminal would treat the next bytes as the rest of it. Empty if nothing is unfinished.
+    /// a character: a terminal would read the next bytes as its rest. Empty if nothing is unfinished.
     pub fn ending(&self) -> &'static [u8] {
         self.unfinished.ending()
     }
@@ -231,8 +230,8 @@ impl Screen {
         &self.terminal.before
     }
 
-    /// Sets the known state of the terminal before the child; the default forgets it, because from here on it
-    /// is another terminal.
+    /// Sets the known state of the terminal before the child; the default clears it, because another terminal
+    /// is used from here on.
     pub fn set_terminal_before(&mut self, mut before: TerminalBefore) {
         before.follow(&self.terminal.before);
         self.terminal.before = before;
@@ -246,8 +245,8 @@ impl Screen {
         [10, 11, 12].map(ColorId::Dynamic).map(|color| {
             let now =
                 self.terminal.window.colors.value(color).or_else(|| self.terminal.before.described(color));
-            // The child receives it like typed input, so only a colour may be passed on of what it or a
-            // terminal wrote.
+            // The child receives it as input, so of what it or a terminal wrote only a colour may be passed
+            // on.
             let part =
                 |part: &str| matches!(part.len(), 1..=4) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
             let plain = |parts: &str| parts.split('/').count() == 3 && parts.split('/').all(part);
@@ -255,7 +254,7 @@ impl Screen {
         })
     }
 
-    /// The child's queries so far were not answered by the terminal: nothing can be learned from the answers.
+    /// The terminal did not answer the child's queries so far: nothing can be learned from answers.
     pub fn answered(&mut self) {
         self.terminal.before.forget_questions();
     }

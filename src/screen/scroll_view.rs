@@ -1,5 +1,4 @@
-//! What a window shows that is scrolled back: lines of the history above, and the first rows of the screen
-//! below them.
+//! A window that is scrolled back: lines of the scrollback, and the first rows of the screen below them.
 
 use std::collections::VecDeque;
 
@@ -7,13 +6,13 @@ use crate::screen::Screen;
 use crate::screen::modes::TerminalMode;
 
 impl Screen {
-    /// How many lines a window can be scrolled back. The alternate screen has no history.
+    /// How many lines a window can be scrolled back. The alternate screen has no scrollback.
     pub fn lines_above(&self) -> usize {
         if self.alternate() { 0 } else { self.history_len() }
     }
 
-    /// A screen that shows what a window shows that is scrolled back by `lines` lines, or as far as there are
-    /// any. It has no history of its own, and the cursor is hidden where it is below the window.
+    /// A screen with the content of a window that is scrolled back by `lines` lines, or as far as possible.
+    /// It has no scrollback of its own, and the cursor is hidden if it is below the window.
     pub fn scroll_view(&self, lines: usize) -> Screen {
         let lines = lines.min(self.lines_above());
         let (cols, rows) = self.size();

@@ -12,14 +12,11 @@ use crate::screen::reply::{ModeState, Query, QueryQueue};
 use crate::screen::restore::{QuestionTopic, TerminalBefore};
 use crate::screen::window::WindowState;
 
-/// All parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TerminalState {
     /// The display: screens, cursor, modes.
     pub display: DisplayState,
-    /// xterm's key options.
     pub key_options: KeyOptions,
-    /// The character encoding.
     pub encoding: TerminalEncoding,
     /// Titles, colours, progress, notifications.
     pub window: WindowState,
@@ -48,7 +45,7 @@ impl TerminalState {
         }
     }
 
-    /// Resizes the terminal. Margins are reset, as in other terminals.
+    /// Resizes the terminal. Resets the margins, like other terminals.
     pub fn resize(&mut self, cols: usize, rows: usize) {
         if (cols, rows) != (self.display.position.cols, self.display.position.rows) {
             self.display.resize(cols, rows);
@@ -139,8 +136,8 @@ impl TerminalState {
     }
 
     /// The answer to DECRQM. Left and right margins, grapheme widths, in-band resizes, paste events and
-    /// Windows key input are reported as unsupported: a program that asks once and is told of them uses them
-    /// for good (Neovim, vaxis), and the terminal that attaches later may lack them (kitty, alacritty).
+    /// Windows key input are reported as unsupported: a program that asks once and learns of them keeps using
+    /// them (Neovim, vaxis), and the terminal that attaches later may lack them (kitty, alacritty).
     fn mode_state(&self, space: ModeSpace, number: u16) -> ModeState {
         let on = match (space, number) {
             (ModeSpace::Private, 47 | 1047 | 1049) => self.display.buffers.alternate.is_some(),

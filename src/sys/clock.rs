@@ -24,7 +24,7 @@ impl Clock {
         }
     }
 
-    /// A clock that stands still until the test advances it.
+    /// A stopped clock until the test advances it.
     #[cfg(test)]
     pub fn manual(ms: &'static std::sync::atomic::AtomicU64) -> Self {
         Clock { begun: Instant::now(), manual: Some(ms) }
@@ -76,13 +76,13 @@ pub fn local_date(at: WallTime) -> chrono::NaiveDate {
     zoned(at).date_naive()
 }
 
-/// A moment ahead in this process's time zone, as short as it can be: `15:30` within a day, else `Nov 22`.
+/// A future time in this process's time zone, as short as possible: `15:30` within a day, else `Nov 22`.
 pub fn ahead(at: WallTime) -> String {
     let is_soon = at.0.saturating_sub(Clock::wall().0) < 86_400_000;
     zoned(at).format(if is_soon { "%H:%M" } else { "%b %-d" }).to_string()
 }
 
-/// How long ago a moment was: `5 min`.
+/// How long ago a time was: `5 min`.
 pub fn elapsed(at: WallTime) -> String {
     age(Clock::wall().0.saturating_sub(at.0))
 }

@@ -1,4 +1,4 @@
-//! What tests break on purpose: `HOPTY_TEST_FAULTS` names a directory, and a file in it stands for a fault.
+//! Faults that tests inject: `HOPTY_TEST_FAULTS` names a directory, and each file in it switches on one fault.
 //! Only debug builds look there.
 //!
 //! | file | fault |
@@ -15,15 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How often it is looked whether something still hangs.
+/// How often to check whether a disk still hangs.
 const HANG_POLL: Duration = Duration::from_millis(10);
 
-/// Whether this process's disks may hang.
 static HANGS: AtomicBool = AtomicBool::new(false);
-/// Changes of a disk so far.
+/// How many changes of a disk there have been.
 static CHANGES: AtomicUsize = AtomicUsize::new(0);
 
-/// The file of a fault, if the fault is wanted.
+/// The file of a fault, if a test has requested the fault.
 fn file_of(fault: &str) -> Option<PathBuf> {
     if cfg!(debug_assertions) {
         let dir = std::env::var_os("HOPTY_TEST_FAULTS")?;
@@ -37,7 +36,7 @@ pub fn is_wanted(fault: &str) -> bool {
     file_of(fault).is_some()
 }
 
-/// Panics if that is wanted at this place.
+/// Panics if a test has requested a panic at this place.
 pub fn panic_at(place: &str) {
     let Some(file) = file_of("panic") else { return };
     if std::fs::read_to_string(&file).is_ok_and(|wanted| wanted == place) {
@@ -46,17 +45,14 @@ pub fn panic_at(place: &str) {
     }
 }
 
-/// The error of a fork for which there are no processes left, once, if that is wanted.
-///
-/// # Errors
-/// The one that is wanted.
+/// Fails once as fork does without free processes, if a test has requested it.
 pub fn fork_fails() -> std::io::Result<()> {
     let Some(file) = file_of("no-fork") else { return Ok(()) };
     let _ = std::fs::remove_file(file);
     Err(nix::errno::Errno::EAGAIN.into())
 }
 
-/// Waits while a fault is wanted.
+/// Waits while a fault's file exists.
 pub fn wait_while(fault: &str) {
     while is_wanted(fault) {
         std::thread::sleep(HANG_POLL);

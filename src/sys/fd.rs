@@ -8,10 +8,7 @@ use std::os::unix::net::UnixStream;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
 
-/// Makes an open file description non-blocking. Only for descriptions that nobody else shares.
-///
-/// # Errors
-/// When fcntl fails.
+/// Makes an open file description non-blocking. Only for descriptions that are not shared.
 pub fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(fd, FcntlArg::F_GETFL)?);
     fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
@@ -20,8 +17,7 @@ pub fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
 
 /// Reads what is available, at most `buf.len()` bytes. `Ok(None)`: nothing now; `Ok(Some(0))`: the end.
 ///
-/// # Errors
-/// When read fails; `EIO` of a PTY master whose child is gone counts as the end.
+/// Fails when read fails; `EIO` of a PTY master whose child is gone counts as the end.
 pub fn read_some(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match nix::unistd::read(fd, buf) {
@@ -35,9 +31,6 @@ pub fn read_some(fd: &impl AsFd, buf: &mut [u8]) -> io::Result<Option<usize>> {
 }
 
 /// Writes what fits now. `Ok(0)`: nothing fits.
-///
-/// # Errors
-/// When write fails.
 pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match nix::unistd::write(fd, bytes) {
@@ -51,9 +44,6 @@ pub fn write_some(fd: &impl AsFd, bytes: &[u8]) -> io::Result<usize> {
 
 /// Writes to a non-blocking socket without a SIGPIPE where its peer is gone: how many bytes it took, 0 where
 /// it takes none now.
-///
-/// # Errors
-/// When the connection is broken.
 pub fn send_some(socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
     use nix::sys::socket::{MsgFlags, send};
     loop {
@@ -67,7 +57,7 @@ pub fn send_some(socket: &UnixStream, bytes: &[u8]) -> io::Result<usize> {
 }
 
 /// Makes every descriptor but the three streams close-on-exec, in one async-signal-safe call. Kernels before
-/// Linux 5.11 cannot, and nothing changes.
+/// Linux 5.11 cannot do it, and nothing changes.
 pub fn close_on_exec_above_streams() {
     // SAFETY: close_range takes numbers only, and with this flag it closes nothing now.
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
@@ -87,14 +77,14 @@ pub fn close_on_exec(inherited: &[i32]) {
     }
 }
 
-/// Sets or clears close-on-exec of a descriptor that nothing here owns; one that is not open stays so. May be
-/// called between fork and exec.
+/// Sets or clears close-on-exec of a descriptor that this process may not own; ignores one that is not open.
+/// May be called between fork and exec.
 pub fn set_close_on_exec(fd: RawFd, on: bool) {
     // SAFETY: setting a descriptor flag is memory-safe for any number.
     unsafe { libc::fcntl(fd, libc::F_SETFD, if on { libc::FD_CLOEXEC } else { 0 }) };
 }
 
-/// Whether a descriptor that nothing here owns closes on exec; `None` if it is not open.
+/// Whether a descriptor that this process may not own closes on exec; `None` if it is not open.
 pub fn is_close_on_exec(fd: RawFd) -> Option<bool> {
     // SAFETY: reading a descriptor flag is memory-safe for any number.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
@@ -103,7 +93,7 @@ pub fn is_close_on_exec(fd: RawFd) -> Option<bool> {
 
 /// Standard input, where Rust's own handle, which allocates, may not be used: between fork and exec.
 pub fn stdin() -> BorrowedFd<'static> {
-    // SAFETY: `inherited::note` opened number 0, and nobody closes it. Were it closed, calls would fail.
+    // SAFETY: `inherited::note` opened number 0, and it is never closed. If it were, calls would fail.
     unsafe { BorrowedFd::borrow_raw(libc::STDIN_FILENO) }
 }
 
@@ -121,16 +111,12 @@ pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
     (done == 0).then_some(u64::from(device))
 }
 
-/// The device number of the terminal.
 #[cfg(not(target_os = "linux"))]
 pub fn terminal_device(fd: &impl AsFd) -> Option<u64> {
     is_terminal(fd).then(|| nix::sys::stat::fstat(fd).ok()).flatten().map(|stat| stat.st_rdev as u64)
 }
 
-/// A descriptor of /dev/null, for a stream that must be open but lead nowhere.
-///
-/// # Errors
-/// When it cannot be opened.
+/// A descriptor of /dev/null, for a stream that must be open but unused.
 pub fn dev_null() -> io::Result<OwnedFd> {
     Ok(File::options().read(true).write(true).open("/dev/null")?.into())
 }

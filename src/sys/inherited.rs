@@ -21,7 +21,7 @@ use crate::core::process_change::Signal;
 
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 static FILE_SIZE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-/// The inherited umask; more than nine bits: not read yet.
+/// The inherited umask; a value of more than nine bits: not read yet.
 static UMASK: AtomicU32 = AtomicU32::new(u32::MAX);
 /// Bit n: standard stream n was closed.
 static WAS_CLOSED: AtomicU8 = AtomicU8::new(0);
@@ -61,14 +61,14 @@ fn is_ignored(signal: i32) -> bool {
 
 #[cfg(not(target_os = "linux"))]
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: an all-zero sigaction is valid, and sigaction with a null action only looks.
+    // SAFETY: an all-zero sigaction is valid, and sigaction with a null action only reads.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
     }
 }
 
-/// The signal dispositions that this process inherited. Only before it catches, ignores or blocks any itself.
+/// The signal dispositions that this process inherited. Call it before catching, ignoring or blocking any.
 pub fn signals() -> SignalState {
     let mut state = SignalState::default();
     let blocked = SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty());
@@ -81,7 +81,7 @@ pub fn signals() -> SignalState {
         if ignored {
             state.ignored |= bit(Signal(signal));
         }
-        // SAFETY: sigismember only looks. nix does not know real-time signals.
+        // SAFETY: sigismember only reads. nix does not know real-time signals.
         if unsafe { libc::sigismember(blocked.as_ref(), signal) } == 1 {
             state.blocked |= bit(Signal(signal));
         }
@@ -89,8 +89,7 @@ pub fn signals() -> SignalState {
     state
 }
 
-/// Where this process's errors go, from the point of view of a program whose terminal is the one on standard
-/// input.
+/// Where this process's standard error goes, relative to a terminal on standard input.
 pub fn error_output() -> ErrorOutput {
     if was_closed(2) {
         ErrorOutput::Closed
@@ -101,7 +100,7 @@ pub fn error_output() -> ErrorOutput {
     }
 }
 
-/// Whether a standard stream was closed: output to it is lost.
+/// Whether a standard stream was closed: its output is lost.
 pub fn was_closed(stream: u8) -> bool {
     WAS_CLOSED.load(Ordering::Relaxed) & 1 << stream != 0
 }
@@ -120,8 +119,8 @@ pub fn descriptors() -> Vec<i32> {
     open
 }
 
-/// Makes `command`, which replaces this process, inherit what this process inherited. `state`: the result
-/// of [`signals()`], if this process has changed dispositions since.
+/// Makes `command`, which replaces this process, inherit the same. `state`: the result of [`signals()`], if
+/// this process has changed dispositions since.
 pub fn pass_on(command: &mut Command, state: Option<SignalState>) {
     let own = [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &FILE_SIZE_WAS_IGNORED)];
     let own = own.map(|(signal, was_ignored)| (signal, was_ignored.load(Ordering::Relaxed)));

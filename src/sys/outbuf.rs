@@ -15,7 +15,6 @@ pub struct OutBuf {
 }
 
 impl OutBuf {
-    /// Appends.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
@@ -36,7 +35,6 @@ impl OutBuf {
         self.written
     }
 
-    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -53,16 +51,14 @@ impl OutBuf {
 
     /// Writes what fits now.
     ///
-    /// # Errors
-    /// When the descriptor is broken; the waiting bytes are kept.
+    /// Fails when the descriptor is broken; the waiting bytes are kept.
     pub fn flush(&mut self, fd: &impl AsFd) -> io::Result<()> {
         self.flush_by(|bytes| write_some(fd, bytes))
     }
 
-    /// The same for a socket: a peer that is gone is an error, and no SIGPIPE.
+    /// [`OutBuf::flush`] for a socket: a peer that is gone is an error, not SIGPIPE.
     ///
-    /// # Errors
-    /// When the connection is broken; the waiting bytes are kept.
+    /// Fails when the connection is broken; the waiting bytes are kept.
     pub fn flush_socket(&mut self, socket: &UnixStream) -> io::Result<()> {
         self.flush_by(|bytes| send_some(socket, bytes))
     }
@@ -81,9 +77,6 @@ impl OutBuf {
     }
 
     /// Writes `bytes`: immediately if the queue is empty and the descriptor takes them, otherwise in turn.
-    ///
-    /// # Errors
-    /// When the descriptor is broken.
     pub fn send(&mut self, fd: &impl AsFd, bytes: &[u8]) -> io::Result<()> {
         let mut done = 0;
         if self.bytes.is_empty() {

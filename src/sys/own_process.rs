@@ -1,10 +1,10 @@
-//! For tests that close a descriptor and need it closed: a lock, a socket, a terminal. A program that another
-//! test of the same process starts holds copies of all of them until its exec.
+//! For tests that close a descriptor (a lock, a socket, a terminal) and rely on it: programs that other tests
+//! of the same process start hold copies of them until exec.
 
 use std::process::{Command, Stdio};
 
-/// Whether the calling test, named with its modules, has this process for itself. Where it has not, it is run
-/// in a process of its own, which must succeed, and has nothing more to do here.
+/// Whether the calling test (named with its modules) has this process for itself. If not, the test is run in
+/// a process of its own, which must succeed, and the caller returns.
 pub fn is_alone(test: &str) -> bool {
     const VARIABLE: &str = "HOPTY_TEST_ALONE";
     if std::env::var(VARIABLE).is_ok_and(|alone| alone == test) {

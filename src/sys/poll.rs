@@ -13,11 +13,8 @@ const AFTER_FAILURE: Duration = Duration::from_millis(50);
 /// The events that a descriptor is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Something to read.
     Read,
-    /// Room to write.
     Write,
-    /// Either.
     Both,
     /// Only errors and hang-ups, which are always reported.
     Gone,
@@ -34,7 +31,7 @@ pub struct FdReadiness {
     pub gone: bool,
 }
 
-/// The descriptors of one turn of a loop, each under a token that the caller chooses.
+/// The descriptors of one turn of a loop, each with a token that the caller chooses.
 #[derive(Debug)]
 pub struct PollSet<'fd, T> {
     fds: Vec<PollFd<'fd>>,
@@ -63,8 +60,7 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
     /// Waits until something is ready or `timeout_ms` has passed (`None`: no limit), and returns what is
     /// ready.
     ///
-    /// # Errors
-    /// When poll fails for another reason than a signal: no memory, or more descriptors than allowed. The
+    /// Fails when poll fails for another reason than a signal: no memory, or more descriptors than allowed. The
     /// error is returned after a pause, so that a loop that continues does not spin.
     pub fn wait(&mut self, timeout_ms: Option<u64>) -> io::Result<Vec<(T, FdReadiness)>> {
         let timeout = timeout_ms.map_or(PollTimeout::NONE, |ms| {
@@ -74,10 +70,7 @@ impl<'fd, T: Copy> PollSet<'fd, T> {
         self.ready(polled)
     }
 
-    /// The same with a time finer than a millisecond.
-    ///
-    /// # Errors
-    /// As [`PollSet::wait`].
+    /// [`PollSet::wait`] with a timeout finer than a millisecond.
     pub fn wait_within(&mut self, timeout: Option<Duration>) -> io::Result<Vec<(T, FdReadiness)>> {
         let polled = ppoll(&mut self.fds, timeout.map(TimeSpec::from_duration), None);
         self.ready(polled)
@@ -111,10 +104,7 @@ pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
     poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
-/// Waits for one descriptor. False if the time passed first.
-///
-/// # Errors
-/// When poll fails.
+/// Waits for one descriptor. Returns false on a timeout.
 pub fn wait_for(fd: &(impl AsFd + AsRawFd), interest: Interest, timeout_ms: u64) -> io::Result<bool> {
     let mut set = PollSet::default();
     set.add((), fd.as_fd(), interest);

@@ -17,16 +17,12 @@ pub enum DirError {
     /// It is a file, or a link where none is allowed.
     #[error("{0} is not a real directory")]
     NoDirectory(PathBuf),
-    /// Somebody else owns it.
+    /// Another user owns it.
     #[error("{0} belongs to another user")]
     Foreign(PathBuf),
     /// Others can write to it, or read it.
     #[error("{path} is open to other users (mode {mode:03o})")]
-    Open {
-        /// The directory.
-        path: PathBuf,
-        mode: u32,
-    },
+    Open { path: PathBuf, mode: u32 },
     /// The system refused it.
     #[error("{}: {}", .0.display(), io_words(.1))]
     Io(PathBuf, io::Error),

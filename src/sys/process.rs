@@ -1,4 +1,4 @@
-//! Other processes, inspected and ended by pid and start time, so that a reused pid is never hit.
+//! Other processes, inspected and signalled by pid and start time, so that a reused pid is never hit.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -19,9 +19,7 @@ use crate::core::process_change::Signal;
 /// The kernel's data on a process (Linux `/proc/PID/stat`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Its id.
     pub pid: i32,
-    /// Its parent's id.
     pub parent: i32,
     pub group: i32,
     /// Its session: the id of the process that leads it.
@@ -34,7 +32,7 @@ pub struct Stat {
     pub state: u8,
     /// How many threads it has.
     pub threads: u32,
-    /// When it began, in clock ticks since boot: together with the pid, an identity that is never reused.
+    /// Start time in clock ticks since boot: together with the pid, an identity that is never reused.
     pub start: u64,
 }
 
@@ -72,7 +70,6 @@ impl Stat {
     /// controlling terminal, its process group is in the foreground. A shell that has the terminal back is
     /// not disturbed.
     pub fn may_use(&self, device: u64) -> bool {
-        // The kernel prints the number in the format of `new_encode_dev`.
         let number = u32::from_ne_bytes(self.tty.to_ne_bytes());
         let (major, minor) = ((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xf_ff00));
         let controls = (libc::major(device), libc::minor(device)) == (major, minor);
@@ -80,17 +77,16 @@ impl Stat {
     }
 }
 
-/// A process by its pid and its beginning, since a pid can be reused.
+/// A process by pid and start time, since a pid can be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStart {
-    /// Its pid.
     pub pid: i32,
-    /// When it began, in clock ticks since boot, if that is known.
+    /// Start time in clock ticks since boot, if known.
     pub ticks: Option<u64>,
 }
 
 impl ProcessStart {
-    /// Opens its stat file; `None` if it is gone, whoever has its pid now.
+    /// Opens its stat file; `None` if the process is gone, even if its pid was reused.
     #[must_use]
     pub fn stat_file(self) -> Option<StatFile> {
         let file = StatFile::open(self.pid).ok()?;
@@ -98,17 +94,13 @@ impl ProcessStart {
     }
 }
 
-/// A process's stat file, held open: cheap to read repeatedly, and never another process's.
+/// The stat file of one process, held open: cheap to read repeatedly, and never about another process.
 #[derive(Debug)]
 pub struct StatFile {
     file: std::fs::File,
 }
 
 impl StatFile {
-    /// Opens it.
-    ///
-    /// # Errors
-    /// When there is no such process.
     pub fn open(pid: i32) -> io::Result<Self> {
         Ok(StatFile { file: std::fs::File::open(format!("/proc/{pid}/stat"))? })
     }
@@ -122,14 +114,14 @@ impl StatFile {
     }
 }
 
-/// When the process began, in clock ticks since boot; `None` if it has ended, or without `/proc` (macOS). The
-/// pid and this identify a process, since a pid can be reused.
+/// The process's start time in clock ticks since boot; `None` if it has ended, or without `/proc` (macOS).
+/// Together with the pid it identifies a process.
 pub fn start_ticks(pid: impl TryInto<i32>) -> Option<u64> {
     let stat = Stat::of(pid.try_into().ok()?)?;
     (!matches!(stat.state, b'Z' | b'X' | b'x')).then_some(stat.start)
 }
 
-/// Whether the process with this pid and start time lives. Without `/proc` every start time is 0, and only
+/// Whether the process with this pid and start time is alive. Without `/proc` every start time is 0, and only
 /// the pid counts.
 pub fn is_alive(pid: u32, start: u64) -> bool {
     match start_ticks(pid) {
@@ -138,7 +130,7 @@ pub fn is_alive(pid: u32, start: u64) -> bool {
     }
 }
 
-/// When the process began, in seconds since 1970, to about a second; `None` as for [`start_ticks`].
+/// The process's start time in seconds since 1970, to about a second; `None` as for [`start_ticks`].
 pub fn began_at(pid: u32) -> Option<u64> {
     let ticks = start_ticks(pid)?;
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
@@ -167,28 +159,24 @@ pub struct Process {
 impl Process {
     /// Opens a pidfd of a process.
     ///
-    /// # Errors
-    /// When there is no such process, or the kernel has no pidfds (before Linux 5.3).
+    /// Fails when there is no such process, or the kernel has no pidfds (before Linux 5.3).
     pub fn open(pid: i32) -> io::Result<Self> {
         let named = rustix::process::Pid::from_raw(pid).filter(|_| pid > 0);
         let named = named.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(Process { pid, fd: rustix::process::pidfd_open(named, rustix::process::PidfdFlags::empty())? })
     }
 
-    /// A process of which somebody else has opened a pidfd.
+    /// A process whose pidfd the caller has opened.
     #[must_use]
     pub fn held(pid: i32, fd: OwnedFd) -> Self {
         Process { pid, fd }
     }
 
     /// Sends a signal to it.
-    ///
-    /// # Errors
-    /// When it is gone, or may not be signalled.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         let none = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2). The wrappers know no
-        // real-time signals.
+        // SAFETY: the descriptor is valid, a null siginfo means the same as kill(2). The wrappers do not
+        // support real-time signals.
         let done =
             unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.fd.as_raw_fd(), signal.0, none, 0) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -264,9 +252,9 @@ impl NamedProcess {
 /// A process and its ancestors, nearest first, without process 1. `None` if it has ended, or if the chain
 /// changed on every attempt.
 pub fn lineage(pid: i32) -> Option<Vec<NamedProcess>> {
-    /// Longer than any chain of parents.
+    /// More than any process has ancestors.
     const LINEAGE_MAX: usize = 4096;
-    // If a parent ends while it is read, its children get another one.
+    // If a parent ends while this reads, its children get another one.
     for _ in 0..8 {
         let mut chain = vec![NamedProcess::of(pid)?];
         while let Some(last) = chain.last()

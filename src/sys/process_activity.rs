@@ -1,5 +1,5 @@
-//! What processes do at this moment and how much they ran (Linux): the state of every thread, the time on a
-//! CPU, and the time for which they could have run but no CPU was free.
+//! What processes do now and how much they have run (Linux): the state of every thread, the time on a CPU,
+//! and the time spent waiting for one.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::process::Stat;
 
 /// The system calls that read a descriptor, which is their first argument.
 const READING_CALLS: [i64; 2] = [libc::SYS_read, libc::SYS_readv];
-/// Those that wait for one of several descriptors.
+/// The system calls that wait for one of several descriptors.
 #[cfg(target_arch = "x86_64")]
 const POLLING_CALLS: [i64; 6] = [
     libc::SYS_poll,
@@ -33,7 +33,7 @@ pub struct ProcessActivity {
     pub is_working: bool,
     /// How long it ran on a CPU.
     pub ran: Duration,
-    /// How long it was runnable and waited for a CPU.
+    /// How long it was runnable but waited for a CPU.
     pub waited: Duration,
     /// How often it was given a CPU.
     pub turns: u64,
@@ -90,8 +90,8 @@ pub fn children(parent: &Stat) -> Vec<i32> {
     threads.flat_map(|thread| children_of_thread(&format!("/proc/{pid}/task/{thread}"))).collect()
 }
 
-/// The children of this process's first thread. Orphans that this process adopts as a sub-reaper are given to
-/// that thread (`find_alive_thread` of the kernel); what other threads spawned is not among them.
+/// The children of this process's first thread. The kernel gives orphans that a sub-reaper adopts to that
+/// thread (`find_alive_thread`); what other threads spawned is not among them.
 pub fn adopted_children() -> Vec<i32> {
     children_of_thread(&format!("/proc/self/task/{}", std::process::id()))
 }
@@ -130,22 +130,22 @@ pub fn awaits_input(pid: i32, path: &Path) -> Option<bool> {
     is_known.then_some(false)
 }
 
-/// The names of a process's program: its file, and what a script or the process itself is called (`comm`).
-/// `None` where this user may not see them.
+/// The names of a process's program: its file, and the name that a script or the process itself set (`comm`).
+/// `None` if this user may not see them.
 pub fn program_names(pid: i32) -> Option<[String; 2]> {
     let file = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     Some([file.file_name()?.to_string_lossy().into_owned(), name.trim_end().to_owned()])
 }
 
-/// The words that a process was called with, its program first; `None` where this user may not see them.
+/// The arguments of a process, its program first; `None` if this user may not see them.
 pub fn arguments(pid: i32) -> Option<Vec<String>> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let line = String::from_utf8_lossy(&words);
     Some(line.trim_end_matches('\0').split('\0').map(str::to_owned).collect())
 }
 
-/// How a process was called, its arguments separated by blanks; its name in brackets where that is unknown.
+/// The command line of a process, separated by blanks; its name in brackets if the arguments are unknown.
 pub fn command_line(pid: i32) -> Option<String> {
     let line = arguments(pid)?.join(" ");
     if !line.is_empty() {

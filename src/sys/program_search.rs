@@ -1,12 +1,12 @@
-//! Programs in `PATH` that no repository has put there.
+//! Finding programs in `PATH` that did not come with a repository.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The program of this name that no repository has put into this process's `PATH`, which it does not get from
-/// there either. `None` if there is none.
+/// The program `name` from `PATH`, never one from a repository; it inherits a `PATH` without repositories,
+/// too. `None` if there is none.
 pub fn command_outside_of_projects(name: &'static str) -> Option<Command> {
     let (project, search) = here();
     let mut command = Command::new(programs_outside_of(&project, &search, name).next()?);
@@ -14,7 +14,7 @@ pub fn command_outside_of_projects(name: &'static str) -> Option<Command> {
     Some(command)
 }
 
-/// This process's `PATH` without what a repository may have put there, for a shell.
+/// This process's `PATH` without directories of repositories, for a shell.
 pub fn path_outside_of_projects() -> OsString {
     let (project, search) = here();
     directories_outside_of(&project, &search)
@@ -30,13 +30,13 @@ fn directories_outside_of(project: &Path, search: &OsStr) -> OsString {
     let is_safe = |place: &PathBuf| {
         place.is_absolute() && place.canonicalize().is_ok_and(|real| !is_of_a_project(&real, &project))
     };
-    // Each was joined before, so that none has a colon in it.
+    // Every entry came from a split, so none contains a colon.
     std::env::join_paths(std::env::split_paths(search).filter(is_safe)).unwrap_or_default()
 }
 
-/// The programs of this name in the directories of `search` (as in `PATH`), in their order. One that lies in
-/// `project` or in a work tree, this or another, is passed over, and so is one whose place depends on the
-/// working directory: anybody's repository could bring one along.
+/// The programs `name` in the directories of `search` (as in `PATH`), in order. Skips those in `project` or
+/// in any work tree, and those whose path depends on the working directory: anybody's repository could bring
+/// one along.
 pub fn programs_outside_of(
     project: &Path,
     search: &OsStr,
@@ -54,7 +54,7 @@ pub fn programs_outside_of(
     })
 }
 
-/// Whether a path lies in `project` or in a work tree. All lie below `/`, which is neither.
+/// Whether a path is in `project` or in a work tree. `/` counts as neither.
 fn is_of_a_project(path: &Path, project: &Path) -> bool {
     let mut above = path.ancestors().filter(|above| above.parent().is_some());
     above.any(|above| above == project || above.join(".git").symlink_metadata().is_ok())

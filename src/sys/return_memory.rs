@@ -1,14 +1,14 @@
 //! Returning unused memory to the system.
 
-/// Returns memory that the allocator keeps for later: after a burst that is megabytes, in a process that runs
-/// for weeks.
+/// Returns memory that the allocator keeps for later use: after a burst that is megabytes, in a process that
+/// runs for weeks.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn give_back() {
-    // SAFETY: it takes a number, and only looks at memory that is free.
+    // SAFETY: it takes a number, and only touches free memory.
     unsafe { nix::libc::malloc_trim(0) };
 }
 
-/// Other allocators decide that themselves.
+/// Other allocators do this themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn give_back() {}
 
@@ -23,12 +23,12 @@ const STACK: usize = 256 << 10;
 #[inline(never)]
 pub fn give_back_stack() {
     const PAGE: usize = 4096;
-    /// Bytes that stay: this function and its system call need them.
+    /// Bytes that stay: this function and its system call use them.
     const OWN: usize = 512;
     let here = 0_u8;
     let end = (std::ptr::from_ref(&here) as usize - OWN) & !(PAGE - 1);
     // SAFETY: nothing lives below the frame of a running function, and the pages read as zero when they are
-    // used again. Nothing else is mapped that close below a stack; unmapped parts are passed over.
+    // used again. Nothing else is mapped that close below a stack; unmapped parts are skipped.
     unsafe { nix::libc::madvise((end - STACK) as *mut nix::libc::c_void, STACK, nix::libc::MADV_DONTNEED) };
 }
 

@@ -23,21 +23,20 @@ use crate::core::io_words::io_words;
 /// Whether the path may be a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLinks {
-    /// It may: people keep their configuration elsewhere and link to it.
+    /// Yes: people keep their configuration elsewhere and link to it.
     Follow,
-    /// It may not: hopty creates no links of its own.
+    /// No: hopty creates no links of its own.
     Refuse,
 }
 
 /// Who may own the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOwner {
-    /// This user's.
     User,
     /// This user, root (an administrator's file, or one in a read-only store), or the owner of its directory:
-    /// a person who starts a program there trusts the directory's owner with more than that.
+    /// a person who starts a program there already trusts the directory's owner with more.
     Trusted,
-    /// Anybody: Claude reads it whoever owns it, and hopty must see what Claude sees.
+    /// Any user. Claude reads the file without checking its owner, and hopty must see what Claude sees.
     Anyone,
 }
 
@@ -54,7 +53,7 @@ pub struct FileRule {
 }
 
 impl FileRule {
-    /// A file that hopty itself wrote, or that gives it orders.
+    /// A file that hopty itself wrote, or that gives it instructions.
     pub const fn own(cap: u64) -> FileRule {
         FileRule { links: FileLinks::Refuse, owner: FileOwner::User, cap, closed: 0 }
     }
@@ -69,14 +68,14 @@ impl FileRule {
         FileRule { links: FileLinks::Follow, owner: FileOwner::Anyone, cap, closed: 0 }
     }
 
-    /// The same, but its mode must have none of these bits: a file that others can write may be forged.
+    /// Also requires that the mode has none of these bits: a file that others can write may be forged.
     #[must_use]
     pub const fn closed_to(mut self, bits: u32) -> FileRule {
         self.closed = bits;
         self
     }
 
-    /// The same, but it must belong to this user.
+    /// Also requires that this user owns it.
     #[must_use]
     pub const fn of_this_user(mut self) -> FileRule {
         self.owner = FileOwner::User;
@@ -93,7 +92,6 @@ pub enum SafeFileError {
         /// The operation, a verb.
         doing: &'static str,
         path: PathBuf,
-        /// The system's error.
         source: io::Error,
     },
     /// A symbolic link where none is allowed.
@@ -121,7 +119,7 @@ pub enum SafeFileError {
 }
 
 impl From<SafeFileError> for io::Error {
-    /// The system's own error stays what it is.
+    /// Keeps the system's own error.
     fn from(error: SafeFileError) -> Self {
         match error {
             SafeFileError::Io { source, .. } => source,
@@ -154,8 +152,7 @@ impl SafeFileError {
 /// Opens a regular file for reading; `None` if there is none. It is at most `rule.cap` bytes long now, and
 /// may grow.
 ///
-/// # Errors
-/// When it violates `rule`, or the system refuses to open it.
+/// Fails when it violates `rule`, or the system refuses to open it.
 pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> {
     fault_injection::before_read();
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
@@ -172,7 +169,7 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
         Ok(file) => file,
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => {
-            // It was swapped since the check: report what is there now.
+            // It was replaced since the check: report what is there now.
             look().map_or(Ok(()), |meta| check(path, &meta, rule))?;
             return Err(io("open")(error));
         }
@@ -181,30 +178,27 @@ pub fn open(path: &Path, rule: FileRule) -> Result<Option<File>, SafeFileError> 
     Ok(Some(file))
 }
 
-/// What is done with a file that is opened to be written.
+/// What happens to a file that is opened for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
-    /// It is continued.
     Append,
-    /// It is read, and continued.
+    /// Read it, then append.
     ReadAndAppend,
-    /// The same, but nothing may be there yet.
+    /// Read and append, but the file must not exist yet.
     NewToAppend,
-    /// It is emptied.
     Empty,
-    /// It is kept as it is: a lock.
+    /// Leave the content: a lock.
     Keep,
 }
 
-/// Opens a regular file to write it; where there is none, it is created, for this user alone.
+/// Opens a regular file for writing; creates it, for this user alone, if it does not exist.
 ///
-/// # Errors
-/// When it violates `rule`, or the system refuses to open it.
+/// Fails when it violates `rule`, or the system refuses to open it.
 pub fn open_to_write(path: &Path, mode: WriteMode, rule: FileRule) -> Result<File, SafeFileError> {
     let io = |doing| move |source| SafeFileError::Io { doing, path: path.to_owned(), source };
     let links = if rule.links == FileLinks::Follow { 0 } else { libc::O_NOFOLLOW };
     let mut options = File::options();
-    // A FIFO without a reader then returns an error instead of blocking.
+    // Opening a FIFO without a reader then fails instead of blocking.
     options.mode(0o600).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC | links);
     match mode {
         WriteMode::Append => options.append(true).create(true),
@@ -221,7 +215,7 @@ pub fn open_to_write(path: &Path, mode: WriteMode, rule: FileRule) -> Result<Fil
     Ok(file)
 }
 
-/// Whether this is the file that the path names now.
+/// Whether `path` still names this file.
 pub fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
@@ -244,9 +238,6 @@ pub fn read(path: &Path, rule: FileRule) -> Result<Option<Vec<u8>>, SafeFileErro
 }
 
 /// The next bytes of an open file, at most `most`.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
@@ -254,9 +245,6 @@ pub fn first_bytes(file: File, most: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The content as text; invalid UTF-8 is replaced, as Claude does: one bad byte must not hide a file.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_text(path: &Path, rule: FileRule) -> Result<Option<String>, SafeFileError> {
     let text = |bytes| {
         String::from_utf8(bytes).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
@@ -289,9 +277,6 @@ pub fn check(path: &Path, meta: &Metadata, rule: FileRule) -> Result<(), SafeFil
 }
 
 /// Gives a file that hopty just created its intended mode (0600), whatever the umask removed.
-///
-/// # Errors
-/// When the system refuses.
 pub fn open_to_owner(file: &File) -> io::Result<()> {
     match file.metadata()?.mode() & 0o600 {
         0o600 => Ok(()),

@@ -1,4 +1,4 @@
-//! Signals as a descriptor: signal-hook's self-pipe, which fits into a poll set.
+//! Signals as a descriptor for poll sets: signal-hook's self-pipe.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -27,14 +27,13 @@ pub struct Signals {
 impl Signals {
     /// Starts to catch `signals`.
     ///
-    /// # Errors
-    /// When the socket pair or a handler cannot be created.
+    /// Fails when the socket pair or a handler cannot be created.
     pub fn catch(signals: &[i32]) -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
         Ok(Signals { delivery: SignalDelivery::with_pipe(read, write, SignalOnly, signals)? })
     }
 
-    /// The signals since the last call, each once.
+    /// The signals since the last call, each listed once.
     pub fn take(&mut self) -> Vec<i32> {
         self.delivery.pending().collect()
     }
@@ -46,10 +45,7 @@ impl AsFd for Signals {
     }
 }
 
-/// A flag that is set when one of `signals` arrives, whatever else handles it.
-///
-/// # Errors
-/// When a handler cannot be installed.
+/// A flag that is set when one of `signals` arrives, in addition to other handlers.
 pub fn flag(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in signals {
@@ -79,8 +75,7 @@ pub fn unblock_all() {
 
 /// Blocks the signals that `state` blocks, and no other. May be called between fork and exec.
 pub fn block_as(state: SignalState) {
-    // SAFETY: an all-zero set is valid; a number that the C library keeps for itself is refused and changes
-    // nothing.
+    // SAFETY: an all-zero set is valid; a number that the C library reserves is refused and changes nothing.
     unsafe {
         let mut mask: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut mask);
@@ -115,7 +110,7 @@ pub fn stop_self() {
 
 fn with_default_stop(stop: impl FnOnce() -> nix::Result<()>) {
     let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-    // SAFETY: the default is no handler, and the one that is put back was installed before.
+    // SAFETY: the default is no handler, and the restored one was installed before.
     unsafe {
         let before = sigaction(NamedSignal::SIGTSTP, &default);
         let _ = stop();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The answer of a job that may hang on a disk: the caller waits no longer than `limit`. If no thread can be
+/// Runs a job that may hang on a disk and returns its answer, or `None` after `limit`. If no thread can be
 /// started, the job runs here.
 pub fn within<T: Send + 'static>(limit: Duration, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let job = Arc::new(Mutex::new(Some(job)));
@@ -42,7 +42,7 @@ pub struct Worker<T: Send + 'static> {
     by_hand: Option<ByHand<T>>,
 }
 
-/// For tests: jobs that run on the test's own thread when it says so.
+/// For tests: jobs that run on the test's own thread when it asks for it.
 #[cfg(test)]
 struct ByHand<T> {
     jobs: std::collections::VecDeque<WorkerJob<T>>,
@@ -72,7 +72,7 @@ impl<T: Send + 'static> WorkerThread<T> {
         wake.set_nonblocking(true)?;
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
             for job in inbox {
-                // A job that panics costs its answer, not the session.
+                // A job that panics loses its answer, not the session.
                 if let Ok(answer) = catch_unwind(AssertUnwindSafe(job)) {
                     let _ = outbox.send(answer);
                 }
@@ -128,7 +128,7 @@ impl<T: Send + 'static> Worker<T> {
                 self.open += 1;
                 let _ = running.jobs.send(Box::new(job));
             }
-            // As on the thread: a job that panics costs its answer.
+            // As on the thread: a job that panics loses its answer.
             None => self.done_here.extend(catch_unwind(AssertUnwindSafe(job))),
         }
     }
@@ -157,7 +157,7 @@ impl<T: Send + 'static> Worker<T> {
         here.into_iter().chain(running.done.try_iter()).collect()
     }
 
-    /// Whether a job is still to be done.
+    /// Whether a job is waiting or running.
     pub fn is_busy(&self) -> bool {
         self.open > 0
     }
@@ -172,7 +172,7 @@ impl<T: Send + 'static> Worker<T> {
     fn end(&mut self) {
         if let Some(WorkerThread { jobs, thread, .. }) = self.thread.take() {
             drop(jobs);
-            // A thread that hangs on a disk is abandoned: nobody waits for its answer any more.
+            // A thread that hangs on a disk is abandoned: its answer is not needed any more.
             if self.open == 0 {
                 let _ = thread.join();
             }

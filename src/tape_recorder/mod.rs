@@ -2,7 +2,7 @@
 //!
 //! The program runs as it does in a test, in an empty directory with a home of its own, and every key is sent
 //! to it as a tape would send it. The person sees it drawn by hopty's screen model, so that their terminal
-//! and the program never talk to each other: its questions are answered once, as in a test.
+//! and the program never communicate: its queries are answered once, as in a test.
 
 mod new_text;
 mod person_terminal;
@@ -41,9 +41,10 @@ use tape_draft::{ShellAnswer, TapeDraft};
 const END_KEY: u8 = 0x1c;
 /// How long after an escape the rest of a sequence may come.
 const ESCAPE: Duration = Duration::from_millis(50);
-/// How long nothing may have come before a next input is taken for an answer to the last one's picture.
+/// How long there must be no output before the next input counts as an answer to the last picture.
 const QUIET: Duration = Duration::from_millis(50);
-/// How long the next input waits for that, and for a text to be shown: what comes late would count for it.
+/// How long the next input is delayed for that, and for a typed text to appear: later output would count as
+/// the answer to it.
 const ANSWER_MAX: Duration = Duration::from_millis(500);
 
 /// Why nothing was recorded.
@@ -91,19 +92,15 @@ impl RecordedTape {
 /// A file that the tape copies into the program's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedFile {
-    /// Where it is now.
     pub source: PathBuf,
-    /// The same, from the directory of the tape.
+    /// Its path, relative to the directory of the tape.
     pub from: String,
-    /// Where it goes, from the program's directory.
+    /// Its destination, relative to the program's directory.
     pub to: String,
 }
 
-/// Has a person use the program `argv` on standard input and output, which are a terminal, with copies of
+/// Lets a person use the program `argv` on standard input and output, which are a terminal, with copies of
 /// `files`. `title` is shown below it. Ends with Ctrl+\ or with the program.
-///
-/// # Errors
-/// When the program does not start, or there is no terminal.
 pub fn record_tape(
     argv: &[String],
     files: &[CopiedFile],
@@ -149,7 +146,7 @@ pub fn record_tape(
         let _ = writeln!(header, "{copy}");
     }
     let _ = write!(header, "{first}\n\n");
-    // Last, because of these only one is given back to the terminal on every way out.
+    // Last, because only one that exists is undone on every way out.
     let signals = Signals::catch(&full_screen::SIGNALS)?;
     let wake = Arc::new(keys_or_signals(&signals)?);
     terminal.stop_on(Arc::clone(&wake));
@@ -174,7 +171,7 @@ pub fn record_tape(
     Ok(RecordedTape { header, draft })
 }
 
-/// A descriptor that is readable when there are keys or signals.
+/// A descriptor that is readable if there are keys or signals.
 fn keys_or_signals(signals: &Signals) -> io::Result<OwnedFd> {
     let both = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     both.add(io::stdin(), EpollEvent::new(EpollFlags::EPOLLIN, 0))?;
@@ -182,7 +179,7 @@ fn keys_or_signals(signals: &Signals) -> io::Result<OwnedFd> {
     Ok(both.0)
 }
 
-/// Words that are others in every run or on another machine.
+/// Words that differ in every run or on another machine.
 fn unlasting_words(dirs: &TestDirs) -> Vec<String> {
     let base = dirs.base().file_name().map(|name| name.to_string_lossy().into_owned());
     let host = nix::sys::utsname::uname().ok().map(|name| name.nodename().to_string_lossy().into_owned());
@@ -197,19 +194,19 @@ struct TapeRecorder {
     wake: Arc<OwnedFd>,
     /// Never readable.
     silent: Arc<OwnedFd>,
-    /// That of the last input.
+    /// The mark of the last input.
     mark: TestMark,
-    /// The program is a shell that tells of its commands.
+    /// The program is a shell that reports its commands.
     is_shell: bool,
     draft: TapeDraft,
     keys: TypedKeys,
-    /// Bytes of a key of which more must come.
+    /// Bytes of an incomplete key.
     pending: Vec<u8>,
     began: Instant,
 }
 
 impl TapeRecorder {
-    /// Until the program has ended, or the person has had enough.
+    /// Runs until the program has ended, or the person ended the recording.
     fn run(&mut self) -> io::Result<()> {
         loop {
             self.draw()?;
@@ -222,7 +219,7 @@ impl TapeRecorder {
                     return Ok(());
                 }
                 PumpEnd::Deadline => {
-                    // A paste may take its time; any other key comes in one piece.
+                    // A paste may take longer; any other key arrives in one piece.
                     if !self.pending.starts_with(PASTE_START) {
                         let bytes = std::mem::take(&mut self.pending);
                         self.typed(&bytes)?;
@@ -245,7 +242,7 @@ impl TapeRecorder {
         self.person.draw(self.terminal.screen(), commands.len(), &last)
     }
 
-    /// True when one of them ends the recording.
+    /// Returns true if one of them ends the recording.
     fn take_signals(&mut self) -> io::Result<bool> {
         let signals = self.signals.take();
         if signals.contains(&libc::SIGCONT) {
@@ -264,7 +261,7 @@ impl TapeRecorder {
         Ok(signals.iter().any(|signal| ![libc::SIGWINCH, libc::SIGCONT].contains(signal)))
     }
 
-    /// True when the recording ends.
+    /// Returns true if the recording ends.
     fn read_keys(&mut self) -> io::Result<bool> {
         let stdin = io::stdin();
         if !crate::sys::poll::is_readable(stdin.as_fd()) {
@@ -290,7 +287,7 @@ impl TapeRecorder {
             self.terminal.pump_now();
             let is_secret = self.terminal.is_hiding_input();
             self.begin_input(&command, is_secret);
-            // By the modes that the program has now.
+            // Under the program's current modes.
             let Some((command, bytes)) = self.bytes_of(command) else { continue };
             self.terminal.send(&bytes)?;
             self.draft.input(command, is_secret, self.began.elapsed());
@@ -298,7 +295,7 @@ impl TapeRecorder {
         Ok(())
     }
 
-    /// A command with the bytes that a tape sends for it; `None` for what the program cannot be told of.
+    /// A command with the bytes that a tape sends for it; `None` if the program cannot receive it.
     fn bytes_of(&self, command: TapeCommand) -> Option<(TapeCommand, Vec<u8>)> {
         let screen = self.terminal.screen();
         let bytes = match &command {
@@ -318,7 +315,7 @@ impl TapeRecorder {
                 let (start, end) = (cell(screen, from)?, cell(screen, to)?);
                 match mouse_bytes(screen, &input::drag_events(*button, start, end)) {
                     Some(bytes) => bytes,
-                    // A program that is not told of motion sees a click.
+                    // A program that does not receive motion sees a click.
                     None => return self.bytes_of(TapeCommand::Click(ClickCommand::once(from, *button))),
                 }
             }
@@ -336,7 +333,7 @@ impl TapeRecorder {
             return;
         };
         self.terminal.stop_on(Arc::clone(&self.silent));
-        // What does not come in time is no failure here.
+        // A late answer is no failure here.
         if let Some(text) = self.draft.typed_text() {
             let _ = self.terminal.typed(text, &self.mark, ANSWER_MAX);
         } else if age < QUIET || self.terminal.quiet_for() < QUIET {
@@ -346,7 +343,7 @@ impl TapeRecorder {
         self.terminal.stop_on(Arc::clone(&self.wake));
     }
 
-    /// Checks what the last input did, unless the next belongs to it.
+    /// Adds checks for the effect of the last input, unless the next one belongs to it.
     fn begin_input(&mut self, input: &TapeCommand, is_secret: bool) {
         if !self.draft.joins(input, is_secret, self.began.elapsed()) {
             self.wait_for_answer();
@@ -367,20 +364,20 @@ impl TapeRecorder {
     }
 }
 
-/// A cell that a person pointed at, 0-based; `None` for the line below the program's screen.
+/// The cell that a person clicked, 0-based; `None` for the line below the program's screen.
 fn cell(screen: &Screen, place: &TapePlace) -> Option<(u16, u16)> {
     let TapePlace::Cell(row, col) = place else { return None };
     let (cols, rows) = screen.size();
     (*row <= rows && *col <= cols).then_some((row.checked_sub(1)?, col.checked_sub(1)?))
 }
 
-/// What a tape sends for these events; `None` where the program does not want one of them.
+/// The bytes of these events on a tape; `None` if the program does not receive one of them.
 fn mouse_bytes(screen: &Screen, events: &[MouseEvent]) -> Option<Vec<u8>> {
     let bytes: Result<Vec<_>, _> = events.iter().map(|event| input::mouse(screen, event)).collect();
     Some(bytes.ok()?.concat())
 }
 
-/// How many of these bytes are whole keys: a paste, a sequence or a character may have been cut.
+/// How many of these bytes are complete keys: a paste, a sequence or a character may have been cut.
 fn whole_keys(bytes: &[u8]) -> usize {
     if let Some(at) = memchr::memmem::rfind(bytes, PASTE_START)
         && memchr::memmem::find(&bytes[at..], PASTE_END).is_none()

@@ -1,4 +1,4 @@
-//! Which of the text that has come onto a screen a tape should wait for: words that come again in the next
+//! Chooses which of the new text on a screen a tape should wait for: words that will appear again in the next
 //! run.
 
 use crate::testing::fresh_text_watch::{FreshTextWatch, TestMark};
@@ -6,13 +6,13 @@ use crate::testing::look::{Look, TextPattern};
 
 use crate::screen::ScreenPlace;
 
-/// How much of what was typed and not shown gives it away, in characters.
+/// How many characters of hidden input would reveal it.
 const HIDDEN_PART: usize = 4;
 /// The longest text that is waited for, in characters.
 const TEXT_MAX: usize = 40;
 /// How many texts are kept, of which one may come again in the next run.
 const TEXTS_MAX: usize = 4;
-/// Words of dates, which are others tomorrow.
+/// Words of dates, which differ tomorrow.
 const DATE_WORDS: [&str; 19] = [
     "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug",
     "Sep", "Oct", "Nov", "Dec",
@@ -32,7 +32,7 @@ pub(super) fn lasting_texts(
     for place in &joined(places) {
         let row = watch.screen().row_text(place.row);
         let bytes = row.bytes(place.cols.clone());
-        // A word of which one character is new is all new: `1/3` after `3/3`.
+        // A word with one new character is new as a whole: `1/3` after `3/3`.
         let text = row.text();
         let start = text[..bytes.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
         let start = if bytes.is_empty() { bytes.start } else { start };
@@ -40,7 +40,7 @@ pub(super) fn lasting_texts(
         for part in stable_parts(&text[start..end], avoid, hidden) {
             let places = watch.find(&Look::on_screen(TextPattern::Text(part.clone())), mark);
             if !places.new.is_empty() {
-                // Beside the cursor mostly the prompt stands, which comes whatever the answer is.
+                // Next to the cursor there is usually the prompt, which appears after any answer.
                 let is_answer = place.row != watch.screen().cursor().row;
                 found.push((Worth::of(&part, places.all.len() == 1, is_answer), part));
             }
@@ -54,7 +54,7 @@ pub(super) fn lasting_texts(
     texts
 }
 
-/// The places with those in one that only a blank parts: a blank is no news where nothing stood.
+/// Joins places that are separated by one blank: a blank in an empty place is no change.
 fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
     let mut joined: Vec<ScreenPlace> = Vec::new();
     for place in places {
@@ -68,7 +68,7 @@ fn joined(places: &[ScreenPlace]) -> Vec<ScreenPlace> {
     joined
 }
 
-/// How much a text is worth, the most important first.
+/// The rank of a text, most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
     has_word: bool,
@@ -91,11 +91,11 @@ impl Worth {
     }
 }
 
-/// The parts of a text that may be the same in the next run: runs of words without digits, and single words
-/// with few of them.
+/// The parts of a text that may be the same in the next run: words without digits, and single words with few
+/// digits.
 fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> {
     let mut parts = Vec::new();
-    // Where the run of words began, and where it ends so far.
+    // The start and the current end of the run of words.
     let mut run: Option<(usize, usize)> = None;
     let mut finish = |run: &mut Option<(usize, usize)>| {
         if let Some((from, to)) = run.take() {
@@ -111,9 +111,9 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
         let is_avoided =
             avoid.iter().any(|avoid| word.contains(avoid.as_str())) || DATE_WORDS.contains(&plain);
-        let is_avoided = is_avoided || hidden.iter().any(|hidden| tells_of(word, hidden));
+        let is_avoided = is_avoided || hidden.iter().any(|hidden| reveals(word, hidden));
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
-        // Blanks in a row, and lines that are drawn, part what belongs together.
+        // Several blanks and drawn lines are separators.
         if is_drawn || is_avoided || has_digit {
             finish(&mut run);
             if has_digit && !is_avoided && !is_moment(word) {
@@ -134,8 +134,8 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
     parts
 }
 
-/// Whether a word is a part of what was typed and not shown, or has a part of it.
-fn tells_of(word: &str, hidden: &str) -> bool {
+/// Whether a word is part of hidden input, or contains a part of it.
+fn reveals(word: &str, hidden: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
     if hidden.split_whitespace().any(|part| part == word || part == plain) {
         return true;
@@ -145,7 +145,7 @@ fn tells_of(word: &str, hidden: &str) -> bool {
     length > 2 && typed.windows(length).any(|part| word.contains(&part.iter().collect::<String>()))
 }
 
-/// Whether a word looks like a time, a date or the number of something: other ones come next time.
+/// Whether a word looks like a time, a date or a count, which will differ next time.
 fn is_moment(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     digits > 3 || word.contains(':') || word.chars().count() > TEXT_MAX

@@ -9,18 +9,17 @@ use crate::core::text::visible::visible;
 use crate::screen::{PictureLines, Screen};
 use crate::tty::full_screen::{FullScreen, changed_rows, size, write};
 
-/// Alternate screen, and pastes in brackets, so that they are recorded as pastes.
+/// Alternate screen, and bracketed paste, so that pastes are recorded as such.
 const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[0m\x1b[2J";
-/// The reverse.
 const UNDO: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
 #[derive(Debug)]
 pub(super) struct PersonTerminal {
     full_screen: FullScreen,
     title: String,
-    /// The rows that it shows.
+    /// The rows on the terminal.
     drawn: Vec<String>,
-    /// It reports clicks, so that its own selection by mouse needs Shift.
+    /// It reports clicks, so selecting text with the mouse needs Shift.
     reports_mouse: bool,
 }
 
@@ -30,7 +29,7 @@ impl PersonTerminal {
         Ok(PersonTerminal { full_screen, title: visible(title), drawn: Vec::new(), reports_mouse: false })
     }
 
-    /// It was a shell's for a while.
+    /// Takes the terminal again after a shell had it.
     pub fn come_back(&mut self) -> io::Result<()> {
         (self.drawn, self.reports_mouse) = (Vec::new(), false);
         self.full_screen.resume()
@@ -42,12 +41,12 @@ impl PersonTerminal {
         (cols, rows.saturating_sub(1).max(1))
     }
 
-    /// It may show anything.
+    /// The content of the terminal is unknown.
     pub fn forget(&mut self) {
         self.drawn.clear();
     }
 
-    /// Has it report clicks and the wheel while the program wants them.
+    /// Makes it report clicks and the wheel while the program wants them.
     pub fn report_mouse(&mut self, reports: bool) -> io::Result<()> {
         if reports == self.reports_mouse {
             return Ok(());
@@ -56,7 +55,6 @@ impl PersonTerminal {
         write(if reports { b"\x1b[?1000h\x1b[?1006h" } else { b"\x1b[?1006l\x1b[?1000l" })
     }
 
-    /// Draws what differs.
     pub fn draw(&mut self, screen: &Screen, commands: usize, last: &str) -> io::Result<()> {
         let (cols, rows) = size();
         let rows = rows.max(2);

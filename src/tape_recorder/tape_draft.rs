@@ -1,4 +1,4 @@
-//! A tape while it is being recorded: inputs, and between them what the program showed in answer. Pure.
+//! A tape being recorded: inputs, and between them what the program showed in answer. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,9 +14,9 @@ use crate::screen::ScreenPlace;
 use crate::testing::fresh_text_watch::{FreshTextWatch, TestMark};
 use crate::testing::processes::end_words;
 
-/// Inputs with a longer pause between them are two, so that a check can stand between them.
+/// Inputs with a longer pause between them are separate, so that a check can come between them.
 const PAUSE: Duration = Duration::from_millis(700);
-/// Clicks in one place with a longer pause between them are no double click: the default of GTK and of Qt.
+/// Clicks in one place with a longer pause between them are not a double click: the default of GTK and of Qt.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
 const SETTLE: TapeCommand = TapeCommand::Settle { limit: None, quiet: None, except: Vec::new() };
@@ -40,16 +40,16 @@ pub(super) struct TapeDraft {
     is_open: bool,
     /// The time of the last input.
     last_input: Duration,
-    /// Variables for what was typed and not shown.
+    /// How many variables stand for hidden input.
     secrets: u32,
     is_secret: bool,
-    /// What is different in every run.
+    /// Text that differs in every run.
     avoid: Vec<String>,
-    /// What was typed and not shown, which is on the tape nowhere.
+    /// Hidden input, which must not appear in the tape.
     hidden: Vec<String>,
 }
 
-/// What a program did with an input, as far as the screen does not say it.
+/// What a shell reported about an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellAnswer {
     /// A shell waits for the next command.
@@ -76,12 +76,12 @@ impl TapeDraft {
         &self.commands
     }
 
-    /// When the last input came; `None` where none is open.
+    /// The time of the last input; `None` if none is open.
     pub fn last_input(&self) -> Option<Duration> {
         self.is_open.then_some(self.last_input)
     }
 
-    /// The text that was typed last, while nothing is checked behind it.
+    /// The text that was typed last, while no check follows it.
     pub fn typed_text(&self) -> Option<&str> {
         match self.commands.last() {
             Some(TapeCommand::Type { text, .. }) if self.is_open && !self.is_secret => Some(text.as_str()),
@@ -89,7 +89,7 @@ impl TapeDraft {
         }
     }
 
-    /// Whether an input belongs to the last one: nothing is checked between the two, and both have one mark.
+    /// Whether an input belongs to the last one: no check comes between them, and they share a mark.
     pub fn joins(&self, input: &TapeCommand, is_secret: bool, at: Duration) -> bool {
         if !self.is_open || at.saturating_sub(self.last_input) > PAUSE {
             return false;
@@ -110,8 +110,8 @@ impl TapeDraft {
         }
     }
 
-    /// An input. `is_secret`: the program does not show it, as at the prompt for a password; then a variable
-    /// stands for it.
+    /// Adds an input. `is_secret`: the program does not show it, as at a password prompt; a variable stands
+    /// for it then.
     pub fn input(&mut self, mut input: TapeCommand, is_secret: bool, at: Duration) {
         let joins = self.joins(&input, is_secret, at);
         self.last_input = at;
@@ -148,7 +148,7 @@ impl TapeDraft {
         }
     }
 
-    /// Checks for what came since the mark of the last input.
+    /// Adds checks for what appeared since the mark of the last input.
     pub fn check(&mut self, watch: &FreshTextWatch, mark: &TestMark, shell: ShellAnswer, is_over: bool) {
         let last = if self.is_open { self.commands.last() } else { None };
         let is_typed = matches!(last, Some(TapeCommand::Type { .. }));
@@ -157,7 +157,7 @@ impl TapeDraft {
             _ => "",
         };
         let places = without_echo(watch, mark, echo);
-        // The same words drawn anew are an answer, too.
+        // The same words drawn again are an answer, too.
         let is_drawn_again = self.is_open && !is_typed && watch.has_output_since(mark);
         let mut checks = Vec::new();
         if shell.is_ready && !is_typed && !is_over {
@@ -181,7 +181,7 @@ impl TapeDraft {
         }
     }
 
-    /// The program has ended.
+    /// Adds a check for the program's end.
     pub fn end(&mut self, end: ProcessEnd) {
         let end = match end {
             ProcessEnd::Exited(code) => Some(ProgramEnd::Code(i32::from(code))),
@@ -190,7 +190,7 @@ impl TapeDraft {
         self.commands.extend(end.map(|end| TapeCommand::Exit { limit: None, end }));
     }
 
-    /// The tape, behind its first lines.
+    /// The tape after its header.
     pub fn text(&self, header: &str) -> String {
         let mut tape = header.to_owned();
         if self.secrets > 0 {
@@ -229,14 +229,14 @@ impl TapeDraft {
     }
 }
 
-/// What came since the mark, without a text that was typed and stands before the cursor.
+/// What appeared since the mark, without a typed text before the cursor.
 fn without_echo(watch: &FreshTextWatch, mark: &TestMark, echo: &str) -> Vec<ScreenPlace> {
     let mut places = watch.new_places(mark);
     if echo.is_empty() {
         return places;
     }
     let (cursor, cols) = (watch.screen().cursor(), watch.screen().size().0);
-    // Where the cursor is, an editor may have opened more than was typed.
+    // At the cursor an editor may have inserted more than was typed.
     let width: usize = echo.chars().map(|c| unicode_width::UnicodeWidthChar::width(c).unwrap_or(0)).sum();
     let end = usize::from(cursor.row) * usize::from(cols) + usize::from(cursor.col);
     let start = end.saturating_sub(width);
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::core::tape::TypedKeys;
 
-    /// A tape of inputs, each with what the program writes in answer.
+    /// A tape of inputs, each with the program's output in answer.
     fn tape(steps: &[(u64, &str, &str)]) -> String {
         let mut watch = FreshTextWatch::new((40, 6), 10);
         let mut draft = TapeDraft::new(Vec::new());
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn an_answer_to_typing_is_expected_too() {
-        // A list that is filtered as one types, and a cursor that only moves.
+        // A list that is filtered while typing, and a cursor that only moves.
         let steps = [
             (0, "", "> \x1b[2Hthree found\x1b[1;3H"),
             (10, "b", "b\x1b[2Hone   left\x1b[K\x1b[1;4H"),

@@ -1,13 +1,13 @@
-//! Which tapes are meant by the paths of the command line, and under which name each is known.
+//! Finds the tapes that the paths on the command line mean, and names each.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where tapes are looked for if no path is given: `tests/**/*.tape` and `tapes/**`.
+/// Where to look for tapes if no path is given: `tests/**/*.tape` and `tapes/**`.
 const DEFAULT_DIRS: [&str; 2] = ["tests", "tapes"];
-/// Directories in which no project keeps its tapes.
+/// Directories in which projects do not keep tapes.
 const SKIPPED_DIRS: [&str; 2] = ["target", "node_modules"];
 /// How deep directories are searched.
 const DEPTH_MAX: usize = 32;
@@ -17,16 +17,15 @@ const DEPTH_MAX: usize = 32;
 pub struct TapeFile {
     /// Its path, as it was given or found.
     pub path: PathBuf,
-    /// What its evidence is kept under, unique among the tapes that were found together.
+    /// The name of its evidence, unique among the tapes that were found together.
     pub name: String,
 }
 
-/// Finds the tapes that `paths` mean: files as they are, directories searched for `*.tape`. Without paths the
-/// directories `tests` and `tapes` of the working directory. In the order of the paths, each directory
-/// sorted.
+/// Finds the tapes of `paths`: files as they are, and all `*.tape` files in directories. Without paths, the
+/// directories `tests` and `tapes` of the working directory are searched. The order is that of the paths,
+/// with each directory sorted.
 ///
-/// # Errors
-/// The path that does not exist or cannot be read, with the reason.
+/// # Errors The path that does not exist or cannot be read, with the reason.
 pub fn tapes(paths: &[PathBuf]) -> Result<Vec<TapeFile>, (PathBuf, io::Error)> {
     let mut found = Vec::new();
     if paths.is_empty() {
@@ -47,8 +46,7 @@ pub fn tapes(paths: &[PathBuf]) -> Result<Vec<TapeFile>, (PathBuf, io::Error)> {
     Ok(named(found))
 }
 
-/// Adds the tapes below `dir`. Hidden directories are left out, and a link to a directory is not followed,
-/// which could lead round in a circle.
+/// Adds the tapes below `dir`. Skips hidden directories and links to directories, which could form a circle.
 fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut entries: Vec<fs::DirEntry> = fs::read_dir(dir)?.collect::<io::Result<_>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -67,9 +65,9 @@ fn search(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> 
     Ok(())
 }
 
-/// Gives each tape the name under which its evidence is kept, whatever else is played with it: its path in
-/// the working directory, without the directory of all tapes: `vim` for `tests/vim.tape`, `editors-vim`.
-/// Outside of the working directory the name of its file.
+/// Gives each tape the name of its evidence, which does not depend on the other tapes: its path in the
+/// working directory, without the directory of all tapes: `vim` for `tests/vim.tape`, `editors-vim`. Outside
+/// of the working directory the name of its file.
 fn named(paths: Vec<PathBuf>) -> Vec<TapeFile> {
     let here = std::env::current_dir().unwrap_or_default();
     let mut taken = BTreeSet::new();
@@ -79,7 +77,7 @@ fn named(paths: Vec<PathBuf>) -> Vec<TapeFile> {
         let is_usual = parts.len() > 1 && DEFAULT_DIRS.contains(&parts[0].as_str());
         let first = if inside.is_none() { parts.len() - 1 } else { usize::from(is_usual) };
         let mut name = parts[first..].join("-");
-        // `tests/a.tape` beside `tapes/a.tape`, and `a-b.tape` beside `a/b.tape`.
+        // For `tests/a.tape` and `tapes/a.tape`, or `a-b.tape` and `a/b.tape`.
         if taken.contains(&name) {
             name = parts.join("-");
         }

@@ -1,28 +1,28 @@
-//! The terminal's own echo of what was typed. It says nothing about the program, which may be busy or dead,
-//! so it is no news.
+//! The terminal's own echo of what was typed. It proves nothing about the program, which may be busy or dead,
+//! so it does not count as new.
 
 use memchr::memmem;
 use nix::libc;
 
 use crate::core::terminal::Modes;
 
-/// Bytes of output among which an echo is looked for.
+/// How many bytes of output are searched for an echo.
 const SEARCHED_MAX: usize = 4096;
-/// The shortest echo that is looked for further on than where it is expected: the program may write just
-/// then, and a shorter one may be in its own output.
+/// The shortest echo that is searched for after the place where it is expected: the program may write at the
+/// same time, and its output may contain shorter ones.
 const SEARCHED_MIN: usize = 4;
 
-/// The echo of what was typed that has not come yet.
+/// The echo of typed input that has not arrived.
 #[derive(Clone, Debug, Default)]
 pub struct EchoFilter {
     pending: Vec<u8>,
-    /// Its first byte has not come, and so much other output has.
+    /// How much other output has arrived since, while the first byte of the echo has not.
     searched: usize,
     began: bool,
 }
 
 impl EchoFilter {
-    /// `bytes` are typed into a terminal with these modes.
+    /// `bytes` are about to be typed into a terminal with these modes.
     pub fn expect(&mut self, bytes: &[u8], modes: &Modes) {
         if self.pending.is_empty() {
             (self.searched, self.began) = (0, false);
@@ -30,23 +30,23 @@ impl EchoFilter {
         self.pending.extend(echo_of(bytes, modes));
     }
 
-    /// Whether an echo has yet to come.
+    /// Whether an echo has not arrived completely.
     pub fn is_pending(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// No echo is expected any more.
+    /// Stops expecting an echo.
     pub fn give_up(&mut self) {
         self.pending.clear();
     }
 
-    /// Where the echo is in the next bytes of the output: from, to. Empty where it is not.
+    /// The position of the echo in the next bytes of output: start, end. Empty if it is not there.
     pub fn take(&mut self, bytes: &[u8]) -> (usize, usize) {
         if self.pending.is_empty() || bytes.is_empty() {
             return (0, 0);
         }
         let same = bytes.iter().zip(&self.pending).take_while(|(one, other)| one == other).count();
-        // It is cut only by the end of the bytes.
+        // Only the end of the bytes can cut it.
         if same == bytes.len() || same == self.pending.len() {
             self.pending.drain(..same);
             self.began = true;
@@ -69,7 +69,7 @@ impl EchoFilter {
     }
 }
 
-/// What a terminal with these modes echoes, up to the first key whose echo depends on what stands there.
+/// What a terminal with these modes echoes, up to the first key whose echo depends on the line.
 fn echo_of(bytes: &[u8], modes: &Modes) -> Vec<u8> {
     let is = |flags: u64, flag: libc::tcflag_t| flags & u64::from(flag) != 0;
     let is_key = |byte: u8, key: usize| modes.cc.get(key).is_some_and(|set| *set != 0 && *set == byte);

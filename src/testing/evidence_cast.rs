@@ -1,11 +1,11 @@
-//! The recording of a test that failed, without what the test redacts.
+//! The recording of a test that failed, with the test's redactions.
 
 use super::redaction::TapeRedactions;
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader, CastReader, CastWriter};
 use crate::recording::redacted_cast::redacted_cast_with;
 use crate::screen::Screen;
 
-/// A recording as a file. Where there are `redactions`, what they hide is hidden on every screen of it.
+/// A recording as a file. With `redactions`, every screen in it is redacted.
 pub(super) fn evidence_cast(
     header: CastHeader,
     events: Vec<CastEvent>,

@@ -1,10 +1,10 @@
-//! Whether a file is what it was.
+//! Detects whether a file has changed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What differs when a file was written or changed: its inode, its size in bytes, and when it changed, in s
-/// and ns. The time alone would not do, because a kernel's clock may stand still for some ms.
+/// What changes when a file is written: its inode, its size in bytes, and its change time in s and ns. The
+/// time alone is not enough, because the kernel's clock may have a resolution of some ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileFingerprint {
     inode: u64,
@@ -13,7 +13,7 @@ pub(super) struct FileFingerprint {
 }
 
 impl FileFingerprint {
-    /// `None` where there is no file.
+    /// `None` if the file does not exist.
     pub fn of(path: &Path) -> Option<Self> {
         let meta = std::fs::metadata(path).ok()?;
         Some(FileFingerprint {

@@ -1,9 +1,9 @@
-//! What must hold for every program: nothing old is taken for an answer, and nothing new is missed.
+//! Laws for every program: old text is never an answer, and new text is never missed.
 //!
-//! A made-up program draws words in random ways. The oracle knows what it meant to draw, keeps what stood
-//! there at each mark by words, and says which are new; it shares nothing with the screen model, and knows
-//! nothing of frames, which end at random moments. `HOPTY_HISTORIES=10000` sets how many histories are tried.
-//! `HOPTY_SETTLE=1000` tries so often whether a screen counts as settled while eight busy loops take the
+//! An invented program draws words in random ways. The oracle knows what it meant to draw, remembers the
+//! words at each mark, and decides which are new; it shares nothing with the screen model and does not know
+//! about frames, which end at random times. `HOPTY_HISTORIES=10000` sets how many histories are tried.
+//! `HOPTY_SETTLE=1000` tests that often whether a screen counts as settled while eight busy loops use the
 //! CPUs, `HOPTY_LATENCY=1000` measures how soon a wait returns.
 
 use std::process::{Child, Command};
@@ -25,7 +25,7 @@ fn text(text: &str) -> Look {
     Look::on_screen(TextPattern::Text(text.to_owned()))
 }
 
-/// Numbers from a seed.
+/// Random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -35,7 +35,7 @@ impl Dice {
     }
 }
 
-/// None is a part of another.
+/// No word is part of another.
 const WORDS: [&str; 6] = ["okay", "Done", "fail", "wait", "next", "busy"];
 /// Words of a row, and the columns of each.
 const SLOTS: usize = 4;
@@ -47,22 +47,22 @@ type Word = Option<(&'static str, bool)>;
 /// How many marks are taken in one history.
 const MARKS: usize = 8;
 
-/// Where a word may stand.
+/// A place for a word.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     now: Word,
-    /// What it was at each mark; `None` where its row came in later.
+    /// The word at each mark; `None` if the row did not exist then.
     then: [Option<Word>; MARKS],
 }
 
 type Row = [Slot; SLOTS];
 
-/// What the program means to show.
+/// What the program meant to show.
 struct Oracle {
     rows: Vec<Row>,
     marks: usize,
     is_alternate: bool,
-    /// The other screen: the primary one while the alternate one is shown.
+    /// The hidden screen: the primary one while the alternate one is shown.
     other: Vec<Row>,
 }
 
@@ -87,7 +87,7 @@ impl Oracle {
         self.rows.iter_mut().skip(from).flatten().for_each(|slot| slot.now = None);
     }
 
-    /// The bytes that draw all of it on a blank screen.
+    /// The bytes that draw everything on a blank screen.
     fn drawing(&self) -> String {
         let mut bytes = String::new();
         for (row, slots) in self.rows.iter().enumerate() {
@@ -106,7 +106,7 @@ impl Oracle {
         self.rows.iter().flatten().filter(is_new).count()
     }
 
-    /// One step of the program, as bytes.
+    /// One action of the program, as bytes.
     fn step(&mut self, dice: &mut Dice) -> String {
         let height = self.rows.len();
         let row = dice.roll(height);
@@ -125,7 +125,7 @@ impl Oracle {
                 self.clear(row);
                 format!("\x1b[{line};1H\x1b[J")
             }
-            // The same again: after a clear, over what stands there, after a reset.
+            // Draws the same again: after a clear, over the old text, after a reset.
             7 => format!("\x1b[H\x1b[2J{}", self.drawing()),
             8 => self.drawing(),
             9 => {
@@ -157,7 +157,7 @@ impl Oracle {
         }
     }
 
-    /// The same is drawn on the primary screen. The alternate one is forgotten.
+    /// Draws the same on the primary screen; the alternate one is discarded.
     fn reset(&mut self) {
         if std::mem::take(&mut self.is_alternate) {
             std::mem::swap(&mut self.rows, &mut self.other);
@@ -182,7 +182,7 @@ impl Oracle {
         format!("\x1b[{};{}r\x1b[{}\x1b[r", top + 1, bottom + 1, if up { 'S' } else { 'T' })
     }
 
-    /// Words move within their row, which is a change of it.
+    /// Moves words within their row, which changes it.
     fn shift_row(&mut self, row: usize, dice: &mut Dice) -> String {
         let right = dice.roll(2) == 0;
         let words = self.rows[row].map(|slot| slot.now);
@@ -193,7 +193,7 @@ impl Oracle {
         format!("\x1b[{};1H\x1b[{WIDTH}{}", row + 1, if right { '@' } else { 'P' })
     }
 
-    /// A flood of which the screen shows the end.
+    /// Output of many lines, of which the screen shows the end.
     fn flood(&mut self, dice: &mut Dice) -> String {
         let word = WORDS[dice.roll(WORDS.len())];
         let height = self.rows.len();
@@ -220,7 +220,7 @@ fn put(row: usize, slot: usize, (word, bold): (&str, bool)) -> String {
     format!("\x1b[{};{}H{pen}{word}\x1b[m", row + 1, slot * WIDTH + 1)
 }
 
-/// Feeds bytes in pieces of any size. Some are taken for frames.
+/// Feeds bytes in pieces of any size; some of them end a frame.
 fn feed(watch: &mut FreshTextWatch, bytes: &str, dice: &mut Dice) {
     let mut rest = bytes.as_bytes();
     let most = if dice.roll(2) == 0 { 400 } else { 20 };
@@ -234,7 +234,7 @@ fn feed(watch: &mut FreshTextWatch, bytes: &str, dice: &mut Dice) {
     }
 }
 
-/// What the program does next.
+/// Lets the program draw once.
 fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
     match dice.roll(20) {
         0 | 1 => {
@@ -246,7 +246,7 @@ fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
             feed(watch, &bytes, dice);
         }
         3 if !oracle.is_alternate => {
-            // A program draws all of it anew then, and all of it is new.
+            // Programs redraw everything then, and all of it is new.
             let height = 5 + (oracle.rows.len() - 4 + dice.roll(5)) % 6;
             watch.resize((SLOTS * WIDTH) as u16, height as u16);
             watch.end_frame();
@@ -257,7 +257,7 @@ fn draw(watch: &mut FreshTextWatch, oracle: &mut Oracle, dice: &mut Dice) {
             feed(watch, &bytes, dice);
         }
         4 | 5 => {
-            // What is typed is echoed where the cursor is, in the middle of other output.
+            // Typed text is echoed at the cursor, in the middle of other output.
             let (row, slot) = (dice.roll(oracle.rows.len()), dice.roll(SLOTS));
             let bytes = oracle.step(dice) + &format!("\x1b[{};{}H", row + 1, slot * WIDTH + 1);
             feed(watch, &bytes, dice);
@@ -318,7 +318,7 @@ fn start(script: &str) -> TestTerminal {
     TestTerminal::start(&program).unwrap()
 }
 
-/// Programs that take the CPUs.
+/// Processes that use the CPUs.
 struct Load(Vec<Child>);
 
 impl Load {
@@ -376,6 +376,6 @@ fn a_wait_returns_soon_after_the_text() {
     times.sort_unstable();
     let at = |share: usize| times[times.len() * share / 100];
     println!("sent, written by cat, found: p50 {:?}, p90 {:?}, p99 {:?}", at(50), at(90), at(99));
-    // The limits of a quiet machine are told by the numbers; here others may run.
+    // The numbers above are for a quiet machine; here others may be running.
     assert!(at(50) < Duration::from_millis(20), "{times:?}");
 }

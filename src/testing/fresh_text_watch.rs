@@ -1,10 +1,10 @@
-//! The screen of a program under test with what is new on it since which mark. Pure: it is fed with bytes and
-//! told when a frame ends.
+//! The screen of a program under test, and what is new on it since a mark. Pure: the caller feeds bytes and
+//! says when a frame ends.
 //!
-//! A **mark** is taken before an input. What differs from what stood there then is new, and only what is new
-//! answers an input. What passed checks have seen meanwhile counts, too: text that they saw replaced or gone
-//! is new when it comes back. A **frame** ends where the program has been read empty and holds no picture
-//! back; nothing is looked at in the middle of one.
+//! A **mark** is taken before an input. What differs from the screen at the mark is new, and only new text
+//! answers an input. What passed checks have seen counts, too: text that they saw replaced or gone is new
+//! when it returns. A **frame** ends when all output of the program has been read and it is not in the middle
+//! of a synchronized update; the screen is never examined in the middle of one.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use super::typed_ahead::{PromptLine, TypedAhead};
 use crate::core::terminal::Modes;
 use crate::screen::{Attr, Color, FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark, Style};
 
-/// The begin of what a shell announces its prompt and the output of a command with (OSC 133).
+/// The start of the sequences with which a shell announces its prompt and the output of a command (OSC 133).
 const SHELL_MARK: &[u8] = b"\x1b]133;";
-/// The most marks that are remembered for messages.
+/// The most marks that are kept for messages.
 const MARKS_MAX: usize = 10_000;
 
 /// A moment before an input: what changed later is new.
@@ -36,51 +36,51 @@ pub struct TestMark {
     commands: u64,
     /// How many lines had left the screen.
     above: u64,
-    /// Its rows: they may leave it later and are old then.
+    /// The rows of the screen: they may leave it later and are old then.
     rows: Arc<[String]>,
 }
 
 impl TestMark {
-    /// The line of the tape that it was taken for, from 1.
+    /// The line of the tape that it belongs to, from 1.
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// Whether a row of the screen had this then.
+    /// Whether a row of the screen matched this at the mark.
     pub(super) fn had(&self, pattern: &TextPattern) -> bool {
         self.rows.iter().any(|row| pattern.is_in(row))
     }
 }
 
-/// What a look found.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct LookFindings {
     /// Everything that matches, from the top.
     pub all: Vec<FoundPlace>,
-    /// What of it is new.
+    /// The new ones among them.
     pub new: Vec<FoundPlace>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameEnd {
-    /// The cells that changed in it.
+    /// The cells that changed in the frame.
     pub places: Vec<ScreenPlace>,
     /// The cursor, the title or cells changed.
     pub is_visible: bool,
 }
 
-/// When something that stands on the screen came there.
+/// When text on the screen appeared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextAge {
-    /// The program has written nothing there: it is the terminal's echo of what was typed.
+    /// It is the terminal's echo of typed input; the program has not written there.
     Echo,
     /// Before the mark of this line.
     Before(u32),
-    /// After the last mark, which was that of this line.
+    /// After the last mark, which belongs to this line.
     After(u32),
 }
 
-/// A screen and what is new on it.
+/// A screen, and what is new on it.
 #[derive(Debug)]
 pub struct FreshTextWatch {
     screen: Screen,
@@ -90,37 +90,37 @@ pub struct FreshTextWatch {
     echo: EchoFilter,
     ahead: TypedAhead,
     pasted: PastedText,
-    /// Bytes of the program that are no echo.
+    /// Bytes of output other than echo.
     output: u64,
     title: String,
-    /// How often a check has seen another title than that of the mark.
+    /// How often a check has seen a title that differs from the mark's.
     titles: u64,
-    /// What checks have found to be nowhere since the last mark, and where they have looked.
+    /// Texts that checks have found to be absent since the last mark, and where they looked.
     absent: Vec<(String, ScreenArea)>,
     clipboard: Option<String>,
     clipboards: u64,
     shell: Option<ShellMark>,
-    /// Commands of the shell that have ended, and the status of the last one.
+    /// How many commands of the shell have ended, and the status of the last one.
     commands: u64,
     status: Option<i32>,
-    /// Frame and line of each mark.
+    /// The frame and the line of each mark.
     marks: Vec<(u64, u32)>,
-    /// Bytes came since the last frame.
+    /// Output has arrived since the last frame.
     is_inside_frame: bool,
-    /// Bytes came since then that are no echo.
+    /// Output other than echo has arrived since the last frame.
     has_news: bool,
-    /// The viewport where it is scrolled back.
+    /// The viewport, while it is scrolled back.
     scrolled: Option<ScrolledView>,
 }
 
-/// A viewport that is scrolled back. It stays with its lines when others leave the screen.
+/// A viewport that is scrolled back. It keeps showing its lines when others leave the screen.
 #[derive(Debug)]
 struct ScrolledView {
-    /// The number of its first line among all that have left the screen.
+    /// The number of its first line among all lines that have left the screen.
     top: u64,
-    /// By how many lines it was scrolled back at the end of the last frame.
+    /// How many lines it was scrolled back at the end of the last frame.
     lines: u16,
-    /// What it showed then.
+    /// What it showed at that time.
     screen: Screen,
 }
 
@@ -154,13 +154,13 @@ impl FreshTextWatch {
         }
     }
 
-    /// What the viewport shows: the screen, unless it is scrolled back.
+    /// The content of the viewport: the screen, unless it is scrolled back.
     pub fn view(&self) -> &Screen {
         self.scrolled.as_ref().map_or(&self.screen, |scrolled| &scrolled.screen)
     }
 
-    /// Scrolls the viewport by so many lines, as a person scrolls the window of a terminal: the program is
-    /// told nothing. Returns by how many it was scrolled.
+    /// Scrolls the viewport by this many lines, as a person scrolls a terminal window: the program does not
+    /// notice. Returns by how many it was scrolled.
     pub fn scroll(&mut self, is_up: bool, lines: u32) -> u32 {
         let above = u32::try_from(self.screen.lines_above()).unwrap_or(u32::MAX).min(u16::MAX.into());
         let before = u32::from(self.scrolled_lines());
@@ -175,7 +175,7 @@ impl FreshTextWatch {
         after.abs_diff(before)
     }
 
-    /// The viewport follows the output again.
+    /// Makes the viewport follow the output again.
     pub fn scroll_to_end(&mut self) {
         self.scrolled = None;
     }
@@ -188,7 +188,7 @@ impl FreshTextWatch {
         scrolled.screen = self.screen.scroll_view(scrolled.lines.into());
     }
 
-    /// By how many lines the viewport is scrolled back.
+    /// How many lines the viewport is scrolled back.
     fn scrolled_lines(&self) -> u16 {
         self.scrolled.as_ref().map_or(0, |scrolled| scrolled.lines)
     }
@@ -206,15 +206,15 @@ impl FreshTextWatch {
         &self.screen
     }
 
-    /// The screen, to be asked for queries or told what the terminal is.
+    /// The screen, to take its queries or to tell it about the terminal.
     pub fn screen_mut(&mut self) -> &mut Screen {
         &mut self.screen
     }
 
-    /// Takes output of the program. It may be cut anywhere.
+    /// Feeds output of the program, split anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        // What a shell draws behind its prompt may be what was typed ahead.
+        // What a shell draws after its prompt may be text that was typed ahead.
         while !rest.is_empty() && self.ahead.is_any() {
             let from =
                 if self.screen.is_inside_sequence() { Some(0) } else { memmem::find(rest, SHELL_MARK) };
@@ -228,7 +228,7 @@ impl FreshTextWatch {
         self.feed_part(rest);
     }
 
-    /// What was typed ahead and stands behind the prompt now is no news.
+    /// Text that was typed ahead and is now shown after the prompt is not new.
     fn absorb_typed_ahead(&mut self) {
         let Some(found) = self.ahead.find_at_prompt(&self.screen) else { return };
         self.changes.frame(&mut self.screen);
@@ -242,14 +242,14 @@ impl FreshTextWatch {
         self.feed_news(before);
         if !echo.is_empty() {
             if std::mem::take(&mut self.has_news) {
-                // What came before the echo is news, which the echo must not take along.
+                // What came before the echo is new, so end the frame before absorbing the echo.
                 self.changes.frame(&mut self.screen);
             }
             let (row, from) = (self.screen.cursor().row, self.screen.cursor().col);
             self.screen.feed(echo);
             self.changes.absorb(&mut self.screen);
             if self.screen.cursor().row == row {
-                // Also where the same character stood before.
+                // Even if the same character was there before.
                 self.changes.absorb_place(&ScreenPlace { row, cols: from..self.screen.cursor().col });
             }
             self.is_inside_frame = true;
@@ -286,17 +286,17 @@ impl FreshTextWatch {
         }
     }
 
-    /// Whether the program is in the middle of a picture, as far as its bytes tell.
+    /// Whether the program is in the middle of a synchronized update or a sequence.
     pub fn is_drawing(&self) -> bool {
         self.screen.is_drawing()
     }
 
-    /// Whether something came since the last frame.
+    /// Whether output has arrived since the last frame.
     pub fn is_inside_frame(&self) -> bool {
         self.is_inside_frame
     }
 
-    /// A frame is whole: what differs from the last one is new.
+    /// Ends a frame: what differs from the last one is new.
     pub fn end_frame(&mut self) -> FrameEnd {
         (self.is_inside_frame, self.has_news) = (false, false);
         let before = self.ended;
@@ -314,7 +314,8 @@ impl FreshTextWatch {
         FrameEnd { places, is_visible }
     }
 
-    /// A moment for the line `line` of a tape: ends the frame, so that all that is there now is old.
+    /// Takes a mark for the line `line` of a tape: ends the frame, so that everything on the screen now is
+    /// old.
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.end_frame();
         let before = self.marks.last().map_or(0, |(frame, _)| *frame);
@@ -346,17 +347,17 @@ impl FreshTextWatch {
         self.pasted.take(bytes);
     }
 
-    /// Whether the terminal's own echo of what was typed has yet to come.
+    /// Whether the terminal's echo of typed input has not arrived completely.
     pub fn awaits_echo(&self) -> bool {
         self.echo.is_pending()
     }
 
-    /// The echo will not come any more.
+    /// Stops waiting for the echo.
     pub fn give_up_echo(&mut self) {
         self.echo.give_up();
     }
 
-    /// Changes the size. Everything on the screen is new afterwards, because rows are cut and joined.
+    /// Changes the size. Everything on the screen is new afterwards, because rows are split and joined.
     pub fn resize(&mut self, cols: u16, rows: u16) {
         self.end_frame();
         self.scroll_to_end();
@@ -364,13 +365,13 @@ impl FreshTextWatch {
         (self.is_inside_frame, self.has_news) = (true, true);
     }
 
-    /// What can be looked at.
+    /// What can be searched.
     pub fn subject(&self) -> LookSubject<'_> {
         let scrolled = self.scrolled.as_ref().map(|scrolled| (&scrolled.screen, scrolled.lines));
         LookSubject { screen: &self.screen, scrolled, clipboard: self.clipboard.as_deref() }
     }
 
-    /// What `look` finds, and what of it is new since the mark.
+    /// The matches of `look`, and which of them are new since the mark.
     pub fn find(&self, look: &Look, since: &TestMark) -> LookFindings {
         let all = self.subject().find(look);
         let was_absent = self.was_absent(look, since);
@@ -381,7 +382,8 @@ impl FreshTextWatch {
         LookFindings { all, new }
     }
 
-    /// Whether a check after the mark, which is the last one, has found this text to be nowhere there.
+    /// Whether a check after the mark, which must be the last one, has found this text to be absent from
+    /// there.
     fn was_absent(&self, look: &Look, since: &TestMark) -> bool {
         let pattern = look.pattern.to_string();
         self.marks.last() == Some(&(since.frame, since.line))
@@ -391,13 +393,13 @@ impl FreshTextWatch {
             })
     }
 
-    /// A check has found nothing for `look`: what it finds later is new.
+    /// Notes that a check has found no match of `look`: later matches are new.
     pub fn see_nothing(&mut self, look: &Look) {
         self.absent.push((look.pattern.to_string(), look.area));
     }
 
-    /// A check has found these: where they differ from what stood there at the mark, that is new when it
-    /// comes back.
+    /// Notes that a check has found these places: if they differ from the mark, the text of the mark is new
+    /// when it returns.
     pub fn see(&mut self, places: &[FoundPlace], since: &TestMark) {
         for place in places {
             match place {
@@ -414,7 +416,7 @@ impl FreshTextWatch {
         }
     }
 
-    /// Whether one of the cells of a place, or what else it is, differs from what was there at the mark.
+    /// Whether one of the cells of a place, or another property of it, differs from the mark.
     pub fn is_new(&self, place: &FoundPlace, since: &TestMark) -> bool {
         match place {
             FoundPlace::Cells(places) => places.iter().any(|place| match self.on_screen(place) {
@@ -427,8 +429,8 @@ impl FreshTextWatch {
         }
     }
 
-    /// Whether one of the cells differs from what stood in that row or region at the mark, also where a
-    /// full-screen program only moved the text there.
+    /// Whether one of the cells differs from the same row or region at the mark, even if a full-screen
+    /// program only moved the text there.
     fn is_new_in_area(&self, place: &FoundPlace, area: ScreenArea, since: &TestMark) -> bool {
         let FoundPlace::Cells(places) = place else { return false };
         if !matches!(area, ScreenArea::Row(_) | ScreenArea::Line | ScreenArea::Region(_)) {
@@ -442,7 +444,7 @@ impl FreshTextWatch {
         places.iter().filter_map(|place| self.on_screen(place).ok()).any(is_new)
     }
 
-    /// A line that left the screen after the mark is old when it stood on the screen then.
+    /// A line that left the screen after the mark is old if it was on the screen then.
     fn is_new_line(&self, number: u64, since: &TestMark) -> bool {
         let Some(left) = number.checked_sub(since.above) else { return false };
         let Some(then) = usize::try_from(left).ok().and_then(|row| since.rows.get(row)) else { return true };
@@ -452,12 +454,12 @@ impl FreshTextWatch {
         text.trim_end_matches(' ') != *then
     }
 
-    /// When the youngest cell of a place came, in lines of the tape; `None` where that is not known.
+    /// When the newest cell of a place appeared, in lines of the tape; `None` if unknown.
     pub fn age(&self, place: &FoundPlace) -> Option<TextAge> {
         self.age_of_frame(self.frame_of(place)?)
     }
 
-    /// The frame in which the youngest cell of a place came.
+    /// The frame in which the newest cell of a place appeared.
     fn frame_of(&self, place: &FoundPlace) -> Option<u64> {
         let FoundPlace::Cells(places) = place else { return None };
         let places: Vec<ScreenPlace> =
@@ -465,7 +467,8 @@ impl FreshTextWatch {
         places.iter().map(|place| self.changes.since(place)).max()
     }
 
-    /// Whether a place was drawn between two inputs of one line of the tape, as what the first one typed.
+    /// Whether a place was drawn between two inputs of one line of the tape, such as the text of the first
+    /// one.
     pub fn is_between_inputs(&self, place: &FoundPlace) -> bool {
         let Some(frame) = self.frame_of(place).filter(|frame| *frame > 0) else { return false };
         let next = self.marks.iter().position(|(mark, _)| *mark >= frame);
@@ -483,7 +486,7 @@ impl FreshTextWatch {
         }
     }
 
-    /// Whether a person can see nothing of what was found: SGR 8, or a colour like that of its ground.
+    /// Whether a match is invisible: SGR 8, or the colour of its background.
     pub fn is_unseen(&self, place: &FoundPlace) -> bool {
         let FoundPlace::Cells(places) = place else { return false };
         let runs = || places.iter().flat_map(|place| self.view().row_part(place.row, place.cols.clone()));
@@ -493,7 +496,7 @@ impl FreshTextWatch {
         inked.peek().is_some() && inked.all(|run| is_unseen(run.style))
     }
 
-    /// The row that is most like what was looked for, with its age.
+    /// The row most similar to the pattern, and its age.
     pub fn nearest(&self, look: &Look) -> Option<(NearestRow, Option<TextAge>)> {
         let nearest = self.subject().nearest_row(look)?;
         let place = self.on_screen(&nearest.place).ok();
@@ -525,7 +528,7 @@ impl FreshTextWatch {
         self.changes.is_new(since.frame, row, col)
     }
 
-    /// Whether the program wrote anything since the mark, also what changed nothing.
+    /// Whether the program has written anything since the mark, even without a visible change.
     pub fn has_output_since(&self, mark: &TestMark) -> bool {
         self.output > mark.output
     }
@@ -535,27 +538,27 @@ impl FreshTextWatch {
         self.screen.bells() - mark.bells
     }
 
-    /// The text that the program has last put into the clipboard.
+    /// The text that the program last put on the clipboard.
     pub fn clipboard(&self) -> Option<&str> {
         self.clipboard.as_deref()
     }
 
-    /// What a shell with integration has last announced.
+    /// The last announcement of a shell with integration.
     pub fn shell_mark(&self) -> Option<ShellMark> {
         self.shell
     }
 
-    /// The status of the shell's last command, where it ended after the mark and the shell said it.
+    /// The status of the shell's last command, if it ended after the mark and the shell reported it.
     pub fn status_since(&self, mark: &TestMark) -> Option<i32> {
         self.status.filter(|_| self.commands > mark.commands)
     }
 
-    /// Whether a text stands directly before the cursor, the last of it new since the mark. It may have run
-    /// over the right edge.
+    /// Whether a text is directly before the cursor and its end is new since the mark. It may wrap at the
+    /// right edge.
     pub fn stands_at_cursor(&self, text: &str, since: &TestMark) -> bool {
         let cursor = self.screen.cursor();
         let mut before = self.screen.row_text(cursor.row).part(0..cursor.col).text().to_owned();
-        // A blank that was typed is not told from an empty cell.
+        // A typed blank cannot be distinguished from an empty cell.
         let wanted = text.trim_end_matches(' ');
         let blanks = text.len() - wanted.len();
         let mut row = cursor.row;
@@ -661,7 +664,7 @@ mod tests {
                 frame(&mut watch, "\x1b[7mtrue READY\x1b[27m");
                 let mark = watch.take_mark(2);
                 watch.expect_echo(b"\r", &raw);
-                // As readline does it.
+                // As readline does.
                 for part in b"\x1b[10Dtrue READY\r\n\x1b[?2004l\r".chunks(cut) {
                     frame(&mut watch, std::str::from_utf8(part).unwrap());
                     let found = watch.find(&text("READY"), &mark);
@@ -712,7 +715,7 @@ mod tests {
             let mut watch = watch("\x1b]133;A\x07> ");
             watch.expect_echo(b"sleep 1\r", &raw);
             let mark = watch.take_mark(1);
-            // Nothing tells yet that the shell has read the line before.
+            // Nothing shows yet that the shell has read the previous line.
             watch.expect_echo(b"true READY\r", &raw);
             watch.expect_echo(b"true STEADY\r", &raw);
             let prompts = "sleep 1\r\n\x1b]133;C\x07\x1b]133;D;0\x07\x1b]133;A\x07> true READY\r\n\
@@ -729,7 +732,7 @@ mod tests {
             assert!(watch.find(&text("STEADY"), &mark).new.is_empty(), "{cut}");
             frame(&mut watch, "STEADY\r\n\x1b]133;D;0\x07\x1b]133;A\x07> ");
             assert_eq!(watch.find(&text("STEADY"), &mark).new.len(), 1, "{cut}");
-            // What is typed at the prompt is nothing of the kind.
+            // Text typed at the prompt is not typed ahead.
             watch.expect_echo(b"echo READY\r", &raw);
             frame(&mut watch, "echo READY\r\n\x1b]133;C\x07READY\r\n\x1b]133;D;0\x07\x1b]133;A\x07READY> ");
             assert_eq!(watch.find(&text("READY"), &mark).new.len(), 3, "{cut}");

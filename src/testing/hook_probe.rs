@@ -1,8 +1,8 @@
-//! What Claude's hooks did in a test: every hook command of the project's copy is run through
-//! `hopty __hook`, which passes everything on and writes down what it saw.
+//! What Claude's hooks did in a test: every hook command of the project's copy is run through `hopty __hook`,
+//! which passes everything on and records it.
 //!
-//! The call is a process of Claude's, not of the runner's; it leaves one file a call in a directory that the
-//! runner reads.
+//! The probe is a process of Claude's, not of the runner's; it writes one file per call to a directory that
+//! the runner reads.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -17,36 +17,34 @@ use serde_json::Value;
 use crate::core::text::shell_word::shell_word;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The hidden first argument under which hopty runs a hook and writes down what it did.
+/// The hidden first argument with which hopty runs and records a hook.
 pub const HOOK_ARG: &str = "__hook";
 
-/// The event under which the status line's command is written down.
+/// The event name for the status line's command.
 pub const STATUS_LINE: &str = "StatusLine";
 
-/// Bytes of a file of settings, or of a call's record, that are read.
+/// The most bytes that are read of a settings file or a record.
 const FILE_MAX: u64 = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookCall {
     /// The event, such as `PreToolUse`.
     pub event: String,
-    /// The command that the settings name.
+    /// The command in the settings.
     pub command: String,
     /// What Claude gave it on standard input; null if that was no JSON.
     pub payload: Value,
-    /// Its exit code, 128 + n for a signal.
+    /// Its exit code; 128 + n for signal n.
     pub code: i32,
-    /// Its standard output.
     pub stdout: String,
-    /// Its standard error.
     pub stderr: String,
-    /// When it began, in µs since 1970.
+    /// The start in µs since 1970.
     pub began_us: u64,
-    /// How long it took, in µs.
+    /// The duration in µs.
     pub took_us: u64,
 }
 
-/// The directory of the records of one test.
+/// The directory of a test's hook records.
 #[derive(Clone, Debug)]
 pub struct HookProbe {
     program: PathBuf,
@@ -54,20 +52,16 @@ pub struct HookProbe {
 }
 
 impl HookProbe {
-    /// Records go to `dir`, which is made; `program` is hopty.
-    ///
-    /// # Errors
-    /// When the directory cannot be made.
+    /// Records go to `dir`, which is created; `program` is hopty.
     pub fn new(program: &Path, dir: &Path) -> io::Result<HookProbe> {
         fs::create_dir_all(dir)?;
         Ok(HookProbe { program: program.to_owned(), dir: dir.to_owned() })
     }
 
     /// Runs every hook command of a settings file, or of a plugin's `hooks.json`, through the probe. False if
-    /// there is no such file, or it has none.
+    /// there is no such file, or it has no hooks.
     ///
-    /// # Errors
-    /// When the file cannot be read or written. One that is no JSON is left to Claude.
+    /// Fails when the file cannot be read or written. A file that is not JSON is left to Claude.
     pub fn wrap_file(&self, path: &Path) -> io::Result<bool> {
         let read = safe_file::read(path, FileRule::of_claude(FILE_MAX)).map_err(io::Error::other)?;
         let Some(mut settings) = read.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) else {
@@ -80,7 +74,7 @@ impl HookProbe {
         Ok(wrapped)
     }
 
-    /// The same for settings in memory.
+    /// [`HookProbe::wrap_file`] for settings in memory.
     pub fn wrap(&self, settings: &mut Value) -> bool {
         let mut wrapped = false;
         if let Some(events) = settings.get_mut("hooks").and_then(Value::as_object_mut) {
@@ -116,7 +110,7 @@ impl HookProbe {
         true
     }
 
-    /// Every call so far that has ended, in the order of their beginnings.
+    /// Every call that has ended, in the order of their starts.
     pub fn calls(&self) -> Vec<HookCall> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let records = entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "json"));
@@ -131,8 +125,8 @@ impl HookProbe {
     }
 }
 
-/// `hopty __hook DIR EVENT -- COMMAND`: runs the command in a shell as Claude does, with what it is given on
-/// standard input, passes on what it writes and its exit code, and leaves a record in `DIR`.
+/// `hopty __hook DIR EVENT -- COMMAND`: runs the command in a shell as Claude does, with the same standard
+/// input, passes on its output and exit code, and writes a record to `DIR`.
 pub fn main(args: &[String]) -> u8 {
     let [dir, event, dashes, command] = args else { return 1 };
     if dashes != "--" {
@@ -148,7 +142,7 @@ pub fn main(args: &[String]) -> u8 {
         }
         Err(error) => (127, Vec::new(), format!("cannot run sh: {error}\n").into_bytes()),
     };
-    // The record comes first: when Claude goes on, the test may already look for it.
+    // The record comes first: once Claude continues, the test may look for it.
     let call = HookCall {
         event: event.clone(),
         command: command.clone(),
@@ -173,7 +167,7 @@ fn run(command: &str, payload: &[u8]) -> io::Result<std::process::Output> {
         .stderr(Stdio::piped())
         .spawn()?;
     let stdin = child.stdin.take();
-    // In a thread of its own: a hook may write much before it reads.
+    // In a thread: a hook may write much before it reads.
     std::thread::scope(|scope| {
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(payload)));
         child.wait_with_output()
@@ -248,7 +242,7 @@ mod tests {
         let output = run("cat; echo bad >&2; exit 2", b"{\"a\":1}").unwrap();
         assert_eq!((output.status.code(), output.stdout), (Some(2), b"{\"a\":1}".to_vec()));
         assert_eq!(output.stderr, b"bad\n");
-        // A hook that reads nothing of a long payload.
+        // A hook that does not read a long payload.
         assert_eq!(run("exit 3", &vec![b'x'; 1 << 20]).unwrap().status.code(), Some(3));
     }
 }

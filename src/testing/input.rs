@@ -1,5 +1,5 @@
-//! What a terminal sends for keys, the mouse, a paste and the focus, by the modes that the program has set.
-//! What the program has not asked for is refused: a real terminal would send nothing.
+//! The bytes that a terminal sends for keys, the mouse, a paste and the focus, under the modes that the
+//! program has set. Input that the program has not asked for is refused: a real terminal would send nothing.
 
 use thiserror::Error;
 
@@ -7,43 +7,37 @@ use crate::core::input::encode::{KeyEvent, KeyboardModes, key_bytes};
 use crate::core::tape::{ClickCommand, KeyChord, KeyModifiers, PointerButton, WheelDirection};
 use crate::screen::{Screen, TerminalMode};
 
-/// The size of a cell in pixels, width and height, as the screen model answers programs that ask.
+/// The size of a cell in pixels, width and height, as the screen model reports to programs.
 const CELL: (u32, u32) = (9, 18);
-/// The last row or column that the oldest mouse report can tell.
+/// The last row or column in the oldest form of mouse reports.
 const X10_LAST: u16 = 223;
-/// The same in its UTF-8 form.
+/// The last one in its UTF-8 form.
 const UTF8_LAST: u16 = 2015;
 
 /// Why a terminal would send nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InputRefusal {
-    /// The program cannot be told of this key.
+    /// There is no encoding of this key for the program.
     #[error(
         "a terminal sends nothing for {0} to this program, which has not asked for the kitty keyboard \
          protocol"
     )]
     NoBytes(KeyChord),
-    /// The program does not want the mouse.
+    /// The program has not enabled the mouse.
     #[error("the program has not asked for the mouse (?1000, ?1002 or ?1003)")]
     NoMouse,
-    /// The program does not want to know where the mouse moves.
+    /// The program has not enabled mouse motion.
     #[error("the program has asked for clicks, but not for the motion of the mouse (?1002 or ?1003)")]
     NoMotion,
-    /// The program asked for a form of reports that cannot tell this place.
+    /// The form of reports that the program has chosen cannot express this place.
     #[error("row {}, column {} cannot be reported in the mouse encoding that the program asked for",
         row + 1, col + 1)]
-    TooFar {
-        /// The row, 0-based.
-        row: u16,
-        /// The column, 0-based.
-        col: u16,
-    },
-    /// The program does not want to know of the focus.
+    TooFar { row: u16, col: u16 },
+    /// The program has not enabled focus reports.
     #[error("the program has not asked for the focus (?1004)")]
     NoFocus,
 }
 
-/// What happens to the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MouseAction {
     /// A button goes down.
@@ -58,7 +52,7 @@ pub enum MouseAction {
     Wheel(WheelDirection),
 }
 
-/// What happens to the mouse, and where.
+/// A mouse action and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MouseEvent {
     pub action: MouseAction,
@@ -66,25 +60,25 @@ pub struct MouseEvent {
     pub row: u16,
     /// The column of the cell, 0-based.
     pub col: u16,
-    /// What is held on the keyboard.
+    /// The modifier keys that are held.
     pub modifiers: KeyModifiers,
 }
 
 impl MouseEvent {
-    /// In a cell (row and column, 0-based), with nothing held.
+    /// An action in a cell (row and column, 0-based), without modifier keys.
     fn at((row, col): (u16, u16), action: MouseAction) -> Self {
         MouseEvent { action, row, col, modifiers: KeyModifiers::default() }
     }
 }
 
-/// What a `Click` does in a cell: row and column, 0-based.
+/// The events of a `Click` in a cell: row and column, 0-based.
 pub fn click_events(click: &ClickCommand, cell: (u16, u16)) -> Vec<MouseEvent> {
     let once = [MouseAction::Press(click.button), MouseAction::Release(click.button)]
         .map(|action| MouseEvent { modifiers: click.modifiers, ..MouseEvent::at(cell, action) });
     once.repeat(usize::try_from(click.times).unwrap_or(1))
 }
 
-/// What a `Drag` does from one cell to another: rows and columns, 0-based.
+/// The events of a `Drag` from one cell to another: rows and columns, 0-based.
 pub fn drag_events(button: PointerButton, from: (u16, u16), to: (u16, u16)) -> Vec<MouseEvent> {
     vec![
         MouseEvent::at(from, MouseAction::Press(button)),
@@ -93,12 +87,12 @@ pub fn drag_events(button: PointerButton, from: (u16, u16), to: (u16, u16)) -> V
     ]
 }
 
-/// What a `Wheel` does in a cell: row and column, 0-based.
+/// The events of a `Wheel` in a cell: row and column, 0-based.
 pub fn wheel_events(direction: WheelDirection, notches: u32, cell: (u16, u16)) -> Vec<MouseEvent> {
     vec![MouseEvent::at(cell, MouseAction::Wheel(direction)); usize::try_from(notches).unwrap_or(1)]
 }
 
-/// What the program has asked of the keyboard.
+/// The keyboard modes that the program has set.
 pub fn keyboard_modes(screen: &Screen) -> KeyboardModes {
     KeyboardModes {
         application_cursor: screen.is_on(TerminalMode::CursorKeys),
@@ -109,24 +103,18 @@ pub fn keyboard_modes(screen: &Screen) -> KeyboardModes {
     }
 }
 
-/// The bytes of a key that goes down or up.
-///
-/// # Errors
-/// When the program cannot be told of it.
+/// The bytes of a key press or release.
 pub fn key(screen: &Screen, chord: KeyChord, event: KeyEvent) -> Result<Vec<u8>, InputRefusal> {
     key_bytes(chord, event, &keyboard_modes(screen)).ok_or(InputRefusal::NoBytes(chord))
 }
 
 /// The bytes of a key that is pressed and released.
-///
-/// # Errors
-/// As [`key`].
 pub fn key_press(screen: &Screen, chord: KeyChord) -> Result<Vec<u8>, InputRefusal> {
     Ok([key(screen, chord, KeyEvent::Press)?, key(screen, chord, KeyEvent::Release)?].concat())
 }
 
-/// The bytes of a text that is pasted: between marks where the program asked for them, with carriage returns
-/// for line feeds as terminals do it. Nothing in the text can end the paste early.
+/// The bytes of a pasted text: bracketed if the program has enabled that, with carriage returns for line
+/// feeds as in terminals. Nothing in the text can end the paste early.
 pub fn paste(screen: &Screen, text: &str) -> Vec<u8> {
     let text = text.replace("\r\n", "\r").replace('\n', "\r");
     if screen.is_on(TerminalMode::BracketedPaste) {
@@ -137,10 +125,7 @@ pub fn paste(screen: &Screen, text: &str) -> Vec<u8> {
     }
 }
 
-/// The bytes for a terminal that gets the focus or loses it.
-///
-/// # Errors
-/// When the program has not asked for them.
+/// The bytes of a terminal that gets or loses the focus.
 pub fn focus(screen: &Screen, is_in: bool) -> Result<Vec<u8>, InputRefusal> {
     if !screen.is_on(TerminalMode::Focus) {
         return Err(InputRefusal::NoFocus);
@@ -148,16 +133,15 @@ pub fn focus(screen: &Screen, is_in: bool) -> Result<Vec<u8>, InputRefusal> {
     Ok(if is_in { b"\x1b[I".to_vec() } else { b"\x1b[O".to_vec() })
 }
 
-/// Whether the program has asked for the mouse.
+/// Whether the program has enabled the mouse.
 pub fn takes_mouse(screen: &Screen) -> bool {
     let action = MouseAction::Press(PointerButton::Left);
     mouse(screen, &MouseEvent { action, row: 0, col: 0, modifiers: KeyModifiers::default() }).is_ok()
 }
 
-/// The bytes of a mouse event; empty for the release of a button where the program wants presses only (?9).
+/// The bytes of a mouse event; empty for the release of a button if the program wants presses only (?9).
 ///
-/// # Errors
-/// When the program has not asked for it, or cannot be told of the place.
+/// Fails when the program has not enabled it, or its form of reports cannot express the place.
 pub fn mouse(screen: &Screen, event: &MouseEvent) -> Result<Vec<u8>, InputRefusal> {
     let is_on = |mode: TerminalMode| screen.is_on(mode);
     let all_motion = is_on(TerminalMode::MouseMotion);
@@ -200,7 +184,7 @@ fn report(screen: &Screen, event: &MouseEvent, held: KeyModifiers) -> Result<Vec
     if screen.is_on(TerminalMode::MouseSgr) {
         return Ok(format!("\x1b[<{button};{col};{row}{end}").into_bytes());
     }
-    // Older forms do not tell which button went up.
+    // Older forms do not contain the released button.
     let button = 32 + if is_release { held + 3 } else { button };
     if screen.is_on(TerminalMode::MouseUrxvt) {
         return Ok(format!("\x1b[{button};{col};{row}M").into_bytes());

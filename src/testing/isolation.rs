@@ -1,8 +1,7 @@
-//! A world of its own for every test: directory, home, XDG directories, temporary directory and environment.
+//! The isolation of a test: its own directory, home, XDG directories, temporary directory and environment.
 //!
-//! A test that passes here passes on another machine: nothing of the person's configuration reaches it, and
-//! nothing that it writes is left behind. The directories of hopty's own state are inside it too, so that no
-//! test sees a real session.
+//! A test that passes here passes on another machine: it sees nothing of the person's configuration, and
+//! leaves nothing behind. hopty's own state directories are inside, too, so that no test sees a real session.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -16,10 +15,10 @@ use tempfile::TempDir;
 
 use super::processes::{LeftProcess, end_started_with};
 
-/// When git says that a test's commits were made, so that their hashes are the same everywhere.
+/// The date of a test's commits, so that their hashes are the same everywhere.
 const COMMIT_DATE: &str = "2026-01-01T00:00:00Z";
 
-/// What `Set Home keep` takes from this process.
+/// The variables that `Set Home keep` takes from this process.
 const HOME_VARIABLES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"];
 
 /// The directories of one test. They are removed when it is dropped, unless [`TestDirs::keep`] was called.
@@ -27,28 +26,27 @@ const HOME_VARIABLES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "
 pub struct TestDirs {
     root: TempDir,
     dir: PathBuf,
-    /// Locked for as long as the test runs: what nobody has locked was left by a process that was killed.
+    /// Locked while the test runs: an unlocked directory belongs to a process that was killed.
     _lock: File,
 }
 
-/// How their names begin, below the directory for temporary files; six letters and digits follow. Short,
-/// because the path of a socket below it must fit into 108 bytes, and paths are seen on screens.
+/// The prefix of their names in the temporary directory; six letters and digits follow. It is short, because
+/// the path of a socket below it must fit into 108 bytes, and paths are seen on screens.
 const PREFIX: &str = "hopty-";
 const LETTERS: usize = 6;
-/// The directories in each.
 const PARTS: [&str; 5] = ["dir", "home", "bin", "tmp", "run"];
-/// What each home has.
+/// The directories in each home.
 const CONFIG_HOME: &str = ".config";
 const DATA_HOME: &str = ".local/share";
 const CACHE_HOME: &str = ".cache";
 const STATE_HOME: &str = ".local/state";
-/// How the names of those that are to stay begin.
+/// The prefix of the names of directories that stay.
 const KEPT_PREFIX: &str = "hopty-kept-";
-/// How old a directory without a lock must be: one that is just made has none yet.
+/// The minimum age of a directory without a lock: a new one has no lock yet.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Removes the directories of tests whose process was killed, and ends the programs that they left: those
-/// that had begun a session of their own did not end with their terminal. Returns what these were.
+/// Removes the directories of tests whose process was killed, and ends their remaining programs, which have
+/// started a session of their own. Returns these.
 pub fn remove_abandoned() -> Vec<LeftProcess> {
     let mut left = Vec::new();
     for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
@@ -56,7 +54,7 @@ pub fn remove_abandoned() -> Vec<LeftProcess> {
         let letters = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
         let is_named = letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let Some(meta) = entry.metadata().ok().filter(|meta| is_named && meta.is_dir()) else { continue };
-        // A directory of a person's may be called so, too.
+        // A person's own directory may have such a name.
         let is_test =
             meta.mode() & 0o777 == 0o700 && PARTS.iter().all(|part| entry.path().join(part).is_dir());
         let is_own = is_test && meta.uid() == nix::unistd::geteuid().as_raw();
@@ -72,8 +70,8 @@ pub fn remove_abandoned() -> Vec<LeftProcess> {
     left
 }
 
-/// The variable that names a test's own directory for temporary files. Every program of a test has it, and no
-/// shell changes it when a person looks into the directory.
+/// The variable that names a test's own directory for temporary files. Every program of a test has it, and
+/// the shell of a person who examines the directory does not.
 const TEMP_VARIABLE: &str = "TMPDIR";
 
 fn temp_dir(base: &Path) -> PathBuf {
@@ -82,33 +80,27 @@ fn temp_dir(base: &Path) -> PathBuf {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestHome {
-    /// An empty one.
+    /// An empty home.
     #[default]
     Fresh,
-    /// The person's own.
+    /// The person's own home.
     Keep,
 }
 
-/// What a tape and the command line say about the environment.
+/// The environment settings of a tape and the command line.
 #[derive(Clone, Debug, Default)]
 pub struct EnvironmentRules {
     pub term: String,
-    /// `TZ`.
     pub timezone: String,
-    /// `LANG` and `LC_ALL`.
     pub locale: String,
     pub home: TestHome,
-    /// Variables of this process that are passed on (`--env`).
+    /// Variables of this process to pass on (`--env`).
     pub passed: Vec<String>,
-    /// Variables of the tape (`Env`), in order; they win over everything else.
+    /// Variables of the tape (`Env`), in order; they take precedence.
     pub set: Vec<(String, String)>,
 }
 
 impl TestDirs {
-    /// Makes the directories.
-    ///
-    /// # Errors
-    /// When one cannot be made.
     pub fn create() -> io::Result<TestDirs> {
         let private = fs::Permissions::from_mode(0o700);
         let root =
@@ -120,7 +112,7 @@ impl TestDirs {
             fs::create_dir(base.join(name))?;
         }
         fs::set_permissions(base.join("run"), fs::Permissions::from_mode(0o700))?;
-        // Programs that expect one of them (nnn) find it in every person's home.
+        // Programs that require one of them (nnn) find it in every real home.
         for name in [CONFIG_HOME, DATA_HOME, CACHE_HOME, STATE_HOME] {
             fs::create_dir_all(base.join("home").join(name))?;
         }
@@ -132,7 +124,7 @@ impl TestDirs {
         &self.dir
     }
 
-    /// The directory of everything.
+    /// The directory that contains all others.
     pub fn base(&self) -> &Path {
         self.dir.parent().unwrap_or(&self.dir)
     }
@@ -142,15 +134,12 @@ impl TestDirs {
         self.base().join("home")
     }
 
-    /// A directory that comes first in the test's `PATH`.
+    /// The first directory in the test's `PATH`.
     pub fn bin(&self) -> PathBuf {
         self.base().join("bin")
     }
 
-    /// Puts a program into the test's `PATH` under a name.
-    ///
-    /// # Errors
-    /// When the link cannot be made.
+    /// Adds a program to the test's `PATH` under a name.
     pub fn link_program(&self, name: &str, program: &Path) -> io::Result<()> {
         match std::os::unix::fs::symlink(program, self.bin().join(name)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -158,7 +147,7 @@ impl TestDirs {
         }
     }
 
-    /// Leaves the directories, under a name that says so, and returns their path.
+    /// Keeps the directories, under another name, and returns their path.
     #[must_use]
     pub fn keep(self) -> PathBuf {
         let path = self.root.keep();
@@ -167,7 +156,7 @@ impl TestDirs {
         if fs::rename(&path, &kept).is_ok() { kept } else { path }
     }
 
-    /// The whole environment of the test's programs. `outer` reads this process's own.
+    /// The whole environment of the test's programs. `outer` reads a variable of this process.
     pub fn environment(
         &self,
         rules: &EnvironmentRules,
@@ -327,14 +316,14 @@ mod tests {
         let age = |path: &Path| File::open(path).unwrap().set_modified(old).unwrap();
         let (running, left) = (TestDirs::create().unwrap(), TestDirs::create().unwrap());
         let base = left.base().to_owned();
-        // The lock goes, the directory stays.
+        // The lock is released, the directory stays.
         drop(left.root.keep());
         drop(left._lock);
         age(running.base());
         remove_abandoned();
         assert!(base.exists(), "it may have been made just now");
         age(&base);
-        // A person's own of such a name.
+        // A person's own directory of such a name.
         fs::rename(base.join("dir"), base.join("mine")).unwrap();
         age(&base);
         remove_abandoned();

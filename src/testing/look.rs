@@ -1,7 +1,7 @@
-//! What is looked for on a terminal under test, and where it stands: text or a pattern in an area, the frame
-//! around a title, and the row that is most like what was not found.
+//! Searches a terminal under test: for text or a pattern in an area, for the frame around a title, and for
+//! the row most similar to a text that was not found.
 //!
-//! Rows and columns are 0-based here, in messages 1-based, as on tapes.
+//! Rows and columns are 0-based here and 1-based in messages and tapes.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use regex::Regex;
 
 use crate::screen::{RowText, Screen, ScreenPlace};
 
-/// Rows that are shown in a message, at most this many characters each.
+/// The most characters of a row in a message.
 const SHOWN_MAX: usize = 120;
 
 #[derive(Clone, Debug)]
 pub enum TextPattern {
-    /// This text. Where it has several lines, they stand below each other, each at the end of its row but the
-    /// last, and at the beginning but the first.
+    /// This text. If it has several lines, they must be in consecutive rows, each at the end of its row
+    /// except the last, and at the start except the first.
     Text(String),
-    /// A match of this pattern, which the caller has compiled so that `^` and `$` are the edges of a line.
-    /// Where its source has `\n` in it, it may match over several rows.
+    /// A match of this pattern, which the caller has compiled so that `^` and `$` match at each line. If its
+    /// source contains `\n`, it may match across rows.
     Regex(Regex),
 }
 
@@ -42,7 +42,7 @@ impl TextPattern {
             TextPattern::Text(wanted) if wanted.is_empty() => Vec::new(),
             TextPattern::Text(wanted) => {
                 let found = text.match_indices(wanted.as_str()).map(|(at, _)| at..at + wanted.len());
-                // Blanks at the end of a row are not told from cells that nobody has written.
+                // Blanks at the end of a row cannot be distinguished from empty cells.
                 let cut = wanted.trim_end_matches(' ');
                 let at_end = cut.len() < wanted.len() && !cut.is_empty() && text.ends_with(cut);
                 found.chain(at_end.then(|| text.len() - cut.len()..text.len())).collect()
@@ -51,7 +51,7 @@ impl TextPattern {
         }
     }
 
-    /// The characters that a match has to have, as far as that can be told without understanding the pattern.
+    /// The characters that a match must contain, as far as they can be found without parsing the pattern.
     fn literal(&self) -> String {
         match self {
             TextPattern::Text(text) => text.clone(),
@@ -83,13 +83,9 @@ impl fmt::Display for TextPattern {
 /// A rectangle of the visible screen, 0-based.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellRegion {
-    /// The first row.
     pub row: u16,
-    /// The first column.
     pub col: u16,
-    /// How many rows.
     pub rows: u16,
-    /// How many columns.
     pub cols: u16,
 }
 
@@ -108,7 +104,6 @@ impl CellRegion {
     }
 }
 
-/// Where something is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenArea {
     /// All rows of the visible screen.
@@ -117,18 +112,17 @@ pub enum ScreenArea {
     Line,
     /// One row of the visible screen.
     Row(u16),
-    /// A rectangle of it.
+    /// A rectangle of the visible screen.
     Region(CellRegion),
     /// The lines above the visible screen, and its rows.
     History,
-    /// The window title.
     Title,
-    /// The last text that the program put into the clipboard.
+    /// The last text that the program put on the clipboard.
     Clipboard,
 }
 
 impl ScreenArea {
-    /// Whether it is a part of the visible screen, or all of it.
+    /// Whether it is part of the visible screen.
     pub fn is_on_screen(&self) -> bool {
         !matches!(self, ScreenArea::History | ScreenArea::Title | ScreenArea::Clipboard)
     }
@@ -159,40 +153,40 @@ impl fmt::Display for ScreenArea {
 pub struct Look {
     pub pattern: TextPattern,
     pub area: ScreenArea,
-    /// How often it must be there, where not just once or more.
+    /// The exact number of matches; `None`: at least one.
     pub times: Option<usize>,
-    /// The area is one text, whose rows are joined by line feeds, blank ones at the end included: a pattern's
-    /// `^` and `$` mean what it was compiled for. VHS's `Wait` looks like this.
+    /// The area is one text of rows joined by line feeds, including blank ones at the end: `^` and `$` mean
+    /// what the pattern was compiled for. This is how VHS's `Wait` searches.
     pub joined: bool,
 }
 
 impl Look {
-    /// A look for this anywhere on the visible screen.
+    /// A search of the whole visible screen.
     #[must_use]
     pub fn on_screen(pattern: TextPattern) -> Self {
         Look { pattern, area: ScreenArea::All, times: None, joined: false }
     }
 
-    /// The same in another area.
+    /// The same search in another area.
     #[must_use]
     pub fn within(self, area: ScreenArea) -> Self {
         Look { area, ..self }
     }
 }
 
-/// A place where something was found.
+/// The place of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundPlace {
-    /// Cells of the visible screen: a place for each row. Empty when the match has no characters.
+    /// Cells of the visible screen, one place per row. Empty if the match is empty.
     Cells(Vec<ScreenPlace>),
-    /// A line that has left the screen, by the number that it had among all of them.
+    /// A line that has left the screen, by its number among all lines.
     HistoryLine(u64),
     Title,
     Clipboard,
 }
 
 impl FoundPlace {
-    /// The first row of the visible screen that it is on.
+    /// The first row of the visible screen that it covers.
     pub fn row(&self) -> Option<u16> {
         match self {
             FoundPlace::Cells(places) => places.first().map(|place| place.row),
@@ -213,7 +207,7 @@ impl fmt::Display for FoundPlace {
     }
 }
 
-/// Rows that are searched together: their text, joined by line feeds or not, and where each begins in it.
+/// Rows that are searched together: their text, joined by line feeds or not, and the start of each row in it.
 struct RowBlock {
     text: String,
     rows: Vec<(usize, u16, RowText)>,
@@ -249,26 +243,25 @@ impl RowBlock {
         places
     }
 
-    /// The index of the row in which a byte stands.
+    /// The index of the row that contains a byte.
     fn row_at(&self, byte: usize) -> usize {
         self.rows.partition_point(|(start, ..)| *start <= byte).saturating_sub(1)
     }
 }
 
-/// The text that a program has last put into the clipboard, if any, and the screen: what can be looked at.
+/// What can be searched: the screen, and the text that the program last put on the clipboard.
 ///
-/// Rows are those of the viewport. Where that is scrolled back, rows of the screen stand further down, or
-/// below it.
+/// Rows are those of the viewport. If that is scrolled back, rows of the screen are further down or below it.
 #[derive(Clone, Copy, Debug)]
 pub struct LookSubject<'a> {
     pub screen: &'a Screen,
-    /// What the viewport shows of it where it is scrolled back, and by how many lines.
+    /// The content of the viewport while it is scrolled back, and by how many lines it is.
     pub scrolled: Option<(&'a Screen, u16)>,
     pub clipboard: Option<&'a str>,
 }
 
 impl LookSubject<'_> {
-    /// Everywhere that `look` finds something, from the top.
+    /// All matches of `look`, from the top.
     pub fn find(&self, look: &Look) -> Vec<FoundPlace> {
         match look.area {
             ScreenArea::Title => {
@@ -288,7 +281,7 @@ impl LookSubject<'_> {
         }
     }
 
-    /// Line by line. A match that begins above the screen and ends on it is not found.
+    /// Searches line by line. A match that spans the top of the screen is not found.
     fn find_above(&self, pattern: &TextPattern) -> Vec<FoundPlace> {
         let kept = self.screen.history_len();
         let first = self.screen.history_total().saturating_sub(kept as u64);
@@ -303,11 +296,11 @@ impl LookSubject<'_> {
         found
     }
 
-    /// The screen whose rows are looked at for an area, and where its first row stands in the viewport.
+    /// The screen that is searched for an area, and the viewport row of its first row.
     fn screen_for(&self, area: ScreenArea) -> (&Screen, u16) {
         match (self.scrolled, area) {
             (None, _) => (self.screen, 0),
-            // What the program does now, wherever the viewport is.
+            // What the program shows now, wherever the viewport is.
             (Some((_, lines)), ScreenArea::Line | ScreenArea::History) => (self.screen, lines),
             (Some((view, _)), _) => (view, 0),
         }
@@ -350,9 +343,9 @@ impl LookSubject<'_> {
                     if cols.is_empty() { Vec::new() } else { vec![ScreenPlace { row: number, cols }] };
                 found.push(FoundPlace::Cells(places));
             }
-            // What ran over the right edge is one line for the program and for people.
-            let goes_on = look.area == ScreenArea::All || look.area == ScreenArea::History;
-            let wrapped = goes_on && screen.row_wrapped(number - first);
+            // A line that wraps at the right edge is one line for the program and for people.
+            let joins_wrapped = look.area == ScreenArea::All || look.area == ScreenArea::History;
+            let wrapped = joins_wrapped && screen.row_wrapped(number - first);
             if wrapped || !lines.rows.is_empty() {
                 lines.push(number, row, "");
             }
@@ -365,15 +358,15 @@ impl LookSubject<'_> {
         found
     }
 
-    /// The row of an area that is most like the pattern, with its number, for a message; `None` when none is
-    /// like it at all.
+    /// The row of an area most similar to the pattern, and its number, for a message; `None` if no row is
+    /// similar.
     pub fn nearest_row(&self, look: &Look) -> Option<NearestRow> {
         let wanted = look.pattern.literal();
         let area = match look.area {
             ScreenArea::Title | ScreenArea::Clipboard => return None,
             area => area,
         };
-        // Of a short text, any row has half of the characters.
+        // Any row contains half of the characters of a short text.
         let least = if wanted.chars().count() < 6 { 0.6 } else { 0.4 };
         let best = self
             .rows(area)
@@ -386,7 +379,7 @@ impl LookSubject<'_> {
     }
 }
 
-/// The matches in a line of several rows that stand on more than one of them.
+/// The matches in a wrapped line that span several rows.
 fn over_edges(pattern: &TextPattern, line: &RowBlock) -> Vec<FoundPlace> {
     if line.rows.len() < 2 {
         return Vec::new();
@@ -397,7 +390,7 @@ fn over_edges(pattern: &TextPattern, line: &RowBlock) -> Vec<FoundPlace> {
     matches.iter().filter(|found| crosses(found)).map(|found| FoundPlace::Cells(line.places(found))).collect()
 }
 
-/// The row that is most like what was looked for.
+/// The row most similar to the pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NearestRow {
     pub place: ScreenPlace,
@@ -405,7 +398,7 @@ pub struct NearestRow {
     pub text: String,
 }
 
-/// How much a part of `row` is like `wanted`: 1 = equal, 0 = not at all.
+/// How similar a part of `row` is to `wanted`: 1 = equal, 0 = not at all.
 fn likeness(row: &str, wanted: &str) -> f64 {
     let row: Vec<char> = row.chars().take(1000).collect();
     let wanted: String = wanted.chars().take(SHOWN_MAX).collect();
@@ -413,7 +406,7 @@ fn likeness(row: &str, wanted: &str) -> f64 {
     if row.is_empty() || length == 0 {
         return 0.0;
     }
-    // A part that begins where a word begins.
+    // A part that starts at the start of a word.
     let is_start = |at: usize| at == 0 || (!row[at - 1].is_alphanumeric() && row[at].is_alphanumeric());
     (0..row.len())
         .filter(|at| is_start(*at))
@@ -424,7 +417,7 @@ fn likeness(row: &str, wanted: &str) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Text for a message, cut where it is long.
+/// Text for a message, cut if it is long.
 pub(super) fn short(text: &str) -> String {
     match text.char_indices().nth(SHOWN_MAX) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -432,12 +425,12 @@ pub(super) fn short(text: &str) -> String {
     }
 }
 
-/// A drawn frame on the screen.
+/// A frame drawn on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrawnFrame {
-    /// With its lines.
+    /// Including its lines.
     pub outside: CellRegion,
-    /// What it encloses.
+    /// The area inside its lines.
     pub inside: CellRegion,
 }
 
@@ -445,7 +438,7 @@ const TOP_LEFT: &str = "┌╭┏╔╒╓+";
 const TOP_RIGHT: &str = "┐╮┓╗╕╖+";
 const BOTTOM_LEFT: &str = "└╰┗╚╘╙+";
 const BOTTOM_RIGHT: &str = "┘╯┛╝╛╜+";
-/// Lines that go down, with those that others meet.
+/// Vertical lines, including those that meet others.
 const SIDES: &str = "│┃║|╎┆┊╏┇┋├┤┣┫╠╣╞╡╟╢┠┨┝┥+";
 
 /// The smallest drawn frame that has `title` in its top line or inside: of lines of Unicode, or of `+`, `-`

@@ -1,29 +1,29 @@
-//! `hopty test`: programs under test, the tapes that drive them, and what comes of that.
+//! `hopty test`: programs under test, the tapes that drive them, and the results.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`echo`] | the terminal's own echo, which is no news |
-//! | `pasted_text` | what a line editor shows in reverse video until the next key, which is no news then |
-//! | `typed_ahead` | what a busy shell shows again behind its next prompt, which is no news |
+//! | [`echo`] | the terminal's own echo, which does not count as new |
+//! | `pasted_text` | a paste that a line editor shows in reverse video until the next key, which does not count as new |
+//! | `typed_ahead` | input that a busy shell shows again after its next prompt, which does not count as new |
 //! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
-//! | [`look`] | text, patterns and where they are looked for |
+//! | [`look`] | searching for text and patterns |
 //! | [`runner`] | many tapes at the same time |
 //! | [`tape_player`] | one tape, command by command |
-//! | [`discovery`] | which tapes are meant, and under which names |
+//! | [`discovery`] | finding and naming tapes |
 //! | [`isolation`] | a test's own directories and environment |
 //! | [`shells`] | the shells that a tape may type into |
-//! | [`test_pause`], [`pause_window`] | a test that stops for a person, and what shows it |
-//! | [`tape_watch`] | which tapes a change concerns |
-//! | `file_fingerprint` | whether a file was written |
-//! | [`stress`] | what a loaded machine does, from a seed |
+//! | [`test_pause`], [`pause_window`] | a test that stops for a person, and the window that shows it |
+//! | [`tape_watch`] | which tapes a change affects |
+//! | `file_fingerprint` | whether a file has changed |
+//! | [`stress`] | simulating a loaded machine, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
-//! | `evidence_cast` | the recording that is kept of a test that failed |
-//! | [`outcome`] | what came of a tape: verdict, failure, screens, and the exit code of all |
-//! | [`redaction`] | what reports and snapshots must not show |
+//! | `evidence_cast` | the recording of a failed test |
+//! | [`outcome`] | the outcome of a tape: verdict, failure, screens, and the exit code of all |
+//! | [`redaction`] | removing what reports and snapshots must not show |
 //! | [`report`] | for people, TAP, JUnit, GitHub, Markdown, JSON |
 //! | [`snapshot`] | screens as text files beside the tapes |
 //! | [`library`] | tests in Rust: [`Terminal`] |
-//! | [`processes`] | the processes of a program: what they do, what is left |
+//! | [`processes`] | the processes of a program: what they do, which of them remain |
 //! | [`fresh_text_watch`] | a program's screen, and what is new on it since a mark |
 //! | [`test_terminal`] | a program in a pseudo-terminal of its own |
 //! | [`program_wait`] | waiting for text, quiet, a prompt, the end |

@@ -1,7 +1,7 @@
-//! What came of a tape, and of all tapes of one `hopty test`.
+//! The outcome of a tape, and of all tapes of one `hopty test`.
 //!
 //! The runner fills a [`TapeOutcome`] for each tape and counts it in the [`TestSummary`]; the reports write
-//! both. Rows and columns that a person reads are 1-based here, row first, as on tapes.
+//! both. Rows and columns for people are 1-based, row first, as in tapes.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::core::text::visible::visible;
 use crate::screen::{Screen, StyledRun};
 
-/// A place in a file that a person wrote: a tape, or a test of the library.
+/// A location in a file that a person wrote: a tape, or a test of the library.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TestPlace {
     /// The file as it was named on the command line.
@@ -31,30 +31,29 @@ impl fmt::Display for TestPlace {
 /// How long something took, and what the program under test did meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestTimes {
-    /// From its beginning to its end.
+    /// From start to end.
     pub took: Duration,
-    /// How much of that the program's processes ran on a CPU.
+    /// How long the program's processes ran on a CPU.
     pub program_ran: Duration,
-    /// How much of that they could have run, but no CPU was free.
+    /// How long they were runnable but waited for a CPU.
     pub waited_for_cpu: Duration,
 }
 
-/// What came of one tape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TapeOutcome {
     /// The tape's path as it was found or named.
     pub tape: String,
     pub verdict: TapeVerdict,
-    /// The failures of other attempts than the one in the verdict, oldest first: of `--retry`, `--repeat` and
-    /// `--stress`.
+    /// The failures of other attempts than the one in the verdict, oldest first: with `--retry`, `--repeat`
+    /// and `--stress`.
     pub other_failures: Vec<TapeFailure>,
-    /// How often the tape was played; 0 when it was not.
+    /// How often the tape was played; 0 if it was not.
     pub attempts: u32,
     /// When the first attempt began, in ms since 1970.
     pub started_ms: u64,
-    /// All attempts together.
+    /// The times of all attempts together.
     pub times: TestTimes,
-    /// What the author should look at, though the tape did not fail for it.
+    /// Warnings for the author that do not make the tape fail.
     pub warnings: Vec<TapeWarning>,
     /// The snapshots that the last attempt took, in order.
     pub snapshots: Vec<SnapshotNote>,
@@ -63,7 +62,7 @@ pub struct TapeOutcome {
 }
 
 impl TapeOutcome {
-    /// An outcome of one attempt that took no time, to be filled.
+    /// An outcome of one attempt without a duration, to be filled.
     pub fn new(tape: impl Into<String>, verdict: TapeVerdict) -> TapeOutcome {
         let attempts = u32::from(!matches!(verdict, TapeVerdict::Skipped(_) | TapeVerdict::Unreadable(_)));
         TapeOutcome {
@@ -79,7 +78,7 @@ impl TapeOutcome {
         }
     }
 
-    /// The failure that decided the verdict: of the last attempt that failed. `None` when none did.
+    /// The failure that decided the verdict: that of the last failed attempt. `None` if none failed.
     pub fn failure(&self) -> Option<&TapeFailure> {
         match &self.verdict {
             TapeVerdict::Failed(failure) => Some(failure),
@@ -95,22 +94,22 @@ impl TapeOutcome {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum TapeVerdict {
-    /// Every check of every attempt held.
+    /// Every check of every attempt passed.
     Passed,
-    /// The tape has no check: nothing timed out and nothing crashed.
+    /// The tape has no check: nothing timed out or crashed.
     Smoke,
     /// Every attempt failed; this is the last one's failure.
     Failed(Box<TapeFailure>),
     /// Some attempts failed and some passed; [`TapeOutcome::other_failures`] has the failures.
     Flaky,
-    /// It was not played, for this reason: a program that it requires is missing.
+    /// It was not played for this reason, such as a missing program.
     Skipped(String),
     /// It does not parse; this is the parser's report, of one or more lines.
     Unreadable(String),
 }
 
 impl TapeVerdict {
-    /// The verdict in one word, as JSON has it.
+    /// The verdict in one word, as in JSON.
     pub fn word(&self) -> &'static str {
         match self {
             TapeVerdict::Passed => "passed",
@@ -126,19 +125,18 @@ impl TapeVerdict {
 /// Why a tape failed, for reports and for people who sort failures by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// What a command expects did not come in time.
+    /// Something that a command expects did not happen in time.
     Timeout,
-    /// What a command checks does not hold.
+    /// A check failed.
     Check,
-    /// The program ended while a command waited, or with another status than expected.
+    /// The program ended while a command waited, or ended with another status than expected.
     ProgramEnd,
-    /// A snapshot differs, is missing, or was not the same twice.
+    /// A snapshot differs, is missing, or differed between two runs.
     Snapshot,
     /// Processes of the program outlived the tape.
     Leftovers,
-    /// The command itself could not be carried out: no such file, no mouse asked for.
+    /// The command itself could not be carried out: no such file, mouse not enabled.
     Command,
-    /// hopty failed.
     Internal,
 }
 
@@ -157,41 +155,40 @@ impl FailureKind {
     }
 }
 
-/// Why an attempt failed, and everything that helps to see why.
+/// Why an attempt failed, with everything that helps to find the cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TapeFailure {
-    /// Why, in one word.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// The command that failed.
     pub place: TestPlace,
-    /// That command as the tape has it: `Expect+Row 4 "^fuor$"`.
+    /// The command as in the tape: `Expect+Row 4 "^fuor$"`.
     pub command: String,
-    /// What went wrong; the first line stands alone.
+    /// What went wrong; the first line must be complete by itself.
     pub message: String,
-    /// What is nearest to the expected, as a sentence: `row 4 "four" (drawn since line 7)`.
+    /// The text most similar to the expected one, as a sentence: `row 4 "four" (drawn since line 7)`.
     pub nearest: Option<String>,
     /// What a person can do about it.
     pub hint: Option<String>,
     /// How long this command took.
     pub times: TestTimes,
-    /// The screen when it failed.
+    /// The screen at the failure.
     pub screen: Option<ScreenCopy>,
-    /// Words behind rows of that screen: the row, from 1, and `expected /^fuor$/`.
+    /// Notes after rows of that screen: the row, from 1, and `expected /^fuor$/`.
     pub row_notes: Vec<(u16, String)>,
-    /// What was expected beside what is there: for snapshots.
+    /// Expected and actual content, for snapshots.
     pub comparison: Option<ScreenComparison>,
-    /// The names of the keys sent since the start, characters as themselves: `G`, `o`, `Space`, `Escape`.
+    /// The names of the keys sent since the start, characters literally: `G`, `o`, `Space`, `Escape`.
     pub keys: Vec<String>,
-    /// What the program's processes were doing, or how it ended, a line each.
+    /// What the program's processes were doing, or how it ended, one per line.
     pub program: Vec<String>,
-    /// Files that were kept.
     pub evidence: Vec<EvidenceFile>,
-    /// The command line that plays this tape again.
+    /// The command line to play this tape again.
     pub again: Option<String>,
 }
 
 impl TapeFailure {
-    /// A failure with nothing but its place and what is said of it.
+    /// A failure with only its location and message.
     pub fn new(
         kind: FailureKind,
         place: TestPlace,
@@ -217,7 +214,7 @@ impl TapeFailure {
     }
 }
 
-/// A file that tells more about a failure.
+/// A file with more information about a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceFile {
     /// What it is, in one word: `trace`, `cast`, `screen`, `snapshot`.
@@ -229,30 +226,28 @@ pub struct EvidenceFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapeWarning {
     pub place: TestPlace,
-    /// What is odd about it.
+    /// The text of the warning.
     pub message: String,
 }
 
-/// What became of one snapshot of a tape.
+/// The result of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotNote {
-    /// Its name on the tape.
+    /// Its name in the tape.
     pub name: String,
     pub file: PathBuf,
-    /// What became of it.
     pub change: SnapshotChange,
 }
 
-/// What became of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotChange {
-    /// The screen is as the file has it.
+    /// The screen equals the file.
     Same,
     /// There was no file; a `.snap.new` waits to be accepted.
     Missing,
     /// The screen differs; a `.snap.new` waits to be accepted.
     Differs,
-    /// The file was written, because the person asked for it.
+    /// The file was written on request.
     Updated,
 }
 
@@ -268,30 +263,29 @@ impl SnapshotChange {
     }
 }
 
-/// A screen, or a region of one, as it was at one moment.
+/// A copy of a screen, or of a region of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenCopy {
     pub cols: u16,
     pub rows: u16,
-    /// Each row as runs of one style, blanks at its end left out; at most `rows` of them.
+    /// Each row as runs of one style, without blanks at its end; at most `rows` rows.
     pub lines: Vec<Vec<StyledRun>>,
-    /// Where the cursor is, when it is shown: row and column, from 1.
+    /// The cursor if it is visible: row and column, from 1.
     pub cursor: Option<(u16, u16)>,
-    /// The window title.
     pub title: String,
     /// The rows that changed since the tape's last input, from 1, ascending.
     pub changed: Vec<u16>,
 }
 
 impl ScreenCopy {
-    /// All of the visible screen.
+    /// The whole visible screen.
     pub fn of(screen: &Screen) -> ScreenCopy {
         let (cols, rows) = screen.size();
         ScreenCopy::part(screen, 0..rows, 0..cols)
     }
 
-    /// A region of the visible screen: its rows and columns, from 0. The cursor is kept when it stands there,
-    /// and counted from the region's corner.
+    /// A region of the visible screen: its rows and columns, from 0. The cursor is kept if it is inside,
+    /// relative to the region's corner.
     pub fn part(screen: &Screen, rows: Range<u16>, cols: Range<u16>) -> ScreenCopy {
         let (all_cols, all_rows) = screen.size();
         let rows = rows.start.min(all_rows)..rows.end.min(all_rows);
@@ -308,10 +302,10 @@ impl ScreenCopy {
         }
     }
 
-    /// The scrollback that is kept, and the visible screen below it. Rows count from its oldest line.
+    /// The scrollback and the visible screen below it. Rows count from its oldest line.
     pub fn with_history(screen: &Screen) -> ScreenCopy {
         let mut copy = ScreenCopy::of(screen);
-        // What does not fit is the oldest.
+        // The oldest lines are dropped if there are too many.
         let kept = u16::try_from(screen.history_len()).unwrap_or(u16::MAX).min(u16::MAX - copy.rows);
         let first = screen.history_len() - usize::from(kept);
         let mut lines: Vec<_> =
@@ -323,7 +317,7 @@ impl ScreenCopy {
         copy
     }
 
-    /// The rows as text, blanks at their ends left out. Always as many as the screen has rows.
+    /// The rows as text, without blanks at their ends; as many as the screen has.
     pub fn text_rows(&self) -> Vec<String> {
         (0..usize::from(self.rows))
             .map(|row| {
@@ -335,7 +329,7 @@ impl ScreenCopy {
     }
 }
 
-/// Two screens side by side, and where they differ.
+/// Two screens side by side, and their differences.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenComparison {
     /// The rows whose text differs, in order.
@@ -345,7 +339,6 @@ pub struct ScreenComparison {
 }
 
 impl ScreenComparison {
-    /// Whether nothing differs.
     pub fn is_same(&self) -> bool {
         self.rows.is_empty() && self.others.is_empty()
     }
@@ -356,9 +349,9 @@ impl ScreenComparison {
 pub struct RowComparison {
     /// The row of the screen, from 1.
     pub row: u16,
-    /// What was expected; `None` when the screen has a row too many.
+    /// The expected text; `None` if the screen has a row too many.
     pub expected: Option<String>,
-    /// What is there; `None` when the screen has a row too few.
+    /// The actual text; `None` if the screen has a row too few.
     pub actual: Option<String>,
     /// The cells of the expected row that differ, from 0.
     pub expected_cells: Vec<Range<u16>>,
@@ -366,14 +359,13 @@ pub struct RowComparison {
     pub actual_cells: Vec<Range<u16>>,
 }
 
-/// What came of all tapes.
+/// The outcome of all tapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestSummary {
-    /// Tapes whose checks held, and smoke tests that passed.
+    /// Tapes whose checks passed, and smoke tests that passed.
     pub passed: usize,
-    /// How many of those had no check.
+    /// How many of these have no check.
     pub smoke: usize,
-    /// Tapes that failed.
     pub failed: usize,
     /// Tapes that failed in one attempt and passed in another.
     pub flaky: usize,
@@ -385,21 +377,21 @@ pub struct TestSummary {
     pub took: Duration,
     /// Whether a flaky tape counts as passed (`--allow-flaky`).
     pub allow_flaky: bool,
-    /// Whether a person stopped it before the last tape.
+    /// Whether a person stopped it early.
     pub interrupted: bool,
-    /// What failed in hopty itself, in a sentence.
+    /// A failure of hopty itself, as a sentence.
     pub internal: Option<String>,
-    /// The seed of `--shuffle` or `--stress`, which plays the same again.
+    /// The seed of `--shuffle` or `--stress`, which repeats the same run.
     pub seed: Option<u64>,
-    /// Snapshots that no tape takes any more.
+    /// Snapshots that no tape takes.
     pub unused_snapshots: Vec<PathBuf>,
-    /// Command lines of processes that outlived all tapes and were killed. No tape knows them: they had left
-    /// its session, directory and environment.
+    /// Command lines of processes that outlived all tapes and were killed. They belong to no tape any more:
+    /// they had left its session, directory and environment.
     pub strays: Vec<String>,
 }
 
 impl TestSummary {
-    /// The processes that outlived their tapes, in a sentence.
+    /// The processes that outlived their tapes, as a sentence.
     pub fn stray_words(&self) -> Option<String> {
         let (first, others) = self.strays.split_first()?;
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
@@ -425,13 +417,13 @@ impl TestSummary {
         }
     }
 
-    /// All tapes that were counted.
+    /// All counted tapes.
     pub fn tapes(&self) -> usize {
         self.passed + self.failed + self.flaky + self.skipped + self.unreadable
     }
 
-    /// The exit code. The first that applies: 125 hopty failed, 130 a person stopped it, 3 no tape matched,
-    /// 2 a tape does not parse, 1 a tape failed, was flaky or left a process that hid from it, 0.
+    /// The exit code. The first that applies: 125 hopty failed, 130 a person stopped it, 3 no tape matched, 2
+    /// a tape does not parse, 1 a tape failed, was flaky or left a hidden process, 0.
     pub fn exit_code(&self) -> u8 {
         if self.internal.is_some() {
             125
@@ -449,7 +441,7 @@ impl TestSummary {
     }
 }
 
-/// The last line of a report: `12 passed, 1 failed, 2 skipped`. Passed is always there.
+/// The last line of a report: `12 passed, 1 failed, 2 skipped`. `passed` is always included.
 impl fmt::Display for TestSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed", self.passed)?;

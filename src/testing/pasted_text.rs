@@ -1,5 +1,5 @@
-//! A paste that a line editor shows in reverse video. readline and zsh draw it plain at the next key, which
-//! is no answer.
+//! A paste that a line editor shows in reverse video. readline and zsh redraw it plain at the next key, which
+//! is not an answer.
 
 use std::ops::Range;
 
@@ -7,28 +7,28 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::screen::{Attr, Screen, ScreenPlace};
 
-/// What a terminal sends before a paste and behind it, for programs that ask for that.
+/// The start and the end of a bracketed paste.
 const MARKS: (&str, &str) = ("\x1b[200~", "\x1b[201~");
 
-/// What was pasted, and where it stands in reverse video.
+/// A pasted text, and where it is shown in reverse video.
 #[derive(Debug, Default)]
 pub struct PastedText {
-    /// Pasted since the last mark; else empty.
+    /// The text that was pasted since the last mark; may be empty.
     text: String,
     places: Vec<PastedPlace>,
 }
 
-/// A part of a paste on one row.
+/// The part of a paste on one row.
 #[derive(Debug)]
 struct PastedPlace {
-    /// The number of its row among all lines, those that have left the screen included.
+    /// The number of its row among all lines, including those that have left the screen.
     line: u64,
     cols: Range<u16>,
     text: String,
 }
 
 impl PastedPlace {
-    /// Where it is on the screen, as long as its text stands there.
+    /// Its place on the screen, while its text is there.
     fn on_screen(&self, screen: &Screen) -> Option<ScreenPlace> {
         let row = u16::try_from(self.line.checked_sub(screen.history_total())?).ok()?;
         if row >= screen.size().1 {
@@ -48,7 +48,7 @@ impl PastedPlace {
 }
 
 impl PastedText {
-    /// These bytes are sent to the program.
+    /// Notes bytes that are sent to the program.
     pub fn take(&mut self, bytes: &[u8]) {
         if let Some(pasted) = bytes.strip_prefix(MARKS.0.as_bytes()) {
             let pasted = String::from_utf8_lossy(pasted);
@@ -57,8 +57,8 @@ impl PastedText {
         }
     }
 
-    /// A mark is taken: remembers where the paste before it stands. `is_new` tells of a row and a column
-    /// whether the cell there changed since the mark before.
+    /// Call it when a mark is taken: remembers the place of the last paste. `is_new` says for a row and a
+    /// column whether the cell has changed since the previous mark.
     pub fn end_input(&mut self, screen: &Screen, is_new: impl Fn(u16, u16) -> bool) {
         self.places.retain(|place| place.is_reverse(screen));
         let pasted = std::mem::take(&mut self.text);
@@ -84,7 +84,7 @@ impl PastedText {
         }
     }
 
-    /// Where the paste stands now, in reverse video or not.
+    /// The current place of the paste, in reverse video or not.
     pub fn places(&self, screen: &Screen) -> Vec<ScreenPlace> {
         self.places.iter().filter_map(|place| place.on_screen(screen)).collect()
     }

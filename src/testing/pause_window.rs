@@ -1,8 +1,8 @@
-//! What a person sees of a paused test: `hopty __pause-window SOCKET`, the program of the session to attach
-//! to.
+//! The window of a paused test: `hopty __pause-window SOCKET`, the program of a session that a person
+//! attaches to.
 //!
-//! It draws the screen of the test at the top left of its terminal, whatever size that has, sets the modes
-//! that change what keys send, and passes the keys on. Ctrl+] ends it, and with it the pause.
+//! It draws the screen of the test at the top left of its terminal, whatever the terminal's size, sets the
+//! modes that change what keys send, and passes the keys on. Ctrl+] ends it, and with it the pause.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
@@ -20,7 +20,7 @@ use crate::sys::signals::Signals;
 use crate::tty::full_screen::{FullScreen, SIGNALS, write};
 use crate::tty::raw;
 
-/// Ctrl+], as a terminal sends it, and as one does with the kitty keyboard protocol.
+/// Ctrl+], from an ordinary terminal and from one with the kitty keyboard protocol.
 const END_KEYS: [&[u8]; 2] = [b"\x1d", b"\x1b[93;5u"];
 #[derive(Clone, Copy, PartialEq)]
 enum PauseToken {
@@ -31,8 +31,7 @@ enum PauseToken {
 
 /// Runs the window until the person or the test ends it.
 ///
-/// # Errors
-/// When there is no terminal, or no test at the socket.
+/// Fails when there is no terminal, or no test at the socket.
 pub fn run(socket: &Path) -> io::Result<()> {
     let mut test = UnixStream::connect(socket)?;
     let mut lines = BufReader::new(test.try_clone()?);
@@ -60,7 +59,7 @@ pub fn run(socket: &Path) -> io::Result<()> {
             if came.iter().any(|signal| ![libc::SIGWINCH, libc::SIGCONT].contains(signal)) {
                 break Ok(());
             }
-            // Everything is drawn anew, the modes included.
+            // Everything is redrawn, including the modes.
             terminal.resume()?;
             painter = WindowPainter::new(raw::size().drawn());
         }
@@ -84,13 +83,13 @@ pub fn run(socket: &Path) -> io::Result<()> {
     result
 }
 
-/// The screen of the test, and what stands below it.
+/// The screen of the test, and a note below it.
 struct TestPicture {
     screen: Screen,
     note: String,
 }
 
-/// Reads the last of the screens that have come.
+/// Reads the last of the screens that have arrived.
 fn read_latest(lines: &mut BufReader<UnixStream>) -> io::Result<Option<TestPicture>> {
     loop {
         let picture = read_picture(lines)?;
@@ -116,7 +115,7 @@ fn read_picture(lines: &mut impl BufRead) -> io::Result<Option<TestPicture>> {
 
 /// Draws the mirror of the test's screen with the note below it.
 struct WindowPainter {
-    /// What the terminal shows.
+    /// The content of the terminal.
     shadow: Screen,
     mirror: Mirror,
     is_started: bool,
@@ -145,7 +144,7 @@ impl WindowPainter {
         bytes
     }
 
-    /// The bytes that put the terminal back.
+    /// The bytes that restore the terminal.
     fn end(&self) -> Vec<u8> {
         self.shadow.undo()
     }

@@ -1,5 +1,5 @@
-//! The processes of a program under test: itself, its descendants, and those that they left behind. What they
-//! do, for how long they waited for a CPU, and how all of them are ended.
+//! The processes of a program under test: itself, its descendants, and their orphans. What they do, how long
+//! they waited for a CPU, and ending all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
@@ -12,11 +12,11 @@ use crate::pty::child;
 use crate::sys::process::{self, Process};
 use crate::sys::process_activity::{self, ProcessActivity, adopted_children, children};
 
-/// How often the processes are looked at while they end.
+/// How often to check whether the processes have ended.
 const PROCESS_END_POLL: Duration = Duration::from_millis(2);
-/// How often orphans are looked at that may be ending by themselves.
+/// How often to check orphans that may be about to end.
 const ENDING_LOOKS: usize = 50;
-/// How often processes are killed that start others all the time.
+/// How often to kill processes that keep starting others.
 const KILLS_MAX: usize = 500;
 
 /// All processes of one program under test.
@@ -24,25 +24,25 @@ const KILLS_MAX: usize = 500;
 pub struct TestProcesses {
     root: i32,
     root_start: u64,
-    /// A directory that no other test has. It tells the program's orphans: their environment names it, or
-    /// they are in it.
+    /// A directory that no other test has. It identifies the program's orphans: their environment contains
+    /// it, or they run in it.
     own_dir: Option<PathBuf>,
-    /// All that were seen and may still live, with their last activity.
+    /// All processes that were seen and may be alive, with their last activity.
     known: BTreeMap<i32, ProcessActivity>,
-    /// Orphans of others, by pid and start.
+    /// Orphans of other tests, by pid and start time.
     foreign: BTreeSet<(i32, u64)>,
     ran: Duration,
     waited: Duration,
 }
 
-/// What the processes do at one moment.
+/// A snapshot of what the processes do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessLook {
-    /// Each of them that lives.
+    /// All that are alive.
     pub all: Vec<ProcessActivity>,
-    /// How long they had run, all together, processes that have ended included as far as they were seen.
+    /// How long they had run in total, including processes that have ended, as far as they were seen.
     pub ran: Duration,
-    /// How long they had been runnable without a CPU, in the same way.
+    /// How long they had waited for a CPU in total.
     pub waited: Duration,
 }
 
@@ -52,7 +52,7 @@ impl ProcessLook {
         self.all.iter().any(|process| process.is_working)
     }
 
-    /// Whether nothing has happened between `before` and this look: none began, ended or ran.
+    /// Whether nothing has happened since `before`: no process started, ended or ran.
     pub fn is_same_as(&self, before: &ProcessLook) -> bool {
         let what = |look: &ProcessLook| -> Vec<(i32, u64, u64, Duration)> {
             let each = look.all.iter();
@@ -62,20 +62,20 @@ impl ProcessLook {
     }
 }
 
-/// A process that is left after the end of its program.
+/// A process that outlives its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftProcess {
     pub pid: i32,
     /// Its session: the id of the process that leads it.
     pub session: i32,
-    /// How it was called, its arguments separated by blanks.
+    /// Its command line, separated by blanks.
     pub command: String,
 }
 
 impl TestProcesses {
-    /// The processes of the program `root`, which leads a session. `own_dir` is a directory of it alone,
-    /// which its environment names or in which it runs: it tells orphans of the program that have begun a
-    /// session of their own.
+    /// The processes of the program `root`, which leads a session. `own_dir` is a directory that only this
+    /// test has, in its environment or as its working directory: it identifies orphans of the program that
+    /// have started a session of their own.
     #[must_use]
     pub fn new(root: i32, own_dir: Option<PathBuf>) -> Self {
         TestProcesses {
@@ -89,7 +89,7 @@ impl TestProcesses {
         }
     }
 
-    /// Looks at all of them. Costs some 20 µs a process.
+    /// Examines all of them. Costs some 20 µs per process.
     pub fn look(&mut self) -> ProcessLook {
         let mut seen = BTreeMap::new();
         let mut next = vec![self.root];
@@ -100,7 +100,7 @@ impl TestProcesses {
                 continue;
             }
             let Some(activity) = ProcessActivity::of(pid) else {
-                // Its children may not have been left to another yet.
+                // Its children may not have been adopted yet.
                 let ended = process::Stat::of(pid).filter(|_| pid == self.root);
                 next.extend(ended.iter().flat_map(children));
                 continue;
@@ -124,7 +124,7 @@ impl TestProcesses {
         ProcessLook { all: self.known.values().copied().collect(), ran: self.ran, waited: self.waited }
     }
 
-    /// Processes that were left to this one, which adopts them ([`process::become_subreaper`]).
+    /// The orphans that this process has adopted ([`process::become_subreaper`]).
     fn orphans(&mut self) -> Vec<i32> {
         let own = i32::try_from(std::process::id()).unwrap_or(0);
         let mut found = Vec::new();
@@ -139,7 +139,7 @@ impl TestProcesses {
             if stat.session == self.root || self.is_of_own_dir(pid) {
                 found.push(pid);
             } else if stat.session != own && stat.session == pid {
-                // The program of another test, which will not become one of ours.
+                // The program of another test, which will not become one of this test's.
                 self.foreign.insert((pid, stat.start));
             }
         }
@@ -152,10 +152,10 @@ impl TestProcesses {
         names_it || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|dir| dir.starts_with(own))
     }
 
-    /// Sends a signal to each of them that was seen last and still lives, the program itself included.
+    /// Sends a signal to each process of the last look that is still alive, including the program itself.
     pub fn signal(&self, signal: Signal) {
         for (pid, activity) in &self.known {
-            // Opened first and compared then: the signal reaches this process or none.
+            // Opened before the comparison: the signal reaches this process or none.
             let Ok(process) = Process::open(*pid) else { continue };
             if process::Stat::of(*pid).is_some_and(|stat| stat.start == activity.stat.start) {
                 let _ = process.signal(signal);
@@ -163,7 +163,7 @@ impl TestProcesses {
         }
     }
 
-    /// Waits until none lives, at most so long while they get a CPU, and collects those that this process
+    /// Waits until none is alive, at most for `limit` of time with a CPU, and reaps those that this process
     /// adopted.
     pub fn wait_for_none(&mut self, limit: Duration) -> bool {
         let mut clock = WaitClock::start(limit, &self.look());
@@ -173,7 +173,7 @@ impl TestProcesses {
             clock.take(&look);
             let none = look.all.is_empty();
             for pid in pids.into_iter().filter(|pid| *pid != self.root) {
-                // None of this process's children, unless it was adopted.
+                // Not a child of this process, unless it was adopted.
                 let _ = child::collect(pid);
             }
             if none || Instant::now() >= clock.deadline() {
@@ -183,7 +183,7 @@ impl TestProcesses {
         }
     }
 
-    /// Those that live, with what they are.
+    /// Those that are alive, with their command lines.
     pub fn left(&mut self) -> Vec<LeftProcess> {
         let look = self.look();
         let named = look.all.iter().filter_map(|process| {
@@ -195,8 +195,8 @@ impl TestProcesses {
     }
 }
 
-/// Ends what is left of a test beside its programs: what runs in its directory `own_dir`, or was started for
-/// it. Returns what that was.
+/// Ends what is left of a test besides its programs: processes in its directory `own_dir`, or started for it.
+/// Returns them.
 pub fn end_all_of(own_dir: &Path) -> Vec<LeftProcess> {
     // No process has the id 0.
     let mut processes = TestProcesses::new(0, Some(own_dir.to_owned()));
@@ -213,8 +213,8 @@ pub fn end_all_of(own_dir: &Path) -> Vec<LeftProcess> {
     left
 }
 
-/// Kills every process of this user that was started with this variable (`NAME=value`), whoever started it.
-/// Returns what they were. For what a killed process has left, which this one did not adopt.
+/// Kills every process of this user that was started with this variable (`NAME=value`), whatever its parent.
+/// Returns them. For the remains of a killed process, which this one did not adopt.
 pub fn end_started_with(variable: &[u8]) -> Vec<LeftProcess> {
     let mut left: Vec<LeftProcess> = Vec::new();
     for _ in 0..KILLS_MAX {
@@ -222,7 +222,7 @@ pub fn end_started_with(variable: &[u8]) -> Vec<LeftProcess> {
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut has_any = false;
         for pid in pids {
-            // Opened first and looked at then: the signal reaches this process or none.
+            // Opened before the check: the signal reaches this process or none.
             let Ok(process) = Process::open(pid) else { continue };
             if !process::environment(pid).split(|byte| *byte == 0).any(|entry| entry == variable) {
                 continue;
@@ -243,11 +243,11 @@ pub fn end_started_with(variable: &[u8]) -> Vec<LeftProcess> {
     left
 }
 
-/// Ends every process that this one has adopted, whoever's it was, and returns what they were. For a process
-/// whose only children are those of tests that are over.
+/// Ends every process that this one has adopted, and returns them. For a process whose only children belong
+/// to finished tests.
 pub fn end_adopted() -> Vec<LeftProcess> {
     let mut left: Vec<LeftProcess> = Vec::new();
-    // The host of a pause that is over is about to end, and does not count.
+    // The host of a finished pause is about to end and does not count.
     for _ in 0..ENDING_LOOKS {
         let is_over = |pid: &i32| matches!(child::change(*pid), Ok(Some(change)) if change.is_final());
         if adopted_children().iter().all(is_over) {
@@ -264,7 +264,7 @@ pub fn end_adopted() -> Vec<LeftProcess> {
             if matches!(child::change(pid), Ok(Some(change)) if change.is_final()) {
                 continue;
             }
-            // Not waited for, so its id is its own.
+            // Not waited for, so its id is still its own.
             let command = process_activity::command_line(pid).unwrap_or_default();
             let _ = child::signal(pid, Signal::KILL, false);
             if !left.iter().any(|known| known.command == command) {
@@ -277,7 +277,7 @@ pub fn end_adopted() -> Vec<LeftProcess> {
     left
 }
 
-/// The end of a program, in words: `exit 1`, `SIGKILL`.
+/// The end of a program in words: `exit 1`, `SIGKILL`.
 pub fn end_words(end: ProcessEnd) -> String {
     match end {
         ProcessEnd::Exited(code) => format!("exit {code}"),
@@ -297,7 +297,7 @@ mod tests {
 
     use super::*;
 
-    /// A program and its processes, none of which outlives the test.
+    /// A program whose processes end with the test.
     struct Program {
         child: Child,
         processes: TestProcesses,
@@ -382,7 +382,7 @@ mod tests {
     fn what_was_started_with_a_variable_is_killed_and_nothing_else() {
         let mut program = program("sleep 63 & wait", "variable");
         wait_for(&mut program.processes, |look| look.all.len() == 2);
-        // Its beginning, and a name that has it as its end.
+        // The start of the value, and a name that ends in the variable's name.
         for other in ["TEST_MARK=/no/such/directory/variabl", "MARK=/no/such/directory/variable"] {
             assert_eq!(end_started_with(other.as_bytes()), []);
         }

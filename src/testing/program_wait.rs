@@ -1,7 +1,6 @@
 //! Waiting for a program under test: for text that is new, for quiet, for a shell's prompt, for the end.
 //!
-//! Looks happen at the ends of frames and never in between. Only facts of processes, which nothing announces,
-//! are looked at again after a while.
+//! The screen is examined only at the end of a frame. Processes announce nothing, so they are polled.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,26 +13,26 @@ use crate::core::process_change::ProcessEnd;
 use crate::screen::{ScreenPlace, ShellMark};
 use crate::sys::process_activity::{ProcessActivity, awaits_input, system_call};
 
-/// How many times its limit a wait may last while the program waits for a CPU.
+/// By which factor a wait may exceed its limit while the program waits for a CPU.
 const STARVED_MAX: u32 = 4;
-/// How often it is looked at for how long the program waited for a CPU: processes that end take it with them.
+/// How often to check how long the program waited for a CPU: processes that end take that figure with them.
 const CLOCK_LOOK: Duration = Duration::from_millis(250);
-/// How far two looks at processes are apart that must tell the same.
+/// The time between two looks at processes that must agree.
 const LOOK_TWICE: Duration = Duration::from_millis(2);
-/// How often processes that work are looked at again, at first and at most.
+/// How often to check processes that work again, at first and at most.
 const PROCESS_LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(10));
-/// How long output must pause before typed text counts as taken, whether it is shown or not.
+/// How long output must pause before typed text counts as read, visible or not.
 const TYPED_QUIET: Duration = Duration::from_millis(50);
-/// How long a screen must be still until what is on it is counted: what comes one by one comes more quickly.
+/// How long a screen must not change before matches are counted: items that appear one by one come faster.
 const COUNT_QUIET: Duration = Duration::from_millis(300);
-/// How long a program may take to write the first of its answer, from the input on: until then a screen that
-/// does not change says nothing, also when the program sleeps.
+/// How long a program may take to start its answer to an input: until then an unchanged screen means nothing,
+/// even if the program sleeps.
 const ANSWER_WAIT: Duration = Duration::from_millis(500);
-/// CPU time below which a process that a shell has started may not have left the shell's group yet.
+/// A process with less CPU time than this may not have left the shell's process group yet.
 const JUST_STARTED: Duration = Duration::from_millis(5);
 
-/// A clock for a limit. It stands still for the time that the program's processes are runnable without a CPU:
-/// a loaded machine is no reason to fail.
+/// A clock for a limit. It stops while the program's processes are runnable without a CPU: a loaded machine
+/// is no reason to fail.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitClock {
     began: Instant,
@@ -61,64 +60,61 @@ impl WaitClock {
         }
     }
 
-    /// Takes in what the processes have done since the last look.
+    /// Accounts for what the processes have done since the last look.
     pub fn take(&mut self, look: &ProcessLook) {
         self.take_at(Instant::now(), look);
     }
 
     fn take_at(&mut self, now: Instant, look: &ProcessLook) {
-        // Several processes that wait at the same time hold the program up once.
+        // Several processes that wait at the same time delay the program only once.
         let waited = look.waited.saturating_sub(self.waited).min(now.duration_since(self.looked));
         self.starved += waited;
         (self.looked, self.waited, self.ran) = (now, look.waited, look.ran);
     }
 
-    /// When the limit is over, as far as is known.
+    /// When the limit ends, as far as is known.
     pub fn deadline(&self) -> Instant {
         let longest = self.limit.saturating_mul(STARVED_MAX);
         self.began + self.limit.saturating_add(self.starved).min(longest)
     }
 
-    /// How long the processes ran on a CPU.
+    /// How long the processes have run on a CPU.
     pub fn ran(&self) -> Duration {
         self.ran.saturating_sub(self.ran_before)
     }
 
-    /// How long they waited for one.
+    /// How long they have waited for one.
     pub fn starved(&self) -> Duration {
         self.starved
     }
 
-    /// How long it has been running.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 }
 
-/// Why a wait ended without what it was for.
+/// Why a wait failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitEnd {
-    /// The limit was over.
+    /// The limit was reached.
     TimedOut,
     Ended(ProcessEnd),
-    /// It was there, though it should not be.
+    /// The text is there although it should not be.
     Present,
     /// The whole test was stopped.
     Stopped,
 }
 
-/// A wait that ended without what it was for.
 #[derive(Clone, Debug)]
 pub struct WaitFailure {
-    /// Why it ended.
     pub end: WaitEnd,
     /// What is wrong, in one line: `not on row 4; nearest: row 4 "four" (drawn since line 7)`.
     pub message: String,
-    /// The row that is most like what was looked for.
+    /// The most similar row.
     pub nearest: Option<ScreenPlace>,
     /// How long it waited.
     pub took: Duration,
-    /// How long the program's processes ran meanwhile, all together.
+    /// How long the program's processes ran meanwhile, in total.
     pub program_ran: Duration,
     /// How long they waited for a CPU.
     pub waited_for_cpu: Duration,
@@ -132,19 +128,19 @@ impl fmt::Display for WaitFailure {
 
 impl std::error::Error for WaitFailure {}
 
-/// What was waited for is there.
+/// A successful wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitFound {
-    /// Where: what is new of it, or all of it where age does not matter.
+    /// The places: the new ones, or all of them if age does not matter.
     pub places: Vec<FoundPlace>,
-    /// It stood there at the first look, and all of it was there before the mark: since before the mark of
-    /// this line. Only a wait that takes what is there reports it.
+    /// Set if it was there at the first look and all of it before the mark: since when. Only a wait that
+    /// accepts old text reports it.
     pub stale: Option<TextAge>,
 }
 
-/// How a failure says that text is not new.
+/// The words of a failure if the text is not new.
 pub(super) const OLD_TEXT: &str = "old text is no answer, moved or drawn again";
-/// How a failure says that rows did not settle.
+/// The words of a failure if rows did not settle.
 pub(super) const KEPT_CHANGING: &str = "kept changing";
 
 /// When a screen counts as settled.
@@ -154,7 +150,7 @@ pub struct SettleRules {
     pub quiet: Duration,
     /// Where changes do not count.
     pub except: Vec<CellRegion>,
-    /// Where alone they count, if it is not the whole screen.
+    /// The only place where changes count, if it is not the whole screen.
     pub only: Option<CellRegion>,
 }
 
@@ -167,14 +163,14 @@ impl Default for SettleRules {
 /// A shell that waits for its next command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShellReady {
-    /// The exit status of its last command after the mark, where the shell announces it (OSC 133).
+    /// The exit status of its last command after the mark, if the shell reports it (OSC 133).
     pub status: Option<i32>,
 }
 
-/// What one step of a wait came to.
+/// The result of one step of a wait.
 enum WaitStep {
     Frame(FrameEnd),
-    /// The moment that was asked for has come, and the limit is not over.
+    /// The requested time has come, and the limit has not been reached.
     Moment,
     Failed(WaitEnd),
 }
@@ -218,7 +214,7 @@ impl Waiting {
         }
     }
 
-    /// `goal` is what was waited for, `state` what there is instead.
+    /// `goal` is the purpose of the wait, `state` the actual state.
     fn failure(
         &mut self,
         terminal: &mut TestTerminal,
@@ -246,10 +242,9 @@ impl Waiting {
 }
 
 impl TestTerminal {
-    /// Waits until `what` has become so since the mark: something that matches is new.
+    /// Waits until a match of `what` is new since the mark.
     ///
-    /// # Errors
-    /// When the limit is over, the program has ended, or the test is stopped.
+    /// Fails when the limit is over, the program has ended, or the test is stopped.
     pub fn expect(
         &mut self,
         what: &Look,
@@ -263,7 +258,7 @@ impl TestTerminal {
         loop {
             let found = self.watch().find(what, since);
             let right = what.times.is_none_or(|times| found.all.len() == times);
-            // To be nowhere is a state and no event.
+            // Being absent is a state, not an event.
             if right && (!found.new.is_empty() || what.times == Some(0)) {
                 let Some(times) = what.times else {
                     self.see(&found.new, since);
@@ -284,11 +279,7 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until `what` is there, whenever it came. At once when it is there already: then what is stale of
-    /// it is told.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
+    /// Waits until `what` is there, old or new. Returns at once if it is, and then reports which part is old.
     pub fn wait_for(
         &mut self,
         what: &Look,
@@ -314,13 +305,9 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until `what` is nowhere any more; if it is nowhere already, until the program has answered what
-    /// it was given at the mark. It must stay away for the time `quiet`. Returns whether it was there at all,
-    /// at the mark or since.
-    /// Afterwards it is new when it comes back.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
+    /// Waits until `what` is gone; if it is not there at first, until the program has answered its last
+    /// input. It must stay away for `quiet`. Returns whether it was there at the mark or since. Afterwards it
+    /// is new when it returns.
     pub fn gone(
         &mut self,
         what: &Look,
@@ -334,7 +321,7 @@ impl TestTerminal {
             self.answered(since, limit);
             was_there = since.had(&what.pattern) || !self.watch().subject().find(what).is_empty();
         }
-        // Since when it is nowhere: a program that draws anew has erased it for a moment.
+        // Since when it is gone: a program that redraws has erased it only for a moment.
         let mut gone_since: Option<Instant> = None;
         loop {
             let found = self.watch().subject().find(what);
@@ -365,11 +352,10 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until the screen has settled after what was given at the mark, and looks whether `what` is
-    /// nowhere then. Afterwards it is new when it comes.
+    /// Waits until the screen has settled after the input at the mark, and checks that `what` is absent.
+    /// Afterwards it is new when it appears.
     ///
-    /// # Errors
-    /// When it is there, or the screen does not settle. A program that has ended has settled.
+    /// Fails when it is there, or the screen does not settle. A program that has ended has settled.
     pub fn expect_not(
         &mut self,
         what: &Look,
@@ -392,15 +378,14 @@ impl TestTerminal {
     }
 
     /// Waits until nothing visible has changed for a while, no process of the program works, and nothing is
-    /// left to read. The blinking of text and cursor is no change.
+    /// left to read. Blinking text and a blinking cursor do not count.
     ///
-    /// # Errors
-    /// As [`TestTerminal::expect`]; the message names the rows that kept changing.
+    /// # Errors As [`TestTerminal::expect`]; the message names the rows that kept changing.
     pub fn settle(&mut self, rules: &SettleRules, limit: Duration) -> Result<(), Box<WaitFailure>> {
         self.settle_unless(rules, limit, |_| false)
     }
 
-    /// Waits until the screen has settled, or until something is enough, which is tried at the end of each
+    /// Waits until the screen has settled, or until `enough` holds, which is checked at the end of each
     /// frame.
     fn settle_unless(
         &mut self,
@@ -419,7 +404,7 @@ impl TestTerminal {
             }
             let mut moment = changed + rules.quiet;
             if Instant::now() >= moment {
-                // What was typed reaches the program before it is looked at.
+                // Typed input must reach the program before it is examined.
                 let _ = self.has_unread_input();
                 let first = self.look_at_processes();
                 if !first.is_working() {
@@ -455,11 +440,8 @@ impl TestTerminal {
         }
     }
 
-    /// Waits as long as a count is right, until the screen has been still for so long that no more is to be
-    /// expected.
-    ///
-    /// # Errors
-    /// When the test is stopped.
+    /// Waits while a count is right, until the screen has not changed for so long that no more matches will
+    /// follow.
     pub(super) fn settle_count(
         &mut self,
         limit: Duration,
@@ -495,12 +477,9 @@ impl TestTerminal {
         Box::new(waiting.failure(self, end, "the screen to settle", state))
     }
 
-    /// Waits until a shell waits for its next command: its process group is in the foreground again, nothing
-    /// that was typed is unread, and it sleeps. Where it announces its prompts (OSC 133), the prompt is there
-    /// as well.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
+    /// Waits until a shell waits for its next command: its process group is in the foreground again, all
+    /// typed input has been read, and it sleeps. If it announces its prompts (OSC 133), the prompt must be
+    /// there, too.
     pub fn ready(&mut self, since: &TestMark, limit: Duration) -> Result<ShellReady, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
         let mut pause = PROCESS_LOOK.0;
@@ -529,7 +508,7 @@ impl TestTerminal {
         }
     }
 
-    /// What the shell's processes do, where the shell waits for a command; else why it does not.
+    /// The shell's processes, if the shell waits for a command; otherwise why it does not.
     fn is_shell_waiting(&mut self) -> Result<ProcessLook, String> {
         if self.has_unread_input() {
             return Err("it has not read what was typed".to_owned());
@@ -559,24 +538,24 @@ impl TestTerminal {
             return Err("the shell is working".to_owned());
         }
         for process in look.all.iter().filter(|process| process.stat.pid != shell) {
-            // A child in the shell's own group is what a shell without job control waits for. A new one
-            // leaves the group in its first moments.
+            // A shell without job control waits for a child in its own group. A new child leaves the group in
+            // its first moments.
             let is_starting = process.is_working && process.ran < JUST_STARTED;
             if process.stat.group == group || is_starting {
                 return Err(format!("{} runs", named(process.stat.pid)));
             }
         }
-        // A shell may wait for its children and not for a person. The number is the architecture's.
+        // A shell may wait for its children instead of input. The system call's number depends on the
+        // architecture.
         if [nix::libc::SYS_wait4, nix::libc::SYS_waitid].contains(&system_call(shell).unwrap_or(-1)) {
             return Err("the shell waits for a command".to_owned());
         }
         Ok(look)
     }
 
-    /// Waits until the program has ended and all that it wrote was read.
+    /// Waits until the program has ended and all its output was read.
     ///
-    /// # Errors
-    /// When the limit is over or the test is stopped.
+    /// Fails when the limit is reached or the test is stopped.
     pub fn exit(&mut self, limit: Duration) -> Result<ProcessEnd, Box<WaitFailure>> {
         let mut waiting = Waiting::start(self, limit);
         loop {
@@ -596,12 +575,11 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until `text`, which was just sent after the mark, was taken: it stands before the cursor, the
-    /// terminal has echoed it, or the program shows nothing for 50 ms. At once where a line is typed that is
-    /// not shown. Afterwards the next mark makes it old. Returns false when the limit was over first.
+    /// Waits until `text`, which was sent after the mark, has been read: it is before the cursor, the
+    /// terminal has echoed it, or the program shows nothing for 50 ms. Returns at once if the terminal hides
+    /// the line. Afterwards the next mark makes it old. Returns false if the limit is reached first.
     ///
-    /// # Errors
-    /// When the program has ended, or the test is stopped.
+    /// Fails when the program has ended, or the test is stopped.
     pub fn typed(&mut self, text: &str, since: &TestMark, limit: Duration) -> Result<bool, Box<WaitFailure>> {
         if self.is_hiding_input() {
             return Ok(true);
@@ -617,7 +595,7 @@ impl TestTerminal {
             match waiting.step(self, Some(changed + TYPED_QUIET)) {
                 WaitStep::Frame(_) => changed = Instant::now(),
                 WaitStep::Moment => {
-                    // One that waits for a CPU has not had its chance.
+                    // A program that waits for a CPU has not had its chance.
                     if !self.look_at_processes().is_working() {
                         self.give_up_echo();
                         return Ok(true);
@@ -634,13 +612,9 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until the program takes what is typed: it has set the modes of its terminal, or waits for input.
-    /// The terminal echoes what is typed before, and a program that edits lines draws it once more when it
-    /// begins to read, which looks like an answer. Only the first call waits, and when its limit is over the
-    /// program is taken to read later.
-    ///
-    /// # Errors
-    /// When the test is stopped.
+    /// Waits until the program reads its terminal: it has set the terminal's modes, or waits for input. The
+    /// terminal echoes earlier input, and a program with line editing redraws it when it starts to read,
+    /// which looks like an answer. Only the first call waits; after its limit the program counts as reading.
     pub fn first_read(&mut self, limit: Duration) -> Result<(), Box<WaitFailure>> {
         if std::mem::replace(&mut self.has_first_read, true) {
             return Ok(());
@@ -669,7 +643,7 @@ impl TestTerminal {
         }
     }
 
-    /// Whether the program has read what was typed, no process of it works, and one waits for more.
+    /// Whether the program has read all input, none of its processes works, and one waits for more.
     pub(super) fn awaits_input(&mut self) -> bool {
         if self.has_unread_input() {
             return false;
@@ -685,11 +659,8 @@ impl TestTerminal {
         look.all.iter().any(|process| waits(process.stat.pid).unwrap_or(!process.is_working))
     }
 
-    /// Waits until a condition on the terminal holds, which is tried at the end of each frame. `goal` names
-    /// it, `state` says what there is instead.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
+    /// Waits until a condition on the terminal holds, checked at the end of each frame. `goal` names it,
+    /// `state` describes the actual state.
     pub fn wait_until(
         &mut self,
         limit: Duration,
@@ -705,11 +676,8 @@ impl TestTerminal {
         }
     }
 
-    /// Waits until a state holds, as [`TestTerminal::wait_until`]. One that held when the program was given
-    /// its last input, at the mark, counts only after the program's answer.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::expect`].
+    /// Waits until a state holds, like [`TestTerminal::wait_until`]. A state that held at the last input
+    /// counts only after the program's answer.
     pub fn wait_for_state(
         &mut self,
         since: &TestMark,
@@ -724,19 +692,15 @@ impl TestTerminal {
         self.wait_until(limit, goal, holds)
     }
 
-    /// Waits until the program has answered what it was given at the mark: something on the screen is new, or
-    /// the screen has settled, but not at once. No longer than the limit, after which there will be no
-    /// answer.
+    /// Waits until the program has answered the input at the mark: something on the screen is new, or the
+    /// screen has settled, but not at once. Returns after the limit, too; then there will be no answer.
     pub(super) fn answered(&mut self, since: &TestMark, limit: Duration) {
         let is_new = |terminal: &TestTerminal| !terminal.watch().new_rows(since).is_empty();
         let _ = self.settle_answer_unless(since, &SettleRules::default(), limit, &is_new);
     }
 
-    /// Waits until the screen has settled after what was given at the mark: a program that has written
-    /// nothing since has half a second to begin.
-    ///
-    /// # Errors
-    /// As [`TestTerminal::settle`].
+    /// Waits until the screen has settled after the input at the mark: a program without output since then
+    /// has half a second to start.
     pub fn settle_answer(
         &mut self,
         since: &TestMark,
@@ -772,10 +736,9 @@ impl TestTerminal {
         self.settle_unless(rules, end.saturating_duration_since(Instant::now()), is_enough)
     }
 
-    /// Serves the terminal for a time.
+    /// Serves the terminal for a time. The end of the program does not end it.
     ///
-    /// # Errors
-    /// When the test is stopped. The end of the program does not end it.
+    /// Fails when the test is stopped.
     pub fn pass(&mut self, time: Duration) -> Result<(), Box<WaitFailure>> {
         let until = Instant::now() + time;
         let mut waiting = Waiting::start(self, time);
@@ -810,7 +773,7 @@ impl TestTerminal {
         Box::new(WaitFailure { nearest, ..waiting.failure(self, end, &goal, state) })
     }
 
-    /// Why `what` was not found, in words, and the row that is most like it.
+    /// Why `what` was not found, in words, and the most similar row.
     fn missing(&self, what: &Look, since: &TestMark) -> (String, Option<ScreenPlace>) {
         let found = self.watch().find(what, since);
         if let Some(times) = what.times.filter(|times| found.all.len() != *times) {
@@ -862,7 +825,7 @@ impl TestTerminal {
         }
     }
 
-    /// Since when a place is what it is that was so at the mark.
+    /// Since when a place looks as it did at the mark.
     fn age_before(&self, place: &FoundPlace, since: &TestMark) -> TextAge {
         match self.watch().age(place) {
             Some(age @ (TextAge::Before(_) | TextAge::Echo)) => age,
@@ -884,12 +847,12 @@ fn age_words(age: Option<TextAge>) -> String {
     }
 }
 
-/// How often rows changed while something was to settle.
+/// How often rows changed while the screen should settle.
 #[derive(Debug, Default)]
 struct RowChanges(std::collections::BTreeMap<u16, u32>);
 
 impl RowChanges {
-    /// Takes in a frame; `changed` is set to now when something visible has changed that counts.
+    /// Accounts for a frame; sets `changed` to now if a visible change counts.
     fn take(&mut self, frame: &FrameEnd, rules: &SettleRules, changed: &mut Instant) {
         if !frame.is_visible {
             return;

@@ -1,8 +1,7 @@
-//! Plays many tapes at the same time, and tells what came of them.
+//! Plays many tapes at the same time, and reports their outcomes.
 //!
-//! Each job is a thread that plays one tape after another; this thread collects what they report and hands it
-//! to the reports, so that these need no locks. One process runs everything: a test costs two descriptors and
-//! its program.
+//! Each job is a thread that plays one tape after another; this thread passes their outcomes to the reports,
+//! so that these need no locks. One process runs everything: a test costs two descriptors and its program.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -33,25 +32,25 @@ use crate::sys::signals;
 
 /// The longest tape, in bytes.
 const TAPE_MAX: u64 = 4 << 20;
-/// How often it is looked at whether a person wants to stop.
+/// How often to check whether a person wants to stop.
 const STOP_LOOK: Duration = Duration::from_millis(50);
-/// The file with the tapes that failed, in the directory of the evidence.
+/// The file that lists the failed tapes, in the directory of the evidence.
 const FAILED_FILE: &str = "failed.txt";
 
-/// Which tapes are played, and how often.
+/// Options for all tapes of a run.
 #[derive(Clone, Debug)]
 pub struct RunPlanOptions {
     /// How each is played.
     pub play: PlayOptions,
-    /// How many at the same time.
+    /// How many are played at the same time.
     pub jobs: usize,
-    /// Stop after the first that fails.
+    /// Stop after the first failure.
     pub fail_fast: bool,
     /// How often each is played.
     pub repeat: u32,
-    /// How often one that fails is tried again, where the tape does not say.
+    /// How often a failed tape is retried, if the tape does not say it.
     pub retry: Option<u32>,
-    /// A flaky tape is no failure.
+    /// A flaky tape does not count as a failure.
     pub allow_flaky: bool,
     /// The seed of `--stress`.
     pub stress: Option<u64>,
@@ -62,15 +61,15 @@ pub struct RunPlanOptions {
 #[derive(Clone, Debug)]
 pub struct LoadedTape {
     pub file: TapeFile,
-    /// What is in it, or what is wrong with it.
+    /// Its content, or the parser's report.
     pub tape: Result<Tape, String>,
 }
 
-/// The files that tapes name with `Source`: relative to the working directory, as VHS has it, else to the
+/// The files that tapes name with `Source`: relative to the working directory, as in VHS, otherwise to the
 /// tape.
 struct SourcedFiles<'a> {
     tape: &'a Path,
-    /// Only where VHS looks.
+    /// Look only where VHS looks.
     vhs_only: bool,
 }
 
@@ -88,7 +87,7 @@ impl TapeFiles for SourcedFiles<'_> {
     }
 }
 
-/// Reads a tape.
+/// Reads and parses a tape.
 pub fn load(file: &TapeFile, vhs_only: bool) -> LoadedTape {
     let name = file.path.display().to_string();
     let tape = match safe_file::read(&file.path, FileRule::of_claude(TAPE_MAX)) {
@@ -107,18 +106,15 @@ pub fn load(file: &TapeFile, vhs_only: bool) -> LoadedTape {
     LoadedTape { file: file.clone(), tape }
 }
 
-/// The tapes that failed last time, by their paths.
+/// The tapes that failed last time.
 pub fn failed_last_time(evidence: &Path) -> Vec<PathBuf> {
     let file = evidence.join(FAILED_FILE);
     let bytes = safe_file::read(&file, FileRule::own(TAPE_MAX)).ok().flatten().unwrap_or_default();
     String::from_utf8_lossy(&bytes).lines().map(PathBuf::from).collect()
 }
 
-/// Plays the tapes and tells `finished` of each as it ends; where it breaks, nobody wants to know more, and
-/// all stops. A tape that does not parse is not played.
-///
-/// # Errors
-/// When the jobs cannot be started.
+/// Plays the tapes and calls `finished` with each outcome; if it breaks, all tapes stop. A tape that does not
+/// parse is not played.
 pub fn run(
     tapes: &[LoadedTape],
     options: &RunPlanOptions,
@@ -172,7 +168,7 @@ pub fn run(
         stop_end: Some(stop_end),
         failed: Vec::new(),
     };
-    // Those that want to be alone come last, one at a time.
+    // Tapes that must run alone come last, one at a time.
     let (alone, together): (Vec<_>, Vec<_>) =
         playable.into_iter().partition(|(_, tape)| tape_player::wants_to_be_alone(tape));
     for (tapes, count) in [(together, options.jobs), (alone, 1)] {
@@ -183,7 +179,7 @@ pub fn run(
     let played: Vec<&Path> = taken.iter().map(|taken| taken.tape.as_path()).collect();
     write_failed(&options.play.evidence, &played, &jobs.failed);
     summary.interrupted |= interrupted.load(Ordering::Relaxed);
-    // A directory that cannot be read has failed its tapes already.
+    // A directory that cannot be read has already failed its tapes.
     summary.unused_snapshots = unused(&taken).unwrap_or_default();
     summary.took = began.elapsed();
     Ok(summary)
@@ -249,7 +245,7 @@ impl TestWorkers<'_> {
     }
 }
 
-/// Where the snapshot stands that a message names; the begin of the tape where it names none.
+/// The location of the snapshot in a message; the start of the tape if there is none.
 fn snapshot_place(file: &TapeFile, tape: &Tape, message: &str) -> TestPlace {
     let is_named = |step: &&TapeStep| {
         matches!(&step.command, TapeCommand::Snapshot { name, .. }
@@ -263,8 +259,8 @@ fn snapshot_place(file: &TapeFile, tape: &Tape, message: &str) -> TestPlace {
     }
 }
 
-/// Plays a tape twice and writes its snapshots when they are the same both times; `None` when all was stopped
-/// meanwhile.
+/// Plays a tape twice and writes its snapshots if they are the same both times; `None` if all tapes were
+/// stopped.
 fn update(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<RedactedOutcome> {
     let mut redactions = redactions_of(tape, &options.play.env);
     let mut outcome = TapeOutcome::new(file.path.display().to_string(), TapeVerdict::Passed);
@@ -325,12 +321,12 @@ fn update(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Reda
         }
         Err(error) => outcome.verdict = failure(&error),
     }
-    // Both are one: neither is a retry.
+    // Both count as one attempt: neither is a retry.
     outcome.attempts = 1;
     Some(redactions.outcome(outcome))
 }
 
-/// Plays a tape as often as it is wanted; `None` when all was stopped meanwhile.
+/// Plays a tape as often as requested; `None` if all tapes were stopped.
 fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<RedactedOutcome> {
     if options.play.snapshots == SnapshotUse::Collect {
         return update(file, tape, options);
@@ -344,7 +340,7 @@ fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Re
     let mut outcome = TapeOutcome::new(name, TapeVerdict::Passed);
     outcome.attempts = 0;
     while outcome.attempts < most {
-        // Retries are only for those that failed.
+        // Only a failed tape is retried.
         if outcome.attempts >= options.repeat.max(1) && failures.is_empty() {
             break;
         }
@@ -387,7 +383,7 @@ fn attempts(file: &TapeFile, tape: &Tape, options: &RunPlanOptions) -> Option<Re
     Some(redactions.outcome(outcome))
 }
 
-/// What the reader of the tape warns of.
+/// The parser's warnings.
 fn warnings_of(tape: &Tape) -> Vec<TapeWarning> {
     let warning = |problem: &TapeProblem| TapeWarning {
         place: TestPlace {
@@ -414,8 +410,8 @@ fn take_facts(outcome: &mut TapeOutcome, tape: &Tape, played: PlayedTape) -> Pla
     played.end
 }
 
-/// For `--rerun-failed`: those that failed now, and those that failed before and were not played now.
-/// That it cannot be written is no failure of a test.
+/// Writes the list for `--rerun-failed`: tapes that failed now, and those that failed before and were not
+/// played now. A failure to write is ignored.
 fn write_failed(evidence: &Path, played: &[&Path], failed: &[String]) {
     let file = evidence.join(FAILED_FILE);
     let mut failed = failed.to_vec();

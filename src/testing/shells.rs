@@ -1,8 +1,8 @@
 //! The shells that a tape may type into (`Set Shell`), each without the person's configuration, without
 //! history, and with the prompt `> `.
 //!
-//! bash, zsh and fish also report the begin and the end of every command (OSC 133), which is how `Ready` and
-//! `Status` know them without a pattern. Programs see none of this: terminals ignore what they do not know.
+//! bash, zsh and fish also report the start and the end of every command (OSC 133), which `Ready` and
+//! `Status` use instead of a pattern. Programs do not notice: terminals ignore unknown sequences.
 
 use std::ffi::OsString;
 
@@ -17,22 +17,22 @@ pub struct ShellStart {
     pub reports_commands: bool,
 }
 
-/// The names that `Set Shell` takes.
+/// The names for `Set Shell`.
 pub const SHELL_NAMES: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];
 
-/// Other programs that show a prompt for commands.
+/// Other programs with a command prompt.
 const OTHER_SHELLS: [&str; 10] =
     ["sh", "dash", "ash", "ksh", "mksh", "csh", "tcsh", "yash", "elvish", "oils"];
 
-/// Whether a program of this name is a shell, such as `bash`, `-zsh` or `ksh93`.
+/// Whether this is the name of a shell, such as `bash`, `-zsh` or `ksh93`.
 pub fn is_shell(program: &str) -> bool {
     let name = program.trim_start_matches('-');
     let end = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
     SHELL_NAMES.contains(&&name[..end]) || OTHER_SHELLS.contains(&&name[..end])
 }
 
-/// Whether a shell that is called like this runs a command line or a script, and so shows no prompt. Only of
-/// shells with the options of `sh`; of others it is not told.
+/// Whether a shell with these arguments runs a command line or a script and so shows no prompt. Known only
+/// for shells with the options of `sh`.
 pub fn runs_script(argv: &[String]) -> bool {
     let Some((program, args)) = argv.split_first() else { return false };
     let name = program.rsplit('/').next().unwrap_or_default().trim_start_matches('-');
@@ -46,7 +46,7 @@ pub fn runs_script(argv: &[String]) -> bool {
             "--rcfile" | "-rcfile" | "--init-file" | "-init-file" | "-o" | "+o" | "-O" | "+O" | "-C"
             | "--init-command" => drop(args.next()),
             "--command" => return true,
-            // Words with one dash, which bash takes for long options.
+            // Words with one dash that bash reads as long options.
             "-norc" | "-restricted" => {}
             arg if arg.starts_with("--") || arg.starts_with('+') => {}
             arg if arg.starts_with('-') && arg.contains('c') => return true,
@@ -61,7 +61,7 @@ pub fn runs_script(argv: &[String]) -> bool {
 /// `> ` in the colour #5B56E0.
 const PROMPT: &str = "\x1b[38;2;91;86;224m> \x1b[m";
 
-/// How the shell of this name is started; `None` for a name that VHS does not know.
+/// How to start the shell with this name; `None` for a name that VHS does not have.
 pub fn shell(name: &str) -> Option<ShellStart> {
     let start = |argv: &[&str], env: &[(&str, &str)], reports_commands| {
         let argv = argv.iter().map(OsString::from).collect();
@@ -69,7 +69,7 @@ pub fn shell(name: &str) -> Option<ShellStart> {
         Some(ShellStart { argv, env, reports_commands })
     };
     match name {
-        // The marks are no part of PS1, so that they stay where a tape sets a prompt of its own.
+        // The marks are not in PS1, so that they stay if a tape sets a prompt of its own.
         "bash" => start(
             &["bash", "--noprofile", "--norc", "--login", "+o", "history"],
             &[

@@ -1,8 +1,8 @@
-//! `--stress`: what a loaded machine does to a program and to its test, on purpose and from a seed.
+//! `--stress`: simulates what a loaded machine does to a program and its test, from a seed.
 //!
-//! The output is read a few bytes at a time, keys come at uneven times, the program is stopped and continued
-//! for a moment, and other work keeps the CPUs busy. A tape that passes only on an idle machine fails here
-//! before it does in CI.
+//! Output is read a few bytes at a time, keys come at uneven times, the program is stopped and continued for
+//! a moment, and other work keeps the CPUs busy. A tape that passes only on an idle machine fails here before
+//! it fails in CI.
 
 use std::io;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How many bytes one read may take under stress, at most.
+/// The most bytes of one read under stress.
 const READ_MAX: u64 = 7;
 /// The longest pause before a key, in ms.
 const KEY_PAUSE_MAX_MS: u64 = 30;
-/// One read in this number is preceded by a stop of the program.
+/// One in this many reads is preceded by a stop of the program.
 const STOP_ONE_IN: u64 = 64;
-/// The longest stop, in ms. Shorter than a settle's quiet time, which must not be fooled by it.
+/// The longest stop, in ms. Shorter than the quiet time of a settle, which must not be fooled.
 const STOP_MAX_MS: u64 = 15;
 /// Threads that keep the CPUs busy.
 const BUSY_LOOPS: usize = 2;
 
-/// A stream of random choices that is the same for the same seed on every machine (SplitMix64).
+/// A stream of random choices that is the same on every machine for the same seed (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct SeededChoices {
     state: u64,
@@ -44,7 +44,6 @@ impl SeededChoices {
         SeededChoices { state }
     }
 
-    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -76,13 +75,13 @@ impl SeededChoices {
         Duration::from_millis(self.below(KEY_PAUSE_MAX_MS + 1))
     }
 
-    /// For how long the program is stopped before the next read; mostly not at all.
+    /// How long to stop the program before the next read; mostly not at all.
     pub fn stop(&mut self) -> Option<Duration> {
         (self.below(STOP_ONE_IN) == 0).then(|| Duration::from_millis(1 + self.below(STOP_MAX_MS)))
     }
 }
 
-/// Threads that compute for nothing until this is dropped.
+/// Threads that keep CPUs busy until this is dropped.
 #[derive(Debug)]
 pub struct BusyLoops {
     over: Arc<AtomicBool>,
@@ -90,10 +89,6 @@ pub struct BusyLoops {
 }
 
 impl BusyLoops {
-    /// Starts them.
-    ///
-    /// # Errors
-    /// When no thread can be started.
     pub fn start() -> io::Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let mut threads = Vec::with_capacity(BUSY_LOOPS);

@@ -1,4 +1,4 @@
-//! `--watch`: which tapes are to be played again, because they or what they depend on has changed.
+//! `--watch`: which tapes to play again because they or their dependencies have changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
@@ -13,13 +13,13 @@ use crate::core::tape::{Tape, TapeCommand};
 use crate::fs::watch::{POLL_MS, Watcher};
 use crate::sys::poll::{Interest, PollSet};
 
-/// How long changes are gathered: an editor writes a file in several steps, a build many files.
+/// How long changes are collected: an editor writes a file in several steps, a build many files.
 const GATHER: Duration = Duration::from_millis(100);
 /// How many files of a directory that a tape copies are watched.
 const COPIED_MAX: usize = 1000;
 
-/// Files, and the tapes that depend on each. A change counts from the moment at which a file is added, also
-/// while tapes are played and nobody waits.
+/// Files, and the tapes that depend on each. Changes count from when a file is added, even while tapes are
+/// being played.
 #[derive(Debug, Default)]
 pub struct TapeWatch {
     watcher: Watcher,
@@ -33,45 +33,42 @@ struct WatchedFile {
     tapes: BTreeSet<PathBuf>,
 }
 
-/// What ended a wait for changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchEnd {
-    /// These tapes, or what they depend on, have changed.
+    /// These tapes or their dependencies have changed.
     Changed(BTreeSet<PathBuf>),
-    /// Something else in their directories has: there may be a new tape.
+    /// Other files in their directories have changed: there may be a new tape.
     OtherFiles,
-    /// There is something to read from the person.
+    /// There is input from the person.
     Input,
-    /// A signal came.
     Signal,
 }
 
 impl TapeWatch {
-    /// Reads a tape and watches it with everything that it depends on. A change after this reading is
-    /// noticed.
+    /// Reads a tape and watches it and its dependencies. Any change after reading is noticed.
     pub fn load(&mut self, file: &TapeFile, vhs_only: bool) -> LoadedTape {
         self.add(file.path.clone(), &file.path);
         loop {
             let loaded = runner::load(file, vhs_only);
-            // What is watched only from now on may have changed since it was read.
+            // A file that was not watched before may have changed since it was read.
             if !self.add_all(&loaded) {
                 return loaded;
             }
         }
     }
 
-    /// Watches a directory in which there may be new tapes.
+    /// Watches a directory in which new tapes may appear.
     pub fn add_dir(&mut self, dir: &Path) {
         self.dirs.insert(dir.to_owned());
         self.watcher.add(dir);
     }
 
-    /// Whether one of the tape's files was not watched before.
+    /// Watches the tape's files; returns whether one was not watched before.
     fn add_all(&mut self, loaded: &LoadedTape) -> bool {
         let path = &loaded.file.path;
         let files = match &loaded.tape {
             Ok(tape) => dependencies(path, tape),
-            // What is wrong may be in a tape that it sources.
+            // The error may be in a tape that it includes.
             Err(_) => files_below(parent(path), 1).into_iter().filter(|file| has_tape_name(file)).collect(),
         };
         let added = files.into_iter().filter(|file| self.add(file.clone(), path));
@@ -97,7 +94,7 @@ impl TapeWatch {
             Signal,
         }
         loop {
-            // A directory that was missing, or that was replaced.
+            // A directory that was missing or has been replaced.
             for dir in &self.dirs {
                 self.watcher.add(dir);
             }
@@ -115,7 +112,7 @@ impl TapeWatch {
                     set.add(token, fd, Interest::Read);
                 }
             }
-            // Where nothing reports changes they are looked for.
+            // Without change reports, poll.
             let is_blind = self.watcher.is_blind() || self.dirs.iter().any(|dir| !self.watcher.covers(dir));
             let ready = set.wait(is_blind.then_some(POLL_MS)).unwrap_or_default();
             let is_ready = |token| ready.iter().any(|(ready, _)| *ready == token);
@@ -136,8 +133,8 @@ impl TapeWatch {
         }
     }
 
-    /// The tapes of the files that are not as they were at the last look. Where there are any, waits until an
-    /// editor or a build has written the rest, too.
+    /// The tapes of files that have changed since the last look. If there are any, waits until an editor or a
+    /// build has written the rest, too.
     fn changed(&mut self) -> BTreeSet<PathBuf> {
         let mut changed = self.changed_now();
         if !changed.is_empty() {
@@ -187,7 +184,8 @@ fn files_below(dir: &Path, levels: usize) -> Vec<PathBuf> {
     files
 }
 
-/// The files that a tape names: those that it sources and copies, its snapshots, and programs of the project.
+/// The files that a tape depends on: those that it includes or copies, its snapshots, and programs of the
+/// project.
 fn dependencies(path: &Path, tape: &Tape) -> Vec<PathBuf> {
     let own = path.display().to_string();
     let dir = parent(path);

@@ -1,8 +1,8 @@
-//! A test that stops so that a person can look and type.
+//! A test that stops so that a person can examine and use its program.
 //!
-//! The program lives in the terminal of the test, inside this process. A session of hopty shows it: the
-//! program of that session is a window ([`super::pause_window`]), which draws the screen and sends the keys
-//! over a socket. So `hopty attach` works as with any session, and the test goes on when the session ends.
+//! The program's terminal stays in this process. A hopty session shows it: the program of that session is a
+//! window ([`super::pause_window`]), which draws the screen and sends keys over a socket. So `hopty attach`
+//! works as with any session, and the test continues when the session ends.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read, Write};
@@ -19,7 +19,7 @@ use crate::core::ids::SessionName;
 
 /// The hidden verb that shows a paused test.
 pub const WINDOW_ARG: &str = "__pause-window";
-/// The environment variable that names the session of a program; a window is no part of one.
+/// The environment variable with the session of a program; a window must not be part of one.
 const OUTER: &str = "HOPTY_SESSION";
 
 /// How long a window may take to read a screen.
@@ -27,46 +27,42 @@ const WRITE_LIMIT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PauseRule {
-    /// Never: nobody is there.
+    /// Never: no person is present.
     #[default]
     Never,
-    /// At `Pause`.
     AtCommand,
-    /// At `Pause`, and where a test fails.
+    /// At `Pause`, and when a test fails.
     AtFailure,
 }
 
 /// How long the session of a pause may take to end.
 const END_LIMIT: &str = "5s";
 
-/// A pause while it lasts. The session ends with it, and nothing is left of it.
+/// A pause. Its session ends with it, and nothing is left of it.
 #[derive(Debug)]
 pub struct TestPause {
     hopty: PathBuf,
     session: String,
     listener: UnixListener,
     window: Option<UnixStream>,
-    /// The revision of the screen that the window shows.
+    /// The screen's revision in the window.
     shown: Option<u64>,
     note: String,
 }
 
-/// What came during a pause.
+/// What happened during a pause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PauseNews {
     None,
     /// A person typed these bytes.
     Keys(Vec<u8>),
-    /// The person is done.
+    /// The person has ended the pause.
     Over,
 }
 
 impl TestPause {
-    /// Opens a session that shows the test `name`. `dir` is the test's directory for sockets, `note` stands
+    /// Opens a session that shows the test `name`. `dir` is the test's directory for sockets, `note` is shown
     /// below the screen.
-    ///
-    /// # Errors
-    /// When the session does not start.
     pub fn begin(hopty: &Path, dir: &Path, name: &str, note: String) -> io::Result<Self> {
         let socket = dir.join("pause");
         let _ = std::fs::remove_file(&socket);
@@ -84,15 +80,12 @@ impl TestPause {
         &self.session
     }
 
-    /// Shows the screen as it is now, and takes what was typed. Never waits.
-    ///
-    /// # Errors
-    /// When the socket fails.
+    /// Shows the current screen, and takes what was typed. Never blocks.
     pub fn serve(&mut self, terminal: &TestTerminal) -> io::Result<PauseNews> {
         if self.window.is_none() {
             match self.listener.accept() {
                 Ok((window, _)) => {
-                    // A window that reads nothing for so long shows nobody anything.
+                    // A window that has read nothing for this long does not work.
                     window.set_nonblocking(false)?;
                     window.set_write_timeout(Some(WRITE_LIMIT))?;
                     (self.window, self.shown) = (Some(window), None);
@@ -129,7 +122,7 @@ impl TestPause {
 }
 
 impl Drop for TestPause {
-    /// Ends the window, and removes its session: a pause is nothing that `hopty ls --all` should list.
+    /// Ends the window, and removes its session, so that `hopty ls --all` does not list it.
     fn drop(&mut self) {
         if let Some(window) = self.window.take() {
             let _ = window.shutdown(Shutdown::Both);

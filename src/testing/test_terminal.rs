@@ -1,8 +1,8 @@
-//! A program under test in a pseudo-terminal of its own, with a screen model that shows what it draws and
-//! answers what it asks.
+//! A program under test in a pseudo-terminal of its own, with a screen model that shows its output and
+//! answers its queries.
 //!
-//! Nothing happens between two calls: [`TestTerminal::pump`] reads what the program wrote, up to the end of a
-//! frame, and sleeps in `poll` until there is something. The waits of `program_wait.rs` are made of it.
+//! Nothing happens between two calls: [`TestTerminal::pump`] reads output up to the end of a frame, and waits
+//! for it in `poll`. The waits of `program_wait.rs` use it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -36,61 +36,58 @@ use crate::tty::modes;
 
 /// Bytes that are read at a time.
 const READ: usize = 1 << 16;
-/// How long output may come without a pause before what there is counts as a frame: a program that floods is
-/// looked at, too.
+/// After this time output without a pause counts as a frame, so that a flood of output can be examined, too.
 const FRAME_MAX: Duration = Duration::from_millis(100);
-/// How long a program may hold its picture back or leave a sequence unfinished, as terminals allow it.
+/// How long a synchronized update or an unfinished sequence is respected, as in terminals.
 const HOLD_MAX: Duration = Duration::from_secs(1);
-/// How long a program that runs is waited for when it paused in its output: it may have lost its CPU in the
-/// middle of a picture.
+/// How long to wait for a running program that paused its output: it may have lost its CPU in the middle of a
+/// picture.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
-/// How often it is looked at meanwhile.
+/// How often to check it meanwhile.
 const PAUSE_LOOK: Duration = Duration::from_micros(100);
-/// Bytes of a burst from which on all processes are looked at, and not only the one in the foreground: less
-/// is written by one call.
+/// Bursts of at least this many bytes may come from any process, not only from the one in the foreground:
+/// less is written by a single call.
 const ALL_PROCESSES_FROM: usize = 1024;
-/// Bytes for the program that wait because it does not read, above which answers to its questions are
-/// dropped.
+/// The most bytes that wait for a program that does not read; more answers to its queries are dropped.
 const INPUT_MAX: usize = 1 << 20;
 /// How long processes may take to end after SIGHUP and SIGTERM, before they are killed.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long processes of a program that has ended may take to end by themselves.
+/// How long remaining processes of a program that has ended may take to end by themselves.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// How long killed processes may take to be gone.
+/// How long killed processes may take to end.
 const GONE: Duration = Duration::from_secs(5);
 
-/// Held while a terminal is opened and its program is started, and by whoever else starts programs in this
-/// process meanwhile: until a new descriptor is close-on-exec, every program that is started inherits it.
+/// Held while a terminal is opened and its program is started, and by all other code in this process that
+/// starts programs: until a new descriptor is close-on-exec, every program that is started inherits it.
 static STARTS: Mutex<()> = Mutex::new(());
 
-/// Waits for its turn to start a program. See [`TestTerminal::start`], which does so itself.
+/// Waits for its turn to start a program. [`TestTerminal::start`] calls it itself.
 pub fn starting() -> MutexGuard<'static, ()> {
     STARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A program to be tested.
+/// A program to test.
 #[derive(Clone, Debug)]
 pub struct ProgramUnderTest {
     /// The program, found in `PATH` of `env` unless it is a path, and its arguments.
     pub argv: Vec<OsString>,
-    /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Its working directory.
     pub cwd: PathBuf,
     /// Columns of its terminal.
     pub cols: u16,
     pub rows: u16,
-    /// Lines above the screen that are kept.
+    /// How many lines of scrollback are kept.
     pub history: usize,
-    /// A directory that no other running test has, which `env` names or in which it runs: it tells what the
-    /// program left behind, in parallel tests. `None`: only processes of the program's own session are told.
+    /// A directory that no other running test has, in `env` or as working directory: it identifies what the
+    /// program leaves behind while other tests run. `None`: only processes of the program's own session are
+    /// found.
     pub own_dir: Option<PathBuf>,
-    /// It is killed when the thread that started it ends, also with a process that is killed itself.
+    /// Kill it when the thread that started it ends, even by a kill of the process.
     pub ends_with_thread: bool,
 }
 
 impl ProgramUnderTest {
-    /// A program in a terminal of 80x24, with no environment and in the directory of this process.
+    /// A program in a terminal of 80x24, with no environment in the directory of this process.
     #[must_use]
     pub fn new(argv: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         ProgramUnderTest {
@@ -109,7 +106,7 @@ impl ProgramUnderTest {
         self.env.iter().rev().find(|(known, _)| known == name).cloned()
     }
 
-    /// Whether its terminal takes window names, as GNU screen and tmux do.
+    /// Whether its terminal accepts window names, as GNU screen and tmux do.
     fn takes_names(&self) -> bool {
         let term = self.variable(&"TERM".into()).map(|(_, term)| term.to_string_lossy().into_owned());
         term.is_some_and(|term| term.starts_with("screen") || term.starts_with("tmux"))
@@ -119,10 +116,8 @@ impl ProgramUnderTest {
 /// Why a program under test did not start.
 #[derive(Debug, Error)]
 pub enum TestStartError {
-    /// No program was named.
     #[error("no program to start")]
     NoProgram,
-    /// There is no such program.
     #[error("cannot start {0}: no such program in PATH or at that path")]
     NotFound(String),
     /// The directory is missing.
@@ -131,7 +126,6 @@ pub enum TestStartError {
     /// There is no terminal for it.
     #[error("cannot open a pseudo-terminal: {0}")]
     NoTerminal(io::Error),
-    /// The system refused.
     #[error("cannot start {0}: {why}", why = io_words(.1))]
     Refused(String, io::Error),
 }
@@ -141,64 +135,67 @@ pub enum TestStartError {
 pub enum TapEvent<'a> {
     /// The program wrote these bytes.
     Output(&'a [u8]),
-    /// These were typed. `secret`: the program shows nothing of a line that is typed, as for a password.
-    Input { bytes: &'a [u8], secret: bool },
-    /// The size changed.
-    Resize { cols: u16, rows: u16 },
-    /// The program ended.
+    /// These bytes were typed. `secret`: the program does not show the line, as for a password.
+    Input {
+        bytes: &'a [u8],
+        secret: bool,
+    },
+    Resize {
+        cols: u16,
+        rows: u16,
+    },
     End(ProcessEnd),
 }
 
-/// Takes every event with the time since the start of the program.
+/// Receives every event, with the time since the start of the program.
 pub type TerminalTap = Box<dyn FnMut(Duration, TapEvent<'_>) + Send>;
 
-/// How many bytes the next read may take, for tests of programs that must bear any cut; at least 1.
+/// How many bytes the next read may take (at least 1), for tests of programs that must cope with any split.
 pub type ReadCut = Box<dyn FnMut() -> usize + Send>;
 
-/// Why [`TestTerminal::pump`] came back.
+/// Why [`TestTerminal::pump`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PumpEnd {
-    /// A frame is whole.
+    /// A frame is complete.
     Frame(FrameEnd),
-    /// The time has come.
     Deadline,
-    /// The program has ended, and all that it wrote was read.
+    /// The program has ended, and all its output was read.
     Ended(ProcessEnd),
     /// The descriptor of [`TestTerminal::stop_on`] is readable.
     Stopped,
 }
 
-/// How a test ended and what it left.
+/// How a test ended, and what it left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TerminalEnd {
-    /// How the program ended, by itself or because it was made to; `None` if it did not.
+    /// How the program ended, by itself or because it was ended; `None` if it did not.
     pub end: Option<ProcessEnd>,
     /// It was still running.
     pub was_running: bool,
-    /// Processes that were left: after a program that ended by itself, all that lived on; after one that was
-    /// ended, those that took neither SIGHUP nor SIGTERM. They were killed.
+    /// Processes that were left: after a program that ended by itself, all that were still alive; after one
+    /// that was ended, those that ignored SIGHUP and SIGTERM. They were killed.
     pub left: Vec<LeftProcess>,
 }
 
 /// A program under test and its terminal.
 pub struct TestTerminal {
     pty: Pty,
-    /// Kept open, so that the terminal's modes can be read and its output after the end is not lost.
+    /// Held open, so that the terminal's modes can be read and output after the end is not lost.
     slave: File,
     watch: FreshTextWatch,
     pid: i32,
     process: Option<Process>,
     end: Option<ProcessEnd>,
-    /// The end was told to the tap.
-    is_end_told: bool,
+    /// The tap has received the end.
+    is_end_tapped: bool,
     processes: TestProcesses,
     input: OutBuf,
     started: Instant,
-    /// The program takes what is typed, or was waited for in vain.
+    /// The program reads its input, or was waited for in vain.
     pub(super) has_first_read: bool,
     /// When the last mark was taken.
     marked: Instant,
-    /// When output came last.
+    /// When the last output arrived.
     last_output: Instant,
     tap: Option<TerminalTap>,
     cut: Option<ReadCut>,
@@ -218,7 +215,7 @@ impl fmt::Debug for TestTerminal {
     }
 }
 
-/// A descriptor that is waited for.
+/// A descriptor to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Master,
@@ -230,8 +227,7 @@ enum Source {
 impl TestTerminal {
     /// Starts a program as the leader of a session in a new terminal.
     ///
-    /// # Errors
-    /// When there is no terminal for it, or it cannot be executed.
+    /// Fails when there is no terminal for it, or it cannot be executed.
     pub fn start(program: &ProgramUnderTest) -> Result<Self, TestStartError> {
         let (name, args) = program.argv.split_first().ok_or(TestStartError::NoProgram)?;
         let shown = || name.to_string_lossy().into_owned();
@@ -262,10 +258,10 @@ impl TestTerminal {
             slave,
             watch,
             pid,
-            // A child that was not waited for keeps its pid.
+            // A child that has not been waited for keeps its pid.
             process: Process::open(pid).ok(),
             end: None,
-            is_end_told: false,
+            is_end_tapped: false,
             processes: TestProcesses::new(pid, program.own_dir.clone()),
             input: OutBuf::default(),
             started: now,
@@ -281,12 +277,12 @@ impl TestTerminal {
         })
     }
 
-    /// Takes every event from now on.
+    /// Sends every event to `tap` from now on.
     pub fn set_tap(&mut self, tap: TerminalTap) {
         self.tap = Some(tap);
     }
 
-    /// Cuts reads to the sizes that `cut` gives.
+    /// Limits reads to the sizes that `cut` returns.
     pub fn cut_reads(&mut self, cut: ReadCut) {
         self.cut = Some(cut);
     }
@@ -296,12 +292,12 @@ impl TestTerminal {
         self.stop = Some(fd);
     }
 
-    /// Other terminals of the same test, which are served while this one is waited for.
+    /// Adds other terminals of the same test, which are served while this one waits.
     pub fn put_beside(&mut self, others: Vec<TestTerminal>) {
         self.beside = others;
     }
 
-    /// Gives them back.
+    /// Returns these terminals.
     pub fn take_beside(&mut self) -> Vec<TestTerminal> {
         std::mem::take(&mut self.beside)
     }
@@ -311,24 +307,24 @@ impl TestTerminal {
         self.watch.screen()
     }
 
-    /// What the viewport shows: the screen, unless [`TestTerminal::scroll`] has scrolled it back.
+    /// The content of the viewport: the screen, unless [`TestTerminal::scroll`] has scrolled it back.
     pub fn view(&self) -> &Screen {
         self.watch.view()
     }
 
-    /// Scrolls the viewport by so many lines; the program is told nothing. Returns by how many it was
+    /// Scrolls the viewport by this many lines; the program does not notice. Returns by how many it was
     /// scrolled.
     pub fn scroll(&mut self, is_up: bool, lines: u32) -> u32 {
         self.pump_now();
         self.watch.scroll(is_up, lines)
     }
 
-    /// The viewport follows the output again, as it does in a terminal when something is typed.
+    /// Makes the viewport follow the output again, as a terminal does when something is typed.
     pub fn scroll_to_end(&mut self) {
         self.watch.scroll_to_end();
     }
 
-    /// The screen with what is new on it.
+    /// The screen, with what is new on it.
     pub fn watch(&self) -> &FreshTextWatch {
         &self.watch
     }
@@ -343,7 +339,7 @@ impl TestTerminal {
         self.end
     }
 
-    /// Since when the program runs.
+    /// When the program was started.
     pub fn started(&self) -> Instant {
         self.started
     }
@@ -354,14 +350,11 @@ impl TestTerminal {
     }
 
     /// The terminal's modes (termios).
-    ///
-    /// # Errors
-    /// When the terminal is gone.
     pub fn modes(&self) -> io::Result<Modes> {
         modes::read(&self.slave)
     }
 
-    /// Whether a line is typed that is not shown, as a password is: ECHO is off and ICANON on.
+    /// Whether the terminal hides the line being typed, as for a password: ECHO is off and ICANON on.
     pub fn is_hiding_input(&self) -> bool {
         self.modes().is_ok_and(|modes| hides_input(&modes))
     }
@@ -371,7 +364,7 @@ impl TestTerminal {
         &mut self.processes
     }
 
-    /// Looks at the processes of the program.
+    /// Examines the processes of the program.
     pub fn look_at_processes(&mut self) -> ProcessLook {
         self.processes.look()
     }
@@ -381,22 +374,22 @@ impl TestTerminal {
         nix::unistd::tcgetpgrp(&self.pty).ok().map(nix::unistd::Pid::as_raw).filter(|group| *group > 0)
     }
 
-    /// Hands on what was typed to whoever reads the terminal, and returns whether some of it is unread.
+    /// Delivers typed input to readers of the terminal, and returns whether some of it is unread.
     pub fn has_unread_input(&self) -> bool {
-        // Polling the program's side has the kernel hand on what is on its way.
+        // Polling the program's side makes the kernel deliver pending input.
         let _ = is_readable(self.slave.as_fd());
         self.pty.unread() || !self.input.is_empty()
     }
 
-    /// The mark of the program's start, for the line `line` of the tape: all that it writes is new. Call it
+    /// The mark of the program's start, for the line `line` of the tape: all its output is new. Call it
     /// before anything else.
     pub fn start_mark(&mut self, line: u32) -> TestMark {
         self.marked = Instant::now();
         self.watch.take_mark(line)
     }
 
-    /// A mark for an input of the tape's line `line`: what changes from here on is new. Take it before the
-    /// first byte of the input. Reads what the program has written, up to the end of a frame.
+    /// Takes a mark for an input of the tape's line `line`: later changes are new. Call it before the first
+    /// byte of the input. Reads pending output up to the end of a frame.
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.pump_now();
         self.marked = Instant::now();
@@ -408,15 +401,12 @@ impl TestTerminal {
         self.marked
     }
 
-    /// Types bytes: as many as the terminal takes now, the rest when the program reads. The terminal's own
-    /// echo of them is no news.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Types bytes: as many as the terminal takes now, the rest when the program reads. The terminal's echo
+    /// of them does not count as new.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let modes = self.modes()?;
         self.watch.expect_echo(bytes, &modes);
-        self.tell(TapEvent::Input { bytes, secret: hides_input(&modes) });
+        self.tap_event(TapEvent::Input { bytes, secret: hides_input(&modes) });
         self.write(bytes)
     }
 
@@ -424,32 +414,25 @@ impl TestTerminal {
         self.input.send(&self.pty, bytes)
     }
 
-    fn tell(&mut self, event: TapEvent<'_>) {
+    fn tap_event(&mut self, event: TapEvent<'_>) {
         if let Some(tap) = &mut self.tap {
             tap(self.started.elapsed(), event);
         }
     }
 
-    /// Changes the size of the terminal, of which the kernel tells the program.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Changes the size of the terminal; the kernel signals the program.
     pub fn resize(&mut self, cols: u16, rows: u16) -> io::Result<()> {
         self.watch.resize(cols, rows);
-        self.tell(TapEvent::Resize { cols, rows });
+        self.tap_event(TapEvent::Resize { cols, rows });
         self.pty.resize(Size::cells(cols, rows))
     }
 
-    /// Sends a signal to the process group in the foreground, which is the program's own where it is no
-    /// shell.
-    ///
-    /// # Errors
-    /// When there is none.
+    /// Sends a signal to the foreground process group, which is the program's own unless it is a shell.
     pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
         self.pty.signal_foreground(signal)
     }
 
-    /// Reads what is there, up to the end of a frame, without waiting for more. Returns what changed in it.
+    /// Reads available output up to the end of a frame, without waiting for more. Returns what changed.
     pub fn pump_now(&mut self) -> FrameEnd {
         if is_readable(self.pty.as_fd()) || self.watch.is_inside_frame() {
             let burst = self.read_burst();
@@ -458,7 +441,8 @@ impl TestTerminal {
         FrameEnd::default()
     }
 
-    /// Waits until a frame is whole, the program has ended, or the deadline (`None`: none).
+    /// Waits until a frame is complete, the program has ended, or the deadline has passed (`None`: no
+    /// deadline).
     pub fn pump(&mut self, until: Option<Instant>) -> PumpEnd {
         loop {
             if let Some(end) = self.end {
@@ -466,8 +450,8 @@ impl TestTerminal {
                 if self.watch.is_inside_frame() {
                     return PumpEnd::Frame(self.watch.end_frame());
                 }
-                if !std::mem::replace(&mut self.is_end_told, true) {
-                    self.tell(TapEvent::End(end));
+                if !std::mem::replace(&mut self.is_end_tapped, true) {
+                    self.tap_event(TapEvent::End(end));
                 }
                 return PumpEnd::Ended(end);
             }
@@ -497,7 +481,7 @@ impl TestTerminal {
         }
     }
 
-    /// Waits for descriptors; writes what waits to be written.
+    /// Waits for descriptors; writes pending bytes.
     fn poll(&mut self, left: Option<Duration>) -> Vec<Source> {
         let mut set = PollSet::default();
         let interest = if self.input.is_empty() { Interest::Read } else { Interest::Both };
@@ -525,16 +509,17 @@ impl TestTerminal {
             .collect()
     }
 
-    /// Reads and writes what can be, while another terminal is waited for.
+    /// Reads and writes what is possible, while another terminal waits.
     fn serve(&mut self) {
         if self.input.flush(&self.pty).is_err() {
             self.input.clear();
         }
-        // Its frame ends when it is looked at.
+        // The frame ends when the screen is examined.
         self.read_burst();
     }
 
-    /// Reads until there is no more, or for as long as a frame may take at most, and returns how many bytes.
+    /// Reads until there is no more output, at most for the longest duration of a frame; returns how many
+    /// bytes.
     fn read_burst(&mut self) -> usize {
         let until = Instant::now() + FRAME_MAX;
         let mut total = 0;
@@ -556,7 +541,7 @@ impl TestTerminal {
 
     fn take_output(&mut self, bytes: &[u8]) {
         self.last_output = Instant::now();
-        self.tell(TapEvent::Output(bytes));
+        self.tap_event(TapEvent::Output(bytes));
         self.watch.feed(bytes);
         let queries = self.watch.screen_mut().take_queries();
         if queries.is_empty() {
@@ -573,7 +558,7 @@ impl TestTerminal {
         }
     }
 
-    /// Waits for the rest of a picture that the program is in the middle of, and ends the frame.
+    /// Waits for the rest of the program's picture, and ends the frame.
     fn finish_frame(&mut self, mut burst: usize) -> FrameEnd {
         let began = Instant::now();
         let mut latest = began;
@@ -602,8 +587,8 @@ impl TestTerminal {
         }
     }
 
-    /// Whether the program runs, so that it may be in the middle of a picture: the process in the foreground,
-    /// or any of them after a `burst` that needs more than one call to write.
+    /// Whether the program is running and may be in the middle of a picture: the foreground process, or any
+    /// process after a `burst` that needs more than one call to write.
     fn may_be_writing(&mut self, burst: usize) -> bool {
         let group = self.foreground_group().unwrap_or(self.pid);
         if self.foreground.as_ref().is_none_or(|(known, _)| *known != group) {
@@ -620,19 +605,19 @@ impl TestTerminal {
         }
     }
 
-    /// Learns how the program ended.
+    /// Checks how the program ended.
     fn take_end(&mut self) {
         if self.end.is_some() {
             return;
         }
-        // While the program is not waited for, its children are known by it.
+        // Until the program is waited for, its children can be identified by it.
         self.processes.look();
         loop {
             match child::change(self.pid) {
                 Ok(Some(change)) if change.is_final() => self.end = Some(change),
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
-                // Somebody else has collected it.
+                // It was reaped elsewhere.
                 Err(_) => self.end = Some(ProcessEnd::Exited(255)),
             }
             return;
@@ -644,23 +629,23 @@ impl TestTerminal {
         self.last_output.elapsed()
     }
 
-    /// Marks the terminal's echo of what was typed as missing, where it did not come.
+    /// Stops waiting for the terminal's echo.
     pub(super) fn give_up_echo(&mut self) {
         self.watch.give_up_echo();
     }
 
-    /// A check has found these, so that what stood there at the mark is new when it comes back.
+    /// Notes that a check has found these places, so that the text of the mark is new when it returns.
     pub(super) fn see(&mut self, places: &[FoundPlace], since: &TestMark) {
         self.watch.see(places, since);
     }
 
-    /// A check has found nothing for `look`, so that what it finds later is new.
+    /// Notes that a check has found nothing for `look`, so that later matches are new.
     pub(super) fn see_nothing(&mut self, look: &Look) {
         self.watch.see_nothing(look);
     }
 
-    /// Ends the test: the program, if it still runs, as closing its terminal would and with SIGTERM, and then
-    /// every process that is left, with SIGKILL. Afterwards none is left.
+    /// Ends the test: a running program with SIGHUP, as if its terminal were closed, and SIGTERM, then every
+    /// remaining process with SIGKILL. Afterwards none is left.
     pub fn finish(mut self) -> TerminalEnd {
         self.end_all()
     }
@@ -679,10 +664,10 @@ impl TestTerminal {
         let mut left = Vec::new();
         if !self.processes.wait_for_none(if was_running { GRACE } else { FAREWELL }) {
             left = self.processes.left();
-            // Of a program that ignores its end, what is in its session has not been left by it.
+            // If the program itself ignores its end, the processes in its session are not leftovers.
             left.retain(|process| self.end.is_some() || process.session != self.pid);
             for _ in 0..3 {
-                // What a process starts before it is killed is found by the next look.
+                // The next look finds processes that were started by one that was killed.
                 self.processes.look();
                 self.processes.signal(Signal::KILL);
                 self.wait_for_end(GONE);
@@ -694,7 +679,7 @@ impl TestTerminal {
         TerminalEnd { end: self.end, was_running, left }
     }
 
-    /// Reads on, so that a program that writes can end, until it has ended.
+    /// Keeps reading until the program has ended, so that a program that writes can end.
     fn wait_for_end(&mut self, limit: Duration) {
         let until = Instant::now() + limit;
         while !matches!(self.pump(Some(until)), PumpEnd::Ended(_) | PumpEnd::Deadline | PumpEnd::Stopped) {}
@@ -715,7 +700,7 @@ fn has_local_flag(modes: &Modes, flag: libc::tcflag_t) -> bool {
     modes.lflag & u64::from(flag) != 0
 }
 
-/// A terminal under test that is dropped leaves no process.
+/// Dropping a terminal under test ends all its processes.
 impl Drop for TestTerminal {
     fn drop(&mut self) {
         if self.end.is_none() || !self.processes.look().all.is_empty() {

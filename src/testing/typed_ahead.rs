@@ -1,9 +1,9 @@
-//! Lines that were typed while a shell was busy. It shows them once more behind its next prompts, which is no
-//! answer, however late that comes.
+//! Lines that were typed while a shell was busy. It shows them again after its next prompts, which is not an
+//! answer, however late.
 //!
-//! Whether a shell is busy is told by its marks (OSC 133) and by what was typed: until its first prompt, and
-//! from each Enter to the next prompt. The modes of the terminal do not tell: a shell that has read a line
-//! changes them a moment later.
+//! A shell's marks (OSC 133) and the typed input show whether it is busy: until its first prompt, and from
+//! each Enter to the next prompt. The terminal's modes do not show it: a shell changes them a moment after
+//! reading a line.
 
 use std::collections::VecDeque;
 
@@ -11,19 +11,19 @@ use crate::screen::{Screen, ScreenPlace};
 
 /// The most lines that are remembered.
 const LINES_MAX: usize = 100;
-/// The shortest line that is looked for within a row: a shorter one may be in the prompt.
+/// The shortest line that is searched for within a row: a shorter one may be in the prompt.
 const INNER_MIN: usize = 4;
 
-/// Where a prompt begins.
+/// The position of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptLine {
-    /// The number of its row among all lines, those that have left the screen included.
+    /// The number of its row among all lines, including those that have left the screen.
     line: u64,
     col: u16,
 }
 
 impl PromptLine {
-    /// A prompt that is drawn next.
+    /// A prompt that will be drawn next.
     #[must_use]
     pub fn at_cursor(screen: &Screen) -> Self {
         let cursor = screen.cursor();
@@ -31,25 +31,25 @@ impl PromptLine {
     }
 }
 
-/// What was typed ahead and not shown by a prompt so far.
+/// Lines that were typed ahead and not yet shown after a prompt.
 #[derive(Debug, Default)]
 pub struct TypedAhead {
-    /// The oldest first; the last one may go on.
+    /// Oldest first; the last one may be incomplete.
     lines: VecDeque<Vec<u8>>,
-    /// The shell has shown a prompt, and no Enter was typed since.
+    /// The shell has shown a prompt, and Enter has not been typed since.
     is_shell_waiting: bool,
-    /// The prompt behind which the next line is looked for.
+    /// The prompt after which the next line is expected.
     prompt: Option<PromptLine>,
 }
 
 impl TypedAhead {
-    /// These bytes are typed.
+    /// Notes typed bytes.
     pub fn take(&mut self, bytes: &[u8]) {
         for byte in bytes {
             match byte {
                 b'\r' | b'\n' if self.is_shell_waiting => self.is_shell_waiting = false,
                 b'\r' | b'\n' => self.lines.push_back(Vec::new()),
-                // It edits the line, or drops what was typed.
+                // It edits the line, or discards what was typed.
                 byte if byte.is_ascii_control() => self.lines.clear(),
                 _ if self.is_shell_waiting => {}
                 byte => {
@@ -65,12 +65,12 @@ impl TypedAhead {
         }
     }
 
-    /// Whether a prompt may show something.
+    /// Whether a prompt may show such a line.
     pub fn is_any(&self) -> bool {
         self.lines.iter().any(|line| !line.is_empty())
     }
 
-    /// A shell draws its prompt next.
+    /// The shell draws its prompt next.
     pub fn begin_prompt(&mut self, prompt: PromptLine) {
         self.is_shell_waiting = !self.is_any();
         self.prompt = self.is_any().then_some(prompt);
@@ -79,12 +79,12 @@ impl TypedAhead {
         }
     }
 
-    /// A command runs.
+    /// The shell runs a command.
     pub fn begin_command(&mut self) {
         self.is_shell_waiting = false;
     }
 
-    /// Where a line that was typed ahead, or its begin, stands behind the prompt.
+    /// The place of a line that was typed ahead, or of its start, after the prompt.
     pub fn find_at_prompt(&mut self, screen: &Screen) -> Option<Vec<ScreenPlace>> {
         let prompt = self.prompt?;
         let above = prompt.line.checked_sub(screen.history_total());
@@ -115,7 +115,7 @@ impl TypedAhead {
         })?;
         if is_whole {
             self.lines.drain(..=number);
-            // What is typed from now on is typed at this prompt, unless its Enter was typed ahead as well.
+            // Later input is typed at this prompt, unless its Enter was typed ahead as well.
             self.is_shell_waiting = self.lines.is_empty();
             self.prompt = None;
         }
@@ -128,8 +128,8 @@ impl TypedAhead {
         Some(places.collect())
     }
 
-    /// Which of the lines stands in the text of the prompt's row, from where, how much of it, and whether
-    /// that is all.
+    /// Which of the lines is in the text of the prompt's row, where it starts, how much of it is there, and
+    /// whether that is all.
     fn find_in(&self, text: &str) -> Option<(usize, usize, usize, bool)> {
         let lines = || {
             let lines = self.lines.iter().enumerate();
@@ -141,7 +141,7 @@ impl TypedAhead {
             Some((number, at_end.or_else(inner)?, line.len(), true))
         });
         whole.or_else(|| {
-            // Its begin may be all that was drawn so far.
+            // So far only its start may have been drawn.
             let (number, line) = lines().find(|(_, line)| !line.is_empty())?;
             let length = (1..line.len())
                 .rev()

@@ -1,4 +1,4 @@
-//! Waits on real programs in real terminals.
+//! Waits for real programs in real terminals.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use super::super::test_terminal::ProgramUnderTest;
 use super::*;
 use crate::core::process_change::Signal;
 
-/// Longer than anything takes, so that a test fails and does not hang.
+/// Longer than anything takes, so that a test fails instead of hanging.
 const LONG: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_millis(50);
 
@@ -171,7 +171,7 @@ fn a_shell_that_announces_its_prompts_tells_the_status() {
 
 #[test]
 fn typed_text_is_waited_for_where_the_program_shows_it() {
-    // Raw mode, and every byte is shown a little later.
+    // Raw mode, in which every byte is shown a little later.
     let script = "stty raw -echo; printf ready; while c=$(dd bs=1 count=1 2>/dev/null); do sleep 0.02; \
                   printf '%s' \"$c\"; done";
     let mut terminal = shell(script);
@@ -251,7 +251,7 @@ fn the_clock_stands_still_while_the_program_waits_for_a_cpu() {
         (clock.starved(), clock.deadline()),
         (Duration::from_millis(300), began + second + Duration::from_millis(300))
     );
-    // Three processes that wait for a second hold the program up for one.
+    // Three processes that each wait for a second delay the program by one.
     clock.take_at(began + second * 2, &look(3400));
     assert_eq!(clock.starved(), Duration::from_millis(1300));
     for n in 3..20 {
@@ -277,7 +277,7 @@ fn a_test_can_be_stopped() {
 
 #[test]
 fn another_terminal_is_served_meanwhile() {
-    // It asks where its cursor is, and ends when it is told.
+    // It asks for the cursor's position, and ends with the answer.
     let mut other =
         shell("stty raw -echo min 6 time 0; printf '\\033[6n'; dd bs=6 count=1 2>/dev/null | od -c");
     other.take_mark(1);

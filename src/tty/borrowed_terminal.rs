@@ -1,5 +1,5 @@
-//! A terminal that a client handed over: the host reads and writes it directly, on a
-//! description of its own, so that `O_NONBLOCK` never reaches the person's shell.
+//! A client's terminal that the host reads and writes directly, through an open file description of its own,
+//! so that `O_NONBLOCK` never reaches the person's shell.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use super::modes;
 use crate::core::terminal::Modes;
 use crate::sys::fd::terminal_device;
 
-/// Why a terminal is not taken; the client relays bytes instead.
+/// Why the host does not borrow a terminal; the client relays bytes instead.
 #[derive(Debug, Error)]
 pub enum NotTaken {
     #[error("it is not a terminal")]
@@ -31,29 +31,26 @@ pub enum NotTaken {
     NotReopened(io::Error),
 }
 
-/// A terminal in the host's hands.
+/// A terminal that the host has borrowed.
 #[derive(Debug)]
-pub struct Handed {
+pub struct BorrowedTerminal {
     file: File,
     device: u64,
     found: Option<Modes>,
     raw: Modes,
 }
 
-impl Handed {
-    /// Takes the terminal behind `fd`, which is closed. `found` are its modes before the client made it raw,
-    /// `raw` those after: the client may be dead by now and its shell have set its own, so they are not
-    /// simply those of now.
-    ///
-    /// # Errors
-    /// When it cannot be taken.
+impl BorrowedTerminal {
+    /// Opens the terminal behind `fd` again and closes `fd`. `found` are its modes before the client made it
+    /// raw, `raw` those after: the client may be dead by now and its shell have set its own, so the current
+    /// ones are no evidence.
     pub fn take(fd: OwnedFd, found: Option<Modes>, raw: Option<Modes>) -> Result<Self, NotTaken> {
         let given = File::from(fd);
         let meta = given.metadata().map_err(NotTaken::NotReopened)?;
         let now = modes::read(&given).map_err(|_| NotTaken::NoTerminal)?;
         match (libc::major(meta.rdev()), libc::minor(meta.rdev())) {
             (5, 0) => return Err(NotTaken::DevTty),
-            // The other end of one: to open it again would make a new terminal.
+            // A pseudo-terminal's master: opening it again would make a new terminal.
             (5, 2) => return Err(NotTaken::NoTerminal),
             _ => {}
         }
@@ -66,47 +63,47 @@ impl Handed {
             .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
             .open(format!("/proc/self/fd/{}", given.as_raw_fd()))
             .map_err(NotTaken::NotReopened)?;
-        Ok(Handed { file, device: meta.rdev(), found, raw: raw.unwrap_or(now) })
+        Ok(BorrowedTerminal { file, device: meta.rdev(), found, raw: raw.unwrap_or(now) })
     }
 
-    /// Which terminal it is (`st_rdev`).
+    /// Its device number (`st_rdev`).
     pub fn device(&self) -> u64 {
         self.device
     }
 
-    /// Puts the modes back that were there before the client, but only if they are still exactly the client's
-    /// raw ones: for a client that died. A shell that already set its own is left alone.
+    /// Restores the modes of a client that died, but only if they are still the client's raw ones: a shell
+    /// may already have set its own.
     pub fn restore_modes(&self) {
         restore(&self.file, self.found.as_ref(), &self.raw);
     }
 }
 
-/// A terminal that could not be taken, because it cannot be opened again here: its client relays. It is kept
-/// for the one case that the client dies without a word. Until then nothing is done to it.
+/// A terminal that cannot be opened again here, so that its client relays. It is kept in case the client
+/// dies, and not touched until then.
 #[derive(Debug)]
-pub struct Spare {
+pub struct KeptTerminal {
     file: File,
     found: Option<Modes>,
     raw: Modes,
 }
 
-impl Spare {
+impl KeptTerminal {
     /// Keeps the terminal behind `fd`; `None` when it is not a terminal. `found` are its modes before the
     /// client made it raw.
     pub fn keep(fd: OwnedFd, found: Option<Modes>) -> Option<Self> {
         let raw = modes::read(&fd).ok()?;
         let flags = OFlag::from_bits_truncate(fcntl(&fd, FcntlArg::F_GETFL).ok()?);
-        // `</dev/tty` can only be read from.
+        // `</dev/tty` is read-only.
         let readable = flags & OFlag::O_ACCMODE == OFlag::O_RDONLY;
         let file = if readable { by_name(&fd)? } else { File::from(fd) };
-        Some(Spare { file, found, raw })
+        Some(KeptTerminal { file, found, raw })
     }
 
-    /// Writes `undo` and puts the modes back, if they are still the client's raw ones. The description is the
-    /// shell's, too, so it cannot be made not to wait: a thread waits, as long as the terminal takes nothing.
-    pub fn mend(self, undo: Vec<u8>) {
-        let thread = std::thread::Builder::new().name("hopty-mend".to_owned());
-        // Where no thread can be had the terminal stays as it is: a host must not wait for one.
+    /// Writes `undo` and restores the modes, if they are still the client's raw ones. The shell shares this
+    /// file description, so it must stay blocking: a thread waits while the terminal takes nothing.
+    pub fn restore_later(self, undo: Vec<u8>) {
+        let thread = std::thread::Builder::new().name("hopty-restore_later".to_owned());
+        // Without a thread the terminal stays as it is: the host must not block on one.
         let _ = thread.spawn(move || {
             let _ = (&self.file).write_all(&undo);
             restore(&self.file, self.found.as_ref(), &self.raw);
@@ -114,8 +111,8 @@ impl Spare {
     }
 }
 
-/// The pseudo-terminal behind `fd`, opened for writing: what `/dev/tty` stands for in the client. Linux
-/// tells.
+/// The pseudo-terminal behind `fd`, opened for writing: what `/dev/tty` means in the client. Only Linux can
+/// tell.
 #[cfg(target_os = "linux")]
 fn by_name(fd: &OwnedFd) -> Option<File> {
     let device = terminal_device(fd)?;
@@ -137,7 +134,7 @@ fn restore(file: &File, found: Option<&Modes>, raw: &Modes) {
     }
 }
 
-impl AsFd for Handed {
+impl AsFd for BorrowedTerminal {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

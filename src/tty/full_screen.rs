@@ -1,6 +1,5 @@
-//! The person's terminal while one of hopty's own programs draws on all of it: raw, usually on the alternate
-//! screen, and given back whatever happens: on leaving, for a pause, in a panic, when an error passes
-//! through.
+//! The person's terminal while one of hopty's own programs uses all of it: raw, usually on the alternate
+//! screen, and restored on every way out: on leaving, for a pause, in a panic, on an error.
 
 use std::fmt::Write as _;
 use std::io;
@@ -19,10 +18,10 @@ pub const SIGNALS: [i32; 6] =
 pub const BEGIN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
 /// The reverse of [`BEGIN`], and the end of an update that a panic cut short.
 pub const UNDO: &[u8] = b"\x1b[?2026l\x1b[0m\x1b[?25h\x1b[?1049l";
-/// How long to wait at a time for a terminal that takes nothing, in ms.
+/// How long one wait for a terminal that takes no output lasts, in ms.
 const FULL_MS: u64 = 1000;
 
-/// The terminal on standard input and output, in a program's hands or lent back.
+/// The terminal on standard input and output, in use by hopty or given back.
 #[derive(Debug)]
 pub struct FullScreen {
     raw: RawMode,
@@ -34,8 +33,7 @@ pub struct FullScreen {
 impl FullScreen {
     /// Takes the terminal. `begin` is written now and after each pause, `undo` before a pause and at the end.
     ///
-    /// # Errors
-    /// When standard input is no terminal, or it is gone.
+    /// Fails when standard input is no terminal, or it is gone.
     pub fn enter(begin: &'static [u8], undo: &[u8]) -> io::Result<Self> {
         signals::unblock_all();
         raw::restore_on_panic();
@@ -51,7 +49,7 @@ impl FullScreen {
         write(self.begin)
     }
 
-    /// The terminal's state has changed: this undoes it, also in a panic.
+    /// The terminal's state has changed: `undo` restores it from now on, also in a panic.
     pub fn set_undo(&mut self, undo: Vec<u8>) {
         if self.has_it {
             raw::set_rescue(&undo);
@@ -59,20 +57,14 @@ impl FullScreen {
         self.undo = undo;
     }
 
-    /// Undoes the page, and begins another.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Ends the current page and begins another.
     pub fn change(&mut self, begin: &'static [u8], undo: Vec<u8>) -> io::Result<()> {
         write(&self.undo)?;
         (self.begin, self.undo) = (begin, undo);
         self.begin()
     }
 
-    /// Gives the terminal back as it was found, for another program or for good.
-    ///
-    /// # Errors
-    /// When it is gone.
+    /// Restores the terminal, for another program or for good.
     pub fn leave(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.has_it) {
             return Ok(());
@@ -83,11 +75,8 @@ impl FullScreen {
         written
     }
 
-    /// Takes it again, once this process is in the foreground: after a pause, or after it was continued
-    /// (SIGCONT), when the terminal has been a shell's.
-    ///
-    /// # Errors
-    /// When it is gone.
+    /// Takes it again, once this process is in the foreground: after a pause, or after SIGCONT, when a shell
+    /// has had the terminal.
     pub fn resume(&mut self) -> io::Result<()> {
         // In the background the terminal is the shell's.
         raw::wait_for_foreground();
@@ -96,11 +85,8 @@ impl FullScreen {
         self.begin()
     }
 
-    /// Ctrl+Z: gives it back and stops this process's group. Returns when that is continued; the terminal is
-    /// taken again with [`FullScreen::resume`].
-    ///
-    /// # Errors
-    /// When it is gone.
+    /// Ctrl+Z: restores the terminal and stops this process group. Returns when it is continued;
+    /// [`FullScreen::resume`] then takes the terminal again.
     pub fn stop(&mut self) -> io::Result<()> {
         self.leave()?;
         stop_group();
@@ -110,17 +96,14 @@ impl FullScreen {
 
 impl Drop for FullScreen {
     fn drop(&mut self) {
-        // A panic has put everything back before it came here.
+        // In a panic the hook has already restored everything.
         if !std::thread::panicking() {
             let _ = self.leave();
         }
     }
 }
 
-/// Writes to the terminal, also to one that another program has made non-blocking.
-///
-/// # Errors
-/// When it is gone.
+/// Writes to the terminal, even if another program has made it non-blocking.
 pub fn write(bytes: &[u8]) -> io::Result<()> {
     let (out, mut rest) = (io::stdout(), bytes);
     while !rest.is_empty() {
@@ -133,17 +116,18 @@ pub fn write(bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The size of the terminal, columns and rows; one that does not know its own is taken for the usual one.
+/// The size of the terminal, columns and rows; 80x24 if it does not know.
 pub fn size() -> (u16, u16) {
     let size = raw::size();
     (if size.cols == 0 { 80 } else { size.cols }, if size.rows == 0 { 24 } else { size.rows })
 }
 
-/// What draws the rows that differ from those that the terminal shows. It leaves the cursor anywhere.
+/// The bytes that draw the rows that differ from the rows on the terminal. The cursor may be anywhere
+/// afterwards.
 pub fn changed_rows(drawn: &[String], wanted: &[String]) -> String {
     let mut out = String::new();
     for (at, row) in wanted.iter().enumerate().filter(|(at, row)| drawn.get(*at) != Some(row)) {
-        // Erased first: behind a line that fills the row the cursor would still stand on its last column.
+        // Erase first: after a full row the cursor is still on its last column.
         let _ = write!(out, "\x1b[{};1H\x1b[m\x1b[2K{row}", at + 1);
     }
     if wanted.len() < drawn.len() {

@@ -1,4 +1,4 @@
-//! The person's terminal: its modes, its size, its hand-over to the host, and what goes back into it.
+//! The person's terminal: its modes and size, handing it to the host, and giving unread input back.
 
 pub mod borrowed_terminal;
 pub mod full_screen;
@@ -9,7 +9,7 @@ pub mod passphrase;
 pub mod raw;
 pub mod unread_input;
 
-/// Whether the terminal that `TERM` names can show more than lines.
+/// Whether the terminal that `TERM` names can do more than print lines.
 pub fn can_draw() -> bool {
     !matches!(std::env::var("TERM").unwrap_or_default().as_str(), "" | "dumb")
 }

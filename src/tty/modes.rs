@@ -1,5 +1,5 @@
-//! Reading and setting a terminal's modes (termios), with everything that the kernel keeps: also speeds that
-//! have no name, which the older calls do not tell, and the line discipline's number.
+//! Reading and setting a terminal's modes (termios), with everything that the kernel keeps: also the line
+//! discipline's number and speeds without a name, which the older calls do not report.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -20,9 +20,6 @@ fn get(fd: &impl AsFd) -> io::Result<libc::termios2> {
 }
 
 /// The modes of a terminal.
-///
-/// # Errors
-/// When the descriptor is no terminal.
 pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
     let raw = get(fd)?;
     Ok(Modes {
@@ -36,10 +33,9 @@ pub fn read(fd: &impl AsFd) -> io::Result<Modes> {
     })
 }
 
-/// Puts a terminal into `modes`, at once.
+/// Sets a terminal's modes immediately.
 ///
-/// # Errors
-/// When the descriptor is no terminal, or the value does not fit this system.
+/// Fails when the descriptor is no terminal, or the value does not fit this system.
 pub fn set(fd: &impl AsFd, modes: &Modes) -> io::Result<()> {
     let raw = prepare(fd, modes)?;
     loop {

@@ -1,7 +1,7 @@
 //! The keys that a person types into one of hopty's own pages, read from the terminal.
 //!
-//! A page wakes for other reasons, too: a signal, an answer, its next picture. Only the time makes a key of
-//! an escape, so that a sequence that comes in pieces (over ssh, say) stays one key.
+//! A page also wakes for other reasons: a signal, an answer, its next picture. Only elapsed time turns an
+//! escape into a key, so that a sequence that arrives in pieces (over ssh, say) stays one key.
 
 use std::io::{self, Stdin};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,7 +11,7 @@ use crate::sys::clock::Clock;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, PollSet};
 
-/// The terminal on standard input, and what of a key has come.
+/// The terminal on standard input, and the bytes of an incomplete key.
 #[derive(Debug)]
 pub struct PageKeys<F = Stdin> {
     input: F,
@@ -38,17 +38,14 @@ impl<F: AsFd> PageKeys<F> {
         set.add(token, self.input.as_fd(), Interest::Read);
     }
 
-    /// How long a `poll` may wait that has `other_ms` for the rest of the page (`None`: no limit), in ms.
+    /// The timeout of a `poll`, in ms, if the rest of the page can wait `other_ms` (`None`: no limit).
     pub fn timeout(&self, other_ms: Option<u64>) -> Option<u64> {
         let own = self.clock.wait_until(self.parser.deadline());
         [own, other_ms].into_iter().flatten().min()
     }
 
-    /// Waits at most `limit_ms` (`None`: no limit) for keys or for something on `other`, and says whether
+    /// Waits at most `limit_ms` (`None`: no limit) for keys or for something on `other`, and returns whether
     /// there are keys to read.
-    ///
-    /// # Errors
-    /// When poll fails.
     pub fn wait_beside(&self, other: BorrowedFd<'_>, limit_ms: Option<u64>) -> io::Result<bool> {
         let mut set = PollSet::default();
         self.register(&mut set, true);
@@ -56,11 +53,7 @@ impl<F: AsFd> PageKeys<F> {
         Ok(set.wait(self.timeout(limit_ms))?.iter().any(|(is_keys, _)| *is_keys))
     }
 
-    /// The keys that are whole by now; `is_ready`: the terminal has something to read. `None` when it is
-    /// gone.
-    ///
-    /// # Errors
-    /// When read fails.
+    /// The complete keys; `is_ready`: the terminal has something to read. `None` when it is gone.
     pub fn read(&mut self, is_ready: bool) -> io::Result<Option<Vec<PlainKey>>> {
         let now = self.clock.now();
         if !is_ready {

@@ -5,12 +5,12 @@ use std::io::{self, Read, Write};
 
 use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr};
 
-/// What Ctrl+C types.
+/// The byte of Ctrl+C.
 const CTRL_C: u8 = 3;
-/// The longest line that a terminal gives at once, in bytes.
+/// The longest line that a terminal returns, in bytes.
 const PASSPHRASE_LINE_MAX: usize = 4096;
 
-/// The terminal as it was, put back when dropped.
+/// Restores the terminal's echo when dropped.
 struct EchoOff<'a> {
     terminal: &'a File,
     before: Termios,
@@ -21,7 +21,7 @@ impl<'a> EchoOff<'a> {
         let before = tcgetattr(terminal)?;
         let mut hidden = before.clone();
         hidden.local_flags.remove(LocalFlags::ECHO);
-        // A signal would end the process with the echo off: Ctrl+C ends the line instead.
+        // SIGINT would end the process with the echo off: Ctrl+C ends the line instead.
         hidden.local_flags.remove(LocalFlags::ISIG);
         hidden.local_flags.insert(LocalFlags::ICANON | LocalFlags::ECHONL);
         hidden.control_chars[SpecialCharacterIndices::VEOL as usize] = CTRL_C;
@@ -36,10 +36,9 @@ impl Drop for EchoOff<'_> {
     }
 }
 
-/// Asks on the controlling terminal, whatever standard input and output are.
+/// Asks on the controlling terminal, even if standard input and output are redirected.
 ///
-/// # Errors
-/// When there is no terminal, it has hung up, or Ctrl+C was typed.
+/// Fails when there is no terminal, it has hung up, or Ctrl+C was typed.
 pub fn ask(question: &str) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let hidden = EchoOff::new(&terminal)?;

@@ -1,4 +1,4 @@
-//! Raw mode of the person's terminal, taken back whatever happens: on leaving, in a panic, and never from the
+//! Raw mode of the person's terminal: restored on leaving and in a panic, and never changed from the
 //! background, where the terminal is the shell's.
 
 use std::io::{self, Write};
@@ -15,15 +15,14 @@ use super::modes;
 use super::unread_input;
 use crate::core::terminal::{Modes, Size};
 
-/// What a panic has to put back: the modes, and what undoes the program's sequences where nobody else will
-/// write it.
+/// What a panic must restore: the modes, and the program's escape sequences if no other process does it.
 static RESCUE: Mutex<Option<Rescue>> = Mutex::new(None);
 
-/// Ends a sequence or a string that may have been cut, for who cannot know; does nothing elsewhere: CAN, and
-/// ST for terminals that let no string be cancelled.
+/// Ends a sequence or a string that may have been cut off, and does nothing otherwise: CAN, and ST for
+/// terminals whose strings cannot be cancelled.
 pub const END_OF_ANYTHING: &[u8] = b"\x18\x1b\\";
 
-/// The modes as they were found, for a signal handler.
+/// The modes before raw mode, for a signal handler.
 static FOUND: AtomicPtr<libc::termios2> = AtomicPtr::new(std::ptr::null_mut());
 
 static LAST_WORDS: Mutex<Option<String>> = Mutex::new(None);
@@ -42,17 +41,14 @@ pub struct RawMode {
 }
 
 impl RawMode {
-    /// Makes the terminal on standard input raw, as soon as it is this process's.
-    ///
-    /// # Errors
-    /// When standard input is no terminal.
+    /// Makes the terminal on standard input raw, as soon as this process may.
     pub fn enter() -> io::Result<Self> {
         wait_for_foreground();
         let found = modes::read(&io::stdin())?;
         *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(Rescue { found: found.clone(), undo: Vec::new() });
         if terminal::is_raw_mode_enabled()? {
-            // It remembers an earlier time, and would do nothing now.
+            // crossterm remembers an earlier call and would do nothing now.
             terminal::disable_raw_mode()?;
             modes::set(&io::stdin(), &found)?;
         }
@@ -61,52 +57,45 @@ impl RawMode {
         Ok(RawMode { found, raw, is_on: true })
     }
 
-    /// Whether it is raw now, and no pause lasts.
+    /// Whether the terminal is raw now, not suspended.
     pub fn is_on(&self) -> bool {
         self.is_on
     }
 
-    /// The modes as they were found.
+    /// The modes before raw mode.
     pub fn found(&self) -> &Modes {
         &self.found
     }
 
-    /// The raw modes.
     pub fn set(&self) -> &Modes {
         &self.raw
     }
 
-    /// Until [`RawMode::resume`]: nothing is echoed and no line is edited, but Ctrl+C ends programs and lines
-    /// end as they do.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Until [`RawMode::resume`]: no echo and no line editing, but Ctrl+C ends programs and line ends are
+    /// translated.
     pub fn lend(&mut self) -> io::Result<()> {
         let mut lent = Modes { oflag: self.found.oflag, ..self.raw.clone() };
         lent.lflag |= u64::from(libc::ISIG);
-        // Whoever stopped this process now would find its terminal like that.
+        // Not Ctrl+Z: a stop now would leave the shell with these modes.
         if let Some(stop) = lent.cc.get_mut(libc::VSUSP) {
             *stop = 0;
         }
         modes::set(&io::stdin(), &lent)
     }
 
-    /// Puts the modes back, for a pause or for good.
+    /// Restores the modes, for a pause or for good.
     pub fn suspend(&mut self) {
         if std::mem::take(&mut self.is_on) && in_foreground() {
             let _ = modes::set(&io::stdin(), &self.found);
         }
     }
 
-    /// Raw again after a pause. In the background this stops the process (SIGTTOU) until the shell has put it
-    /// into the foreground.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Back to raw mode after a pause. In the background this stops the process (SIGTTOU) until the shell has
+    /// put it into the foreground.
     pub fn resume(&mut self) -> io::Result<()> {
         modes::set(&io::stdin(), &self.raw)?;
         self.is_on = true;
-        // Whoever goes on has had what was typed ahead of it.
+        // Input that was left for the shell has reached it by now.
         unread_input::forget();
         Ok(())
     }
@@ -122,7 +111,7 @@ impl Drop for RawMode {
     }
 }
 
-/// Whether this process may set its terminal without being stopped for it. True where it has no job control.
+/// Whether this process may set its terminal without being stopped for it. True without job control.
 pub fn in_foreground() -> bool {
     nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group == nix::unistd::getpgrp())
 }
@@ -130,8 +119,8 @@ pub fn in_foreground() -> bool {
 /// Whether standard input and output are the same terminal, under whatever names.
 pub fn is_one_terminal() -> bool {
     let device = |fd: std::os::fd::BorrowedFd<'_>| nix::sys::stat::fstat(fd).map(|stat| stat.st_rdev).ok();
-    // Only the controlling terminal tells its foreground group, and there is but one, also where it is called
-    // /dev/tty.
+    // Only the controlling terminal reports its foreground group, and a process has only one, even under the
+    // name /dev/tty.
     match (nix::unistd::tcgetpgrp(io::stdin()), nix::unistd::tcgetpgrp(io::stdout())) {
         (Ok(_), Ok(_)) => true,
         (Err(_), Err(_)) => device(io::stdin().as_fd()) == device(io::stdout().as_fd()),
@@ -139,35 +128,35 @@ pub fn is_one_terminal() -> bool {
     }
 }
 
-/// In the background this stops the process (SIGTTOU), until the shell has put its job into the foreground:
-/// before that the terminal's modes are those of the shell's own line.
+/// In the background this stops the process (SIGTTOU) until the shell puts its job into the foreground:
+/// before that the modes are those of the shell's line editor.
 pub fn wait_for_foreground() {
     while ask_for_foreground().is_err_and(|e| e.kind() == io::ErrorKind::Interrupted) {}
 }
 
-/// The same for who hears signals: each that may interrupt a call ends the wait.
+/// [`wait_for_foreground`] for a caller with signal handlers: each signal that interrupts a call ends the
+/// wait.
 ///
-/// # Errors
-/// `Interrupted`; another where no shell could continue this process, or the terminal is gone.
+/// # Errors `Interrupted`; another if no shell could continue this process, or the terminal is gone.
 pub fn ask_for_foreground() -> io::Result<()> {
-    // Among the calls that ask for the foreground the one that changes nothing. Only there: it also waits for
-    // what is written.
+    // Of the calls that wait for the foreground this one changes nothing. Only in the background: it also
+    // waits for pending output.
     if in_foreground() { Ok(()) } else { Ok(nix::sys::termios::tcdrain(io::stdin())?) }
 }
 
-/// What a panic writes besides restoring the modes; empty where the host does it.
+/// What a panic writes besides restoring the modes; empty if the host does it.
 pub fn set_rescue(undo: &[u8]) {
     if let Some(rescue) = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         rescue.undo = undo.to_vec();
     }
 }
 
-/// From here on a panic leaves the terminal whole. While it is raw nothing is printed, because it may show
-/// another screen still: the words are kept for [`last_words`].
+/// From here on a panic restores the terminal. While it is raw nothing is printed, because another screen may
+/// still be shown: the message is kept for [`last_words`].
 pub fn restore_on_panic() {
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // Not waited for: the panic may have happened while it was held.
+        // Does not wait: the panic may have happened while it was locked.
         let Ok(rescue) = RESCUE.try_lock() else { return say(panic) };
         let Some(rescue) = rescue.as_ref() else { return say(panic) };
         if !rescue.undo.is_empty() {
@@ -182,18 +171,18 @@ pub fn restore_on_panic() {
     }));
 }
 
-/// What a panic said while the terminal was raw.
+/// The message of a panic while the terminal was raw.
 pub fn last_words() -> Option<String> {
     LAST_WORDS.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// From here on these signals put the modes back and end this process, whatever it waits for: nobody else is
-/// there to hear them.
+/// From here on these signals restore the modes and end this process, whatever it waits for: nothing else
+/// handles them.
 pub fn end_by(signals: &[i32]) {
     if let Some(rescue) = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).as_ref()
         && let Ok(found) = modes::prepare(&io::stdin(), &rescue.found)
     {
-        // Never given back: a handler may look at it at any time.
+        // Never freed: a handler may read it at any time.
         FOUND.store(Box::into_raw(Box::new(found)), Ordering::Release);
     }
     for signal in signals {
@@ -207,7 +196,7 @@ pub fn end_by(signals: &[i32]) {
 
 extern "C" fn put_back_and_end(signal: libc::c_int) {
     let found = FOUND.load(Ordering::Acquire);
-    // SAFETY: these calls may be made in a handler; `found` is nothing or was leaked. The signal is blocked
+    // SAFETY: these calls are allowed in a handler; `found` is null or was leaked. The signal is blocked
     // until this returns.
     unsafe {
         if !found.is_null() && matches!(libc::tcgetpgrp(0), group if group == libc::getpgrp() || group == -1)
@@ -219,15 +208,15 @@ extern "C" fn put_back_and_end(signal: libc::c_int) {
     }
 }
 
-/// The size of the terminal on standard input as it says it, in cells and pixels: 0 is not known, and all of
-/// them are 0 where it is no terminal.
+/// The size of the terminal on standard input, in cells and pixels, as it reports it: 0 is unknown, and all
+/// are 0 without a terminal.
 pub fn size() -> Size {
     let none = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     let size = tcgetwinsize(io::stdin()).unwrap_or(none);
     Size { cols: size.ws_col, rows: size.ws_row, xpixel: size.ws_xpixel, ypixel: size.ws_ypixel }
 }
 
-/// How many columns a terminal has; `None` if it is not a terminal, or does not say.
+/// How many columns a terminal has; `None` if it is not a terminal or does not know.
 pub fn columns(terminal: impl AsFd) -> Option<usize> {
     tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col)).filter(|cols| *cols > 0)
 }

@@ -1,8 +1,8 @@
-//! Giving the terminal back what nobody has read, for who reads there next: the shell.
+//! Giving unread input back to the terminal, for the shell to read.
 //!
-//! The kernel has one call for that (`TIOCSTI`), which puts a byte where a key would have put it, and only
-//! for the terminal that controls this process. Linux can be told to refuse it (`dev.tty.legacy_tiocsti =
-//! 0`); then there is no other way.
+//! The kernel has one call for that (`TIOCSTI`), which inserts a byte as if it had been typed, and only into
+//! the controlling terminal. Linux can be set to refuse it (`dev.tty.legacy_tiocsti = 0`); then there is no
+//! other way.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -14,7 +14,7 @@ use nix::libc;
 use super::modes;
 use crate::core::terminal::Modes;
 
-/// A terminal holds at most this, in bytes (Linux: 4096, one of them for the end of a line).
+/// The most that a terminal holds, in bytes (Linux: 4096, one of them for a line end).
 pub const HELD: usize = 4095;
 
 static LEFT: Mutex<Option<LeftInput>> = Mutex::new(None);
@@ -24,19 +24,20 @@ struct LeftInput {
     interrupted: Option<Arc<AtomicBool>>,
 }
 
-/// Leaves `typed` to who reads this terminal when its raw mode is over, in place of what was left before.
-/// `interrupted` says by then whether Ctrl+C was pressed, which takes it all away, as a terminal does.
+/// Leaves `typed` for the next reader of this terminal, replacing what was left before; it is inserted when
+/// raw mode ends. If `interrupted` is set by then, Ctrl+C was pressed, which discards it all, as a terminal
+/// does.
 pub fn leave(typed: Vec<u8>, interrupted: Option<Arc<AtomicBool>>) {
     *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = Some(LeftInput { typed, interrupted });
 }
 
-/// Somebody has got it.
+/// What was left has been delivered elsewhere.
 pub fn forget() {
     *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-/// Puts what was left before all that waits in the terminal on standard input, without showing it: that has
-/// been done where it was to be. `found` are the modes that it will be read in.
+/// Inserts what was left before everything that waits in the terminal on standard input, without echo: it was
+/// echoed when it was typed. `found` are the modes in which it will be read.
 pub(super) fn give(found: &Modes) {
     let Some(LeftInput { mut typed, interrupted }) =
         LEFT.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -51,7 +52,7 @@ pub(super) fn give(found: &Modes) {
         return;
     }
     typed.extend(take_waiting());
-    // Of more than it holds the middle would be lost: a command that nobody wrote.
+    // If it did not fit, the middle would be lost: a command that nobody typed.
     if typed.len() > HELD || modes::set(&stdin, &quiet(found)).is_err() {
         return;
     }
@@ -63,7 +64,7 @@ pub(super) fn give(found: &Modes) {
     }
 }
 
-/// Everything that was typed into the raw terminal on standard input and nobody has read.
+/// Takes everything that was typed into the raw terminal on standard input and not read.
 pub fn take_waiting() -> Vec<u8> {
     let stdin = io::stdin();
     let waiting = rustix::io::ioctl_fionread(&stdin).unwrap_or(0);
@@ -76,15 +77,14 @@ pub fn take_waiting() -> Vec<u8> {
     rest
 }
 
-/// Whether the kernel lets this process do it: it looks at that before it looks for the byte, which is
-/// nowhere.
+/// Whether the kernel allows it: it checks that before it reads the byte, from an invalid address here.
 fn takes(fd: BorrowedFd<'_>) -> bool {
-    // SAFETY: the kernel reads at the address that it is given, finds nothing there and says so.
+    // SAFETY: the kernel fails to read at the null address and says so.
     let done = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCSTI, std::ptr::null::<u8>()) };
     done != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
 }
 
-/// The modes in which lines are lines and ends of file are such, and no key has another meaning or is shown.
+/// Modes with line editing and end of file, but no other special key and no echo.
 fn quiet(found: &Modes) -> Modes {
     let mut quiet = found.clone();
     quiet.iflag = found.iflag & u64::from(libc::ICRNL | libc::INLCR | libc::IGNCR);

@@ -1,4 +1,4 @@
-//! A length of time as the configuration writes it: `300ms`, `4s`, `2m`, `2h`, `7d`, `2w`.
+//! A duration as the configuration writes it: `300ms`, `4s`, `2m`, `2h`, `7d`, `2w`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,34 +6,34 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A length of time in whole milliseconds.
+/// A duration in whole milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DurationMs(u64);
 
-/// Why a text is not a length of time.
+/// Why a text is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("not a duration: write a whole number and one of ms, s, m, h, d, w, such as 300ms or 2m")]
 pub struct BadSpan;
 
-/// Units from the largest to the smallest, with their milliseconds. Those that are only read come last.
+/// Units from the largest to the smallest, with their milliseconds. The last ones are read but never written.
 const UNITS: [(&str, u64); 6] =
     [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1), ("d", 86_400_000), ("w", 604_800_000)];
 
 impl DurationMs {
-    /// A span of `ms` milliseconds.
+    /// A duration of `ms` milliseconds.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         DurationMs(ms)
     }
 
-    /// A span of `s` seconds.
+    /// A duration of `s` seconds.
     #[must_use]
     pub const fn from_secs(s: u64) -> Self {
         DurationMs(s.saturating_mul(1_000))
     }
 
-    /// In words for a person: `5 min` where it is of whole minutes, else as it is written.
+    /// In words for a person: `5 min` if it is a whole number of minutes, otherwise as it is written.
     #[must_use]
     pub fn words(self) -> String {
         if self.0 > 0 && self.0.is_multiple_of(60_000) {
@@ -51,7 +51,7 @@ impl DurationMs {
 }
 
 impl fmt::Display for DurationMs {
-    /// The largest unit that leaves no rest: `90s`, but `1m` for sixty seconds.
+    /// In the largest unit without a remainder: `90s`, but `1m` for sixty seconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let found = UNITS.iter().find(|(_, ms)| self.0 != 0 && self.0.is_multiple_of(*ms));
         match found {

@@ -1,8 +1,7 @@
-//! The table of keys: for each key of `config.toml` what values it takes and whether a project's file may set
-//! it.
+//! The table of keys: for each key of `config.toml` its values, and whether a project's file may set it.
 //!
-//! One row a key, so that the same data serves checking, `config show`, completions and the "nearest key" of
-//! an error.
+//! One row per key; checking, `config show`, completions and the "nearest key" of an error all use this
+//! table.
 
 use std::fmt;
 
@@ -34,7 +33,7 @@ pub enum ValueKind {
     Variables,
     /// A list of names of dialogs, at most 64, never `permission`.
     Dialogs,
-    /// A list of names of sessions, at most 64, in which `*` stands for any text.
+    /// A list of names of sessions, at most 64, in which `*` matches any text.
     Sessions,
     /// `80x24`.
     Size,
@@ -48,39 +47,40 @@ pub enum ValueKind {
     Level,
 }
 
-/// What a project's `.hopty.toml` may do with a key. It comes with a clone: what runs a command, widens a
-/// permission, types, or makes requests that nobody asked for it may never set.
+/// What a project's `.hopty.toml` may do with a key. The file comes with a clone: it may never set what runs
+/// a command, widens a permission, types, or makes unrequested requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectMay {
-    /// Nothing: only the user's own layers set it.
+    /// Nothing: only the user's own layers may set it.
     NotSet,
-    /// Set any value.
+    /// Set it to any value.
     Set,
-    /// Set one of these words only.
+    /// Set it only to one of these words.
     SetOnly(&'static [&'static str]),
-    /// Set one of these words, each stricter than the one before it, and never a laxer one than the user's.
+    /// Set it to one of these words, which are in order of strictness, but never to a laxer one than the
+    /// user's.
     Tighten(&'static [&'static str]),
-    /// Set a level that no conversation begins above, or never.
+    /// Set it to a level that no conversation starts above, or to never.
     SetAbove(Floor),
 }
 
-/// The lowest level that a project's file may set: below it a conversation would be handed over that has
-/// hardly begun.
+/// The lowest level that a project's file may set: a lower one would hand over conversations that have just
+/// started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floor {
-    /// Of the window, in percent.
+    /// In percent of the window.
     pub percent: u32,
     /// In tokens.
     pub tokens: i64,
-    /// Of the transcript, in KiB.
+    /// Size of the transcript in KiB.
     pub kb: i64,
 }
 
 impl Floor {
-    /// The one that holds for every level.
+    /// The floor of every level.
     pub const LEVEL: Floor = Floor { percent: 40, tokens: 60_000, kb: 1_000 };
 
-    /// Whether every part of a level is at it or above.
+    /// Whether every part of a level is at least as high as the floor.
     #[must_use]
     pub fn admits(self, level: &Value) -> bool {
         let Value::Table(parts) = level else { return false };
@@ -89,7 +89,7 @@ impl Floor {
             ("percent", Value::Float(n)) => *n >= f64::from(self.percent),
             ("tokens", Value::Integer(n)) => *n >= self.tokens,
             ("kb", Value::Integer(n)) => *n >= self.kb,
-            // The check of the level itself says what is wrong with it.
+            // The check of the level itself reports a wrong type.
             _ => true,
         })
     }
@@ -104,19 +104,17 @@ impl fmt::Display for Floor {
 /// One key of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfigKey {
-    /// The table it stands in.
+    /// The table that contains it.
     pub section: &'static str,
     pub name: &'static str,
-    /// The values it takes.
     pub kind: ValueKind,
-    /// What a project's file may do with it.
     pub project: ProjectMay,
 }
 
 const S: u64 = 1_000;
 const M: u64 = 60 * S;
 const H: u64 = 60 * M;
-/// Thirty days, the longest span that any key takes.
+/// Thirty days, the longest duration of any key.
 const LONG: u64 = 720 * H;
 
 const fn own(section: &'static str, name: &'static str, kind: ValueKind) -> ConfigKey {
@@ -230,8 +228,7 @@ impl ConfigKey {
 impl ValueKind {
     /// Checks `value`.
     ///
-    /// # Errors
-    /// A sentence without the key's name that says what is allowed.
+    /// The error is a sentence without the key's name that says what is allowed.
     pub fn check(self, value: &Value) -> Result<(), String> {
         let good = match (self, value) {
             (ValueKind::Switch, Value::Boolean(_)) => true,
@@ -282,11 +279,9 @@ impl ValueKind {
         if good { Ok(()) } else { Err(self.allowed()) }
     }
 
-    /// Reads the text of an environment variable or a flag as a value of this kind; it still has to be
-    /// checked.
+    /// Reads the text of an environment variable or a flag as a value of this kind; without checking it.
     ///
-    /// # Errors
-    /// A sentence that says what is allowed.
+    /// The error is a sentence that says what is allowed.
     pub fn read(self, text: &str) -> Result<Value, String> {
         let value = match self {
             ValueKind::Switch => match text {
@@ -317,7 +312,7 @@ impl ValueKind {
         Ok(value)
     }
 
-    /// What is allowed, for an error and for help.
+    /// The allowed values in words, for an error and for help.
     #[must_use]
     pub fn allowed(self) -> String {
         let quoted = |words: &[&str]| words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(", ");

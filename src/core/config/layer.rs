@@ -15,23 +15,23 @@ use super::problem::{
 };
 use super::schema::{Config, Profile};
 
-/// Bytes of a configuration file that are looked at; a larger one is left out whole.
+/// The most bytes that are read of a configuration file; a larger one is ignored as a whole.
 const MAX_FILE: usize = 1 << 20;
-/// Problems kept from one source; what follows in a hostile file is dropped.
+/// The most problems that are kept from one source, which may be hostile.
 const MAX_PROBLEMS: usize = 64;
 
-/// Edits between the name of a variable that is none and the key that it was meant for.
+/// Edits between an unknown variable name and the known one that it probably means.
 const SLIP: usize = 2;
 
 /// A configuration file that was read.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
-    /// Its path, for messages.
+    /// The path, for messages.
     pub path: &'a str,
     pub text: &'a str,
 }
 
-/// A value that a flag of the command line gives.
+/// A value from a command-line flag.
 #[derive(Clone, Copy, Debug)]
 pub struct FlagValue<'a> {
     /// The flag as the person wrote it: `--max-restarts`.
@@ -42,57 +42,54 @@ pub struct FlagValue<'a> {
     pub value: &'a str,
 }
 
-/// All that a configuration is made of.
+/// Everything that a configuration is made from.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
     /// `config.toml` of the user.
     pub user: Option<File<'a>>,
     /// `.hopty.toml` of the project.
     pub project: Option<File<'a>>,
-    /// The environment; names other than `HOPTY_SECTION_KEY` are passed over.
+    /// The environment; other names than `HOPTY_SECTION_KEY` are ignored.
     pub env: &'a [(String, String)],
-    /// Flags; of two for one key the last counts.
+    /// Flags; the last one for a key counts.
     pub flags: &'a [FlagValue<'a>],
-    /// The configuration file of the source document whose profile is chosen, which comes before all of
-    /// these.
+    /// The configuration file of the source document whose profile is selected; it has the lowest precedence
+    /// of these.
     pub document: Option<File<'a>>,
 }
 
-/// Where a value came from.
+/// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueOrigin {
     Default,
     /// `context.profile`.
     Profile(String),
-    /// The configuration file of the source document whose profile it is.
+    /// The configuration file of the selected profile's source document.
     ProfileFile(ConfigSource),
-    /// The user's file.
     User(ConfigSource),
-    /// The project's file.
     Project(ConfigSource),
     Environment(ConfigSource),
-    /// The command line.
     Flag(ConfigSource),
 }
 
-/// A configuration with its history.
+/// A configuration and where its values come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
     pub config: Config,
-    /// Where the values came from that are no defaults, by `section.name`.
+    /// Where the values that are not defaults come from, by `section.name`.
     pub origins: BTreeMap<String, ValueOrigin>,
-    /// Pieces that were left out. Not empty: a verb exits 2, the drop-in form says so in one line and goes
-    /// on.
+    /// Pieces that were ignored. If there are any, a verb exits with code 2; the drop-in form prints one line
+    /// and continues.
     pub problems: Vec<Problem>,
     /// Keys of earlier versions, which are ignored.
     pub retired: Vec<Retired>,
-    /// Files of the project that do not count, because Claude does not trust the directory. Filled by whoever
-    /// reads files.
+    /// Files of the project that are ignored because Claude does not trust the directory. Filled by the
+    /// caller that reads files.
     pub untrusted: Vec<String>,
 }
 
-/// Puts the layers together. Never fails: what is wrong is left out and reported.
+/// Merges the layers. Never fails: wrong pieces are ignored and reported.
 pub fn resolve(sources: &Sources<'_>) -> Resolved {
     let mut layers = Layers::new();
     if let Some(file) = sources.user {
@@ -114,7 +111,7 @@ pub fn resolve(sources: &Sources<'_>) -> Resolved {
     layers.finish()
 }
 
-/// Whether the rule for project files holds.
+/// Whether the rule for project files applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProjectRule {
     On,
@@ -139,7 +136,7 @@ impl Layers {
         }
     }
 
-    /// `path` is the name of no key, or no longer.
+    /// Reports that `path` is not a key, or is no longer one.
     fn no_key(&mut self, at: &ConfigSource, path: &str) {
         match retired(path) {
             Some((key, instead)) if self.retired.len() < MAX_PROBLEMS => {
@@ -185,7 +182,7 @@ impl Layers {
                 self.file_key(&section, &name, value, &at, rule);
             }
         }
-        // As a person reads the file.
+        // In the order of the file.
         self.problems[before..].sort_by_key(|problem| match problem.at {
             ConfigSource::File { line, .. } => line,
             ConfigSource::Variable(_) | ConfigSource::Flag(_) => None,
@@ -209,7 +206,7 @@ impl Layers {
         self.set(key, value, at, origin);
     }
 
-    /// That a file which comes with the project may set `key` to `value`.
+    /// Checks that a file of the project may set `key` to `value`.
     fn project_may(&self, key: &ConfigKey, value: &Value) -> Result<(), ProblemKind> {
         match key.project {
             ProjectMay::NotSet => Err(ProblemKind::NotForProjects(key.path())),
@@ -229,7 +226,7 @@ impl Layers {
         }
     }
 
-    /// Those of `words` that are as strict as what the user's file says, or stricter.
+    /// Those of `words` that are at least as strict as the user's value.
     fn no_laxer(&self, key: &ConfigKey, words: &'static [&'static str]) -> &'static [&'static str] {
         let theirs =
             self.merged.get(key.section).and_then(|section| section.get(key.name)).and_then(Value::as_str);
@@ -246,8 +243,8 @@ impl Layers {
             ConfigSource::Variable(name.chars().take(80).collect()),
         );
         if KEYS.iter().all(|key| key.section != section) {
-            // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own marks for the child, not
-            // configuration. A section that is misspelt or was left out is still meant for it.
+            // HOPTY_SESSION, HOPTY_SOCKET and the like are hopty's own variables for the child, not
+            // configuration. A variable without a section, or with a misspelt one, is still reported.
             let bare = rest.to_ascii_lowercase();
             let path = if KEYS.iter().any(|key| key.name == bare) { bare } else { path };
             let is_near =
@@ -288,11 +285,11 @@ impl Layers {
         }
     }
 
-    /// What the file of the profile's source document sets and nobody set otherwise.
+    /// Values from the profile's source document that no other layer sets.
     fn document(&mut self, file: File<'_>) {
         let profile = self.merged.get("context").and_then(|context| context.get("profile"));
         let Some(Ok(profile)) = profile.cloned().map(Value::try_into::<Profile>) else { return };
-        // Whoever chose the profile: what lies in the project came with it.
+        // Even if the user chose the profile, a file in the project comes with the project.
         let rule = if profile.file_is_of_project() { ProjectRule::On } else { ProjectRule::Off };
         for setting in profile.settings_of_file(file.text) {
             let by_name = self
@@ -308,7 +305,7 @@ impl Layers {
 
     fn finish(mut self) -> Resolved {
         // Each value passed its own check, so this cannot fail; if it ever does, the defaults are a working
-        // configuration. Most have set nothing, and every client asks.
+        // configuration. Most people set nothing, and every client runs this.
         let set = !self.merged.is_empty();
         let mut config: Config = if set {
             std::mem::take(&mut self.merged).try_into().unwrap_or_default()
@@ -349,7 +346,7 @@ impl Layers {
     }
 }
 
-/// The lines on which keys stand, by section and name.
+/// The line of each key, by section and name.
 struct Lines(BTreeMap<(String, Option<String>), u32>);
 
 impl Lines {

@@ -20,7 +20,7 @@ fn says(resolved: &Resolved) -> String {
     resolved.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A value in one spelling: durations in ms, numbers as floats.
+/// A value in one notation: durations in ms, numbers as floats.
 fn spelled(value: &Value) -> String {
     match value {
         Value::String(text) => text
@@ -44,7 +44,7 @@ fn flat(table: &Table) -> BTreeMap<String, String> {
     flat
 }
 
-/// What hopty has beyond the contract.
+/// Keys that hopty has beyond the contract.
 const BEYOND: &str = r#"
 archive = { auto = "on", max_mb = 10240 }
 control = { allow_from = [] }
@@ -230,7 +230,7 @@ fn a_project_makes_nothing_laxer_than_the_user() {
     }
 }
 
-/// What a file may set that comes with a clone. A new key is the user's alone until it stands here.
+/// The keys that a file in a clone may set. A new key is the user's alone until it is listed here.
 #[test]
 fn these_are_the_keys_that_a_project_may_set() {
     let may: Vec<String> =
@@ -244,7 +244,7 @@ fn these_are_the_keys_that_a_project_may_set() {
             "context.handoff",
             "context.hard",
             "restart.mode",
-            // How much of what it knows a handoff tells.
+            // How much of its knowledge a handoff contains.
             "handoff.decisions",
             "handoff.gotchas",
             "handoff.diff",

@@ -38,9 +38,8 @@ impl Threshold {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Levels {
-    /// A person may be asked.
+    /// Ask a person, in mode `ask`.
     pub ask: Threshold,
-    /// Worth a warning.
     pub warn: Threshold,
     /// Hand over at the end of the turn.
     pub handoff: Threshold,

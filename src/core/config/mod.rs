@@ -1,14 +1,12 @@
-//! The configuration: every key of `config.toml`, its type, its default, and how five layers become one
-//! value.
+//! The configuration: every key of `config.toml`, its type and default, and how five layers are merged.
 //!
-//! What it does: holds the typed [`Config`] and [`resolve`]s the texts of a user file and a
-//! project file, the environment and flags into one, saying for every key where its value came from and for
-//! every bad piece what is wrong with it. A bad piece costs only itself: the layer below stands, because a
-//! bad file must not keep anyone from Claude.
+//! This module has the typed [`Config`], and [`resolve`]s the texts of a user file and a project file, the
+//! environment and flags into one. It reports where every value comes from and what is wrong with every bad
+//! piece. A bad piece is ignored and the layer below applies, because a bad file must not keep anyone from
+//! Claude.
 //!
-//! What it does not do: it reads no file and no environment, it prints nothing, and it does not decide
-//! whether a problem is fatal. A verb exits 2 on any [`Problem`]; the drop-in form prints one line and goes
-//! on.
+//! It reads no file and no environment, prints nothing, and does not decide whether a problem is fatal. A
+//! verb exits with code 2 on any [`Problem`]; the drop-in form prints one line and continues.
 
 mod duration;
 mod keys;

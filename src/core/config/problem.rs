@@ -1,6 +1,6 @@
-//! What is wrong with one piece of the configuration, in words that can be shown, and the nearest known key.
+//! What is wrong with a piece of configuration, in words that can be shown, and the nearest known key.
 //!
-//! Text out of the files goes through `{:?}` and is cut, so that a hostile project file writes nothing to a
+//! Text from files is escaped with `{:?}` and cut, so that a hostile project file writes nothing to a
 //! terminal.
 
 use std::fmt;
@@ -15,18 +15,16 @@ use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::safe_text::cut_chars;
 use crate::core::text::visible::is_hidden;
 
-/// Where a piece of configuration stands.
+/// The location of a piece of configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigSource {
-    /// A file, with the line (from 1) where it is known.
+    /// A file, and the line (from 1) if it is known.
     File {
         /// The path as it was given.
         path: String,
-        /// The line, from 1.
         line: Option<u32>,
     },
-    /// An environment variable.
     Variable(String),
     /// A flag of the command line.
     Flag(String),
@@ -44,45 +42,39 @@ impl fmt::Display for ConfigSource {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProblemKind {
-    /// The file is no TOML; all of it is left out.
+    /// The file is not TOML; all of it is ignored.
     #[error("not valid TOML, so hopty ignores the whole file: {0}")]
     Syntax(String),
-    /// The file is larger than a configuration can be; all of it is left out.
+    /// The file is too large for a configuration; all of it is ignored.
     #[error("the file is larger than {0} bytes, so hopty ignores it")]
     TooLarge(usize),
-    /// The file is there and cannot be read, or is none; all of it is left out.
+    /// The file exists but cannot be read, or is not a file; all of it is ignored.
     #[error("the file cannot be read: {0}")]
     Unreadable(String),
-    /// No such key.
     #[error("unknown key {key}; {}", nearest_words(.nearest.as_deref()))]
     UnknownKey {
         /// The key, quoted.
         key: String,
-        /// The known key that is spelled most like it, where one is.
+        /// The known key with the most similar name.
         nearest: Option<String>,
     },
-    /// A key that only the user may set stands in a project's file.
+    /// The project's file sets a key that only the user may set.
     #[error("a project's file may not set {0}; set it in your own config.toml")]
     NotForProjects(String),
-    /// A value that only the user may choose stands in a project's file.
+    /// The project's file sets a value that only the user may choose.
     #[error("a project's file may set {key} only to {allowed}")]
-    NotThisForProjects {
-        key: String,
-        /// The words it may be set to.
-        allowed: String,
-    },
+    NotThisForProjects { key: String, allowed: String },
     /// A value of the wrong type or out of its range.
     #[error("{key} = {value}: {allowed}")]
     BadValue {
         key: String,
         /// The value, quoted.
         value: String,
-        /// What is allowed.
         allowed: String,
     },
 }
 
-/// One piece of configuration that was left out, and why.
+/// One piece of configuration that was ignored, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{source_text}: {kind}", source_text = self.at)]
 pub struct Problem {
@@ -91,8 +83,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What holds in place of a value that was left out, to be said behind it; empty where there was no
-    /// value, or where it says that itself.
+    /// What applies instead of an ignored value, to be appended to the message; empty if there was no value,
+    /// or if the message says it.
     pub fn in_its_place(&self) -> &'static str {
         match &self.kind {
             ProblemKind::NotThisForProjects { .. } | ProblemKind::BadValue { .. } => "; using the default",
@@ -120,13 +112,12 @@ pub fn counts(problems: &[Problem]) -> String {
     kinds.into_iter().filter_map(count).collect::<Vec<_>>().join(", ")
 }
 
-/// A key of an earlier version that stands in the configuration. It is ignored, and no mistake.
+/// A key of an earlier version. It is ignored and is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{source_text}: {key} is ignored: {instead}; delete the line", source_text = self.at)]
 pub struct Retired {
     pub at: ConfigSource,
     pub key: &'static str,
-    /// What happens instead.
     pub instead: &'static str,
 }
 
@@ -150,22 +141,22 @@ const RETIRED: [(&str, &str); 13] = [
     ("restart.quiet", "without hooks a turn is over when the screen has not changed for 2 seconds"),
 ];
 
-/// What became of a key of an earlier version: its name, and what happens instead.
+/// A key of an earlier version: its name, and what happens instead.
 pub(super) fn retired(path: &str) -> Option<(&'static str, &'static str)> {
     RETIRED.into_iter().find(|(key, _)| *key == path)
 }
 
-/// What is wrong with a key that is not known.
+/// The problem of an unknown key.
 pub(super) fn unknown(path: &str) -> ProblemKind {
     ProblemKind::UnknownKey { key: quoted(path), nearest: nearest(path) }
 }
 
-/// What is wrong with a value: the value itself, what is allowed, and the word that was probably meant.
+/// The problem of a wrong value: the value, what is allowed, and the word that was probably meant.
 pub(super) fn bad_value(key: &ConfigKey, value: &Value, allowed: &str) -> ProblemKind {
     let example = match (key.kind, value) {
         (ValueKind::Level, Value::Integer(n @ 1..=100)) => format!(", such as {{ percent = {n} }}"),
         (ValueKind::Level, _) => ", such as { percent = 70 }".to_owned(),
-        // Every duration may be this one.
+        // This is a valid duration for every key.
         (ValueKind::Time(..), other) if !other.is_str() => ", such as \"5s\"".to_owned(),
         _ => String::new(),
     };
@@ -180,7 +171,7 @@ pub(super) fn bad_value(key: &ConfigKey, value: &Value, allowed: &str) -> Proble
     let meant = meant.map_or_else(String::new, |word| format!("; did you mean {word:?}?"));
     let value = match value {
         Value::String(text) => quoted(text),
-        // On one line, as a file has it.
+        // On one line, as in a file.
         other => plain(&cut_chars(&other.to_string(), QUOTED)),
     };
     ProblemKind::BadValue { key: key.path(), value, allowed: format!("{allowed}{example}{meant}") }
@@ -190,10 +181,10 @@ fn near(word: &str, words: &'static [&'static str]) -> Option<&'static str> {
     nearest_word(word, words.iter().copied()).filter(|near| *near != word)
 }
 
-/// Characters that are quoted of a text.
+/// The most characters that are quoted of a text.
 const QUOTED: usize = 80;
 
-/// `text` in quotes with nothing in it that a terminal would act on, cut to 80 characters.
+/// `text` in quotes without anything that a terminal would interpret, cut to 80 characters.
 pub(super) fn quoted(text: &str) -> String {
     format!("{:?}", text.chars().take(QUOTED).collect::<String>())
 }
@@ -202,7 +193,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Which known key an unknown one may be.
+/// Suggests the known key that an unknown one may be.
 fn nearest_words(nearest: Option<&str>) -> String {
     match nearest {
         Some(key) => format!("the nearest known key is {key}"),
@@ -210,8 +201,8 @@ fn nearest_words(nearest: Option<&str>) -> String {
     }
 }
 
-/// The known key that is spelled most like `path` (`section.name`, or less), if more than half of the name,
-/// of the section or of both is right.
+/// The known key with the most similar name to `path` (`section.name`, or a part of it), if more than half of
+/// the name, of the section or of both matches.
 pub(super) fn nearest(path: &str) -> Option<String> {
     let wanted: String = path.chars().take(80).collect();
     let name = wanted.rsplit('.').next().unwrap_or(&wanted).to_owned();
@@ -269,7 +260,7 @@ mod tests {
             told("restart", "mode", "\"\\u001b]0;x\\u0007\"") + &told("restart", "mode", "[\"\\u001b[2J\"]");
         assert!(!hostile.chars().any(char::is_control), "{hostile}");
         assert!(told("restart", "mode", &format!("{:?}", "x".repeat(500))).len() < 200);
-        // The example is good for every key.
+        // The example is valid for every key.
         for key in super::super::keys::KEYS {
             if matches!(key.kind, ValueKind::Time(..)) {
                 assert!(key.kind.check(&Value::String("5s".to_owned())).is_ok(), "{}", key.path());

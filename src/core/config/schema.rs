@@ -1,4 +1,4 @@
-//! The typed configuration: one struct a section, one field a key, with its default.
+//! The typed configuration: one struct per section, one field per key, with its default.
 //!
 //! Ranges and who may set a key are data in `keys.rs`; these types only carry what passed.
 
@@ -22,10 +22,10 @@ macro_rules! choice {
         }
 
         impl $name {
-            /// Every word the configuration takes for it, the default first.
+            /// Every word for it in the configuration, the default first.
             pub const WORDS: &[&str] = &[$first_word $(, $word)*];
 
-            /// The word the configuration writes.
+            /// Its word in the configuration.
             pub fn word(self) -> &'static str {
                 match self {
                     $name::$first => $first_word,
@@ -37,27 +37,27 @@ macro_rules! choice {
 }
 
 choice! {
-    /// What a terminal that hangs up does to the session.
+    /// What happens to the session when a terminal hangs up.
     OnHangup {
-        /// The client leaves, the session goes on.
+        /// The client leaves, the session keeps running.
         Detach = "detach",
         /// The session ends.
         End = "end",
     }
 }
 choice! {
-    /// Whose size the session takes.
+    /// Which size the session has.
     SizePolicy {
-        /// The client whose person typed last.
+        /// The size of the client that typed last.
         Leader = "leader",
-        /// The smallest of all clients.
+        /// The smallest size of all clients.
         Smallest = "smallest",
         /// Always `terminal.detached_size`.
         Fixed = "fixed",
     }
 }
 choice! {
-    /// Which set of levels stands in for the defaults.
+    /// A set of levels that replaces the defaults.
     Profile {
         /// hopty's own levels.
         Default = "default",
@@ -82,65 +82,61 @@ choice! {
         Auto = "auto",
         /// Ask a person first.
         Ask = "ask",
-        /// Only when asked by a person or a script.
+        /// Only on request by a person or a script.
         Manual = "manual",
     }
 }
 choice! {
-    /// What happens when nobody answers the question of mode `ask`.
+    /// What happens when the question of mode `ask` is not answered.
     AskDefault {
-        /// Hand over.
         Handoff = "handoff",
-        /// Leave it.
         Nothing = "nothing",
     }
 }
 choice! {
-    /// What is ended together with Claude.
+    /// Which processes are ended together with Claude.
     Reap {
         /// Its descendants at the time of the stop.
         Tree = "tree",
-        /// Nothing else.
+        /// Only Claude.
         None = "none",
     }
 }
 choice! {
-    /// What a dirty work tree does to a hand-over.
+    /// What uncommitted changes mean for a hand-over.
     GitPolicy {
-        /// It is told in the handoff.
+        /// The handoff mentions them.
         Tell = "tell",
         /// The handoff is not loaded.
         Hold = "hold",
-        /// Nothing is looked at.
+        /// They are not checked.
         Ignore = "ignore",
     }
 }
 choice! {
-    /// Whether a turn that an API error ended is continued.
+    /// Whether to continue a turn that an API error ended.
     AfterError {
-        /// When nobody was typing.
+        /// If no person was typing.
         Unattended = "unattended",
-        /// Always, unless somebody types meanwhile.
+        /// Always, unless a person types meanwhile.
         Always = "always",
-        /// It is left to a person.
+        /// Never: it is left to a person.
         Never = "never",
     }
 }
 choice! {
-    /// Whether Claude adds its own words to a handoff.
+    /// Whether Claude adds a hand-over note.
     SummaryMode {
-        /// Asked once where there is time and room.
+        /// Claude is asked once, if there is time and room.
         Auto = "auto",
-        /// Never.
         Off = "off",
     }
 }
 choice! {
-    /// The format of another tool in which a handoff is written, too.
+    /// The format of another tool in which a handoff is also written.
     Layout {
         /// The form of source document S0's context manager.
         Acm = "acm",
-        /// The orchestrator's form.
         Orchestrator = "orchestrator",
         /// `{channel}-{pid}.md`.
         Pid = "pid",
@@ -150,7 +146,7 @@ choice! {
 }
 
 choice! {
-    /// Of what a person is told who is not at the keyboard.
+    /// An event about which a person who is away is notified.
     NotifyEvent {
         /// Claude waits for a person's answer.
         Blocked = "blocked",
@@ -168,12 +164,12 @@ choice! {
         Crashed = "crashed",
         /// A turn is over and not in Claude's transcript.
         Transcript = "transcript",
-        /// The session ended, and nobody asked for it.
+        /// The session ended without a request.
         Ended = "ended",
     }
 }
 choice! {
-    /// How attached terminals are told of it.
+    /// How attached terminals show a notification.
     NotifyTerminal {
         /// OSC 9: iTerm2, WezTerm, ghostty, Windows Terminal.
         Osc9 = "osc9",
@@ -181,13 +177,12 @@ choice! {
         Osc99 = "osc99",
         /// OSC 777: urxvt, foot, ghostty.
         Osc777 = "osc777",
-        /// The bell, which tmux and every terminal know.
+        /// The bell, which tmux and every terminal support.
         Bell = "bell",
     }
 }
 
 impl NotifyEvent {
-    /// All of them.
     pub const ALL: [NotifyEvent; 9] = [
         NotifyEvent::Blocked,
         NotifyEvent::Idle,
@@ -219,11 +214,11 @@ macro_rules! section {
 }
 
 section! {
-    /// `[program]`: what is run.
+    /// `[program]`: the program to run.
     Program {
         /// Path of Claude; when empty, hopty searches for it.
         claude: String = String::new(),
-        /// Variables taken from the last attached client for the next run.
+        /// Environment variables that the next run takes from the last attached client.
         update_env: Vec<String> =
             ["SSH_AUTH_SOCK", "SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY",
                 "XAUTHORITY"].map(str::to_owned).to_vec(),
@@ -232,37 +227,33 @@ section! {
 section! {
     /// `[terminal]`: clients and the screen.
     Terminal {
-        /// The key that begins hopty's own commands.
+        /// The key before hopty's own commands.
         prefix: PrefixKey = PrefixKey::DEFAULT,
         /// What a hang-up does.
         on_hangup: OnHangup = OnHangup::Detach,
-        /// Whose size counts.
+        /// Which client's size the session has.
         size: SizePolicy = SizePolicy::Leader,
-        /// The size while nobody is attached.
+        /// The size while no client is attached.
         detached_size: CellSize = CellSize { cols: 80, rows: 24 },
-        /// Whether Claude's status line has a segment of hopty's, behind the person's own.
+        /// Whether hopty adds a segment to Claude's status line, after the person's own.
         segment: bool = true,
-        /// Whether a start in the directory of a detached session offers to attach to it, and in that of one
-        /// that died to resume it.
+        /// Whether a start in the directory of a detached session offers to attach to it, or to resume one
+        /// that died.
         offer_attach: bool = true,
-        /// Lines of history the screen model keeps.
+        /// Lines of scrollback that the screen model keeps.
         scrollback_lines: u32 = 2_000,
     }
 }
 section! {
-    /// `[context]`: the figure and its levels.
+    /// `[context]`: the context usage and its levels.
     Context {
-        /// Which levels stand in for the defaults.
+        /// The set of levels that replaces the defaults.
         profile: Profile = Profile::Default,
         /// The window in tokens; 0: what Claude reports.
         window: u64 = 0,
-        /// Level `ask`.
         ask: Threshold = Levels::default().ask,
-        /// Level `warn`.
         warn: Threshold = Levels::default().warn,
-        /// Level `handoff`.
         handoff: Threshold = Levels::default().handoff,
-        /// Level `hard`.
         hard: Threshold = Levels::default().hard,
     }
 }
@@ -271,30 +262,30 @@ section! {
     Restart {
         /// What a reached level does.
         mode: RestartMode = RestartMode::Auto,
-        /// How long a question of mode `ask` stands.
+        /// How long the question of mode `ask` waits for an answer.
         ask_timeout: DurationMs = DurationMs::from_secs(600),
-        /// What then happens.
+        /// What happens without an answer.
         ask_default: AskDefault = AskDefault::Handoff,
-        /// How long "Snooze" keeps it silent, or any level from handing over.
+        /// How long "Snooze" delays the question, or hand-overs by level.
         snooze: DurationMs = DurationMs::from_secs(300),
         /// Restarts allowed within `window`.
         max_restarts: u32 = 10,
         /// The time over which restarts are counted.
         window: DurationMs = DurationMs::from_secs(3_600),
-        /// Level `handoff`: how long to wait for Stop before PostToolBatch will do.
+        /// At level `handoff`: how long to wait for the end of the turn before a tool boundary suffices.
         turn_wait: DurationMs = DurationMs::from_secs(120),
-        /// How long to wait for sub-agents and background shells, and for what is not to be cut in two.
+        /// How long to wait for sub-agents, background shells, and work that should not be interrupted.
         work_wait: DurationMs = DurationMs::from_secs(120),
-        /// How long a draft in the prompt box postpones a hand-over that you did not ask for.
+        /// How long a draft in the prompt box postpones a hand-over that you did not request.
         draft_wait: DurationMs = DurationMs::from_secs(60),
-        /// How long after their last key somebody counts as being there: a hand-over at the end of a turn
-        /// waits for their next prompt. `0s` never waits.
+        /// How long after their last key a person counts as present: a hand-over at the end of a turn waits
+        /// for their next prompt. `0s` never waits.
         wait_for_person: DurationMs = DurationMs::from_secs(300),
-        /// From TERM to KILL. Claude's own hooks may take 3.4 s at the end.
+        /// The time between TERM and KILL. Claude's own hooks may take 3.4 s at the end.
         grace: DurationMs = DurationMs::from_secs(5),
-        /// No KILL before a run has this age, unless it ignored TERM for 12 s.
+        /// No KILL before a run has reached this age, unless it ignored TERM for 12 s.
         young: DurationMs = DurationMs::from_secs(12),
-        /// What is ended together with Claude.
+        /// Which processes are ended together with Claude.
         reap: Reap = Reap::Tree,
     }
 }
@@ -308,26 +299,25 @@ section! {
     }
 }
 section! {
-    /// `[handoff]`: the record and what is made of it.
+    /// `[handoff]`: the record and its forms.
     Handoff {
-        /// Age at which an active handoff expires.
+        /// Age at which a pending handoff expires.
         expiry: DurationMs = DurationMs::from_secs(7_200),
-        /// Budget of the SessionStart frame in UTF-16 units; Claude replaces more than 10000 by a 2 KB
-        /// preview.
+        /// Size limit of the brief in UTF-16 units; Claude replaces more than 10000 by a 2 KB preview.
         frame_chars: u32 = 9_500,
-        /// How many decisions the record lists.
+        /// How many decisions a record lists.
         decisions: u32 = 10,
-        /// Known gotchas that are told.
+        /// How many known gotchas the brief lists.
         gotchas: u32 = 5,
         /// Whether uncommitted changes and new files are kept as a patch.
         diff: bool = true,
-        /// What a dirty work tree does.
+        /// What uncommitted changes mean for a hand-over.
         git: GitPolicy = GitPolicy::Tell,
         /// How long git may take.
         git_timeout: DurationMs = DurationMs::from_ms(1_500),
-        /// Whether Claude adds its own words.
+        /// Whether Claude adds a hand-over note.
         summary: SummaryMode = SummaryMode::Auto,
-        /// Further forms that are written.
+        /// Layouts to write besides.
         views: Vec<Layout> = Vec::new(),
         /// Whether the raw transcript is copied into the record.
         copy_transcript: bool = true,
@@ -338,24 +328,24 @@ section! {
     }
 }
 section! {
-    /// `[recovery]`: what follows an end that nobody asked for.
+    /// `[recovery]`: what follows an unrequested end.
     Recovery {
         /// Whether a crashed conversation is resumed.
         resume_after_crash: bool = true,
-        /// So many quick deaths stop the recovery.
+        /// This many quick deaths stop the recovery.
         quick_deaths: u32 = 3,
-        /// Whether hopty goes on after a usage limit where Claude has not done so by itself.
+        /// Whether hopty resumes after a usage limit if Claude has not done so by itself.
         after_limit: bool = true,
-        /// How long after the reset Claude is given to do so.
+        /// How long after the reset hopty waits for Claude to resume.
         limit_wait: DurationMs = DurationMs::from_secs(120),
-        /// Whether a turn that an API error ended is continued.
+        /// Whether to continue a turn that an API error ended.
         after_error: AfterError = AfterError::Unattended,
         /// The first pause before that; each further one is twice as long.
         retry_pause: DurationMs = DurationMs::from_secs(60),
     }
 }
 section! {
-    /// `[hooks]`: what Claude calls.
+    /// `[hooks]`: hopty's hooks in Claude.
     Hooks {
         /// Whether hopty's plugin is given to Claude.
         inject: bool = true,
@@ -363,27 +353,27 @@ section! {
         commands: bool = true,
         /// How long a hook waits for the host's first answer.
         ack: DurationMs = DurationMs::from_ms(300),
-        /// How long a hook may then be held.
+        /// How long a hook may be held afterwards.
         hold: DurationMs = DurationMs::from_secs(60),
     }
 }
 section! {
     /// `[compat]`: files of the source documents.
     Compat {
-        /// `.current-session` and `.context-status` are written, `.restart-session` is obeyed.
+        /// Whether to write `.current-session` and `.context-status`, and to obey `.restart-session`.
         signal_files: bool = true,
-        /// `auto-session.log` is written.
+        /// Whether to write `auto-session.log`.
         session_log: bool = false,
     }
 }
 section! {
     /// `[journal]`: the decision log.
     Journal {
-        /// Bytes at which the file is rotated.
+        /// The size at which the file is rotated, in bytes.
         max_bytes: u64 = 10_485_760,
-        /// Files kept.
+        /// How many files are kept.
         files: u32 = 3,
-        /// Days an ended session is kept.
+        /// How many days an ended session is kept.
         keep_ended_days: u32 = 14,
     }
 }
@@ -394,25 +384,25 @@ section! {
         auto: bool = false,
         /// The most bytes of a session's own recordings; the oldest part goes first.
         max_bytes: u64 = 268_435_456,
-        /// Days after which they are removed.
+        /// How many days they are kept.
         keep_days: u32 = 7,
     }
 }
 
 section! {
-    /// `[notify]`: who is told of what, while nobody is at the keyboard.
+    /// `[notify]`: notifications for a person who is away.
     Notify {
-        /// A shell command that is run for each event; it gets JSON on standard input.
+        /// A shell command to run for each event; it gets JSON on standard input.
         command: String = String::new(),
-        /// How attached terminals are told.
+        /// How attached terminals show them.
         terminal: Vec<NotifyTerminal> = Vec::new(),
-        /// Whether the desktop shows it (`notify-send`).
+        /// Whether the desktop shows them (`notify-send`).
         desktop: bool = false,
-        /// How long after the event; a key in the meantime drops it.
+        /// The delay after the event; a key press meanwhile cancels the notification.
         after: DurationMs = DurationMs::from_secs(30),
-        /// Of what.
+        /// Which events cause a notification.
         events: Vec<NotifyEvent> = NotifyEvent::ALL.to_vec(),
-        /// When nothing is told, in local time.
+        /// When no notification is sent, in local time.
         quiet_hours: QuietHours = QuietHours::default(),
     }
 }
@@ -421,72 +411,57 @@ choice! {
     AutoArchive {
         /// Yes, unless you have shortened the time for which Claude keeps them.
         On = "on",
-        /// No.
         Off = "off",
         /// Yes, whatever time you have set.
         Always = "always",
     }
 }
 section! {
-    /// `[archive]`: conversations that are put away.
+    /// `[archive]`: archived conversations.
     Archive {
-        /// Whether a session's start archives what Claude would delete soon.
+        /// Whether the start of a session archives conversations that Claude will delete soon.
         auto: AutoArchive = AutoArchive::On,
-        /// MiB at which nothing more is archived.
+        /// The size of the archive above which nothing is added, in MiB.
         max_mb: u64 = 10_240,
     }
 }
 section! {
-    /// `[control]`: who may steer a session.
+    /// `[control]`: who may control a session.
     Control {
-        /// Names of sessions whose Claude may; `*` stands for any text.
+        /// Names of sessions whose Claude may; `*` matches any text.
         allow_from: Vec<String> = Vec::new(),
     }
 }
 
-/// The whole configuration. Missing parts read as their defaults, unknown ones are ignored: a journal of
-/// another version carries one too.
+/// The whole configuration. Missing parts have their defaults, unknown ones are ignored: journals of other
+/// versions contain one, too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Config {
-    /// `[program]`
     pub program: Program,
-    /// `[terminal]`
     pub terminal: Terminal,
-    /// `[context]`
     pub context: Context,
-    /// `[restart]`
     pub restart: Restart,
-    /// `[delivery]`
     pub delivery: Delivery,
-    /// `[handoff]`
     pub handoff: Handoff,
-    /// `[recovery]`
     pub recovery: Recovery,
-    /// `[hooks]`
     pub hooks: Hooks,
-    /// `[compat]`
     pub compat: Compat,
-    /// `[journal]`
     pub journal: Journal,
-    /// `[record]`
     pub record: Recording,
-    /// `[archive]`
     pub archive: Archive,
-    /// `[control]`
     pub control: Control,
-    /// `[notify]`
     pub notify: Notify,
 }
 
 impl Control {
-    /// Whether the Claude of the session of this name may steer.
+    /// Whether the Claude of the session `name` may control this one.
     pub fn allows(&self, name: &str) -> bool {
         self.allow_from.iter().any(|pattern| matches(pattern, name))
     }
 }
 
-/// Whether `name` is what `pattern` says, in which `*` stands for any text.
+/// Whether `name` matches `pattern`, in which `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(left) = name.strip_prefix(head) else { return false };
@@ -494,7 +469,6 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 impl Context {
-    /// The four thresholds in one piece.
     pub fn levels(&self) -> Levels {
         Levels { ask: self.ask, warn: self.warn, handoff: self.handoff, hard: self.hard }
     }

@@ -6,13 +6,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why a text is not such a value. The message says what is right.
+/// Why a text is not such a value. The message says what is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct BadUnit(&'static str);
 
-/// The size of a terminal in cells, written `80x24`. Both sides lie in 2..=1000: a screen of one row or
-/// column makes full-screen programs misbehave.
+/// The size of a terminal in cells, written `80x24`. Both are in 2..=1000: full-screen programs misbehave
+/// with one row or column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CellSize {
@@ -40,8 +40,7 @@ impl fmt::Display for CellSize {
     }
 }
 
-/// The key that begins hopty's own commands, as the one byte that a terminal sends for it; none when switched
-/// off.
+/// The prefix key as the byte that a terminal sends for it; `None` if it is disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PrefixKey(Option<u8>);
@@ -91,13 +90,13 @@ impl fmt::Display for PrefixKey {
     }
 }
 
-/// Hours of the day in which nothing rings, written `22:00-07:30`; none when empty.
+/// Hours of the day without notifications, written `22:00-07:30`; `None` if empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct QuietHours(Option<(u16, u16)>);
 
 impl QuietHours {
-    /// Begin and end, in minutes after midnight; the end may be on the next day.
+    /// Start and end, in minutes after midnight; the end may be on the next day.
     #[must_use]
     pub fn bounds(self) -> Option<(u16, u16)> {
         self.0

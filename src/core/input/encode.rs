@@ -1,10 +1,10 @@
-//! The bytes that a terminal sends for a key, by the modes that the program has set: cursor keys (DECCKM),
+//! The bytes that a terminal sends for a key, under the modes that the program has set: cursor keys (DECCKM),
 //! the backspace key (DECBKM), the newline mode (LNM), xterm's modifyOtherKeys, and the kitty keyboard
 //! protocol.
 
 use crate::core::tape::{KeyChord, KeyModifiers, KeyName};
 
-/// What the program has asked of the keyboard. The default is a fresh terminal.
+/// The keyboard modes that the program has set. The default is a fresh terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyboardModes {
     /// DECCKM: cursor keys send `SS3`.
@@ -22,9 +22,8 @@ pub struct KeyboardModes {
 /// What happens to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyEvent {
-    /// It goes down.
     Press,
-    /// It goes up. Only programs that asked for it are told.
+    /// Sent only to programs that asked for key releases.
     Release,
 }
 
@@ -41,7 +40,7 @@ enum KeyForm {
     Letter(char),
     /// `CSI number ; modifiers ~`.
     Tilde(u8),
-    /// As a character, with its code.
+    /// As its Unicode code (`CSI code u`).
     Code(u32),
 }
 
@@ -77,13 +76,13 @@ fn form(key: KeyName) -> KeyForm {
     }
 }
 
-/// The bytes of a key; `None` where a program in these modes cannot be told of it. Empty for a release of
-/// which the program does not want to know.
+/// The bytes of a key; `None` if these modes have no encoding for it. Empty for a release that the program
+/// did not ask for.
 pub fn key_bytes(chord: KeyChord, event: KeyEvent, modes: &KeyboardModes) -> Option<Vec<u8>> {
     let KeyChord { key, mut modifiers } = chord;
     let key = match key {
         KeyName::Char(' ') => KeyName::Space,
-        // `Ctrl+C` is how everybody writes the key that is pressed without Shift.
+        // `Ctrl+C` is how everybody writes the key pressed without Shift.
         KeyName::Char(ch) if modifiers.ctrl => KeyName::Char(lower(ch)),
         key => key,
     };
@@ -132,7 +131,7 @@ fn plain(key: KeyName, modifiers: KeyModifiers, modes: &KeyboardModes) -> Option
     Some(bytes)
 }
 
-/// The byte of Ctrl and a character, as terminals have had it since the VT100.
+/// The byte of Ctrl and a character, as on the VT100.
 fn control(ch: char) -> Option<u8> {
     Some(match ch {
         'a'..='z' | 'A'..='Z' | '[' | '\\' | ']' | '^' => ch as u8 & 0x1f,
@@ -147,13 +146,14 @@ fn control(ch: char) -> Option<u8> {
     })
 }
 
-/// The small letter of a capital one that has just one.
+/// The lower-case letter of a capital one, if it has exactly one.
 fn lower(ch: char) -> char {
     let mut letters = ch.to_lowercase();
     letters.next().filter(|_| letters.len() == 0).unwrap_or(ch)
 }
 
-/// The character that a key types. Where Shift leads to is the layout's business, but for letters.
+/// The character that a key types. Only for letters is the effect of Shift known; the rest depends on the
+/// keyboard layout.
 fn typed(ch: char, modifiers: KeyModifiers) -> char {
     let mut letters = ch.to_uppercase();
     let upper = letters.next().filter(|_| letters.len() == 0);
@@ -180,8 +180,8 @@ fn sequence(form: &KeyForm, modifiers: KeyModifiers, event: &str) -> String {
     }
 }
 
-/// `CSI 27 ; modifiers ; code ~` for the keys that xterm's modifyOtherKeys is about. At level 1 those keep
-/// their bytes that have some of their own.
+/// `CSI 27 ; modifiers ; code ~` for the keys that modifyOtherKeys covers. At level 1, keys with bytes of
+/// their own keep them.
 fn other_key(key: KeyName, modifiers: KeyModifiers, modes: &KeyboardModes) -> Option<String> {
     let only_shift = KeyModifiers { shift: false, ..modifiers }.is_empty();
     let is_known = match key {
@@ -220,7 +220,7 @@ fn kitty(key: KeyName, modifiers: KeyModifiers, event: KeyEvent, modes: &Keyboar
         return Some(Vec::new());
     }
     let form = match form(key) {
-        // As a letter it would be the report of the cursor's place.
+        // `CSI R` would be a cursor position report.
         KeyForm::Letter('R') => KeyForm::Tilde(13),
         form => form,
     };

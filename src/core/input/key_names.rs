@@ -1,8 +1,8 @@
 //! Keys by name, as `hopty send --keys` takes them, and the bytes that a terminal sends for them.
 //!
 //! The bytes are those of an ordinary terminal without a keyboard protocol, which every program understands,
-//! also one that has asked for more. Only the cursor keys have two forms: the program says which it wants
-//! (DECCKM). The bytes themselves are in `encode.rs`.
+//! even one that asked for more. Only the cursor keys have two forms, chosen by the program (DECCKM). The
+//! bytes themselves are in `encode.rs`.
 
 use std::fmt;
 
@@ -20,12 +20,12 @@ pub enum CursorKeys {
     Application,
 }
 
-/// A name that is no key's.
+/// An unknown key name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoKey {
-    /// The name, as far as it can be shown.
+    /// The name, shortened for the message.
     pub name: String,
-    /// The key whose name it may be a slip of.
+    /// The known key with the most similar name.
     pub nearest: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for NoKey {
 
 impl std::error::Error for NoKey {}
 
-/// The names that an unknown one is compared with, besides those of Ctrl and a letter.
+/// The names that an unknown one is compared with, besides Ctrl with a letter.
 const NAMES: [&str; 31] = [
     "enter",
     "tab",
@@ -76,10 +76,7 @@ const NAMES: [&str; 31] = [
     "f12",
 ];
 
-/// The bytes of the key that is called `name`. Capital letters in names of several letters do not matter.
-///
-/// # Errors
-/// When no key has that name.
+/// The bytes of the key `name`. Case does not matter in names of several letters.
 pub fn bytes(name: &str, cursor: CursorKeys) -> Result<Vec<u8>, NoKey> {
     let mut letters = name.chars();
     if let (Some(one), None) = (letters.next(), letters.next())
@@ -95,7 +92,7 @@ pub fn bytes(name: &str, cursor: CursorKeys) -> Result<Vec<u8>, NoKey> {
 }
 
 fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
-    // What Claude and other prompts take for a line feed, where they have not asked for another form.
+    // What Claude and other prompts read as a line feed unless they asked for another form.
     if lower == "shift-enter" {
         return Some(b"\n".to_vec());
     }
@@ -106,7 +103,7 @@ fn find(lower: &str, name: &str, cursor: CursorKeys) -> Option<Vec<u8>> {
     key_bytes(chord, KeyEvent::Press, &modes).filter(|_| !is_doubled)
 }
 
-/// The known name that is spelled most like `lower`.
+/// The known name most similar to `lower`.
 fn nearest(lower: &str) -> Option<String> {
     let letters: Vec<String> = (b'a'..=b'z').map(|letter| format!("ctrl-{}", char::from(letter))).collect();
     let known = NAMES.into_iter().chain(letters.iter().map(String::as_str));
@@ -166,7 +163,7 @@ mod tests {
         assert_eq!(bytes("\x1b[2J", CursorKeys::Normal).unwrap_err().name, "[2J");
     }
 
-    /// What is sent is what the recogniser of a person's keys takes it for.
+    /// A person's keys are recognised from exactly the bytes that are sent for their names.
     #[test]
     fn a_name_and_its_bytes_agree_with_the_recogniser() {
         use crate::core::input::{Classifier, InputClass};

@@ -1,5 +1,5 @@
-//! What a complete control sequence from a terminal means: kitty keys, xterm's modified keys, or the
-//! terminal's own word.
+//! What a complete control sequence from a terminal means: kitty keys, xterm's modified keys, or a report
+//! from the terminal itself.
 
 use super::InputClass;
 
@@ -36,7 +36,7 @@ pub(super) fn meaning(body: &[u8], last: u8, prefix: Option<u8>) -> Csi {
     }
 }
 
-/// `CSI 1;2R` to `CSI 1;16R` are also F3 with modifiers, and a person's key is never taken for a report.
+/// `CSI 1;2R` to `CSI 1;16R` are also F3 with modifiers, and a person's key must never count as a report.
 fn is_cursor_report(body: &[u8]) -> bool {
     let mut fields = body.split(|byte| *byte == b';').map(number);
     match (fields.next().flatten(), fields.next().flatten(), fields.next()) {
@@ -69,7 +69,7 @@ fn modified(body: &[u8], prefix: Option<u8>) -> InputClass {
 /// Caps lock and num lock, which say nothing about what is meant.
 const LOCKS: u32 = 64 | 128;
 
-/// The class of a key; `held` is one more than the modifier bits.
+/// The class of a key; `held` is the kitty modifier field: one more than the modifier bits.
 fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> InputClass {
     const CTRL: u32 = 4;
     const ENTER: u32 = 13;
@@ -88,8 +88,8 @@ fn key(main: Option<u32>, base: Option<u32>, held: u32, prefix: Option<u8>) -> I
     }
 }
 
-/// The character of `CSI body u`, pressed with nothing but Shift; `None` for a key with other modifiers, or
-/// let go.
+/// The character of `CSI body u`, pressed with no modifier but Shift; `None` for other modifiers and for a
+/// release.
 pub(super) fn plain(body: &[u8]) -> Option<char> {
     const SHIFT: u32 = 1;
     let mut fields = body.split(|byte| *byte == b';');
@@ -102,7 +102,7 @@ pub(super) fn plain(body: &[u8]) -> Option<char> {
     code.filter(|_| held & !SHIFT == 0 && event(body) != 3).and_then(char::from_u32)
 }
 
-/// The event of a key in the kitty protocol: 1 pressed, 2 repeated, 3 let go.
+/// The event of a key in the kitty protocol: 1 pressed, 2 repeated, 3 released.
 pub(super) fn event(body: &[u8]) -> u32 {
     let modifiers = body.split(|byte| *byte == b';').nth(1).unwrap_or_default();
     modifiers.split(|byte| *byte == b':').nth(1).and_then(number).unwrap_or(1)
@@ -116,7 +116,7 @@ fn letter(control: u8) -> u8 {
     }
 }
 
-/// A decimal number; an empty field, or one that is too large, is none.
+/// A decimal number; `None` if the field is empty or the number too large.
 fn number(field: &[u8]) -> Option<u32> {
     if field.is_empty() {
         return None;

@@ -1,13 +1,12 @@
 //! What the bytes from a person's terminal are: typing, an interrupt, a submit, a paste, or an answer of the
 //! terminal itself.
 //!
-//! What it does: labels. [`Classifier::feed`] takes bytes however they were cut and gives [`InputPiece`]s
-//! that cover each byte exactly once, in order; the labels do not depend on the cuts.
+//! [`Classifier::feed`] takes bytes however they were split and gives [`InputPiece`]s that cover each byte
+//! exactly once, in order; the labels do not depend on the splits.
 //!
-//! What it does not do: it forwards, holds back and changes nothing. The caller passes every byte on at once
-//! and may learn a label a little later, when the sequence is complete; [`Classifier::flush`] ends that wait.
-//! C1 controls (0x80 to 0x9f as single bytes) and mouse mode 1005 are not known: they cannot be told from
-//! UTF-8 text.
+//! It only labels. The caller passes every byte on at once and may learn a label a little later, when the
+//! sequence is complete; [`Classifier::flush`] ends that wait. C1 controls (0x80 to 0x9f as single bytes) and
+//! mouse mode 1005 are not recognised: they look like UTF-8 text.
 
 pub mod encode;
 pub mod key_names;
@@ -21,11 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use key_sequences::Csi;
 
-/// What a piece of input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputClass {
-    /// Keys of a person.
     Typed,
     /// Ctrl+C, pressed or repeated, in any of its encodings.
     Interrupt,
@@ -33,18 +30,18 @@ pub enum InputClass {
     Submit,
     /// Ctrl+Z.
     Suspend,
-    /// A bracketed paste with its marks; nothing else is recognised inside.
+    /// A bracketed paste with its delimiters; nothing inside is recognised.
     Paste,
-    /// Shift+Tab, by which Claude's permission mode is changed, in any of its encodings.
+    /// Shift+Tab, which changes Claude's permission mode, in any of its encodings.
     Mode,
-    /// The key that begins hopty's own commands, in any of its encodings; only where one is configured.
+    /// The key that begins hopty's own commands, in any of its encodings; only if one is configured.
     Prefix,
     /// Sent by the terminal, not by a person: focus, mouse, answers to queries, size and colour reports.
     Report,
 }
 
 impl InputClass {
-    /// Whether each piece of this class is one key of its own, never joined with the next.
+    /// Whether each piece of this class is one key, never joined with the next.
     #[must_use]
     pub fn is_key(self) -> bool {
         matches!(
@@ -62,17 +59,17 @@ impl InputClass {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputPiece {
     pub class: InputClass,
-    /// Where it is: byte offsets since the classifier was made. It may begin in an earlier `feed`.
+    /// Byte offsets since the classifier was made. It may begin in an earlier `feed`.
     pub range: Range<u64>,
 }
 
-/// Bytes of a control sequence that are looked at; a longer one is no key and no answer.
+/// Bytes of a control sequence that are examined; a longer one is neither a key nor an answer.
 const MAX_CSI: usize = 128;
 /// Bytes of an OSC, DCS or APC answer (a clipboard may be in it); what follows counts as typed.
 const MAX_STRING: u64 = 1 << 20;
-/// Begins a paste in a terminal that marks pastes.
+/// Begins a bracketed paste.
 pub const PASTE_START: &[u8] = b"\x1b[200~";
-/// Ends it.
+/// Ends a bracketed paste.
 pub const PASTE_END: &[u8] = b"\x1b[201~";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +89,12 @@ enum ClassifierState {
     },
     /// Bytes to come of `CSI M`.
     X10(u8),
-    /// How much of the end mark has been seen.
+    /// How much of the end delimiter has arrived.
     Paste(usize),
 }
 
-/// Labels the input of one terminal. One for each client: a sequence never goes over from one to another.
+/// Labels the input of one terminal. Each client has its own: a sequence never continues in another client's
+/// input.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     state: ClassifierState,
@@ -116,24 +114,24 @@ impl Default for Classifier {
 }
 
 impl Classifier {
-    /// A classifier at offset 0.
     #[must_use]
     pub fn new() -> Self {
         Classifier { state: ClassifierState::Ground, offset: 0, start: 0, csi: Vec::new(), prefix: None }
     }
 
-    /// The same that knows hopty's own key, `prefix` being the byte of Ctrl and that key (0x00 to 0x1f).
+    /// A classifier that also knows hopty's own key; `prefix` is the byte of Ctrl with that key (0x00 to
+    /// 0x1f).
     #[must_use]
     pub fn with_prefix(prefix: Option<u8>) -> Self {
         Classifier { prefix, ..Self::new() }
     }
 
-    /// Labels `bytes`, the next ones of the stream. Neighbours of one class come as one piece, keys one by
-    /// one.
+    /// Labels `bytes`, the next ones of the stream. Adjacent bytes of one class form one piece; keys come one
+    /// by one.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<InputPiece>) {
         let mut rest = bytes;
         while let Some((first, behind)) = rest.split_first() {
-            // What a long paste is made of need not be looked at byte by byte.
+            // The body of a long paste is skipped, not read byte by byte.
             let prefix = self.prefix;
             let is_key = |byte: &u8| matches!(byte, 0x03 | 0x0d | 0x1a | 0x1b) || Some(*byte) == prefix;
             let (class, plain) = match self.state {
@@ -155,14 +153,14 @@ impl Classifier {
         }
     }
 
-    /// How many of the bytes so far have no label yet: at most the start of one sequence.
+    /// How many bytes have no label yet: at most the start of one sequence.
     pub fn pending(&self) -> u64 {
         self.offset - self.start
     }
 
-    /// Labels what is pending, for the caller to use after some 100 ms without input: a lone ESC was the
-    /// Escape key. The start of a longer sequence is labelled typed but not forgotten, so that a Ctrl+C cut
-    /// by a slow line still counts.
+    /// Labels what is pending. Call it after some 100 ms without input: a lone ESC was the Escape key. The
+    /// start of a longer sequence is labelled as typed but remembered, so that a Ctrl+C split by a slow line
+    /// still counts.
     pub fn flush(&mut self, out: &mut Vec<InputPiece>) {
         let class = if matches!(self.state, ClassifierState::X10(_)) {
             InputClass::Report
@@ -181,7 +179,7 @@ impl Classifier {
         }
     }
 
-    /// As `feed`, but every key and every sequence is a piece of its own.
+    /// Like `feed`, but every key and every sequence is a piece of its own.
     pub(super) fn tokens(&mut self, bytes: &[u8], sink: &mut impl FnMut(InputPiece)) {
         for &byte in bytes {
             self.byte(byte, sink);
@@ -197,13 +195,13 @@ impl Classifier {
         }
     }
 
-    /// Labels everything up to and with the present byte, and goes on in `next`.
+    /// Labels everything up to and including the current byte, and continues in state `next`.
     fn done(&mut self, class: InputClass, next: ClassifierState, sink: &mut impl FnMut(InputPiece)) {
         self.label(class, self.offset + 1, sink);
         self.state = next;
     }
 
-    /// What was begun is nothing: it was typed, and the present byte stands for itself.
+    /// The sequence is not valid: its bytes were typed, and the current byte is read on its own.
     fn broken(&mut self, byte: u8, sink: &mut impl FnMut(InputPiece)) {
         self.label(InputClass::Typed, self.offset, sink);
         self.ground(byte, sink);
@@ -244,7 +242,7 @@ impl Classifier {
             ClassifierState::Text { length } => match byte {
                 0x07 => self.done(InputClass::Report, ClassifierState::Ground, sink),
                 0x1b => self.state = ClassifierState::TextEscape { length },
-                // No answer has another control byte in it: it was cut off, and this is a key (it may be
+                // No answer contains another control byte: it was cut off, and this is a key (perhaps
                 // Ctrl+C).
                 0x00..=0x1f => self.broken(byte, sink),
                 _ if length >= MAX_STRING => self.broken(byte, sink),
@@ -280,10 +278,9 @@ impl Classifier {
             }
             b'O' => self.state = ClassifierState::Ss3,
             b']' | b'P' | b'_' => self.state = ClassifierState::Opener(byte),
-            // Ctrl+C and Ctrl+Z right after Escape are these keys; Escape twice: the second may begin a
-            // sequence.
+            // Ctrl+C and Ctrl+Z right after Escape are these keys; a second Escape may begin a sequence.
             0x03 | 0x1a | 0x1b => self.broken(byte, sink),
-            // Alt and a key, Alt+Enter (a new line, no submit) among them.
+            // Alt with a key, including Alt+Enter (a new line, not a submit).
             _ => self.done(InputClass::Typed, ClassifierState::Ground, sink),
         }
     }

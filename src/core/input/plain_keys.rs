@@ -1,19 +1,18 @@
-//! What a person types into one of hopty's own pages (dashboard, session picker, player, snapshot review),
-//! from bytes to keys: plain terminals' encodings, since no page asks for another.
+//! The keys that a person types into one of hopty's own pages (dashboard, session picker, player, snapshot
+//! review), decoded from bytes: the encodings of plain terminals, since no page asks for others.
 
 use super::{PASTE_END, PASTE_START};
 use crate::core::time::Stamp;
 
-/// The longest sequence and the longest paste that are taken, in bytes; what is longer is dropped.
+/// The longest sequence and the longest paste, in bytes; longer ones are dropped.
 const SEQUENCE_MAX: usize = 64;
 const PASTE_MAX: usize = 64 * 1024;
-/// How long after an escape the rest of a sequence may come, in ms.
+/// How long after an escape the rest of a sequence may arrive, in ms.
 pub const ESCAPE_MS: u64 = 50;
 
-/// One key, as far as hopty's pages tell them apart.
+/// One key, as far as hopty's pages distinguish them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlainKey {
-    /// A character.
     Char(char),
     /// Text that was pasted, line ends and all.
     Paste(String),
@@ -21,13 +20,9 @@ pub enum PlainKey {
     Tab,
     Escape,
     Backspace,
-    /// Arrow up.
     Up,
-    /// Arrow down.
     Down,
-    /// Arrow left.
     Left,
-    /// Arrow right.
     Right,
     /// Arrow left with Shift, or with any other modifier.
     FarLeft,
@@ -37,7 +32,7 @@ pub enum PlainKey {
     PageDown,
     Home,
     End,
-    /// The left mouse button was pressed in this row, from 0.
+    /// The left mouse button was pressed in this row (0-based).
     Click(u16),
     /// The mouse wheel, away from the person.
     WheelUp,
@@ -53,23 +48,23 @@ pub enum PlainKey {
     Redraw,
 }
 
-/// Bytes that are no whole key yet.
+/// Bytes that do not yet form a whole key.
 #[derive(Debug, Default)]
 pub struct PlainKeyParser {
     pending: Vec<u8>,
-    /// When the last of them came.
+    /// When the last of them arrived.
     came: Stamp,
 }
 
 enum ParsedPlainKey {
-    /// A key, or something that is none, of so many bytes.
+    /// A key or an ignored sequence, and its length in bytes.
     Took(Option<PlainKey>, usize),
-    /// The rest is still to come.
+    /// The rest has not arrived yet.
     More,
 }
 
 impl PlainKeyParser {
-    /// Takes what was read and gives the keys that are whole.
+    /// Takes what was read and returns the complete keys.
     pub fn feed(&mut self, bytes: &[u8], now: Stamp) -> Vec<PlainKey> {
         self.came = now;
         self.pending.extend_from_slice(bytes);
@@ -87,14 +82,14 @@ impl PlainKeyParser {
         keys
     }
 
-    /// When the last bytes, which may be the begin of a longer key, are one by themselves. The end of a paste
-    /// is waited for without a limit.
+    /// When an incomplete sequence is taken as it is. A paste has no deadline.
     pub fn deadline(&self) -> Option<Stamp> {
         let waits = !self.pending.is_empty() && !self.pending.starts_with(PASTE_START);
         waits.then(|| self.came.after(ESCAPE_MS))
     }
 
-    /// Nothing more has come by `now`: past the deadline a lone escape is the key, a torn sequence nothing.
+    /// Call when nothing more has arrived by `now`: past the deadline a lone escape is the Escape key, and a
+    /// torn sequence is dropped.
     pub fn settle(&mut self, now: Stamp) -> Option<PlainKey> {
         self.deadline().filter(|deadline| now >= *deadline)?;
         (std::mem::take(&mut self.pending) == [0x1b]).then_some(PlainKey::Escape)
@@ -143,7 +138,7 @@ fn escape(bytes: &[u8]) -> ParsedPlainKey {
             Some(last) => ParsedPlainKey::Took(named(*last, b""), 3),
         },
         Some(0x1b) => ParsedPlainKey::Took(Some(PlainKey::Escape), 1),
-        // With Alt; none of those is a key here.
+        // Alt with a key; no page uses one.
         Some(_) => ParsedPlainKey::Took(None, 2),
     }
 }
@@ -174,7 +169,7 @@ fn sequence(bytes: &[u8]) -> ParsedPlainKey {
     ParsedPlainKey::Took(key, length)
 }
 
-/// A mouse report in the encoding of mode 1006, without its begin.
+/// A mouse report in the encoding of mode 1006, without `CSI <`.
 fn mouse(report: &[u8], last: u8) -> Option<PlainKey> {
     let mut numbers = std::str::from_utf8(report).ok()?.split(';').map(|number| number.parse::<u16>().ok());
     let (button, _, row) = (numbers.next()??, numbers.next()??, numbers.next()??);

@@ -1,27 +1,27 @@
-//! What a person tells hopty itself: the key after the prefix key.
+//! hopty's own commands: the key after the prefix key.
 
 use super::key_sequences;
 
 /// What the key after the prefix key means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// `d`: this client leaves, the session goes on.
+    /// `d`: detach this client; the session keeps running.
     Detach,
-    /// `?`: the orders are shown.
+    /// `?`: show the commands.
     Help,
-    /// `b`: the end of the conversation before the last hand-over is shown.
+    /// `b`: show the end of the conversation before the last hand-over.
     Before,
-    /// `l`: the screen is drawn anew.
+    /// `l`: redraw the screen.
     Redraw,
-    /// `n`: what hopty has told of late is shown.
+    /// `n`: show hopty's recent notices.
     Notices,
-    /// `r`: hand over now, as `hopty restart` does.
+    /// `r`: hand over now, like `hopty restart`.
     HandOver,
-    /// `s`: no context level hands over for a while, as `hopty handoff snooze` does.
+    /// `s`: no context level hands over for a while, like `hopty handoff snooze`.
     Snooze,
 }
 
-/// Every order: its key, and what it does, for the help and the documentation.
+/// Every command: its key, and its description for the help and the documentation.
 pub const ORDERS: [(char, Order, &str); 7] = [
     ('d', Order::Detach, "detach; the session keeps running"),
     ('b', Order::Before, "show the end of the conversation before the hand-over"),
@@ -32,7 +32,7 @@ pub const ORDERS: [(char, Order, &str); 7] = [
     ('?', Order::Help, "show these keys"),
 ];
 
-/// The order of a key, as a plain byte or in the kitty protocol's form; `None` for every other key.
+/// The command of a key, as a plain byte or in the kitty protocol's form; `None` for every other key.
 pub fn order(key: &[u8]) -> Option<Order> {
     let key = match key {
         [byte] => char::from(*byte),
@@ -41,7 +41,7 @@ pub fn order(key: &[u8]) -> Option<Order> {
     ORDERS.iter().find(|(known, ..)| *known == key).map(|(_, order, _)| *order)
 }
 
-/// Whether the bytes only tell that a key was let go (kitty protocol, event 3).
+/// Whether the bytes only report a released key (kitty protocol, event 3).
 pub fn is_release(key: &[u8]) -> bool {
     let body = key.strip_prefix(b"\x1b[").and_then(|rest| rest.split_last());
     body.is_some_and(|(_, body)| key_sequences::event(body) == 3)

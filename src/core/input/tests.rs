@@ -7,7 +7,7 @@ fn pieces(input: &[u8]) -> Vec<InputPiece> {
     out
 }
 
-/// The classes of the pieces; a check that they cover the input is on the way.
+/// The classes of the pieces, after checking that they cover the input.
 fn classes(input: &[u8]) -> Vec<InputClass> {
     let pieces = pieces(input);
     let mut end = 0;
@@ -309,7 +309,7 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
 }
 
-/// One label a byte; a key's first byte is marked, so that joined keys would show.
+/// One label per byte; the first byte of a key is marked, so that joined keys would show.
 fn labels(pieces: &[InputPiece]) -> Vec<(InputClass, bool)> {
     let each = |piece: &InputPiece| {
         let class = piece.class;

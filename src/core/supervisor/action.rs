@@ -1,4 +1,4 @@
-//! Everything that the supervisor can ask of the host, and the decisions that it records.
+//! Actions: what the supervisor asks of the host, and the decisions that it records.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,13 +22,13 @@ pub enum SignalTarget {
     Group,
 }
 
-/// What a hook's answer asks of Claude.
+/// What a hook's answer asks Claude to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookInstruction {
     /// Write down what the next conversation must know, in its own words, and do nothing else.
     Note,
-    /// The same within a tool loop: write it in the next message, and continue.
+    /// Write the note in the next message of a tool loop, and continue.
     NoteInLoop,
     /// Ask the person whether to hand over.
     Ask {
@@ -40,7 +40,7 @@ pub enum HookInstruction {
     },
 }
 
-/// The snooze of journals that were written before it became a configuration key.
+/// The snooze in journals that were written before it became a configuration key.
 fn five_minutes() -> DurationMs {
     DurationMs::from_secs(300)
 }
@@ -55,20 +55,14 @@ pub enum HookAnswer {
     #[serde(rename = "frame")]
     Brief { handoff: HandoffId },
     /// A message for the person, which Claude shows on its own screen; nothing for the model.
-    Message {
-        /// The message.
-        text: String,
-    },
+    Message { text: String },
     /// `decision: block`: Claude does not compact its context.
     Block {
         /// The message for the person.
         reason: String,
     },
     /// Text for the model, as additional context of the event; the turn continues.
-    Tell {
-        /// The text.
-        what: HookInstruction,
-    },
+    Tell { what: HookInstruction },
     /// `continue: false`: the turn ends here and no request follows.
     StopTurn {
         /// The message for the person.
@@ -94,7 +88,6 @@ pub enum Want {
 pub enum Typing {
     /// The continuation prompt as a bracketed paste, without Enter.
     Prompt {
-        /// The handoff that it names.
         handoff: HandoffId,
         /// The new conversation was given the brief; otherwise the prompt names the file to read.
         #[serde(rename = "frame")]
@@ -102,41 +95,38 @@ pub enum Typing {
     },
     /// The prompt that the person submitted in the old conversation as a bracketed paste, without Enter.
     Carried {
-        /// The handoff that goes with it.
         handoff: HandoffId,
     },
     /// The text of a `send --submit` as a bracketed paste, without Enter.
     Text {
-        /// The request.
         id: u64,
     },
-    /// hopty's own prompt after a usage limit or an API error, as a bracketed paste, without Enter.
+    /// hopty's own prompt to continue after a usage limit or an API error, as a bracketed paste, without
+    /// Enter.
     GoOn {
-        /// Which of them.
         after: ResumeAfter,
     },
     Enter,
-    /// The Ctrl+C that was held back.
+    /// A Ctrl+C that was held back.
     Interrupt,
     /// The one key that answers a named dialog, as the user configured.
     DialogKey {
-        /// Its name in the rules.
+        /// The dialog's name in the rules.
         dialog: String,
     },
 }
 
-/// One thing to do.
+/// One thing for the host to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Action {
-    /// Start the program.
     Spawn {
         /// Number of the run.
         run: u32,
         start: StartKind,
         /// The conversation id to pass, if any.
         conversation: Option<ConversationId>,
-        /// Another working directory than the session's first.
+        /// The working directory, if it is not the session's first.
         dir: Option<String>,
         /// Pass the prompt that the person submitted in the old conversation as an argument.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -152,21 +142,12 @@ pub enum Action {
     /// End the remaining descendants.
     ReapTree,
     /// Hold the hook call.
-    HoldHook {
-        /// The call.
-        id: u64,
-    },
+    HoldHook { id: u64 },
     /// Answer the hook call.
-    AnswerHook {
-        /// The call.
-        id: u64,
-        with: HookAnswer,
-    },
+    AnswerHook { id: u64, with: HookAnswer },
     /// Report `Lines` when the call's lines are in the transcript, or when the time is up.
     AwaitLines {
-        /// The call.
         id: u64,
-        /// Which lines.
         want: Want,
         /// When to give up.
         until: Stamp,
@@ -185,21 +166,20 @@ pub enum Action {
         /// The conversation that will consume it.
         claim_for: ConversationId,
     },
-    /// Hold what clients type from now on. This outlasts the end of a run; only the next two actions end it.
+    /// Hold what clients type from now on. This outlasts the end of a run; only `PassKeys` and `ReleaseKeys`
+    /// end it.
     HoldKeys,
-    /// Pass what clients type from now on to the child at once; keep held input. A person must be able to
-    /// answer a dialog on the screen, and keys typed before it appeared must not answer it.
+    /// Pass what clients type from now on to the child, but keep held input. A person must be able to answer
+    /// a dialog on the screen, and keys typed before it appeared must not answer it.
     PassKeys,
-    /// Pass the held input to the child, and what is typed from now on at once. Does nothing if no input is
-    /// held.
+    /// Pass the held input to the child, and from now on what clients type. Does nothing if no input is held.
     ReleaseKeys {
         /// First type the draft that was in the old run's prompt box.
         draft: bool,
     },
     /// Type into the child.
     Type { typing: Typing },
-    /// The prompt kept for the fresh conversation does not begin one: whoever gets the held input gets it
-    /// first.
+    /// The carried prompt begins no fresh conversation: it goes first to whatever gets the held input.
     ReturnPrompt {
         /// Submit it; otherwise it becomes a draft again.
         submit: bool,
@@ -208,14 +188,14 @@ pub enum Action {
     TakeQueued,
     /// The first prompt of the person's arguments, which no run has taken, begins the fresh conversation.
     TakeArgument,
-    /// The old conversation has taken the prompt that was kept for the fresh one.
+    /// The old conversation has taken the carried prompt.
     DropPrompt,
-    /// Follow this conversation and its transcript from now on.
+    /// Follow this conversation and its transcript.
     Follow {
         conversation: ConversationId,
-        /// Its transcript, if a hook named it.
+        /// Its transcript, if a hook reported its path.
         transcript: Option<String>,
-        /// A person began other work with it (`/clear`, `/resume`): the goal of earlier conversations does
+        /// A person started other work in it (`/clear`, `/resume`): the goal of earlier conversations does
         /// not apply.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         anew: bool,
@@ -237,10 +217,11 @@ pub enum Action {
     KeepAsk {
         conversation: ConversationId,
         answer: AskAnswer,
-        /// How long it holds, in ms; 0: for good.
+        /// How long it is valid, in ms; 0: without a limit.
         left: u64,
     },
-    /// During a usage limit, no handoff of this channel expires: the time until its reset is added, once.
+    /// During a usage limit, no handoff of this channel expires: each gets the time until the reset added,
+    /// once.
     KeepHandoffs {
         /// When it resets, in seconds since 1970.
         until: u64,
@@ -249,37 +230,30 @@ pub enum Action {
     Suspend,
     /// Send every client a notice.
     Notice {
-        /// What happened, one of the decision kinds.
+        /// The kind of decision that it reports.
         about: DecisionKind,
         text: String,
     },
     /// Answer a request of the socket.
-    Reply {
-        /// Which request.
-        id: u64,
-        /// The answer.
-        with: Reply,
-    },
+    Reply { id: u64, with: Reply },
     /// Write a decision into the journal.
     Decide { decision: Decision },
     /// The session is over.
     Close {
         cause: EndCause,
-        /// The exit code for clients.
+        /// The exit code of the clients.
         code: u8,
     },
 }
 
-/// Why a hand-over or a run is held: the words of its decision.
+/// The words with which a decision says that a hand-over or a run is held.
 pub const SETTINGS_CHANGED: &str = "settings that run code have changed since launch";
 
 /// What requested a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestartBy {
-    /// A context level.
     Level,
-    /// A signal file.
     Signal,
     /// `hopty restart`.
     Command,
@@ -292,7 +266,7 @@ pub enum DecisionKind {
     /// A run began.
     #[serde(rename = "run.spawned")]
     RunSpawned,
-    /// The next run waits until a person accepts what changed.
+    /// The next run waits until a person accepts the changes.
     #[serde(rename = "run.held")]
     RunHeld,
     #[serde(rename = "run.ended")]
@@ -311,7 +285,7 @@ pub enum DecisionKind {
     /// A requested restart was cancelled.
     #[serde(rename = "restart.cancelled")]
     RestartCancelled,
-    /// Somebody reads Claude's last answer: the hand-over comes with their next prompt.
+    /// A person is reading Claude's last answer: the hand-over comes with their next prompt.
     #[serde(rename = "restart.waits")]
     RestartWaits,
     /// Claude can be stopped now without losing anything.
@@ -320,13 +294,13 @@ pub enum DecisionKind {
     /// A handoff is on disk.
     #[serde(rename = "handoff.saved")]
     HandoffSaved,
-    /// Nothing was said, so the next conversation begins without one.
+    /// Nothing was said, so the next conversation starts without a handoff.
     #[serde(rename = "handoff.skipped")]
     HandoffSkipped,
-    /// The new conversation has claimed it.
+    /// The new conversation has claimed the handoff.
     #[serde(rename = "handoff.claimed")]
     HandoffClaimed,
-    /// The new conversation has answered.
+    /// The new conversation has answered: the handoff is consumed.
     #[serde(rename = "handoff.consumed")]
     HandoffConsumed,
     /// SIGTERM was sent.
@@ -363,7 +337,7 @@ pub enum DecisionKind {
     /// Claude reached a usage limit.
     #[serde(rename = "limit.reached")]
     LimitReached,
-    /// The usage limit is over, or nobody waits for it any more.
+    /// The usage limit is over, or nothing waits for it any more.
     #[serde(rename = "limit.over")]
     LimitOver,
     /// An API error ended the turn.
@@ -375,7 +349,7 @@ pub enum DecisionKind {
     /// hopty does not continue by itself.
     #[serde(rename = "continue.cancelled")]
     ContinueCancelled,
-    /// The work did not move between two handoffs in a row.
+    /// There was no progress between two hand-overs in a row.
     #[serde(rename = "progress.missing")]
     ProgressMissing,
     /// A part of the host was switched off.
@@ -395,7 +369,6 @@ impl DecisionKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     pub kind: DecisionKind,
-    /// The run concerned.
     pub run: u32,
     /// What requested it, for restarts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -403,10 +376,8 @@ pub struct Decision {
     /// The level, for levels and restarts by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// The handoff concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffId>,
-    /// The conversation concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationId>,
     /// The cause, when a session ends.
@@ -414,13 +385,13 @@ pub struct Decision {
     pub cause: Option<EndCause>,
     /// One complete sentence.
     pub sentence: String,
-    /// The numbers of the journal lines that it is based on.
+    /// The journal lines that it is based on.
     pub because: Vec<u64>,
 }
 
 impl Decision {
-    /// Whether a hand-over or a run waits until a person agrees to changed settings. The request of such a
-    /// hand-over is cancelled, so only its words differ.
+    /// Whether a hand-over or a run waits until a person agrees to changed settings. Such a hand-over is
+    /// recorded as cancelled and differs only in its words.
     pub fn is_held(&self) -> bool {
         match self.kind {
             DecisionKind::RunHeld => true,

@@ -1,5 +1,3 @@
-//! Claude's own status.
-
 use serde::{Deserialize, Serialize};
 
 /// Claude's status in its sessions file.
@@ -8,7 +6,6 @@ use serde::{Deserialize, Serialize};
 pub enum AgentStatus {
     /// Waits for a prompt.
     Idle,
-    /// Works.
     Busy,
     /// Waits for a person: a permission, a dialog.
     Waiting,

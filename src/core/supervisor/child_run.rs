@@ -1,4 +1,4 @@
-//! One life of the child: spawn, start, job control, and what a person or a client does to it from outside.
+//! One life of the child: spawn, start, job control, and what a person or a client does to it.
 
 use super::action::{Action, DecisionKind, SETTINGS_CHANGED, SignalTarget, Typing};
 use super::conversation_chain::PastConversation;
@@ -44,13 +44,13 @@ impl Supervisor {
     pub(super) fn spawn(&mut self, step: &mut EventStep<'_>, plan: RunPlan) {
         self.session.begin_run(step);
         self.run = RunState::default();
-        self.chain_goes_on(step, &plan);
+        self.record_chain(step, &plan);
         self.conversation = self.conversation.in_next_run(plan.start);
         if plan.start == StartKind::Fresh {
             self.conversation.begin_empty(&self.policy);
         }
         if plan.dir.is_some() {
-            // Kept for later runs, too: a conversation can only be resumed in its own directory.
+            // Kept for later runs: a conversation can only be resumed in its own directory.
             self.session.dir.clone_from(&plan.dir);
         }
         if plan.conversation.is_some() {
@@ -67,8 +67,8 @@ impl Supervisor {
         self.enter(step, Phase::Spawning { plan, end: None });
     }
 
-    /// A run is about to start: records the conversation that it leaves or goes back to.
-    fn chain_goes_on(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
+    /// A run is about to start: records the conversation that it leaves or returns to.
+    fn record_chain(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
         match (plan.start, self.conversation.id.clone()) {
             (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
                 let (dir, handoff) = (self.session.dir.clone(), plan.handoff.clone());
@@ -80,7 +80,7 @@ impl Supervisor {
                 if let Some(handoff) = past.handoff {
                     self.handoffs.clear(step, handoff);
                 }
-                self.conversation = self.conversation.gone_back();
+                self.conversation = self.conversation.for_return();
             }
             _ => {}
         }
@@ -97,7 +97,7 @@ impl Supervisor {
         if run != self.session.runs {
             return;
         }
-        // From the second run on keys are held here, and a Ctrl+C with them.
+        // From the second run on keys are held here, including Ctrl+C.
         let interrupted = self.keys == KeyHold::Held && self.session.interrupted_after(self.phase_began.seq);
         self.run.pid = Some(pid);
         self.run.started = step.now;
@@ -113,7 +113,7 @@ impl Supervisor {
             self.end_for(step, why, kill);
             return;
         }
-        let back = self.chain.went_back(step);
+        let back = self.chain.has_returned(step);
         if let Some(id) = self.conversation.id.clone() {
             step.act(Action::Follow { conversation: id, transcript: None, anew: back });
         }
@@ -135,7 +135,7 @@ impl Supervisor {
                 self.release_keys(step, plan.draft);
             }
         }
-        // The signal was passed on while there was no program to get it.
+        // The signal arrived while no program was running.
         if let Some((_, signal)) = self.run.passed {
             step.act(Action::Signal { signal, to: SignalTarget::Group });
         }
@@ -210,7 +210,6 @@ impl Supervisor {
         }
     }
 
-    /// A person has typed.
     pub(super) fn keys(&mut self, step: &mut EventStep<'_>, client: u32, class: KeyClass) {
         if class == KeyClass::Report {
             return;
@@ -233,13 +232,13 @@ impl Supervisor {
         self.keys.release(step, draft, self.run.obstacle().is_some());
     }
 
-    /// Ctrl+C: the person wins.
+    /// Ctrl+C: the person has priority.
     pub(super) fn interrupted(&mut self, step: &mut EventStep<'_>) {
         self.session.interrupt = Some((step.now, step.line));
         self.run.queue.argument = false;
         self.submit_interrupted(step);
         match &mut self.phase {
-            // At an idle prompt it clears the box and cancels nothing.
+            // At an idle prompt Ctrl+C clears the box and cancels nothing.
             Phase::Waiting { request } if request.for_prompt.is_some() => {}
             Phase::Waiting { request } if !request.explicit => self.interrupt_request(step),
             Phase::Saving { request, .. } => {
@@ -266,8 +265,8 @@ impl Supervisor {
         self.cancel_request(step, "you pressed Ctrl+C");
     }
 
-    /// A client's signal was passed on to the child's process group. One that ends programs ends the session
-    /// if no program is there to get it, or if hopty is replacing the program.
+    /// A client's signal was passed on to the child's process group. A signal that ends programs ends the
+    /// session if no program is running, or if hopty is replacing the program.
     pub(super) fn passed_on(&mut self, step: &mut EventStep<'_>, signal: Signal) {
         if self.phase.has_run() {
             self.run.passed = Some((step.now, signal));

@@ -1,10 +1,10 @@
-//! Claude's own compaction, which must not come before a hand-over.
+//! Claude's own compaction, which must not happen before a hand-over.
 //!
-//! Before Claude compacts by itself it calls PreCompact; a block lets the turn continue unchanged, and Claude
-//! asks again before each later request (measured on 2.1.329). So hopty holds compaction off while a
-//! hand-over is on its way or due, but never for long: a full conversation that may not compact can only
-//! fail. Each call comes with a record that was just saved and with any obstacle to a hand-over; if there is
-//! one, compaction goes ahead. A person's `/compact` always goes ahead.
+//! Before Claude compacts by itself it runs the PreCompact hook; a block lets the turn continue unchanged,
+//! and Claude asks again before each later request (measured on 2.1.329). So hopty blocks compaction while a
+//! hand-over is under way or due, but never for long: a full conversation that may not compact can only fail.
+//! Each call comes with a record that was just saved and with any obstacle to a hand-over; if there is one,
+//! compaction goes ahead. A person's `/compact` always goes ahead.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,16 +18,16 @@ use crate::core::context_level::Level;
 use crate::core::ids::HandoffId;
 use crate::core::time::Stamp;
 
-/// How often Claude is kept from compacting in one conversation.
+/// How often compaction is blocked in one conversation.
 const TIMES: u32 = 5;
 
-/// What the host found out before it handles a PreCompact call.
+/// What the host finds out before it handles a PreCompact call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
     /// The record that was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<HandoffId>,
-    /// Why no hand-over could follow.
+    /// Why no hand-over is possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unable: Option<String>,
 }
@@ -60,7 +60,7 @@ impl Supervisor {
         );
     }
 
-    /// Whether a hand-over is on its way or due.
+    /// Whether a hand-over is under way or due.
     fn would_hand_over(&self, now: Stamp) -> bool {
         let auto = self.policy.agent == Agent::Claude && self.policy.config.restart.mode == RestartMode::Auto;
         match &self.phase {
@@ -94,7 +94,7 @@ impl Supervisor {
         true
     }
 
-    /// Claude has compacted: there is room again, so a hand-over that was requested for lack of room is
+    /// Claude has compacted: the window has room again, so a hand-over that was requested for lack of room is
     /// cancelled.
     pub(super) fn compacted(&mut self, step: &mut EventStep<'_>) {
         self.conversation.usage.rearm_at_stop = false;

@@ -1,4 +1,4 @@
-//! What crossing a level of the context usage asks for: a hand-over, or in mode `ask` a question that a
+//! What follows when the context usage crosses a level: a hand-over, or in mode `ask` a question that a
 //! person answers first.
 
 use super::action::{DecisionKind, RestartBy};
@@ -11,7 +11,7 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::context_level::{Fill, Level};
 use crate::core::ids::ConversationId;
 
-/// The first version of the rules in which a person may snooze a hand-over that nobody asks about.
+/// Since this version of the rules a person may snooze a hand-over without being asked.
 const SNOOZES_SINCE: u32 = 2;
 
 impl Supervisor {
@@ -60,7 +60,7 @@ impl Supervisor {
         }
     }
 
-    /// A hand-over by level: requested, hurried up, or remembered for the end of the next turn.
+    /// A hand-over by level: requested, sped up, or kept for the end of the next turn.
     fn level_request(&mut self, step: &mut EventStep<'_>, level: Level) {
         if self.policy.no_handover.is_some()
             || self.conversation.progress.is_missing()
@@ -105,8 +105,8 @@ impl Supervisor {
         }
     }
 
-    /// An orchestrator's task is completed, or goes on. Its loop ends, so no context level starts another
-    /// round; what a person or a signal requests still happens.
+    /// An orchestrator's task is completed, or continues after all. While it is completed no context level
+    /// hands over, because the loop ends; requests by a person or a signal still count.
     pub(super) fn task(&mut self, step: &mut EventStep<'_>, completed: bool) {
         if self.session.completed == completed {
             return;
@@ -115,13 +115,13 @@ impl Supervisor {
         if completed {
             step.tell(DecisionKind::TaskCompleted, "Task completed!");
         } else {
-            // A hand-over that was cancelled meanwhile is due at the end of the next turn.
+            // A hand-over that was cancelled meanwhile becomes due at the end of the next turn.
             self.conversation.usage.rearm_at_stop |= self.level() >= Level::Handoff;
         }
     }
 
-    /// The window is almost full. In the middle of a turn Claude would compact before a question could be
-    /// put, so the default applies now.
+    /// The window is almost full. In the middle of a turn Claude would compact before it could ask, so the
+    /// default answer applies now.
     fn ask_late(&mut self, step: &mut EventStep<'_>) {
         if self.phase != Phase::Running {
             return;
@@ -139,7 +139,7 @@ impl Supervisor {
         }
     }
 
-    /// The answer has come: from the question that Claude put, or from `hopty handoff snooze` and `dismiss`.
+    /// A person answered: Claude's question, or with `hopty handoff snooze` and `dismiss`.
     pub(super) fn ask_answered(&mut self, step: &mut EventStep<'_>, answer: AskAnswer) {
         if self.policy.agent != Agent::Claude {
             return;
@@ -171,7 +171,6 @@ impl Supervisor {
         self.conversation.keep_answer(step);
     }
 
-    /// A person agrees to a hand-over.
     fn agreed(&mut self, step: &mut EventStep<'_>) {
         if self.phase == Phase::Running {
             let request = RestartRequest {
@@ -185,8 +184,8 @@ impl Supervisor {
         }
     }
 
-    /// `hopty handoff snooze` without a pending question: no context level hands over for a while. Only if
-    /// Claude is about to compact in a tool loop, a hand-over still comes first.
+    /// `hopty handoff snooze` without a pending question: no context level hands over for a while. Only a
+    /// compaction in a tool loop still leads to a hand-over.
     fn snooze(&mut self, step: &mut EventStep<'_>) {
         if self.policy.rules < SNOOZES_SINCE {
             return;
@@ -203,7 +202,7 @@ impl Supervisor {
         self.conversation.keep_answer(step);
     }
 
-    /// After every event: the question's time may be up.
+    /// After every event: handles the question's time limit.
     pub(super) fn tick_ask(&mut self, step: &mut EventStep<'_>) {
         let question = self.conversation.question;
         if self.phase != Phase::Running || question.deadline().is_none_or(|until| step.now < until) {
@@ -213,7 +212,7 @@ impl Supervisor {
         self.conversation.question = HandoverQuestion::Silent;
         if !matches!(question, HandoverQuestion::Snoozed { .. }) {
             self.level_request(step, self.level());
-            // The question itself blocks every other safe point; nothing else runs behind it.
+            // The question blocks every other safe point; nothing else runs meanwhile.
             let stands = matches!(question, HandoverQuestion::Put { .. })
                 && self.run.hooks.asking.as_deref() == Some("question");
             if let Phase::Waiting { request } = &mut self.phase {

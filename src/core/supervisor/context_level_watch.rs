@@ -8,8 +8,8 @@ use super::policy::Policy;
 use crate::core::config::{Levels, RestartMode, Threshold};
 use crate::core::context_level::{Fill, Level};
 
-/// The most that one step of Claude adds to a transcript, in bytes, for levels by size; in tokens it is a
-/// quarter of the window. A step that adds more is noticed at the next one.
+/// The most that one step of Claude is assumed to add to a transcript, in bytes, for levels by size; in
+/// tokens it is a quarter of the window. A step that adds more is noticed at the next one.
 const STEP_BYTES: u64 = 1 << 20;
 /// Percentage points below a level at which it is armed again, so that a conversation that hovers there
 /// crosses it once.
@@ -19,12 +19,12 @@ const REARM_POINTS: f64 = 5.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StartLevel {
-    /// hopty did not begin it, so its first usage says nothing.
+    /// hopty did not start it, so its first usage says nothing.
     #[default]
     Elsewhere,
-    /// hopty began it, and it has not answered yet.
+    /// hopty started it, and it has not answered yet.
     Unmeasured,
-    /// hopty began it, at this level.
+    /// hopty started it, and its first answer reached this level.
     At(Level),
 }
 
@@ -32,18 +32,18 @@ pub(super) enum StartLevel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LevelWatch {
-    /// The context usage is newer than the last call that may wait for lines.
+    /// The usage arrived after the last hook call that may wait for lines.
     pub(super) measured: bool,
     pub(super) fill: Fill,
-    /// The highest level that was crossed and is not armed again.
+    /// The highest level that was crossed and is not armed.
     pub(super) fired: Level,
     pub(super) start_level: StartLevel,
-    /// When the next turn ends, a hand-over by level is requested again.
+    /// A hand-over by level is requested again when the next turn ends.
     pub(super) rearm_at_stop: bool,
 }
 
 impl LevelWatch {
-    /// Of a conversation that hopty begins.
+    /// For a conversation that hopty starts.
     pub(super) fn of_own() -> Self {
         LevelWatch { start_level: StartLevel::Unmeasured, ..LevelWatch::default() }
     }
@@ -68,13 +68,12 @@ impl LevelWatch {
         self.fill.level(&policy.levels())
     }
 
-    /// Whether the conversation began at this level or above, so that a fresh one would not help.
+    /// Whether the conversation started at this level or above, so that a fresh one would not help.
     pub(super) fn began_at(&self, level: Level, policy: &Policy) -> bool {
         policy.rules > 0 && matches!(self.start_level, StartLevel::At(began) if began >= level)
     }
 
-    /// Whether one more step of Claude cannot reach a level: then no call needs to wait for what the step
-    /// adds.
+    /// Whether one more step of Claude cannot reach a level, so that no call needs to wait for its usage.
     pub(super) fn is_far(&self, policy: &Policy) -> bool {
         let (tokens, bytes) = (
             self.fill.tokens.saturating_add(self.fill.window / 4),
@@ -101,7 +100,7 @@ impl LevelWatch {
         }
     }
 
-    /// The same for a line of Claude's screen.
+    /// [`LevelWatch::sentence`] in few words, for a line on Claude's screen.
     pub(super) fn few_words(&self, policy: &Policy) -> String {
         match self.fill {
             fill if fill.window == 0 || fill.is_by_size(&policy.levels()) => {
@@ -123,7 +122,7 @@ impl LevelWatch {
     }
 }
 
-/// The start of a level, in words.
+/// The threshold of a level, in words.
 pub(super) fn threshold_words(level: Level, levels: &Levels) -> String {
     let Threshold { percent, tokens, kb } = match level {
         Level::Ok | Level::Ask => &levels.ask,

@@ -1,5 +1,5 @@
-//! The session's conversations, in order: hand-overs lead on, `hopty back` leads to the one before. When a
-//! hand-over is broken off, its messages name that conversation, too.
+//! The session's conversations, in order: a hand-over adds one, `hopty back` returns to the previous one.
+//! Messages about a failed hand-over name the previous conversation, too.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use super::action::DecisionKind;
 use super::step::EventStep;
 use crate::core::ids::{ConversationId, HandoffId};
 
-/// The most conversations that one can go back.
+/// How many conversations back one can go.
 const CHAIN_CAP: usize = 100;
-/// The first version of the rules that names the old conversation when a hand-over is broken off.
+/// Since this version of the rules messages about a failed hand-over name the old conversation.
 const NAMED_SINCE: u32 = 2;
 
-/// A conversation that a hand-over led away from.
+/// A conversation that was handed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PastConversation {
     pub(super) conversation: ConversationId,
@@ -27,23 +27,22 @@ pub(super) struct PastConversation {
 pub(super) struct ConversationChain {
     /// Those before the current one, oldest first.
     before: Vec<PastConversation>,
-    /// The one that the next run resumes.
+    /// The conversation that the next run resumes.
     to: Option<PastConversation>,
-    /// The conversation that it is resumed from, until its run has begun.
+    /// The conversation that `to` replaces, until the run has started.
     newer: Option<ConversationId>,
-    /// The last one that a person went back to.
+    /// The last conversation that a person returned to.
     back_in: Option<ConversationId>,
     /// The conversation before the last hand-over.
     left: Option<ConversationId>,
 }
 
 impl ConversationChain {
-    /// The one before the current one, if one can go back to it.
+    /// The previous conversation, if it can be resumed.
     pub(super) fn before(&self) -> Option<&ConversationId> {
         self.before.last().map(|past| &past.conversation)
     }
 
-    /// A hand-over leaves a conversation.
     pub(super) fn leave(&mut self, past: PastConversation) {
         if self.before.len() >= CHAIN_CAP {
             self.before.remove(0);
@@ -52,12 +51,12 @@ impl ConversationChain {
         self.before.push(past);
     }
 
-    /// The next run resumes the one before.
+    /// Makes the next run resume the previous conversation.
     pub(super) fn go_back(&mut self) {
         self.to = self.before.pop();
     }
 
-    /// A run resumes a conversation: the one that a person goes back to from `newer`, if they do.
+    /// A run resumes a conversation: the one that a person returns to from `newer`, if they do.
     pub(super) fn resume(&mut self, newer: Option<ConversationId>) -> Option<PastConversation> {
         let past = self.to.take()?;
         self.newer = newer;
@@ -66,8 +65,8 @@ impl ConversationChain {
         Some(past)
     }
 
-    /// Whether the run that has just started goes back; tells people if it does.
-    pub(super) fn went_back(&mut self, step: &mut EventStep<'_>) -> bool {
+    /// Whether the run that has just started returns to an earlier conversation; reports it if so.
+    pub(super) fn has_returned(&mut self, step: &mut EventStep<'_>) -> bool {
         let Some((newer, back)) = self.newer.take().zip(self.back_in.clone()) else {
             return false;
         };
@@ -77,7 +76,7 @@ impl ConversationChain {
         true
     }
 
-    /// An old Claude resumes a conversation under a new id. Returns whether it is one that a person went back
+    /// An old Claude resumes a conversation under a new id. Returns whether it is one that a person returned
     /// to.
     pub(super) fn renames(&mut self, id: &ConversationId) -> bool {
         self.back_in.as_mut().is_some_and(|back| {
@@ -86,7 +85,7 @@ impl ConversationChain {
         })
     }
 
-    /// Whether a person went back to this conversation.
+    /// Whether a person returned to this conversation.
     pub(super) fn is_back_in(&self, id: Option<&ConversationId>) -> bool {
         self.back_in.is_some() && self.back_in.as_ref() == id
     }
@@ -97,7 +96,7 @@ impl ConversationChain {
     }
 }
 
-/// A sentence about a hand-over that was broken off, naming the conversation that it left.
+/// A sentence about a failed hand-over, with the conversation that it left.
 pub(super) fn naming_left(sentence: String, left: Option<&ConversationId>, rules: u32) -> String {
     match left {
         Some(left) if rules >= NAMED_SINCE => format!(
@@ -127,12 +126,12 @@ mod tests {
         let mut steps = 0;
         while chain.before().is_some() {
             chain.go_back();
-            assert!(chain.resume(Some(conversation(500))).is_some() && chain.went_back(&mut step));
+            assert!(chain.resume(Some(conversation(500))).is_some() && chain.has_returned(&mut step));
             steps += 1;
         }
         assert_eq!((steps, chain.left()), (CHAIN_CAP, None));
         assert!(chain.is_back_in(Some(&conversation(2))), "{chain:?}");
-        assert!(chain.resume(None).is_none() && !chain.went_back(&mut step), "no further back");
+        assert!(chain.resume(None).is_none() && !chain.has_returned(&mut step), "no further back");
         assert!(chain.renames(&conversation(7)) && chain.is_back_in(Some(&conversation(7))));
     }
 

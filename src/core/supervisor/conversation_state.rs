@@ -14,22 +14,22 @@ use crate::core::config::{AskDefault, RestartMode};
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// The first version of the rules that saves no handoff of a conversation in which nothing was said.
+/// Since this version of the rules a conversation in which nothing was said gets no handoff.
 const SKIPS_SINCE: u32 = 5;
 
-/// State that lives as long as a conversation. It is replaced as a whole when another one begins.
+/// The state of a conversation, replaced as a whole when another one begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ConversationState {
     pub(super) id: Option<ConversationId>,
     /// A prompt was submitted in it, so it can be resumed.
     pub(super) spoken: bool,
-    /// It began without content: hopty or a person who resumed nothing began it, or SessionStart says so.
-    /// Not known under rules before [`SKIPS_SINCE`].
+    /// It began empty: hopty started it, or a person who resumed nothing, or SessionStart says so. Always
+    /// false under rules before [`SKIPS_SINCE`].
     pub(super) began_empty: bool,
     #[serde(flatten)]
     pub(super) usage: LevelWatch,
-    /// How often Claude was kept from compacting.
+    /// How often compaction was blocked.
     pub(super) held_off: u32,
     pub(super) question: HandoverQuestion,
     /// A message for the person, sent with the answer to the next hook.
@@ -38,12 +38,12 @@ pub(super) struct ConversationState {
     pub(super) told_of_prompt: bool,
     pub(super) progress: WorkProgress,
     pub(super) limit_wait: Option<LimitWait>,
-    /// The destination of a hand-over that changed settings stopped: a person's restart goes there.
+    /// The directory of a hand-over that was stopped by changed settings: a person's restart goes there.
     pub(super) held_dir: Option<String>,
 }
 
 impl ConversationState {
-    /// What a run that is started in this way keeps of the conversation before it.
+    /// What a run started in this way keeps of the previous conversation.
     pub(super) fn in_next_run(&self, start: StartKind) -> Self {
         match start {
             StartKind::Fresh => self.handed_over(),
@@ -52,8 +52,8 @@ impl ConversationState {
         }
     }
 
-    /// A conversation that a hand-over begins. It inherits unread messages, the count of blocked compactions,
-    /// and the progress, which is measured from handoff to handoff.
+    /// The state of the conversation that a hand-over starts. It inherits unread messages, the count of
+    /// blocked compactions, and the progress, which is measured from handoff to handoff.
     fn handed_over(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
@@ -65,8 +65,9 @@ impl ConversationState {
         }
     }
 
-    /// An earlier one that a person goes back to. Its context usage counts from its first report.
-    pub(super) fn gone_back(&self) -> Self {
+    /// The state of an earlier conversation that a person returns to. Its context usage counts from its first
+    /// report.
+    pub(super) fn for_return(&self) -> Self {
         ConversationState {
             id: self.id.clone(),
             spoken: true,
@@ -76,28 +77,27 @@ impl ConversationState {
         }
     }
 
-    /// Whether nothing was said in it: neither a prompt nor what it was resumed with.
+    /// Whether nothing was said in it: no prompt, and nothing that it was resumed with.
     pub(super) fn is_empty(&self) -> bool {
         self.began_empty && !self.spoken && self.usage.fill.tokens == 0 && self.usage.fill.bytes == 0
     }
 
-    /// It began without content.
+    /// Notes that it began empty.
     pub(super) fn begin_empty(&mut self, policy: &Policy) {
         self.began_empty |= policy.rules >= SKIPS_SINCE;
     }
 
-    /// Whether this is the conversation.
     pub(super) fn is(&self, id: &ConversationId) -> bool {
         self.id.as_ref() == Some(id)
     }
 
-    /// The message for the person that goes with the answer to a hook, once; or no output.
+    /// The message for the person to send with a hook's answer, once; or no output.
     pub(super) fn take_word(&mut self) -> HookAnswer {
         self.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
     /// Asks a person whether to hand over, if nothing was asked yet. Clients get a notice, and Claude shows
-    /// it with the answer to the next hook.
+    /// the question with the answer to the next hook.
     pub(super) fn ask(&mut self, step: &mut EventStep<'_>, policy: &Policy) {
         if self.question != HandoverQuestion::Silent {
             return;
@@ -121,10 +121,10 @@ impl ConversationState {
         step.notice(DecisionKind::LevelCrossed, text);
     }
 
-    /// A person has typed a prompt, so they are present: the answer to this hook may carry the question.
+    /// A person has submitted a prompt, so they are present: the answer to this hook may carry the question.
     pub(super) fn put_question(&mut self, now: Stamp, policy: &Policy) -> Option<HookAnswer> {
         let HandoverQuestion::Due { until } = self.question else { return None };
-        // Before rules had versions, the question was not put if only an answer could end it.
+        // Before rules had versions, the question was not asked if only an answer could end it.
         if until.is_none() && policy.rules == 0 || !policy.notes {
             return None;
         }
@@ -190,13 +190,13 @@ mod tests {
         assert_eq!(out.iter().map(word).collect::<Vec<_>>(), ["notice", "keep Snooze"]);
     }
 
-    /// What belongs to the conversation before is gone, wherever the next one comes from.
+    /// Nothing of the previous conversation is left, whatever starts the next one.
     #[test]
     fn the_next_conversation_starts_without_the_context_usage_of_the_one_before() {
         let mut state = full();
         (state.spoken, state.held_off, state.word) = (true, 3, Some("unread".to_owned()));
         state.question = HandoverQuestion::Dismissed;
-        for next in [state.in_next_run(StartKind::Fresh), state.gone_back()] {
+        for next in [state.in_next_run(StartKind::Fresh), state.for_return()] {
             assert_eq!((next.usage.fill, next.question), (Fill::default(), HandoverQuestion::Silent));
         }
         let fresh = state.in_next_run(StartKind::Fresh);

@@ -6,17 +6,17 @@ use crate::core::config::Recovery;
 
 /// The longest pause before a resume, in ms.
 const LONGEST_PAUSE_MS: u64 = 60_000;
-/// This many ends during the delivery of a handoff stop the recovery.
+/// The recovery stops after this many deaths during the delivery of a handoff.
 const DELIVERY_DEATHS: u32 = 2;
 
-/// How often a session's program has died.
+/// How often the program has died.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CrashGuard {
     /// Crashes in quick succession: the pause grows with them.
     pub(super) in_a_row: u32,
-    /// Ends soon after the start, in a row.
+    /// Deaths soon after the start, in a row.
     pub(super) quick_deaths: u32,
-    /// Ends during the delivery of a handoff since the last delivery that succeeded.
+    /// Deaths during the delivery of a handoff since the last successful one.
     pub(super) delivery_deaths: u32,
 }
 

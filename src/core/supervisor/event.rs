@@ -1,5 +1,5 @@
 //! Everything that can happen to a session, as facts. Events carry no typed text, prompts or tool results, so
-//! the journal of events can be shown to anybody.
+//! the journal can be shown to others.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +23,8 @@ pub enum AttachKind {
     /// It joins an existing session.
     #[default]
     Joins,
-    /// It started the session, and stops with its program as it would without hopty.
+    /// It started the session, and stops together with the program, as without hopty.
     Starts,
-    /// It only watches, and changes nothing.
     Watches,
 }
 
@@ -90,7 +89,8 @@ pub enum PromptOf {
     Sent,
     /// Claude itself: a task notification or an automatic continuation.
     Claude,
-    /// Nobody at a terminal: a prompt that the model scheduled, for example. It runs where it was submitted.
+    /// Not a person at a terminal: for example a prompt that the model scheduled. It runs where it was
+    /// submitted.
     Scheduled,
     /// A person: anything else.
     Person,
@@ -100,7 +100,7 @@ pub enum PromptOf {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookFacts {
     pub event: HookEvent,
-    /// The conversation that it names, if any.
+    /// The conversation in the payload, if any.
     pub conversation: Option<ConversationId>,
     /// It comes from a sub-agent (`agent_id` present): such calls are counted, never decided on.
     #[serde(default)]
@@ -108,13 +108,13 @@ pub struct HookFacts {
     /// SessionStart: how the conversation began.
     #[serde(default)]
     pub source: Option<StartSource>,
-    /// Path of the transcript, as the payload names it.
+    /// Path of the transcript in the payload.
     #[serde(default)]
     pub transcript: Option<String>,
-    /// UserPromptSubmit: whose prompt.
+    /// UserPromptSubmit: the author of the prompt.
     #[serde(default)]
     pub prompt: Option<PromptOf>,
-    /// UserPromptSubmit: how a fresh conversation can be given exactly this prompt; `None` if it cannot.
+    /// UserPromptSubmit: how exactly this prompt can be passed to a fresh conversation; `None` if it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries: Option<CarryMethod>,
     /// Stop: the number of listed background tasks.
@@ -130,7 +130,7 @@ pub struct HookFacts {
     /// send it.
     #[serde(default)]
     pub mode: Option<String>,
-    /// PermissionRequest: what the person is asked for, by the name of the dialog.
+    /// PermissionRequest: the name of the dialog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
     /// PostToolBatch: the person's answer to the question of mode `ask`.
@@ -139,7 +139,7 @@ pub struct HookFacts {
     /// PreCompact: Claude compacts by itself, not at a person's request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// PreCompact: what was found out before the call was handled.
+    /// PreCompact: what the host found out before it handled the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,
     /// StopFailure: Claude's name for the error, cut to 40 characters.
@@ -157,25 +157,24 @@ pub enum Asker {
     Descendant,
 }
 
-/// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    /// The session begins. All ids are made outside and passed in.
+    /// The session begins. All ids are made by the host.
     Start {
         /// The id for the first conversation, unless the person's arguments name one.
         conversation: Option<ConversationId>,
         next: ConversationId,
         /// A pending handoff to start from (`--handoff`).
         handoff: Option<HandoffId>,
-        /// The person's arguments have no prompt and go on with no conversation.
+        /// The person's arguments contain no prompt and continue no conversation.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fresh: bool,
-        /// How a fresh conversation can be given the first prompt of the person's arguments; `None` if there
-        /// is none, or it cannot.
+        /// How the first prompt in the person's arguments can be passed to a fresh conversation; `None` if
+        /// there is none, or it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<CarryMethod>,
-        /// There is one that it cannot be given, such as a slash command.
+        /// There is a first prompt that cannot be passed on, such as a slash command.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         command: bool,
     },
@@ -203,23 +202,13 @@ pub enum Event {
         end: ProcessEnd,
     },
     /// A client typed bytes.
-    Keys {
-        client: u32,
-        class: KeyClass,
-        /// Their number.
-        bytes: u32,
-    },
+    Keys { client: u32, class: KeyClass, bytes: u32 },
     /// A client's signal was passed on to the child's process group.
     Passed { signal: Signal },
     /// Claude called a hook; the call waits for an answer by this id.
-    Hook {
-        /// The call.
-        id: u64,
-        hook: HookFacts,
-    },
+    Hook { id: u64, hook: HookFacts },
     /// The lines that a hook call waits for are in the transcript, or its time is up.
     Lines {
-        /// The call.
         id: u64,
         /// Whether they were found.
         found: bool,
@@ -228,10 +217,7 @@ pub enum Event {
         cut: Cut,
     },
     /// A hook call's connection has closed, answered or not.
-    HookGone {
-        /// The call.
-        id: u64,
-    },
+    HookGone { id: u64 },
     /// A new context usage.
     Usage {
         conversation: ConversationId,
@@ -244,25 +230,22 @@ pub enum Event {
     },
     /// A turn began, according to the transcript; reported if hooks do not report turns.
     TurnBegan { conversation: ConversationId },
-    /// The transcript's last main-chain message ended its turn, and the screen has been quiet (safe point 3).
+    /// The transcript's last message of the main conversation ended its turn, and the screen has been quiet
+    /// (safe point 3).
     TurnEnded { conversation: ConversationId },
     /// The transcript has the continuation prompt as a user line.
     Prompted { conversation: ConversationId },
-    /// An assistant line that is not synthetic came after our prompt.
+    /// An assistant line that is not synthetic follows hopty's prompt.
     Answered { conversation: ConversationId },
     /// The number of prompts in Claude's queue changed.
     Queued {
-        /// The number.
         prompts: u32,
-        /// How a fresh conversation can be given the first of them; `None` if it cannot.
+        /// How the first of them can be passed to a fresh conversation; `None` if it cannot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         carries: Option<CarryMethod>,
     },
     /// The live screen changed in a way that matters.
-    Screen {
-        /// Its current content.
-        facts: ScreenFacts,
-    },
+    Screen { facts: ScreenFacts },
     /// Claude's sessions file changed.
     Status {
         status: AgentStatus,
@@ -288,15 +271,11 @@ pub enum Event {
         dir: Option<NamedDir>,
     },
     /// An orchestrator's `state.yaml` starts or stops saying that its task is completed.
-    Task {
-        /// Whether it says so.
-        completed: bool,
-    },
+    Task { completed: bool },
     /// `hopty restart`.
     Restart {
         /// The request to answer.
         id: u64,
-        /// Who asked.
         by: Asker,
         /// Do not wait for a turn's end.
         now: bool,
@@ -312,7 +291,7 @@ pub enum Event {
     },
     /// `hopty handoff snooze` and `dismiss`: a person's answer to the question, or in advance of it.
     Ask { answer: AskAnswer },
-    /// A person's answer to an earlier host of the conversation that is followed now.
+    /// A person's answer to an earlier host of the followed conversation.
     AskWas {
         answer: AskAnswer,
         /// How long a snooze still lasts, in ms.
@@ -341,9 +320,9 @@ pub enum Event {
         /// The option's number, 1 to 9.
         option: u8,
     },
-    /// The text that it typed is in the transcript.
+    /// The transcript has the text that was typed.
     Taken {
-        /// In Claude's queue, not as a prompt.
+        /// It is in Claude's queue, not submitted as a prompt.
         queued: bool,
     },
     /// `hopty stop`.
@@ -355,8 +334,8 @@ pub enum Event {
     },
     /// The host received a signal to end.
     Shutdown,
-    /// What runs code when Claude starts was compared with what a person last accepted: at the start, or for
-    /// `hopty restart`. At the start this is reported only if something changed; then nothing was started.
+    /// The settings that run code when Claude starts were compared with what a person last accepted: at the
+    /// start, or for `hopty restart`. At the start only changes are reported; then nothing was started.
     Settings {
         /// What changed; empty if nothing did.
         changed: Vec<String>,
@@ -364,18 +343,14 @@ pub enum Event {
     /// A handoff is on disk, active, and claimed for the next conversation.
     Saved {
         handoff: HandoffId,
-        /// A fingerprint to compare with the handoff before; `None` if no next step is known.
+        /// A fingerprint to compare with the previous handoff; `None` if no next step is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mark: Option<Mark>,
     },
-    /// It could not be saved.
+    /// The handoff could not be saved.
     SaveFailed { error: String },
     /// The remaining processes of a run were sent SIGTERM; not reported if there were none.
-    Reaped {
-        run: u32,
-        /// How many processes.
-        processes: u32,
-    },
+    Reaped { run: u32, processes: u32 },
     /// A client attached.
     Attached {
         client: u32,
@@ -388,7 +363,7 @@ pub enum Event {
         /// `asked`, `hangup`, `slow`, `ended`.
         why: String,
     },
-    /// Claude lacks features that hopty could use: known before its start, and reported once.
+    /// Claude lacks features that hopty could use: detected before its start, and reported once.
     Limited {
         /// What is missing and its consequence, as a sentence without its full stop.
         what: String,

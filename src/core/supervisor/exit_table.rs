@@ -1,4 +1,4 @@
-//! Why a run ended. One table: phase x Ctrl+C x end. The phase decides; the exit code is only evidence.
+//! Why a run ended. A table of phase, Ctrl+C and end. The phase decides; the exit code is only evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,6 @@ pub enum ExitRow {
     Cold,
     /// A spawn was requested, and exec has not succeeded yet.
     Spawning,
-    /// The child runs.
     Running,
     /// A restart waits for a safe point.
     Waiting,
@@ -19,7 +18,7 @@ pub enum ExitRow {
     Saving,
     /// hopty stops the child to start the next run.
     StoppingForRestart,
-    /// Somebody asked to end the session.
+    /// The session was asked to end.
     StoppingForStop,
     /// The host itself was told to end.
     StoppingForShutdown,
@@ -45,7 +44,7 @@ impl ExitRow {
     ];
 }
 
-/// The person's Ctrl+C, as known when the program ended.
+/// A Ctrl+C of the person, as known when the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CtrlC {
     /// No Ctrl+C that counts in this row.
@@ -64,11 +63,11 @@ pub enum ExitMeaning {
     UserInterrupt,
     /// The program finished by itself.
     Finished,
-    /// It crashed, or somebody else killed it: the crash rule decides.
+    /// It crashed or was killed from outside: the crash rule decides.
     Crash,
-    /// hopty stopped it for a restart: the next run.
+    /// hopty stopped it for a restart: the next run follows.
     NextRun,
-    /// Stopped for good, as asked.
+    /// It was stopped for good, on request.
     Stopped,
     /// Not an end: job control stopped or continued it.
     JobControl,
@@ -132,7 +131,7 @@ pub(super) mod tests {
         ProcessEnd::Continued,
     ];
 
-    /// The whole table once more, one line per cell: row, Ctrl+C, then the meaning for each of `ENDS`.
+    /// The whole table again, one line per cell: row, Ctrl+C, then the meaning for each of `ENDS`.
     const TABLE: &[(ExitRow, CtrlC, &str)] = &[
         (ExitRow::Cold, CtrlC::No, "ccccccc··"),
         (ExitRow::Cold, CtrlC::Yes, "uuuuuuu··"),

@@ -16,9 +16,9 @@ use crate::core::ids::ConversationId;
 const CLAIM_MS: u64 = 30_000;
 
 impl Supervisor {
-    /// A hook other than SessionStart names another conversation: with `--fork-session` 2.1.197 names the new
-    /// one only here.
-    pub(super) fn goes_on_elsewhere(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) -> bool {
+    /// A hook other than SessionStart reports another conversation: with `--fork-session` 2.1.197 reports the
+    /// new one only here.
+    pub(super) fn follows_elsewhere(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) -> bool {
         let Some(named) = hook.conversation.clone().filter(|_| self.policy.sessions_file) else {
             return false;
         };
@@ -50,7 +50,7 @@ impl Supervisor {
         self.settle_on_status(step);
     }
 
-    /// The sessions file names a conversation.
+    /// The sessions file reports a conversation.
     pub(super) fn file_names(&mut self, step: &mut EventStep<'_>, named: Option<&ConversationId>) {
         if !self.policy.sessions_file || self.run.pid.is_none() {
             return;
@@ -63,7 +63,7 @@ impl Supervisor {
         }
     }
 
-    /// `anew`: a person began other work with it.
+    /// `anew`: a person started other work in it.
     fn change_conversation(
         &mut self,
         step: &mut EventStep<'_>,
@@ -122,7 +122,7 @@ impl Supervisor {
         }
     }
 
-    /// The same without a call that waits for an answer: the sessions file agrees later.
+    /// Believes a claim once the sessions file agrees, when no hook call waits for an answer.
     fn believe_late(&mut self, step: &mut EventStep<'_>, hook: &HookFacts) {
         let Some(named) = hook.conversation.clone() else { return };
         if self.follow_named(step, hook, named) {
@@ -131,7 +131,7 @@ impl Supervisor {
         }
     }
 
-    /// Follows the conversation that a hook names. Returns whether it differs from the one before.
+    /// Follows the conversation that a hook reports. Returns whether it differs from the previous one.
     fn follow_named(&mut self, step: &mut EventStep<'_>, hook: &HookFacts, named: ConversationId) -> bool {
         let why = match hook.source {
             Some(StartSource::Clear) => "`/clear` started it",
@@ -140,7 +140,7 @@ impl Supervisor {
             _ => "Claude started it",
         };
         let other = !self.conversation.is(&named);
-        // An old Claude that is resumed after a crash also begins a new conversation; that one is the run's
+        // An old Claude that is resumed after a crash also starts a new conversation; that one is the run's
         // first.
         let by_person = hook.source == Some(StartSource::Clear)
             || hook.source == Some(StartSource::Resume) && self.run.turn.state != Turn::Unknown;
@@ -155,15 +155,15 @@ impl Supervisor {
         other
     }
 
-    /// The conversation whose context usage or signal requested a hand-over is gone, or is small again.
+    /// The conversation whose context usage or signal requested a hand-over is gone, or has shrunk.
     fn asked_by_another(&mut self, step: &mut EventStep<'_>, other: bool) {
         let why = "the conversation that requested it is no longer the current one";
         match &self.phase {
             Phase::Waiting { request } | Phase::Saving { request, .. } => match request.by {
                 RestartBy::Level if !request.explicit => self.cancel_request(step, why),
                 RestartBy::Signal if other => self.cancel_request(step, why),
-                // A person asked for the session, whatever runs in it: the current conversation must be
-                // saved.
+                // A person's request concerns the session, whatever runs in it: save the current
+                // conversation.
                 _ => self.back_to_waiting(step),
             },
             Phase::Stopping {

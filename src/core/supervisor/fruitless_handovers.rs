@@ -1,6 +1,6 @@
 //! Hand-overs without progress: two handoffs in a row have the same next step, and between them no file was
-//! written and git shows no change. Then no context level requests another one until a person prompts; what a
-//! person or a signal requests still happens.
+//! written and git shows no change. Then no context level requests another one until a person submits a
+//! prompt; requests by a person or a signal still count.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,6 @@ use super::event::PromptOf;
 use super::step::EventStep;
 use crate::core::handoff::work_progress::Mark;
 
-/// What is known of the work's progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorkProgress {
     last: Option<Mark>,
@@ -28,7 +27,7 @@ impl WorkProgress {
         matches!((before, mark), (Some(before), Some(mark)) if mark.is_no_further_than(before))
     }
 
-    /// No context level hands over from now on.
+    /// No context level hands over from now on; tells people.
     pub(super) fn stop(&mut self, step: &mut EventStep<'_>) {
         self.missing = true;
         let text = "Automatic hand-over is off until your next prompt: two handoffs in a row have the same \
@@ -37,7 +36,7 @@ impl WorkProgress {
         step.tell(DecisionKind::ProgressMissing, text);
     }
 
-    /// A prompt was submitted; a person's may start progress again.
+    /// A prompt was submitted; one by a person resets the check.
     pub(super) fn prompted(&mut self, by: Option<PromptOf>) {
         if matches!(by, Some(PromptOf::Person | PromptOf::Sent)) {
             *self = WorkProgress::default();

@@ -1,9 +1,9 @@
 //! Mode `ask`: a person is asked before a hand-over.
 //!
-//! Above level `ask`, hopty tells Claude with the person's next prompt to put the question, and reads the
+//! Above level `ask`, hopty tells Claude with the person's next prompt to ask the question, and reads the
 //! answer from the hook that follows. The question blocks the turn until it is answered or
-//! `restart.ask_timeout` hands over by itself; if the default answer is to do nothing
-//! (`restart.ask_default`), it stays. If no hook can carry the question, there is only a notice.
+//! `restart.ask_timeout` ends; then hopty hands over, or with `restart.ask_default = "nothing"` goes on
+//! asking. If no hook can carry the question, there is only a notice.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,6 @@ pub enum AskAnswer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum HandoverQuestion {
-    /// Nothing to ask.
     #[default]
     Silent,
     /// Ask with the person's next prompt.
@@ -55,14 +54,14 @@ impl HandoverQuestion {
         }
     }
 
-    /// Claude was told to ask, and nobody read that.
+    /// Claude was told to ask, but did not read it.
     pub(super) fn put_again(&mut self) {
         if let HandoverQuestion::Put { until } = *self {
             *self = HandoverQuestion::Due { until };
         }
     }
 
-    /// The answer that an earlier host of this conversation got still holds; a snooze for `left` ms.
+    /// Restores the answer to an earlier host of this conversation; a snooze still lasts `left` ms.
     pub(super) fn restore(&mut self, now: Stamp, answer: AskAnswer, left: u64, restart: &Restart) {
         *self = match answer {
             AskAnswer::Yes => return,
@@ -73,7 +72,7 @@ impl HandoverQuestion {
         };
     }
 
-    /// When it is asked again, or answers itself.
+    /// When it is asked again, or the default answer applies.
     pub(super) fn deadline(self) -> Option<Stamp> {
         match self {
             HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => until,

@@ -1,9 +1,8 @@
-//! Where a hand-over stands, for people.
+//! The progress of a hand-over, for people.
 
 use super::phase::{Phase, RunPlan, StopFor};
 use super::prompt_delivery::PromptDelivery;
 
-/// Where a hand-over stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandoverStep {
     /// The handoff is being saved.
@@ -12,9 +11,9 @@ pub enum HandoverStep {
     Ending,
     /// The next run is being started.
     Starting,
-    /// The continuation prompt is on its way.
+    /// The continuation prompt is being delivered.
     Delivering {
-        /// The dialog that keeps it from being typed.
+        /// The dialog that prevents it from being typed.
         dialog: Option<String>,
     },
     /// The prompt was submitted, and Claude has not answered yet.
@@ -40,12 +39,12 @@ impl HandoverStep {
         }
     }
 
-    /// Whether the fresh conversation has the work.
+    /// Whether the fresh conversation has received the work.
     pub fn is_done(&self) -> bool {
         *self == HandoverStep::Unanswered
     }
 
-    /// In words, without a full stop.
+    /// The step in words, without a full stop.
     pub fn words(&self) -> String {
         match self {
             HandoverStep::Saving => "hopty saves the handoff".to_owned(),

@@ -1,11 +1,12 @@
-//! How hook calls are handled. Calls of sub-agents are counted and answered at once, never decided on.
+//! How hook calls are handled. Calls of sub-agents are counted and answered at once, never lead to a
+//! decision.
 
 use serde::{Deserialize, Serialize};
 
 use super::action::{Action, HookAnswer, Want};
 use super::event::{HookEvent, HookFacts, PromptOf};
 use super::phase::{Phase, RestartRequest, SafePoint, SaveStep, StopStep};
-use super::policy::{ASKED_SINCE, HEARS_SINCE, REMEMBERS_SINCE};
+use super::policy::{ASKED_SINCE, KEEPS_UNREAD_ANSWERS_SINCE, REMEMBERS_SINCE};
 use super::safe_point::WAITS_SINCE;
 use super::step::EventStep;
 use super::{Supervisor, Turn};
@@ -30,23 +31,23 @@ pub(super) struct HeldHook {
     pub(super) cut: Cut,
 }
 
-/// An answer that Claude has to act on, until it is known that nobody read it.
+/// An answer that Claude has to act on, kept until it is clear whether Claude read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "unread", rename_all = "snake_case")]
 pub(super) enum UnreadAnswer {
-    /// Put the question of mode `ask`.
+    /// Ask the question of mode `ask`.
     Question,
     /// Write the note for the handoff.
     Note {
-        /// It is all for which the turn goes on.
+        /// The turn continues only for the note.
         alone: bool,
     },
 }
 
 impl HeldHook {
-    /// Whether Claude's work should not be interrupted here, and there is time to let it finish: it is done
-    /// by the next boundary, or by the end of the turn, for `wait_ms`. Above the hard level, or if somebody
-    /// wants the hand-over now, hopty does not wait.
+    /// Whether to let Claude finish before the hand-over: its work should not be interrupted here, and there
+    /// is time until the next boundary or the end of the turn, at most `wait_ms`. Never above the hard level,
+    /// or if the hand-over is requested for now.
     pub(super) fn completes_first(&self, now: Stamp, request: &RestartRequest, wait_ms: u64) -> bool {
         let last = request.turn_until.after(wait_ms);
         self.cut != Cut::Free && !request.now && !request.forced && now < last
@@ -77,7 +78,7 @@ impl Supervisor {
         }
         match hook.event {
             HookEvent::SessionStart => self.session_start(step, id, hook),
-            _ if hook.conversation != self.conversation.id && !self.goes_on_elsewhere(step, hook) => {
+            _ if hook.conversation != self.conversation.id && !self.follows_elsewhere(step, hook) => {
                 step.answer(id, HookAnswer::Nothing);
             }
             HookEvent::UserPromptSubmit => self.prompt_submitted(step, id, hook),
@@ -139,21 +140,23 @@ impl Supervisor {
             _ => {}
         }
         if let Some(wait) = self.conversation.limit_wait.take() {
-            wait.work_goes_on(step, hook.prompt);
+            wait.end_by_prompt(step, hook.prompt);
         }
         if !own {
             self.conversation.progress.prompted(hook.prompt);
         }
         match &self.phase {
-            // It was queued behind a prompt that hopty took: treat it the same way.
+            // It was queued after a prompt that hopty took: treat it the same way.
             _ if self.phase.has_taken_prompt() => {
                 self.run.set_turn(step.now, Turn::Idle);
                 return step.answer(id, self.conversation.refuse_prompt(&self.policy));
             }
-            // It was already on its way when hopty began to hold keys: it comes first.
+            // It was submitted before hopty began to hold keys: it comes first.
             Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(step),
             // Held until the run is gone, or the hand-over is cancelled.
-            Phase::Saving { .. } if self.policy.rules >= HEARS_SINCE && self.run.hooks.held.is_none() => {
+            Phase::Saving { .. }
+                if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE && self.run.hooks.held.is_none() =>
+            {
                 step.act(Action::HoldHook { id });
                 self.run.hooks.held =
                     Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
@@ -184,14 +187,14 @@ impl Supervisor {
     fn tool_batch(&mut self, step: &mut EventStep<'_>, id: u64, hook: &HookFacts) {
         self.run.set_turn(step.now, Turn::Busy);
         if let Some(wait) = self.conversation.limit_wait.take() {
-            wait.work_goes_on(step, None);
+            wait.end_by_prompt(step, None);
         }
         self.run.turn.background = self.run.turn.background.saturating_add(hook.started);
         if let Some(answer) = hook.answered {
             self.ask_answered(step, answer);
         }
         if matches!(&self.phase, Phase::Saving { point, .. } if *point != SafePoint::Now) {
-            // Claude was believed idle and was not.
+            // Claude was believed to be idle.
             self.back_to_waiting(step);
         }
         match &self.phase {
@@ -207,7 +210,7 @@ impl Supervisor {
     /// A tool has run, in a Claude without PostToolBatch. Its result reaches the disk only after this call,
     /// and other tools may still run. So the call asks Claude to end the turn once all of them are done, and
     /// the transcript shows when that is (measured on 2.0.76: every result is written, no request follows, no
-    /// Stop is called).
+    /// Stop hook runs).
     fn tool_used(&mut self, step: &mut EventStep<'_>, id: u64) {
         self.run.set_turn(step.now, Turn::Busy);
         let due = match &self.phase {
@@ -251,7 +254,7 @@ impl Supervisor {
         }
     }
 
-    /// The lines that a call waited for are there, or their time is up.
+    /// The lines that a call waited for have arrived, or its time is up.
     pub(super) fn lines(&mut self, step: &mut EventStep<'_>, id: u64, cut: Cut) {
         let awaited = match &self.phase {
             Phase::Saving { point: SafePoint::Batch { hook }, step: SaveStep::Results, .. } => Some(*hook),
@@ -293,14 +296,14 @@ impl Supervisor {
         if self.run.hooks.held.as_ref().is_some_and(|held| held.id == id) {
             self.run.hooks.held = None;
         }
-        let hears = self.policy.rules >= HEARS_SINCE;
+        let keeps_answers = self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE;
         let held = |point: &SafePoint, save: &SaveStep| match point {
-            SafePoint::Prompt { hook, .. } => *hook == id && (*save == SaveStep::Settings || hears),
+            SafePoint::Prompt { hook, .. } => *hook == id && (*save == SaveStep::Settings || keeps_answers),
             point => point.hook() == Some(id),
         };
         if matches!(&self.phase, Phase::Saving { point, step: save, .. } if held(point, save)) {
             if self.phase.has_taken_prompt() {
-                // Claude was never told to drop it.
+                // Claude was not told to drop it.
                 self.run.set_turn(step.now, Turn::Busy);
             }
             // Claude gave up on the hook, so its next request may already be sent: the safe point is gone.
@@ -310,14 +313,14 @@ impl Supervisor {
         self.answer_is_lost(step, id);
     }
 
-    /// The call `id` gets an answer that must be given again if nobody reads it.
+    /// Call `id` gets an answer that must be given again if Claude does not read it.
     pub(super) fn awaits_reading(&mut self, id: u64, what: UnreadAnswer) {
-        if self.policy.rules >= HEARS_SINCE {
+        if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE {
             self.run.hooks.unread = Some((id, what));
         }
     }
 
-    /// Nobody read the answer to the call `id`.
+    /// Claude did not read the answer to call `id`.
     fn answer_is_lost(&mut self, step: &mut EventStep<'_>, id: u64) {
         let Some((_, what)) = self.run.hooks.unread.take_if(|(call, _)| *call == id) else { return };
         match what {

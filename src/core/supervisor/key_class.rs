@@ -12,7 +12,6 @@ pub enum KeyClass {
     Typed,
     /// A Ctrl+C in one of its encodings.
     Interrupt,
-    /// A bracketed paste.
     Paste,
     /// Shift+Tab, with which a person changes the permission mode.
     Mode,

@@ -1,5 +1,3 @@
-//! Where a person's keys go while hopty works: held, passed on, or released.
-
 use serde::{Deserialize, Serialize};
 
 use super::action::Action;
@@ -9,7 +7,6 @@ use super::step::EventStep;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeyHold {
-    /// To the child.
     #[default]
     Free,
     Held,
@@ -47,7 +44,7 @@ impl KeyHold {
         }
     }
 
-    /// The dialog that kept held input from being released is gone.
+    /// Releases held input when the dialog that prevented it is gone.
     pub(super) fn release_late(&mut self, step: &mut EventStep<'_>) {
         if let KeyHold::Passing { draft } = *self {
             self.release(step, draft, false);

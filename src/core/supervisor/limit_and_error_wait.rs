@@ -1,10 +1,9 @@
-//! Why the work stands still although Claude lives: a usage limit, or an API error that ended the turn.
+//! Waits after a usage limit, or after an API error that ended the turn.
 //!
-//! While it does no hand-over begins: a fresh conversation could do no more than this one. Once it is due,
+//! No hand-over begins meanwhile: a fresh conversation could do no more than this one. When the wait is over,
 //! hopty types one prompt to continue, which is proven like any submission. Current versions of Claude
 //! continue by themselves after a limit; hopty gives them time for that (`recovery.limit_wait`), and any
-//! prompt of Claude's own ends the wait. Nothing is typed against a person: a key that is pressed leaves it
-//! to them.
+//! prompt of Claude's own ends the wait. A person's key press leaves the rest to them.
 //!
 //! The limit's own dialog is closed by its line "Stop and wait for limit to reset", which costs nothing,
 //! unless a person is present or `delivery.answer_dialogs` does not name it.
@@ -27,23 +26,23 @@ const SETTLE_MS: u64 = 2000;
 /// A person who typed within this time before an error counts as present, in ms.
 const PRESENT_MS: u64 = 60_000;
 /// The most attempts until a turn ends well or an hour passes without an error. With pauses from one minute
-/// on, they take half an hour: what lasts longer is for a person.
+/// on they take half an hour; a person must handle longer errors.
 pub(super) const RETRIES: u32 = 5;
 /// The longest pause after an error, in ms.
 const LONGEST_PAUSE_MS: u64 = 1_800_000;
 /// Errors further apart than this are unrelated, in ms.
 const FORGET_MS: u64 = 3_600_000;
-/// A reset further away than this is not believed, in ms: 32 days.
+/// A reset later than this is not believed, in ms: 32 days.
 const LONGEST_LIMIT_MS: u64 = 32 * 86_400_000;
 /// The name of the dialog in which Claude asks what to do about a limit.
 const DIALOG: &str = "limit";
-/// How long it must be on the screen before hopty presses its key, in ms: Claude ignores keys in its first
-/// second (measured on 2.1.329).
-const DIALOG_STANDS_MS: u64 = 1500;
-/// The first version of the rules that leaves the dialog to a person who is present.
+/// How long the dialog must be on the screen before hopty presses its key, in ms: Claude ignores keys in its
+/// first second (measured on 2.1.329).
+const DIALOG_SETTLE_MS: u64 = 1500;
+/// Since this version of the rules hopty leaves the dialog to a person who is present.
 const PRESENT_SINCE: u32 = 3;
-/// Since these rules the limit's dialog gets another key where it stands on: how many at most, and how long
-/// after the one before, in ms.
+/// Since this version of the rules the limit's dialog gets further keys while it stays: how many at most, and
+/// how long after the previous one, in ms.
 const AGAIN_SINCE: u32 = 5;
 const ANSWERS_MAX: u8 = 4;
 const ANSWER_AGAIN_MS: u64 = 5000;
@@ -53,9 +52,7 @@ const ANSWER_AGAIN_MS: u64 = 5000;
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
     FiveHour,
-    /// The weekly limit.
     SevenDay,
-    /// Any other limit.
     #[serde(other)]
     Other,
 }
@@ -63,7 +60,7 @@ pub enum LimitKind {
 impl LimitKind {
     /// The limit that Claude's text on the screen names (`You've hit your session limit`, measured on
     /// 2.1.197; `5-hour` and `weekly` limit, on 2.1.329); `None` for any other text.
-    pub fn said(text: &str) -> Option<Self> {
+    pub fn named_in(text: &str) -> Option<Self> {
         let rest = text.strip_prefix("You've hit your ")?;
         let name = rest.split_once(" limit").map_or(rest, |(name, _)| name);
         match name {
@@ -83,17 +80,16 @@ impl LimitKind {
     }
 }
 
-/// The prompts to continue of earlier releases, which may stand in the transcript of a conversation.
+/// The prompts to continue of earlier releases, which transcripts may contain.
 const EARLIER_PROMPTS: [&str; 2] = [
     "The usage limit is over. Go on where you stopped; what is done already stays done.",
     "Your last turn ended in an API error. Go on where it stopped; what is done already stays done.",
 ];
 
-/// What hopty's prompt to continue follows.
+/// The cause after which hopty's prompt continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeAfter {
-    /// A usage limit.
     Limit,
     Error,
 }
@@ -123,19 +119,19 @@ impl ResumeAfter {
 pub struct UsageLimitWait {
     pub kind: LimitKind,
     pub reset: Stamp,
-    /// The same in seconds since 1970, as Claude reported it.
+    /// The reset in seconds since 1970, as Claude reported it.
     pub resets: u64,
 }
 
-/// Why the work stands still.
+/// Why Claude cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 enum WaitCause {
     Limit {
         limit: UsageLimitWait,
     },
-    /// A refused request. It may turn out to be a limit, so hopty waits a moment before it tells people
-    /// (`said`: they were told).
+    /// A refused request. It may turn out to be a limit, so hopty waits a moment before it reports it
+    /// (`said`: it was reported).
     Error {
         error: String,
         said: bool,
@@ -144,7 +140,7 @@ enum WaitCause {
     Person,
 }
 
-/// The work stands still.
+/// A wait in which Claude cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LimitWait {
     cause: WaitCause,
@@ -154,7 +150,7 @@ pub(super) struct LimitWait {
     due: Option<Stamp>,
     /// The limit's own dialog was answered, as configured.
     answered: bool,
-    /// How often, and when last.
+    /// How often a key was typed into the dialog, and when last.
     #[serde(default)]
     answers: u8,
     #[serde(default)]
@@ -174,7 +170,7 @@ impl LimitWait {
         }
     }
 
-    /// When the limit's dialog may get its next key; `None`: it has got enough.
+    /// When the limit's dialog may get its next key; `None`: it has got all.
     fn next_answer(&self, policy: &Policy) -> Option<Stamp> {
         match self.answered {
             false => Some(Stamp(0)),
@@ -196,7 +192,7 @@ impl LimitWait {
         if self.limit().is_some() { ResumeAfter::Limit } else { ResumeAfter::Error }
     }
 
-    /// What a session waits for while nobody works.
+    /// What the session waits for while Claude cannot work.
     pub(super) fn waits_for(&self, now: Stamp) -> Option<&'static str> {
         match &self.cause {
             WaitCause::Limit { limit } => (now < limit.reset).then_some("usage_limit"),
@@ -212,15 +208,14 @@ impl LimitWait {
         Some(format!("Claude is waiting for its {} to reset", limit.kind.words()))
     }
 
-    /// The wait is over.
     pub(super) fn end(self, step: &mut EventStep<'_>, how: &str) {
         let Some(limit) = self.limit() else { return };
         let text = format!("The wait for the {} is over: {how}.", limit.kind.words());
         step.decide(DecisionKind::LimitOver, text).also(self.seq);
     }
 
-    /// Somebody submitted a prompt: Claude works again, or will report the limit or the error once more.
-    pub(super) fn work_goes_on(self, step: &mut EventStep<'_>, prompt: Option<PromptOf>) {
+    /// A prompt was submitted: Claude works again, or will report the limit or the error again.
+    pub(super) fn end_by_prompt(self, step: &mut EventStep<'_>, prompt: Option<PromptOf>) {
         let by_itself = prompt == Some(PromptOf::Claude);
         self.end(step, if by_itself { "Claude continued by itself" } else { "a prompt was submitted" });
     }
@@ -252,12 +247,12 @@ pub(super) struct LimitHistory {
     failed: Option<Stamp>,
     /// When a person last pressed a key.
     keyed: Option<Stamp>,
-    /// The limit that people were last told of, by kind and reset.
+    /// The limit that people were last told about, by kind and reset.
     told: Option<(LimitKind, u64)>,
 }
 
 impl LimitHistory {
-    /// Claude has reached a limit, which resets in `left` ms, at `resets` in seconds since 1970.
+    /// Claude has reached a limit that resets in `left` ms, at `resets` (seconds since 1970).
     pub(super) fn usage_limit(
         &mut self,
         step: &mut EventStep<'_>,
@@ -359,7 +354,7 @@ impl LimitHistory {
         Some(now.after(pause))
     }
 
-    /// Tells people what follows an error. If nothing follows, requests are no longer held back.
+    /// Reports what follows an error. If nothing follows, requests are no longer held back.
     fn say_failed(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
         let Some(LimitWait { cause: WaitCause::Error { error, said }, due, seq, .. }) = wait else { return };
         *said = true;
@@ -383,8 +378,8 @@ impl LimitHistory {
         step.tell(DecisionKind::TurnFailed, text).because(&because);
     }
 
-    /// A person has pressed a key: hopty leaves the rest to them, unless its own prompt is on its way. Keys
-    /// are held while hopty types, and its prompt is either proven or not.
+    /// A person has pressed a key: hopty leaves the rest to them, unless it is submitting its own prompt.
+    /// Keys are held while hopty types, and its prompt is either proven or not.
     pub(super) fn person_types(
         &mut self,
         step: &mut EventStep<'_>,
@@ -407,11 +402,11 @@ impl LimitHistory {
     pub(super) fn turn_ended_well(&mut self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
         self.tries = 0;
         if let Some(wait) = wait.take() {
-            wait.work_goes_on(step, None);
+            wait.end_by_prompt(step, None);
         }
     }
 
-    /// Reports or drops what has reached its time.
+    /// Handles deadlines that have passed.
     pub(super) fn tick(&self, step: &mut EventStep<'_>, wait: &mut Option<LimitWait>) {
         let Some(halt) = &*wait else { return };
         match &halt.cause {
@@ -427,10 +422,9 @@ impl LimitHistory {
         }
     }
 
-    /// Answers the limit's own dialog, if the configuration allows it and no person is present. One that
-    /// stands on has not taken the key, or has been moved nearer to the answer by it, and gets another one.
-    /// What is on the screen may be drawn over a permission prompt: no key while a turn runs or anything else
-    /// says that Claude asks.
+    /// Answers the limit's own dialog, if the configuration allows it and no person is present. A dialog that
+    /// stays has ignored the key or has only moved closer to the answer, and gets another key. The screen may
+    /// hide a permission prompt: no key while a turn runs or another source says that Claude asks.
     pub(super) fn answer_dialog(
         &self,
         step: &mut EventStep<'_>,
@@ -445,7 +439,7 @@ impl LimitHistory {
             && wait.next_answer(policy).is_some_and(|at| step.now >= at);
         let left_until = self.dialog_is_left_until(wait, policy);
         let is_left = left_until.is_some_and(|until| until.is_none_or(|until| step.now < until));
-        let stands = dialog_stands_at(&run.screen).is_some_and(|at| step.now >= at);
+        let stands = dialog_settled_at(&run.screen).is_some_and(|at| step.now >= at);
         if may && stands && !is_left {
             wait.answered = true;
             wait.answers += 1;
@@ -454,8 +448,8 @@ impl LimitHistory {
         }
     }
 
-    /// While a person may want to answer the limit's dialog: until when, `Some(None)` for ever, because they
-    /// have typed since the limit was reached.
+    /// Until when the limit's dialog is left to a person; `Some(None)`: forever, because they have typed
+    /// since the limit was reached.
     fn dialog_is_left_until(&self, wait: &LimitWait, policy: &Policy) -> Option<Option<Stamp>> {
         let keyed = self.keyed.filter(|_| policy.rules >= PRESENT_SINCE)?;
         let until = keyed.after(policy.config.restart.wait_for_person.ms());
@@ -474,7 +468,7 @@ impl LimitHistory {
             WaitCause::Error { said: false, .. } => due.push(wait.since.after(SETTLE_MS)),
             WaitCause::Limit { limit } => {
                 due.push(limit.reset);
-                if let Some(at) = dialog_stands_at(screen) {
+                if let Some(at) = dialog_settled_at(screen) {
                     due.push(at);
                     due.extend(self.dialog_is_left_until(wait, policy).flatten());
                     due.extend(wait.next_answer(policy).filter(|_| wait.answered));
@@ -486,12 +480,12 @@ impl LimitHistory {
 }
 
 /// When the limit's dialog, if it is shown, has been on the screen for long enough.
-fn dialog_stands_at(screen: &ScreenState) -> Option<Stamp> {
+fn dialog_settled_at(screen: &ScreenState) -> Option<Stamp> {
     let is_shown = screen.facts.dialog.as_deref() == Some(DIALOG);
-    screen.dialog_since.filter(|_| is_shown).map(|since| since.after(DIALOG_STANDS_MS))
+    screen.dialog_since.filter(|_| is_shown).map(|since| since.after(DIALOG_SETTLE_MS))
 }
 
-/// hopty's own prompt to continue did not get through. There is no second one: it may have been submitted.
+/// hopty's own prompt to continue failed. It is not repeated, because it may have been submitted.
 pub(super) fn resume_failed(step: &mut EventStep<'_>, why: &str) {
     let text = format!("hopty could not submit its prompt to continue: {why}.");
     step.tell(DecisionKind::ContinueCancelled, text);
@@ -504,7 +498,7 @@ mod tests {
     use super::super::tests::{claude, word};
     use super::*;
 
-    /// The words of what `does` asks for at `now`.
+    /// The actions of `does` at `now`, as text.
     fn at(now: u64, does: impl FnOnce(&mut EventStep<'_>)) -> String {
         let mut out = Vec::new();
         does(&mut EventStep::new(Stamp(now), 1, 1, &mut out));
@@ -568,7 +562,7 @@ mod tests {
         let left = policy.config.restart.wait_for_person.ms();
         let mut due = Vec::new();
         history.deadlines(&wait, &run.screen, &policy, &mut due);
-        assert_eq!(due, [Stamp(500_000), Stamp(DIALOG_STANDS_MS), Stamp(left)]);
+        assert_eq!(due, [Stamp(500_000), Stamp(DIALOG_SETTLE_MS), Stamp(left)]);
         let mut answers = |history: &LimitHistory, now| {
             at(now, |step| history.answer_dialog(step, &mut wait, &run, &policy))
         };

@@ -1,29 +1,29 @@
-//! The supervisor: the whole of hopty's judgement as one deterministic function, `step(now, event) ->
+//! The supervisor: all of hopty's decisions as one deterministic function, `step(now, event) ->
 //! actions`.
 //!
-//! It reads no clock, touches no file and owns no descriptor; whatever it must know comes as an [`Event`],
-//! whatever it wants is an [`Action`]. So every rule can be tested without a terminal, and a journal of
+//! It reads no clock, touches no file and owns no descriptor; its input is an [`Event`],
+//! its output [`Action`]s. So every rule can be tested without a terminal, and a journal of
 //! events gives the same actions again (`hopty replay`).
 //!
 //! | file | holds |
 //! |---|---|
 //! | `policy`, `event`, `key_class`, `screen_facts`, `agent_status`, `action`, `reply`, `phase` | the vocabulary |
-//! | `secrets` | secrets removed from an event before it is recorded |
-//! | `step` | one event on its way through the parts: the moment, its line, the actions and decisions so far |
+//! | `secrets` | removing secrets from an event before it is recorded |
+//! | `step` | the state of one step: time, journal line, actions and decisions so far |
 //! | `exit_table` | why a child ended: one table |
-//! | `session_facts`, `run_state`, `conversation_state` | the parts that live as long as the session, a run, a conversation |
-//! | `context_level_watch`, `handover_question`, `fruitless_handovers` | parts of the conversation: the context usage and its levels, the question that is put to a person first, in mode `ask`, whether hand-overs bring anything |
-//! | `conversation_chain`, `restart_budget`, `crash_guard`, `permission_mode`, `person`, `key_hold_decision` | parts of the session: conversations before, restarts, deaths, the permission mode, who is there and who gets what is typed |
+//! | `session_facts`, `run_state`, `conversation_state` | the state of the session, of a run, of a conversation |
+//! | `context_level_watch`, `handover_question`, `fruitless_handovers` | parts of the conversation: context usage and levels, the question of mode `ask`, hand-overs without progress |
+//! | `conversation_chain`, `restart_budget`, `crash_guard`, `permission_mode`, `person`, `key_hold_decision` | parts of the session: earlier conversations, restarts, deaths, the permission mode, people present, where keys go |
 //! | `child_run` | one life of the child: spawn, start, keys, Ctrl+C, passed signals |
 //! | `hook_decision`, `followed_conversation` | what a hook call means, and which conversation it is about |
-//! | `context_level_crossing`, `compaction` | what crossing a level asks for, Claude's own compaction |
-//! | `restart_signal`, `restart_request`, `safe_point` | a request, by a signal file too, and the way back; its safe point, Claude's own words before it, somebody who is there |
+//! | `context_level_crossing`, `compaction` | what follows when a level is crossed; Claude's own compaction |
+//! | `restart_signal`, `restart_request`, `safe_point` | requests, also by signal file, and `hopty back`; the safe point, the hand-over note before it, a person who is present |
 //! | `saving` | from the safe point to a handoff on disk |
-//! | `stopping` | from SIGTERM to the end, and what follows a crash |
-//! | `paste_and_enter` | one text on its way into Claude's prompt: paste, echo, Enter, proof |
+//! | `stopping` | from SIGTERM to the end, and recovery from a crash |
+//! | `paste_and_enter` | submitting a text to Claude: paste, echo, Enter, proof |
 //! | `prompt_delivery`, `send_submit` | its two users: the continuation prompt, and what `hopty send --submit` or hopty itself sends |
-//! | `limit_and_error_wait` | a usage limit or an API error that ended the turn: the wait, and who goes on after it |
-//! | `state`, `next_handover`, `handover_step` | what others may ask |
+//! | `limit_and_error_wait` | a usage limit or an API error that ended the turn: the wait, and resuming after it |
+//! | `state`, `next_handover`, `handover_step` | queries for the host |
 //! | `recorded_state` | the state in journals of earlier releases |
 
 pub mod action;
@@ -96,34 +96,30 @@ use restart_request::SignalSeen;
 use run_state::RunState;
 use safe_point::HOLD_MARGIN_MS;
 use saving::Handoffs;
-use send_submit::{STANDS_MS, Sending, TYPING_MS};
+use send_submit::{OBSTACLE_SETTLE_MS, Sending, TYPING_MS};
 use session_facts::SessionFacts;
 use state::{SessionState, StateEntry};
 use step::EventStep;
 use stopping::{CONT, reaped};
 
-/// The version of these rules: a journal can only be replayed by the same version.
+/// The version of the journal's format: other versions cannot be replayed.
 pub const CORE: u32 = 1;
 
 /// Whether Claude is in the middle of a turn, according to its hooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Turn {
-    /// Not known.
     #[default]
     Unknown,
-    /// No turn runs.
     Idle,
-    /// A turn runs.
     Busy,
 }
 
-/// Numbers of journal lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct LineNumbers {
     /// The last line.
     seq: u64,
-    /// The event that is being handled.
+    /// The current event.
     event: u64,
     /// The event that brought the last context usage.
     usage: u64,
@@ -131,16 +127,16 @@ struct LineNumbers {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PhaseBegan {
-    /// When the phase began; while saving, when its current step began.
+    /// When the phase began, or while saving, when its current step began.
     at: Stamp,
     /// The event that led to the phase.
     seq: u64,
 }
 
-/// The state of one session. Each part owns its own; state that lives as long as a run or a conversation is
-/// replaced as a whole when another one begins.
+/// The state of one session. Each part owns its own; the state of a run or a conversation is replaced as a
+/// whole when another one begins.
 ///
-/// An `open` line of the journal holds it; `recorded_state` reads those of earlier releases.
+/// An `open` line of the journal contains it; `recorded_state` reads those of earlier releases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Supervisor {
     policy: Policy,
@@ -179,7 +175,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// A session in which nothing has happened yet.
+    /// A session before its first event.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Supervisor {
@@ -204,7 +200,7 @@ impl Supervisor {
         }
     }
 
-    /// Handles one event and returns the actions, in order. Each action is one line of the journal.
+    /// Handles one event and returns the actions, in order. Each action becomes one line of the journal.
     pub fn step(&mut self, now: Stamp, event: &Event, out: &mut Vec<Action>) {
         self.lines.seq += 1;
         self.lines.event = self.lines.seq;
@@ -309,7 +305,7 @@ impl Supervisor {
             Event::SaveFailed { error } => self.save_failed(step, error),
             Event::Reaped { run, processes } => reaped(step, *run, *processes),
             Event::Attached { client, how } => {
-                self.person.comes(step, *client, *how);
+                self.person.add_client(step, *client, *how);
                 if self.run.stopped && *how == AttachKind::Joins {
                     step.act(Action::Signal { signal: CONT, to: SignalTarget::Group });
                 }
@@ -333,14 +329,14 @@ impl Supervisor {
         }
     }
 
-    /// After every event: a condition that something waits for may hold now.
+    /// After every event: checks the conditions that something waits for.
     fn look_again(&mut self, step: &mut EventStep<'_>) {
         if self.run.pid.is_some() {
             self.late_signal(step);
             self.tick_ask(step);
             self.deliver(step);
             self.resume_when_due(step);
-            self.submit_goes_on(step);
+            self.continue_submit(step);
             self.try_safe_point(step);
             if matches!(self.phase, Phase::Running | Phase::Waiting { .. }) && self.run.obstacle().is_none() {
                 self.keys.release_late(step);
@@ -348,7 +344,7 @@ impl Supervisor {
         }
     }
 
-    /// When `Tick` is due at the latest. After a `Tick` it is later than that tick, so the loop cannot spin.
+    /// When the next `Tick` is due; always later than the last `Tick`, so the loop cannot spin.
     pub fn next_deadline(&self) -> Option<Stamp> {
         let mut due = Vec::new();
         match &self.phase {
@@ -385,14 +381,14 @@ impl Supervisor {
         if let Some(wait) = self.conversation.limit_wait.as_ref().filter(|_| self.run.pid.is_some()) {
             self.limits.deadlines(wait, &self.run.screen, &self.policy, &mut due);
             if let Some((at, _)) = wait.resumes() {
-                due.extend([at, self.phase_began.at.after(STANDS_MS)]);
+                due.extend([at, self.phase_began.at.after(OBSTACLE_SETTLE_MS)]);
                 due.extend(self.run.typed.map(|typed| typed.after(TYPING_MS)));
             }
         }
         due.into_iter().filter(|at| *at > self.ticked).min()
     }
 
-    /// Whether this is the followed conversation, and the program lives.
+    /// Whether this is the followed conversation, and the program is running.
     fn runs(&self, conversation: &ConversationId) -> bool {
         self.conversation.is(conversation) && self.run.pid.is_some()
     }

@@ -1,4 +1,4 @@
-//! The answer to a person's question when the next hand-over comes, and why then.
+//! When the next hand-over comes, and why then.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,23 +18,23 @@ use crate::core::time::Stamp;
 pub enum HandoverWhen {
     /// Now: it is under way.
     Now,
-    /// After the tools that run now.
+    /// After the running tools.
     Tools,
     /// At the end of this turn.
     Turn,
     /// At the end of the turn that the next prompt begins.
     NextTurn,
-    /// Once the draft in the prompt box has gone, or at `at`.
+    /// Once the draft in the prompt box is gone, or at `at`.
     Draft,
     /// With the person's next prompt, or at `at` without one.
     Prompt,
-    /// After a person has agreed.
+    /// After a person agrees.
     Asked,
     /// When the context is fuller.
     Level,
     /// After a person's snooze.
     Snoozed,
-    /// It is wanted, and something keeps it from happening; at `at` hopty tries again.
+    /// It is due but prevented; at `at` hopty tries again.
     Held,
     /// Never by itself.
     Off,
@@ -46,13 +46,12 @@ pub struct NextHandover {
     pub when: HandoverWhen,
     /// Why then, in a few words without a full stop.
     pub why: String,
-    /// When it happens, or may happen, at the latest.
+    /// The latest time at which it happens, or may happen.
     pub at: Option<Stamp>,
 }
 
 impl Supervisor {
-    /// When the next hand-over comes; `None` for a program that hopty does not hand over, and once the
-    /// session is over.
+    /// When the next hand-over comes; `None` for programs other than Claude, and once the session is over.
     pub fn next_handover(&self, now: Stamp) -> Option<NextHandover> {
         let next = |when, why: String, at| Some(NextHandover { when, why, at });
         if self.policy.agent != Agent::Claude {
@@ -87,7 +86,7 @@ impl Supervisor {
             "as requested".to_owned()
         };
         let (when, at) = match self.run.turn.state {
-            _ if self.stands_still() => (HandoverWhen::Turn, None),
+            _ if self.in_limit_wait() => (HandoverWhen::Turn, None),
             Turn::Unknown if self.run.is_mute(now) => {
                 let why = "Claude calls no hook".to_owned();
                 return NextHandover { when: HandoverWhen::Held, why, at: None };
@@ -157,10 +156,10 @@ impl Supervisor {
             };
         }
         if self.conversation.usage.rearm_at_stop {
-            // Of a turn that Ctrl+C ended no hook tells.
-            let rests = self.state().state == SessionState::Idle;
+            // No hook reports the end of a turn that Ctrl+C ended.
+            let is_idle = self.state().state == SessionState::Idle;
             return NextHandover {
-                when: if rests { HandoverWhen::NextTurn } else { HandoverWhen::Turn },
+                when: if is_idle { HandoverWhen::NextTurn } else { HandoverWhen::Turn },
                 why: self.conversation.usage.with_level(&self.policy),
                 at: None,
             };

@@ -1,7 +1,8 @@
-//! One text on its way into Claude's prompt box: paste, echo, Enter, proof. No Enter is blind.
+//! Submits a text to Claude's prompt box: paste, echo, Enter, proof. Every Enter is justified by what the
+//! screen shows.
 //!
-//! It has two users: the delivery of a continuation prompt (`prompt_delivery`), and the sending of a prompt
-//! for a person or for hopty itself (`send_submit`). `SubmissionRules` holds their differences.
+//! It has two users: the delivery of a continuation prompt (`prompt_delivery`), and prompts that are sent for
+//! a person or by hopty itself (`send_submit`). `SubmissionRules` holds their differences.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,15 +29,15 @@ pub enum SubmissionStep {
     },
 }
 
-/// A text on its way.
+/// A text being submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
     #[serde(flatten)]
     pub step: SubmissionStep,
-    /// When to give up this step; `None` if the whole submission has one deadline.
+    /// When to give up this step; `None` if one deadline covers the whole submission.
     #[serde(default)]
     pub(super) until: Option<Stamp>,
-    /// When it was pasted, if the whole submission has one deadline.
+    /// When it was pasted, if one deadline covers the whole submission.
     #[serde(default)]
     pub(super) pasted: Option<Stamp>,
 }
@@ -44,7 +45,7 @@ pub struct Submission {
 /// The effect of a running turn on a submission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum DuringTurn {
-    /// Claude works on something else.
+    /// Claude works on something else: wait.
     Wait,
     /// Claude queues it.
     Queue,
@@ -59,7 +60,8 @@ const ENTER_EVERY_MS: u64 = 200;
 /// The differences between the users of a submission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SubmissionRules {
-    /// The time for echo and proof, from the paste on, in ms; `None` if the whole has one deadline.
+    /// The time for echo and proof, from the paste on, in ms; `None` if one deadline covers the whole
+    /// submission.
     pub confirm_ms: Option<u64>,
     /// Whether Enter may be repeated.
     pub enter_is_left: bool,
@@ -67,19 +69,18 @@ pub(super) struct SubmissionRules {
     pub during_turn: DuringTurn,
     /// Wait for a SessionStart hook before the paste.
     pub awaits_hook: bool,
-    /// Nobody may be writing, and the box must have been on the screen for a moment before the paste.
+    /// Wait until no person is writing and the box has been on the screen for a moment before the paste.
     pub shares_box: bool,
 }
 
-/// What a submission has to know of the session.
+/// What a submission needs to know about the session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SubmissionFacts {
     /// The box is empty and takes a paste.
     pub box_is_empty: bool,
-    /// Nobody writes in it, and it has been on the screen for a moment.
+    /// No person is writing, and the box has been on the screen for a moment.
     pub box_has_settled: bool,
-    /// Our text is in the live box, no dialog is shown, Claude waits for no answer, and all bytes have been
-    /// read.
+    /// hopty's text is in the box, no dialog is shown, Claude asks nothing, and all bytes have been read.
     pub box_is_ours: bool,
     /// A SessionStart hook may still come.
     pub hook_may_come: bool,
@@ -90,7 +91,7 @@ pub(super) struct SubmissionFacts {
 }
 
 impl SubmissionFacts {
-    /// Whether a running turn forbids to type.
+    /// Whether a running turn forbids typing.
     pub(super) fn turn_forbids(&self, during_turn: DuringTurn) -> bool {
         match during_turn {
             DuringTurn::Wait => self.turn_runs,
@@ -116,7 +117,7 @@ impl Submission {
         matches!(self.step, SubmissionStep::Ready { .. })
     }
 
-    /// The key that is due, if all its conditions are met.
+    /// The key to type now, if all its conditions are met.
     pub(super) fn key_due(
         &self,
         now: Stamp,
@@ -155,7 +156,7 @@ impl Submission {
         self.step = SubmissionStep::Enter { again: now.after(ENTER_EVERY_MS), works };
     }
 
-    /// When its step times out, or another Enter may be due.
+    /// Adds the deadlines: the step's timeout, and the next possible Enter.
     pub(super) fn deadlines(&self, due: &mut Vec<Stamp>) {
         due.extend(self.until);
         if let SubmissionStep::Enter { again, .. } = self.step {

@@ -19,9 +19,9 @@ const KEY_MS: u64 = 3000;
 pub(super) struct PermissionModes {
     /// The mode before the first prompt and the first Shift+Tab: that of the person's arguments and settings.
     first: Option<PermissionMode>,
-    /// The widest that the person has chosen.
+    /// The widest mode that the person has chosen.
     given: Option<PermissionMode>,
-    /// The last one shown.
+    /// The last mode on the screen.
     shown: Option<PermissionMode>,
     /// A mode other than the first was shown, or chosen.
     changed: bool,
@@ -46,14 +46,14 @@ impl PermissionModes {
         self.shown = Some(mode);
     }
 
-    /// A person pressed the key that changes the mode. Keys that a script types do not count.
+    /// A person pressed the key that changes the mode. A script's keys do not count.
     pub(super) fn press(&mut self, now: Stamp, client: u32) {
         if client != 0 {
             self.key = Some(now);
         }
     }
 
-    /// The screen shows a mode, or none; `spoken`: a prompt was submitted in this session.
+    /// The screen shows a mode, or none. `spoken`: a prompt was submitted in this session.
     pub(super) fn look(&mut self, now: Stamp, facts: &ScreenFacts, spoken: bool) {
         match facts.mode {
             Some(mode) => self.show(now, mode, spoken),
@@ -86,10 +86,10 @@ mod tests {
     use super::PermissionMode::{self, AcceptEdits, Auto, BypassPermissions, Default, DontAsk, Plan};
     use super::*;
 
-    /// What happens to the mode.
+    /// What happens, in tests.
     enum Does {
         Shows(PermissionMode),
-        /// The box without the name of a mode.
+        /// The prompt box without a mode name.
         ShowsNone,
         Prompts,
         Presses,
@@ -127,12 +127,12 @@ mod tests {
             (&[][..], None),
             (&[Shows(Default)], None),
             (&[Shows(BypassPermissions)], None),
-            // Narrower counts whoever did it; the way back to the person's own mode is theirs.
+            // A narrower mode counts whatever caused it; returning to the person's own mode is theirs.
             (&[Shows(BypassPermissions), Shows(Plan)], Some(Plan)),
             (&[Shows(Auto), Shows(Default)], Some(Default)),
             (&[Shows(BypassPermissions), Shows(Plan), Shows(BypassPermissions)], None),
             (&[Shows(BypassPermissions), Shows(Plan), Shows(AcceptEdits)], Some(AcceptEdits)),
-            // Wider needs the key, pressed shortly before by a person.
+            // A wider mode needs a person's Shift+Tab shortly before.
             (&[Shows(Default), Shows(AcceptEdits)], Some(Default)),
             (&[Shows(Default), Presses, Shows(AcceptEdits)], Some(AcceptEdits)),
             (&[Shows(Default), Scripts, Shows(AcceptEdits)], Some(Default)),
@@ -150,12 +150,12 @@ mod tests {
             (&[Shows(Plan), Presses, Shows(Auto)], Some(Auto)),
             (&[Shows(Default), Shows(Auto)], Some(Default)),
             (&[Shows(Plan), Shows(Auto)], Some(Plan)),
-            // Where the default mode has no name (2.1.197).
+            // The default mode has no name (2.1.197).
             (&[ShowsNone, Prompts, Presses, Shows(AcceptEdits)], Some(AcceptEdits)),
             (&[ShowsNone, Prompts, Presses, Shows(AcceptEdits), Presses, ShowsNone], Some(Default)),
             (&[Shows(BypassPermissions), Prompts, Presses, ShowsNone], Some(Default)),
             (&[Shows(BypassPermissions), Prompts, ShowsNone], None),
-            // A mode first seen after the first prompt may be anybody's doing.
+            // A mode first seen after the first prompt may have any cause.
             (&[ShowsNone, Prompts, Shows(AcceptEdits), Shows(Plan), Shows(AcceptEdits)], None),
             (&[Shows(Default), Presses, Shows(DontAsk)], Some(DontAsk)),
         ] {

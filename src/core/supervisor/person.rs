@@ -8,7 +8,6 @@ use super::step::EventStep;
 use crate::core::config::Restart;
 use crate::core::time::Stamp;
 
-/// What is known of the people at the terminals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct People {
@@ -17,7 +16,7 @@ pub(super) struct People {
 }
 
 impl People {
-    pub(super) fn comes(&mut self, step: &mut EventStep<'_>, client: u32, how: AttachKind) {
+    pub(super) fn add_client(&mut self, step: &mut EventStep<'_>, client: u32, how: AttachKind) {
         self.terminals.retain(|(number, _)| *number != client);
         if how != AttachKind::Watches {
             self.terminals.push((client, None));
@@ -44,7 +43,7 @@ impl People {
     }
 }
 
-/// A person chose an option of Claude's dialog without being attached.
+/// A person chose an option of Claude's dialog without attaching.
 pub(super) fn dialog_answered(step: &mut EventStep<'_>, dialog: &str, option: u8) {
     let dialog = dialog.replace('_', " ");
     let sentence = format!("You chose option {option} of the dialog ({dialog}) on the dashboard.");
@@ -61,8 +60,8 @@ mod tests {
         let restart = Restart { wait_for_person: span(100), ..Restart::default() };
         let (mut people, mut out) = (People::default(), Vec::new());
         let mut step = EventStep::new(Stamp(0), 1, 1, &mut out);
-        people.comes(&mut step, 1, AttachKind::Joins);
-        people.comes(&mut step, 2, AttachKind::Watches);
+        people.add_client(&mut step, 1, AttachKind::Joins);
+        people.add_client(&mut step, 2, AttachKind::Watches);
         assert_eq!(people.present_until(&restart), None, "nobody has pressed a key");
         people.presses(2, Stamp(5));
         assert_eq!(people.present_until(&restart), None, "who watches does not type");

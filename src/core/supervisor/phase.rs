@@ -22,7 +22,7 @@ pub enum EndCause {
     UserInterrupt,
     /// Stopped for good, on request.
     Stopped,
-    /// Somebody else killed it.
+    /// Another process killed it.
     Killed,
     /// The host died.
     HostLost,
@@ -48,16 +48,16 @@ pub enum StartKind {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunPlan {
-    /// How it is started.
+    /// The kind of start.
     pub start: StartKind,
     pub conversation: Option<ConversationId>,
     /// The handoff that it continues from.
     pub handoff: Option<HandoffId>,
-    /// Another working directory.
+    /// The working directory, if it is not the session's first.
     pub dir: Option<String>,
-    /// Type the draft of the old prompt box again.
+    /// Type the draft of the old prompt box into it.
     pub draft: bool,
-    /// Its first prompt is the one that the person submitted in the conversation before.
+    /// Its first prompt is the carried prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carries: Option<CarryMethod>,
     /// It gets the first prompt of the person's arguments, which no run has taken yet.
@@ -66,14 +66,14 @@ pub struct RunPlan {
 }
 
 impl RunPlan {
-    /// A run that resumes this conversation as it is.
+    /// Resumes this conversation unchanged.
     pub(super) fn resume(conversation: Option<ConversationId>) -> Self {
         RunPlan {
             start: StartKind::Resume,
             conversation,
             handoff: None,
             dir: None,
-            // No transcript has the text of the prompt box.
+            // The transcript does not contain the draft.
             draft: true,
             carries: None,
             first_prompt: false,
@@ -109,10 +109,10 @@ pub struct RestartRequest {
     pub work_until: Stamp,
     /// When to stop waiting for a draft; set at the first draft.
     pub draft_until: Option<Stamp>,
-    /// Claude was asked for its own words; when to stop waiting for them.
+    /// When to stop waiting for Claude's hand-over note, if it was requested.
     #[serde(default)]
     pub note_until: Option<Stamp>,
-    /// When the turn ended with a person present: the hand-over comes with the next prompt.
+    /// Set when the turn ended with a person present: the hand-over comes with the next prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_prompt: Option<Stamp>,
 }
@@ -138,41 +138,34 @@ impl RestartRequest {
         }
     }
 
-    /// Whether only a context level requests it.
+    /// Whether only a context level requested it.
     pub(super) fn is_by_level(&self) -> bool {
         self.by == RestartBy::Level && !self.explicit
     }
 }
 
-/// A safe point: a moment at which nothing is lost.
+/// A safe point: a moment at which Claude can be stopped without loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum SafePoint {
     /// The turn is over; Claude waits for this hook.
-    Stop {
-        /// The call.
-        hook: u64,
-    },
+    Stop { hook: u64 },
     /// The tools have run; Claude waits for this hook.
-    Batch {
-        /// The call.
-        hook: u64,
-    },
-    /// A person submitted a prompt and Claude has not sent it: it goes to the fresh conversation.
+    Batch { hook: u64 },
+    /// A person submitted a prompt and Claude has not sent it: it is carried to the fresh conversation.
     Prompt {
-        /// The call.
         hook: u64,
         /// How to pass it to the next run.
         way: CarryMethod,
     },
     /// Claude is idle.
     Idle,
-    /// No safe point: a person did not want to wait for one.
+    /// None: a person did not want to wait for a safe point.
     Now,
 }
 
 impl SafePoint {
-    /// The hook call that is held at this point until the handoff is on disk.
+    /// The hook call that is held until the handoff is on disk.
     #[must_use]
     pub fn hook(self) -> Option<u64> {
         match self {
@@ -257,11 +250,20 @@ pub enum Phase {
     /// The child runs.
     Running,
     /// A restart waits for a safe point.
-    Waiting { request: RestartRequest },
+    Waiting {
+        request: RestartRequest,
+    },
     /// The handoff is being saved.
-    Saving { request: RestartRequest, point: SafePoint, step: SaveStep },
+    Saving {
+        request: RestartRequest,
+        point: SafePoint,
+        step: SaveStep,
+    },
     /// The child is being stopped.
-    Stopping { why: StopFor, step: StopStep },
+    Stopping {
+        why: StopFor,
+        step: StopStep,
+    },
     /// A pause before the next run.
     Cooling {
         /// When it ends.
@@ -269,14 +271,16 @@ pub enum Phase {
         plan: RunPlan,
         /// The exit code if the person does not want to wait.
         code: u8,
-        /// The changed settings that run code: until a person accepts them the pause does not end.
+        /// The changed settings that run code; the pause does not end until a person accepts them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         held: Vec<String>,
     },
     /// The continuation prompt is being delivered.
     Delivering(PromptDelivery),
-    /// Over.
-    Closed { cause: EndCause, code: u8 },
+    Closed {
+        cause: EndCause,
+        code: u8,
+    },
 }
 
 impl Phase {
@@ -304,12 +308,10 @@ impl Phase {
         }
     }
 
-    /// Whether a handoff's prompt is being delivered.
     pub fn is_delivering(&self) -> bool {
         matches!(self, Phase::Delivering { .. })
     }
 
-    /// The delivery that is under way.
     pub(super) fn delivery(&self) -> Option<&PromptDelivery> {
         match self {
             Phase::Delivering(delivery) => Some(delivery),
@@ -317,7 +319,7 @@ impl Phase {
         }
     }
 
-    /// Whether a run is being started or lives.
+    /// Whether a run is being started or running.
     pub(super) fn has_run(&self) -> bool {
         !matches!(self, Phase::Cold | Phase::Cooling { .. } | Phase::Closed { .. })
     }
@@ -330,7 +332,7 @@ impl Phase {
         }
     }
 
-    /// Whether Claude was told to drop a prompt that is not in a fresh conversation yet.
+    /// Whether Claude was told to drop a prompt that no fresh conversation has yet.
     pub(super) fn has_taken_prompt(&self) -> bool {
         match self {
             Phase::Saving { point: SafePoint::Prompt { .. }, step, .. } => *step != SaveStep::Settings,
@@ -338,8 +340,7 @@ impl Phase {
         }
     }
 
-    /// A prompt runs in the conversation that is to be handed over: hopty waits for its end and may ask
-    /// Claude again.
+    /// A prompt runs in the conversation to be handed over: hopty waits for its end and may ask Claude again.
     pub(super) fn prompt_runs_here(&mut self, of: Option<PromptOf>) {
         if let Phase::Waiting { request } = self {
             request.for_prompt = None;

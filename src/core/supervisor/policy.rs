@@ -4,46 +4,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::config::{Config, Levels};
 
-/// The current version of the rules ([`Policy::rules`]). Since 1, no level hands over a conversation that
-/// began above it, and the restart limit leaves Claude running; a level by size is reported by size, and a
-/// question is put even if only an answer can end it. Since 2, a hand-over by level waits for the prompt of a
-/// person who is present, Claude is asked for its own words in a tool loop as soon as the level is reached,
-/// and a hand-over that is broken off names the old conversation. Since 3, the dialog of a usage limit is
-/// left to a person who is present. Since 4, a prompt that was sent begins a turn even if no hook reports it.
-/// Since 5, a conversation in which nothing was said is restarted without a handoff, a hand-over that changed
-/// settings stop is called held, and the dialog of a usage limit gets another key while it stands. Since 6,
-/// the state has the API error that ended a turn, and a fresh run gets the first prompt that no run has
-/// taken. Since 7, a brief that no hook could take is given with the prompt, and one that was lost after the
-/// prompt is told; a turn that no hook has told of is not ended as an idle Claude, an answer that nobody read
-/// counts as not given, a prompt that comes while hopty stops Claude right away is held, a first prompt that
-/// Claude has answered is given to no other run, a handoff takes along a first prompt that no run has taken,
-/// a draft does not postpone a hand-over that a person asked for, the prompt of `hopty --handoff` begins the
-/// work on the handoff, hopty types nothing by itself while hooks or the sessions file say that Claude asks
-/// for a permission, a signal file that comes while Claude does not run is obeyed once it does, a
-/// delivery waits for a program that is stopped, and a level pauses after a save that failed.
+/// The current version of the rules ([`Policy::rules`]). The `..._SINCE` constants say which rules a version
+/// introduced.
 pub const RULES: u32 = 7;
-/// The first version of the rules whose state has the error of a turn, and whether a prompt was submitted.
+/// Since this version the state has the API error of a turn, and whether a prompt was submitted.
 pub(super) const REMEMBERS_SINCE: u32 = 6;
-/// The first version of the rules that knows which hook call was to take the brief.
+/// Since this version the state has the hook call whose answer was the brief.
 pub(super) const BRIEF_CALL_SINCE: u32 = 7;
-/// The first version of the rules that loses nothing where an answer reached nobody, or a hook was late.
-pub(super) const HEARS_SINCE: u32 = 7;
-/// The first version of the rules that takes a sessions file which reports busy for a turn that no hook told
-/// of.
+/// Since this version nothing is lost if Claude did not read an answer or a hook was late.
+pub(super) const KEEPS_UNREAD_ANSWERS_SINCE: u32 = 7;
+/// Since this version a sessions file that reports busy counts as a turn that no hook reported.
 pub(super) const WHOLE_TURNS_SINCE: u32 = 7;
-/// The first version of the rules that types nothing by itself while a permission or a question may stand,
+/// Since this version hopty types nothing by itself while Claude may be asking for a permission or an answer,
 /// whatever the screen shows.
 pub(super) const ASKED_SINCE: u32 = 7;
-/// The first version of the rules whose delivery waits for a program that job control has stopped.
+/// Since this version a delivery waits for a program that job control has stopped.
 pub(super) const STOPPED_WAITS_SINCE: u32 = 7;
-/// The first version of the rules that remembers a signal file which came while Claude did not run.
+/// Since this version a signal file that arrives while Claude does not run is remembered.
 pub(super) const LATE_SIGNALS_SINCE: u32 = 7;
 
-/// The first version of the rules under which no level hands over for a while after a save that failed.
+/// Since this version levels pause after a failed save.
 pub(super) const PAUSES_SINCE: u32 = 7;
-/// The first version of the rules under which a Claude that has a prompt to begin is not idle.
+/// Since this version, Claude does not count as idle while it has a prompt that it has not started.
 pub(super) const AWAITS_PROMPT_SINCE: u32 = 7;
-/// The first version of the rules under which a draft does not postpone what a person asked for.
+/// Since this version a draft does not postpone a hand-over that a person requested.
 pub(super) const DRAFTS_SINCE: u32 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +46,7 @@ pub struct Policy {
     /// hopty's hooks were given to Claude.
     pub hooks: bool,
     /// Text in the answers to Stop and PostToolBatch reaches the model, so that Claude can be asked for its
-    /// own words.
+    /// hand-over note.
     #[serde(default)]
     pub notes: bool,
     /// A prompt is submitted only while Claude is idle.
@@ -71,7 +55,7 @@ pub struct Policy {
     /// Claude writes a sessions file, which must confirm a hook that names another conversation.
     #[serde(default)]
     pub sessions_file: bool,
-    /// Why this session can hand nothing over, where that is known before it begins.
+    /// Why this session can hand over nothing, if that is known before it begins.
     #[serde(default)]
     pub no_handover: Option<String>,
     /// The version of the rules: 0 for hopty 0.1.0, whose journals do not have it, or [`RULES`].

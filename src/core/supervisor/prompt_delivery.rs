@@ -11,7 +11,7 @@ use super::paste_and_enter::{
     DuringTurn, Submission, SubmissionFacts, SubmissionKey, SubmissionRules, SubmissionStep,
 };
 use super::phase::{Phase, RunPlan, StartKind};
-use super::policy::{AWAITS_PROMPT_SINCE, BRIEF_CALL_SINCE, HEARS_SINCE, STOPPED_WAITS_SINCE};
+use super::policy::{AWAITS_PROMPT_SINCE, BRIEF_CALL_SINCE, KEEPS_UNREAD_ANSWERS_SINCE, STOPPED_WAITS_SINCE};
 use super::run_state::{DeliveryState, RunState};
 use super::screen_facts::PromptBox;
 use super::step::EventStep;
@@ -21,23 +21,23 @@ use crate::core::config::Delivery;
 use crate::core::ids::HandoffId;
 use crate::core::time::Stamp;
 
-/// The most Enters for one delivery. A prompt box that ignores this many ignores them all.
+/// The most Enters for one delivery: a box that ignores this many would ignore any number.
 pub(super) const ENTERS: u32 = 20;
-/// How long after the paste a delivery waits for the proof of its submission, in ms: as long as `hopty send`
-/// tries.
+/// How long after the paste a delivery waits for the proof of its submission, in ms: as long as for `hopty
+/// send`.
 const PROOF_MS: u64 = 30_000;
-/// How long after its start Claude may take to come to the prompt that it was started with, in ms.
+/// How long after its start Claude may take to begin the prompt that it was started with, in ms.
 const OWN_PROMPT_MS: u64 = 20_000;
-/// How long a dialog may obstruct a delivery before it is given up, in ms: as long as a claim lasts.
+/// How long a dialog may obstruct a delivery before hopty gives it up, in ms: as long as a claim lasts.
 const DIALOG_MS: u64 = 600_000;
 
-/// The continuation prompt on its way into a fresh run.
+/// The delivery of the continuation prompt into a fresh run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptDelivery {
-    /// The run that was started.
+    /// The run that it is for.
     pub plan: RunPlan,
     pub handoff: HandoffId,
-    /// The prompt on its way.
+    /// The submission of the prompt.
     #[serde(rename = "step")]
     pub submission: Submission,
     /// How many Enters were sent.
@@ -54,7 +54,7 @@ impl PromptDelivery {
         PromptDelivery { plan, handoff, submission, enters: 0, obstacle: None, met: Vec::new() }
     }
 
-    /// It types only while Claude is idle; each step has a time limit, and Enters are limited, too.
+    /// It types only while Claude is idle; each step has a time limit, and the number of Enters is limited.
     fn rules(&self) -> SubmissionRules {
         SubmissionRules {
             confirm_ms: Some(PROOF_MS),
@@ -65,9 +65,9 @@ impl PromptDelivery {
         }
     }
 
-    /// Answers a dialog once, if the configuration allows it, or else tells people. Returns whether it has
-    /// just appeared: either way a person can answer it. `last`: when dialogs have obstructed the delivery
-    /// for too long.
+    /// Answers a dialog once, if the configuration allows it, or reports it. Returns whether it has just
+    /// appeared: in either case a person can answer it. `last`: when dialogs have obstructed the delivery for
+    /// too long.
     fn meet_dialog(
         &mut self,
         step: &mut EventStep<'_>,
@@ -102,7 +102,7 @@ impl PromptDelivery {
 
     /// No dialog is shown. Returns whether one has just gone: the delivery waits for the box again, but
     /// dialogs that come and go do not extend the wait forever.
-    fn dialog_is_gone(&mut self, now: Stamp, last: Stamp, config: &Delivery) -> bool {
+    fn end_obstacle(&mut self, now: Stamp, last: Stamp, config: &Delivery) -> bool {
         if self.obstacle.take().is_none() {
             return false;
         }
@@ -113,7 +113,7 @@ impl PromptDelivery {
         true
     }
 
-    /// Types the key that is due.
+    /// Types the next key, if one is due.
     fn type_key(&mut self, step: &mut EventStep<'_>, facts: &SubmissionFacts, run: &mut RunState) {
         let rules = self.rules();
         match self.submission.key_due(step.now, &rules, facts) {
@@ -133,12 +133,11 @@ impl PromptDelivery {
         }
     }
 
-    /// The prompt that is pasted: the person's own, or one that names the handoff.
+    /// The prompt to paste: the person's own, or one that names the handoff.
     fn text(&mut self, step: &mut EventStep<'_>, run: &mut RunState) -> Typing {
         let handoff = self.handoff.clone();
         if self.plan.carries.is_some() && !run.hooks.seen {
-            // Only a prompt that names the handoff brings it into the context; the person's prompt comes
-            // after it.
+            // Only a prompt that names the handoff brings it into the context; the person's prompt follows.
             self.plan.carries = None;
             step.act(Action::ReturnPrompt { submit: true });
         }
@@ -149,7 +148,7 @@ impl PromptDelivery {
         }
     }
 
-    /// The handoff accompanies the prompt of the hook call `id` if no SessionStart hook has delivered it.
+    /// Gives the brief with the prompt of hook call `id` if no SessionStart hook has delivered it.
     pub(super) fn brief(
         &self,
         id: u64,
@@ -167,7 +166,7 @@ impl PromptDelivery {
         })
     }
 
-    /// Why it has failed when its step is out of time.
+    /// Why it failed, when a step has timed out.
     fn failure(&self, run: &RunState) -> String {
         match self.submission.step {
             SubmissionStep::Ready { .. } => match run.obstacle() {
@@ -226,7 +225,7 @@ impl Supervisor {
             }
             return;
         }
-        if delivery.dialog_is_gone(step.now, last, config) {
+        if delivery.end_obstacle(step.now, last, config) {
             self.keys.hold(step);
         }
         let waits = own_prompt_until(delivery, &self.run, self.policy.rules);
@@ -235,7 +234,7 @@ impl Supervisor {
         }
     }
 
-    /// When a delivery no longer leaves it to the person's own prompt to begin the work.
+    /// When a delivery stops waiting for the person's own prompt to begin the work.
     pub(super) fn own_prompt_deadline(&self) -> Option<Stamp> {
         let Phase::Delivering(delivery) = &self.phase else { return None };
         own_prompt_until(delivery, &self.run, self.policy.rules)
@@ -252,8 +251,8 @@ impl Supervisor {
         }
     }
 
-    /// Job control has stopped the program, which can do nothing until it is continued: for that, it has as
-    /// long as a dialog may stay, and then its time anew.
+    /// While job control has stopped the program, the delivery waits for as long as a dialog may stay, and
+    /// afterwards gets its full time again.
     pub(super) fn delivery_pauses(&mut self, now: Stamp, is_stopped: bool) {
         let last = self.phase_began.at.after(DIALOG_MS);
         let ready = self.policy.config.delivery.ready_timeout.ms().max(1);
@@ -269,7 +268,7 @@ impl Supervisor {
     /// Ends a delivery without proof; returns whether to type a draft.
     fn break_off(&mut self, step: &mut EventStep<'_>, what: &str, interrupted: bool) -> Option<bool> {
         let Phase::Delivering(PromptDelivery { plan, handoff, .. }) = self.phase.clone() else { return None };
-        // Text in the box or on its way is not typed twice; Ctrl+C clears it from the box.
+        // Text in the box or being submitted is not typed twice; Ctrl+C clears it from the box.
         if plan.carries == Some(CarryMethod::Typed) && (self.run.delivery.offered.is_none() || interrupted) {
             step.act(Action::ReturnPrompt { submit: !interrupted });
         }
@@ -284,25 +283,25 @@ impl Supervisor {
         let kept = self.keys == KeyHold::Held;
         let Some(draft) = self.break_off(step, "you pressed Ctrl+C", true) else { return };
         self.run.delivery.broken_off = Some(step.now);
-        // First Ctrl+C, which clears our text from the box, then the draft and the held input.
+        // First Ctrl+C, which clears hopty's text from the box, then the draft and the held input.
         if kept {
             step.type_in(Typing::Interrupt);
         }
         self.release_keys(step, draft);
     }
 
-    /// Nobody read the answer to a hook call. If that was the brief, and the prompt is already submitted, it
-    /// is too late to give it once more.
+    /// Claude did not read the answer to a hook call. If that was the brief and the prompt has been
+    /// submitted, it is too late to give it again.
     pub(super) fn brief_may_be_lost(&mut self, step: &mut EventStep<'_>, id: u64) {
         if self.run.delivery.lose_brief(id)
             && !matches!(self.phase, Phase::Delivering(_))
             && let Some((handoff, _)) = self.handoffs.consuming.take()
         {
-            self.tell_brief_lost(step, handoff);
+            self.report_lost_brief(step, handoff);
         }
     }
 
-    fn tell_brief_lost(&self, step: &mut EventStep<'_>, handoff: HandoffId) {
+    fn report_lost_brief(&self, step: &mut EventStep<'_>, handoff: HandoffId) {
         let text = format!(
             "The prompt for {handoff} was submitted, but Claude never received the handoff, which stays active."
         );
@@ -310,16 +309,19 @@ impl Supervisor {
         step.tell(DecisionKind::DeliveryFailed, text).handoff(handoff);
     }
 
-    /// Whether a person's prompt begins the work on the handoff: the one that they gave to `hopty --handoff`.
+    /// Whether the prompt given to `hopty --handoff` begins the work on the handoff.
     pub(super) fn begins_with_own_prompt(&self) -> bool {
         let first =
             matches!(&self.phase, Phase::Delivering(delivery) if delivery.plan.start == StartKind::First);
         let state = &self.run.delivery;
-        first && self.policy.rules >= HEARS_SINCE && state.brief_answered && state.offered.is_none()
+        first
+            && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE
+            && state.brief_answered
+            && state.offered.is_none()
     }
 
-    /// The prompt was submitted: by hopty, or later by the person whose box it was in. A hook reports it, or
-    /// the transcript has it as a user line. `own`: it is the person's, not hopty's.
+    /// The prompt was submitted: by hopty, or later by the person. A hook reports it, or the transcript has
+    /// it as a user line. `own`: it is the person's, not hopty's.
     pub(super) fn proven(&mut self, step: &mut EventStep<'_>, own: bool) {
         let delivery =
             if let Phase::Delivering(delivery) = &self.phase { Some(delivery.clone()) } else { None };
@@ -334,11 +336,11 @@ impl Supervisor {
         // Without hooks, a prompt that hopty types names the handoff.
         let names_none = self.policy.rules >= BRIEF_CALL_SINCE && carries == Some(CarryMethod::Argument);
         if (self.run.hooks.seen || names_none) && !self.run.delivery.brief_answered {
-            if carries.is_some() && self.policy.rules >= HEARS_SINCE {
-                // Claude works on it: the next hand-over must not give it again.
+            if carries.is_some() && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE {
+                // Claude works on it: the next hand-over must not pass it on again.
                 step.act(Action::DropPrompt);
             }
-            self.tell_brief_lost(step, handoff);
+            self.report_lost_brief(step, handoff);
         } else {
             let how = match delivery.as_ref().map(|delivery| delivery.enters) {
                 Some(0) => "was submitted".to_owned(),
@@ -363,8 +365,8 @@ impl Supervisor {
     }
 }
 
-/// `hopty --handoff "PROMPT"`: Claude was started with a prompt, and an empty box says only that it has not
-/// come to it yet. Until then nothing is typed, for a while.
+/// `hopty --handoff "PROMPT"`: Claude was started with a prompt, and an empty box only shows that it has not
+/// begun it. Returns until when to type nothing.
 fn own_prompt_until(delivery: &PromptDelivery, run: &RunState, rules: u32) -> Option<Stamp> {
     let begins = delivery.plan.start == StartKind::First && delivery.submission.is_ready();
     let until = || run.prompt_due().unwrap_or_default().min(run.started.after(OWN_PROMPT_MS));
@@ -410,10 +412,10 @@ mod tests {
         assert_eq!(meet("theme", true), "notice");
         assert_eq!(meet("trust", true), "", "once");
         assert_eq!(delivery.submission.until, Some(last), "dialogs have their own time");
-        assert!(delivery.dialog_is_gone(Stamp(9), last, &config));
+        assert!(delivery.end_obstacle(Stamp(9), last, &config));
         let wait = Stamp(9).after(config.ready_timeout.ms());
         assert_eq!(delivery.submission.until, Some(wait.min(last)));
-        assert!(!delivery.dialog_is_gone(Stamp(10), last, &config), "it was gone already");
+        assert!(!delivery.end_obstacle(Stamp(10), last, &config), "it was gone already");
     }
 
     #[test]

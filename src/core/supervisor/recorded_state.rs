@@ -1,5 +1,5 @@
-//! The state in an `open` line of a journal, also of an earlier release: there most parts of the state lay
-//! side by side, and a run left its own behind when it ended.
+//! The state in an `open` line of a journal, including those of earlier releases, in which most of the state
+//! was flat and a run's state stayed after its end.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Supervisor;
 
-/// Where earlier releases kept what lives as long as a run.
+/// Where earlier releases kept the state of a run.
 const OF_RUN: [(&str, &str); 22] = [
     ("pid", "run.pid"),
     ("run_started", "run.started"),
@@ -33,7 +33,7 @@ const OF_RUN: [(&str, &str); 22] = [
     ("broken_off", "run.delivery.broken_off"),
 ];
 
-/// The same for what lives longer.
+/// Where earlier releases kept the rest.
 const OF_SESSION: [(&str, &str); 39] = [
     ("seq", "lines.seq"),
     ("event_seq", "lines.event"),
@@ -76,10 +76,6 @@ const OF_SESSION: [(&str, &str); 39] = [
     ("ticked", "ticked"),
 ];
 
-/// Reads a state.
-///
-/// # Errors
-/// If it is not one.
 pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Box<Supervisor>, D::Error> {
     let state = Value::deserialize(from)?;
     let earlier = state["run"].is_u64();
@@ -113,7 +109,8 @@ fn of_earlier_release(old: &Value) -> Value {
     new
 }
 
-/// Some times were kept from the run before until their subject was known.
+/// Whether a time belongs to the current run: some were kept from the previous one until their subject was
+/// known.
 fn is_of_this_run(old: &Value, key: &str) -> bool {
     match key {
         "run_started" => !old["pid"].is_null(),

@@ -41,12 +41,10 @@ pub enum Reply {
     },
     /// A prompt was sent.
     Sent {
-        /// Its outcome.
         result: SendResult,
     },
     /// The session goes back to an earlier conversation.
     Back {
-        /// The earlier conversation.
         conversation: ConversationId,
         /// The conversation that ends.
         newer: ConversationId,

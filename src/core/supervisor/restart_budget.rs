@@ -13,7 +13,7 @@ pub(super) struct RestartBudget {
     /// When the restarts within the window happened.
     times: Vec<Stamp>,
     total: u32,
-    /// People were told that the limit is reached.
+    /// People were told about the limit.
     told: bool,
 }
 
@@ -28,7 +28,7 @@ impl RestartBudget {
         self.total += 1;
     }
 
-    /// Takes the last restart back: it did not happen.
+    /// Takes the last restart back because it did not happen.
     pub(super) fn take_back(&mut self) {
         self.times.pop();
         self.total = self.total.saturating_sub(1);
@@ -39,7 +39,7 @@ impl RestartBudget {
         within >= usize::try_from(restart.max_restarts).unwrap_or(usize::MAX)
     }
 
-    /// Why no restart is allowed now, if none is.
+    /// Why no restart is allowed now, if that is so.
     pub(super) fn refusal(&self, now: Stamp, restart: &Restart) -> Option<String> {
         self.is_used_up(now, restart).then(|| {
             format!(
@@ -49,7 +49,7 @@ impl RestartBudget {
         })
     }
 
-    /// Whether a hand-over by a level is refused; tells people once.
+    /// Whether a hand-over by a level is refused; reports it once.
     pub(super) fn refuses_level(&mut self, step: &mut EventStep<'_>, restart: &Restart) -> bool {
         let refusal = self.refusal(step.now, restart);
         if let Some(reason) = refusal.as_ref().filter(|_| !self.told) {

@@ -12,10 +12,10 @@ use super::{Agent, Supervisor};
 use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 use crate::core::time::Stamp;
 
-/// The first version of the rules that calls a hand-over held which changed settings stop.
+/// Since this version of the rules a hand-over that changed settings stop is called held.
 const HELD_SINCE: u32 = 5;
 
-/// A signal file, with what was found out about it.
+/// A signal file, with the host's findings about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SignalSeen {
     /// The event that brought it.
@@ -52,8 +52,8 @@ impl Supervisor {
                     self.budget.refusal(step.now, restart).filter(|_| self.policy.rules > 0)
                 }
                 phase => {
-                    // One that names no conversation asked for the hand-over whose fresh Claude is there
-                    // already.
+                    // Without a conversation id it asked for the hand-over whose fresh Claude is already
+                    // running.
                     let has_come = matches!(phase, Phase::Delivering { .. })
                         && !matches!(file, RestartSignal::Conversation { .. });
                     is_late = self.policy.rules >= LATE_SIGNALS_SINCE && !has_come;
@@ -81,7 +81,7 @@ impl Supervisor {
             step.decide(DecisionKind::RestartIgnored, sentence).by(RestartBy::Signal);
             return;
         }
-        // It names this session, which hands over without changing its directory.
+        // It names this session, which hands over in its directory.
         let elsewhere = match (file, seen.dir.and_then(NamedDir::refusal)) {
             (RestartSignal::Conversation { dir: Some(dir), .. }, Some(why)) => Some(format!(
                 "A restart signal asked for directory {dir}, but the session stays in its own: {why}."
@@ -127,9 +127,8 @@ impl Supervisor {
         self.try_safe_point(step);
     }
 
-    /// Claude runs again: a signal that came too early or too late for that is looked at once more. A
-    /// hand-over that has led to another conversation was what it asked for, and a person's Ctrl+C has
-    /// cancelled it, too.
+    /// Claude runs again: checks a signal that arrived while it did not. A hand-over to another conversation
+    /// has fulfilled it, and a person's Ctrl+C has cancelled it.
     pub(super) fn late_signal(&mut self, step: &mut EventStep<'_>) {
         if !matches!(self.phase, Phase::Running) {
             return;
@@ -180,7 +179,7 @@ impl Supervisor {
             explicit: true,
             person,
             now: at_once,
-            // For a command that Claude runs it means the next tool boundary: the turn cannot end while the
+            // For a command that Claude runs this means the next tool boundary: the turn cannot end while the
             // command waits.
             forced: at_once && person,
             handoff,
@@ -190,8 +189,8 @@ impl Supervisor {
         self.wait(step, request, sentence);
     }
 
-    /// The answer to a descendant's `hopty restart` that would change nothing, so that it is no event: one
-    /// that waits already is all that it asks for, or it is refused. `None` where it would restart something.
+    /// The answer to `hopty restart` from a descendant that would change nothing, so that it is no event: the
+    /// restart is already waiting, or is refused. `None` if it would restart something.
     pub fn restart_changes_nothing(&self, now: Stamp, at_once: bool, handoff: bool) -> Option<Reply> {
         let handoff = handoff && self.policy.agent == Agent::Claude;
         if let Some(reason) = self.refuses_restart(now, handoff) {
@@ -202,7 +201,7 @@ impl Supervisor {
         covers.then_some(Reply::Accepted)
     }
 
-    /// `hopty back`: from the conversation that a hand-over began back to the one before it.
+    /// `hopty back`: returns from the conversation that a hand-over started to the previous one.
     pub(super) fn back(&mut self, step: &mut EventStep<'_>, id: u64, at_once: bool) {
         let request = RestartRequest {
             explicit: true,
@@ -238,7 +237,7 @@ impl Supervisor {
         self.terminate(step, StopFor::Restart { plan, interrupted: false });
     }
 
-    /// Why a command can restart nothing now, if it cannot; with a handoff or without one.
+    /// Why a restart command is refused now, if it is; with or without a handoff.
     fn refuses_restart(&self, now: Stamp, handoff: bool) -> Option<String> {
         let unable = self.policy.no_handover.clone().filter(|_| handoff);
         let reason = match &self.phase {
@@ -255,7 +254,8 @@ impl Supervisor {
         Some(reason.to_owned())
     }
 
-    /// Whether nothing is cut off when Claude is ended now. A person asks, so the screen is evidence enough.
+    /// Whether Claude can be ended now without interrupting work. A person asks, so the screen is sufficient
+    /// evidence.
     fn may_be_left(&self, now: Stamp, request: &RestartRequest) -> bool {
         self.state_by_sources().state == SessionState::Idle
             && !self.sends_half_typed(now)
@@ -272,7 +272,7 @@ impl Supervisor {
         self.wait_because(step, request, sentence, line);
     }
 
-    /// The same, based on another line than the event's.
+    /// Waits for a safe point, for a reason in another line than the event's.
     pub(super) fn wait_because(
         &mut self,
         step: &mut EventStep<'_>,
@@ -288,21 +288,21 @@ impl Supervisor {
         self.enter(step, Phase::Waiting { request });
     }
 
-    /// Cancels the restart that waits or is being saved; Claude goes on.
+    /// Cancels the restart that waits or is being saved; Claude continues.
     pub(super) fn cancel_request(&mut self, step: &mut EventStep<'_>, why: &str) {
         let reported = self.drop_request(step, why);
-        self.claude_goes_on(step, reported);
+        self.let_claude_continue(step, reported);
     }
 
-    /// The same without a notice: people know.
+    /// Cancels it without a notice, because people know.
     pub(super) fn cancel_quietly(&mut self, step: &mut EventStep<'_>, why: &str) {
         let text = self.cancelled(why);
         let reported = text.and_then(|text| self.report_dropped(step, text, false));
-        self.claude_goes_on(step, reported);
+        self.let_claude_continue(step, reported);
     }
 
-    /// Claude goes on after this report about the restart that waits or is being saved.
-    fn claude_goes_on(&mut self, step: &mut EventStep<'_>, reported: Option<String>) {
+    /// Lets Claude continue after a report about the restart that waits or is being saved.
+    fn let_claude_continue(&mut self, step: &mut EventStep<'_>, reported: Option<String>) {
         let saving = matches!(self.phase, Phase::Saving { .. });
         let taken = self.phase.has_taken_prompt();
         let Some(text) = reported else { return };
@@ -315,7 +315,7 @@ impl Supervisor {
         }
     }
 
-    /// Changed settings that run code stop the restart that is being saved: a person has to request it anew.
+    /// Changed settings that run code stop the restart that is being saved: a person has to request it again.
     pub(super) fn hold_request(&mut self, step: &mut EventStep<'_>, changed: &str) {
         let why = format!("{SETTINGS_CHANGED} ({changed})");
         if self.policy.rules < HELD_SINCE {
@@ -333,7 +333,7 @@ impl Supervisor {
              terminal."
         );
         let reported = self.report_dropped(step, text, true);
-        self.claude_goes_on(step, reported);
+        self.let_claude_continue(step, reported);
     }
 
     /// Reports that the restart that waits or is being saved is cancelled, and returns the sentence; `None`
@@ -342,7 +342,7 @@ impl Supervisor {
         self.report_dropped(step, self.cancelled(why)?, true)
     }
 
-    /// What is reported of the restart that waits or is being saved.
+    /// The sentence about the restart that waits or is being saved.
     fn cancelled(&self, why: &str) -> Option<String> {
         let asker = match self.phase.request()?.by {
             RestartBy::Level => "a context level",
@@ -352,10 +352,10 @@ impl Supervisor {
         Some(format!("Cancelled the hand-over requested by {asker}: {why}."))
     }
 
-    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, tells: bool) -> Option<String> {
+    fn report_dropped(&self, step: &mut EventStep<'_>, text: String, is_reported: bool) -> Option<String> {
         let request = self.phase.request()?;
         let (by, level) = (request.by, request.level);
-        let decision = match tells {
+        let decision = match is_reported {
             true => step.tell(DecisionKind::RestartCancelled, text.clone()),
             false => step.decide(DecisionKind::RestartCancelled, text.clone()),
         };
@@ -371,7 +371,7 @@ impl Supervisor {
     pub(super) fn back_to_waiting(&mut self, step: &mut EventStep<'_>) {
         let Phase::Saving { request, .. } = self.phase.clone() else { return };
         if self.phase.has_taken_prompt() {
-            // Claude works on although it was told to stop.
+            // Claude continues although it was told to stop.
             step.act(Action::DropPrompt);
         }
         self.enter(step, Phase::Waiting { request: RestartRequest { for_prompt: None, ..request } });

@@ -1,42 +1,41 @@
-//! What a file of another program asks of the session: to hand over, and where to go on.
+//! Restart signals: files in which another program asks the session to hand over, and where to continue.
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::ConversationId;
 
-/// What such a file says. The words of the journal are older than those of the code.
+/// The content of a signal file. The words of the journal are older than those of the code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "form")]
 pub enum RestartSignal {
-    /// This conversation hands over and starts again in this directory.
+    /// This conversation hands over and continues in this directory.
     #[serde(rename = "named")]
     Conversation {
-        /// The conversation that is to hand over.
+        /// The conversation to hand over.
         conversation: ConversationId,
-        /// The directory named, absolute; the supervisor decides whether it is taken.
+        /// The directory named, absolute; the supervisor decides whether to use it.
         dir: Option<String>,
     },
-    /// Whoever works in this directory hands over.
+    /// The session in this directory hands over.
     #[serde(rename = "bare")]
     Directory {
         /// The directory named, absolute.
         dir: String,
     },
-    /// Whoever works in the directory of the file hands over.
+    /// The session in the file's directory hands over.
     #[serde(rename = "requested")]
     Here {
         /// The checkpoint that it names.
         checkpoint: String,
     },
-    /// Anything else.
     Malformed {
-        /// What is wrong with it, fit for a sentence.
+        /// What is wrong with it, as part of a sentence.
         reason: String,
     },
 }
 
 impl RestartSignal {
-    /// Which file says such a thing.
+    /// The file with this content.
     pub fn file(&self) -> SignalFile {
         match self {
             RestartSignal::Here { .. } => SignalFile::OfProject,
@@ -45,7 +44,7 @@ impl RestartSignal {
     }
 }
 
-/// A file by which a restart is asked for.
+/// A file that can request a restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignalFile {
@@ -57,7 +56,7 @@ pub enum SignalFile {
     OfProject,
 }
 
-/// What the directory is that a signal names, to the session that reads it.
+/// What the directory in a signal is to the session that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NamedDir {
@@ -67,14 +66,13 @@ pub enum NamedDir {
     Trusted,
     /// Another one that Claude does not trust.
     Untrusted,
-    /// Another one, which somebody else owns.
+    /// Another one, owned by another user.
     Foreign,
-    /// It is no directory.
     Missing,
 }
 
 impl NamedDir {
-    /// Why a session does not start there; `None` where it may.
+    /// Why a session does not start there; `None` if it may.
     pub fn refusal(self) -> Option<&'static str> {
         match self {
             NamedDir::Own | NamedDir::Trusted => None,

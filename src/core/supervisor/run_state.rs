@@ -1,4 +1,4 @@
-//! What is known of one run of the program.
+//! The state of one run of the program.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,10 @@ use crate::core::time::Stamp;
 const HOOKS_MS: u64 = 10_000;
 /// How long a program without any source of its state counts as starting, in ms.
 const MUTE_MS: u64 = 30_000;
-/// How long the sessions file must report idle before it outweighs hooks that report busy (an interrupt calls
-/// no Stop), in ms.
+/// How long the sessions file must report idle before it outweighs hooks that report busy (an interrupt runs
+/// no Stop hook), in ms.
 const IDLE_STABLE_MS: u64 = 1000;
-/// The same if the file has not changed since the turn began, in ms: it lags behind hooks, but never that
+/// That time, if the file has not changed since the turn began, in ms: it lags behind hooks, but never that
 /// long.
 const IDLE_STALE_MS: u64 = 5000;
 /// How long after a key a person counts as writing, in ms: the screen may not show it yet, or the key was
@@ -30,16 +30,16 @@ const TYPING_MS: u64 = 1000;
 /// How long a prompt that Claude was started with may take to begin its turn once Claude reports idle, in ms:
 /// a person's own SessionStart hooks come first.
 const ARGUMENT_MS: u64 = 60_000;
-/// The same for a slash command, of which some begin no turn.
+/// That time for a slash command: some begin no turn.
 const COMMAND_MS: u64 = 5000;
 /// How long a signal that a client passed on can explain an end, in ms.
 const PASSED_MS: u64 = 10_000;
-/// After the box is drawn, how long a SessionStart hook may still take before the prompt is typed as for a
-/// Claude without hooks, in ms.
+/// After the box is drawn, how long a SessionStart hook may still take before the prompt is typed without
+/// waiting for hooks, in ms.
 const HOOK_WAIT_MS: u64 = 3000;
 
-/// State that lives as long as a run of the program, from the order to start it to its end. It is replaced as
-/// a whole at both; while there is no run it is empty.
+/// The state of a run, from the order to start it to its end. It is replaced as a whole at both; without a
+/// run it is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RunState {
@@ -60,7 +60,7 @@ pub(super) struct RunState {
     pub(super) passed: Option<(Stamp, Signal)>,
 }
 
-/// The turn, according to hooks, or to the transcript if no hooks are called.
+/// The turn, according to hooks, or to the transcript if no hooks run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct CurrentTurn {
@@ -69,33 +69,32 @@ pub(super) struct CurrentTurn {
     pub(super) since: Stamp,
     /// Sub-agents and background shells at work.
     pub(super) background: u32,
-    /// The API error that ended it, by Claude's name.
+    /// The API error that ended it, as Claude names it.
     pub(super) error: Option<String>,
 }
 
-/// What hooks have reported, and the call that waits.
+/// What hooks have reported, and the held call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct HookState {
     /// A hook was called.
     pub(super) seen: bool,
     pub(super) held: Option<HeldHook>,
-    /// What a person is asked for, until the next event.
+    /// What Claude asks a person for, until the next event.
     pub(super) asking: Option<String>,
-    /// A permission or an answer was asked for, and no later call of the main conversation shows that a
-    /// person has given it. The end of a turn by an error does not: any program of this user can report one.
+    /// Claude asked for a permission or an answer, and no later call of the main conversation shows that a
+    /// person gave it. A turn that ends with an error shows nothing: any program of this user can report one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) asked: bool,
-    /// An old Claude was told to end its turn after a tool; its transcript will show when it has.
+    /// An old Claude was told to end its turn after a tool; its transcript will show when that has happened.
     pub(super) turn_cut: bool,
-    /// The last answer that must be given again if nobody reads it.
+    /// The last answer that must be given again if Claude does not read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unread: Option<(u64, UnreadAnswer)>,
-    /// A call that named another conversation than the followed one, until the sessions file agrees.
+    /// A call that reported another conversation than the followed one, until the sessions file agrees.
     pub(super) claim: Option<(HookFacts, Stamp)>,
 }
 
-/// The content of Claude's sessions file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct SessionsFileState {
@@ -106,7 +105,6 @@ pub(super) struct SessionsFileState {
     pub(super) conversation: Option<ConversationId>,
 }
 
-/// What the live screen shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ScreenState {
@@ -115,28 +113,26 @@ pub(super) struct ScreenState {
     pub(super) dialog_since: Option<Stamp>,
     /// When an empty prompt box was first seen.
     pub(super) box_since: Option<Stamp>,
-    /// Since when it shows a prompt box and no turn. Not known under rules before [`WHOLE_TURNS_SINCE`].
+    /// Since when it shows a prompt box and no turn. `None` under rules before [`WHOLE_TURNS_SINCE`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rests_since: Option<Stamp>,
 }
 
-/// The prompts in Claude's queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct PromptQueue {
-    /// Their number.
     pub(super) prompts: u32,
-    /// How the first can be passed to another conversation.
+    /// How the first can be carried to another conversation.
     pub(super) first: Option<CarryMethod>,
     /// Claude was started with a prompt, and nothing shows yet that it has taken it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) argument: bool,
-    /// That prompt cannot be given to another conversation. It may be a command that begins no turn.
+    /// That prompt cannot be carried to another conversation. It may be a command that begins no turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) command: bool,
 }
 
-/// How far a handoff has got in this run.
+/// How far the delivery of a handoff has got in this run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct DeliveryState {
@@ -154,13 +150,13 @@ pub(super) struct DeliveryState {
 }
 
 impl DeliveryState {
-    /// The hook call `id` is answered with the brief.
+    /// Hook call `id` is answered with the brief.
     pub(super) fn give_brief(&mut self, id: u64, rules: u32) {
         (self.brief_answered, self.brief_sent) = (true, true);
         self.brief_call = Some(id).filter(|_| rules >= BRIEF_CALL_SINCE);
     }
 
-    /// Nobody read the answer to the hook call `id`. Returns whether it was the brief.
+    /// Claude did not read the answer to hook call `id`. Returns whether it was the brief.
     pub(super) fn lose_brief(&mut self, id: u64) -> bool {
         let lost = self.brief_call.take_if(|call| *call == id).is_some();
         if lost {
@@ -184,13 +180,13 @@ impl RunState {
         self.hooks.turn_cut || !(self.hooks.seen || hooks_may_come)
     }
 
-    /// Whether nothing of Claude's that tells when a turn ends has been heard in this run.
+    /// Whether no source has reported yet when a turn of this run ends.
     pub(super) fn is_mute(&self, now: Stamp) -> bool {
         let speaks = self.hooks.seen || self.turn.state != Turn::Unknown || self.file.status.is_some();
         !speaks && now.since(self.started) >= HOOKS_MS
     }
 
-    /// Whether the turn is over, as a held call says; its lines are there.
+    /// Whether the turn is over according to a held call whose lines have arrived.
     pub(super) fn turn_is_over(&self) -> bool {
         let held = self.hooks.held.as_ref();
         held.map_or(self.turn.state == Turn::Idle, |held| held.stop && held.ready)
@@ -201,7 +197,7 @@ impl RunState {
         if let Some(name) = &self.screen.facts.dialog {
             return Some((StateSource::Screen, name));
         }
-        // The file follows the hook by a tenth of a second and is more precise from then on.
+        // The file follows the hook after a tenth of a second and then is more precise.
         let hook_is_newer = self.file.status.is_some() && self.file.since <= self.turn.since;
         if let Some(what) = self.hooks.asking.as_deref().filter(|_| hook_is_newer) {
             return Some((StateSource::Hook, what));
@@ -210,8 +206,8 @@ impl RunState {
         waits.then(|| (StateSource::SessionsFile, self.file.waiting_for.as_deref().unwrap_or("unknown")))
     }
 
-    /// Whether a permission or a question may stand, whatever the screen shows: a program that Claude started
-    /// can draw on it.
+    /// Whether Claude may be asking for a permission or an answer, whatever the screen shows: a program that
+    /// Claude started can draw on it.
     pub(super) fn may_be_asking(&self) -> bool {
         let of_person = |what: &str| matches!(what, "permission" | "question");
         self.hooks.asked
@@ -225,15 +221,15 @@ impl RunState {
         self.asks().map(|(_, what)| what)
     }
 
-    /// The state according to hooks and the sessions file; then to the window's title and the lines around
-    /// the prompt box. If two sources differ, the newer one counts.
+    /// The state according to hooks and the sessions file; then to the window title and the lines around the
+    /// prompt box. If two sources differ, the newer one counts.
     pub(super) fn state(&self, ticked: Stamp) -> KnownState {
         let hook = |state| KnownState { state, from: StateSource::Hook, waiting_for: None };
         let file = |state| KnownState { state, from: StateSource::SessionsFile, waiting_for: None };
         match (self.file.status, self.turn.state) {
             (Some(AgentStatus::Busy | AgentStatus::Waiting), _) => file(SessionState::Busy),
             // The file reports idle and hooks report busy: either a prompt was just submitted and the file is
-            // about the turn before, or an interrupt ended this turn. Time tells which.
+            // about the previous turn, or an interrupt ended this turn. Only time shows which.
             (Some(AgentStatus::Idle | AgentStatus::Shell), Turn::Busy)
                 if ticked < self.idle_outweighs_hooks() =>
             {
@@ -248,8 +244,7 @@ impl RunState {
     }
 
     /// Until when an idle Claude counts as at work, because it has a prompt that begins a turn by itself: the
-    /// one that it was started with, or one in its queue. A prompt that Claude never takes does not count for
-    /// ever.
+    /// one that it was started with, or one in its queue. A prompt that Claude never takes stops counting.
     pub(super) fn prompt_due(&self) -> Option<Stamp> {
         let patience = match &self.queue {
             PromptQueue { argument: true, command: true, .. } => COMMAND_MS,
@@ -266,7 +261,7 @@ impl RunState {
         self.queue.command && self.queue.argument && self.prompt_due().is_some_and(|until| now < until)
     }
 
-    /// What Claude does with such a prompt, while [`Self::state`] has it idle, or does not know.
+    /// What Claude does with such a prompt, while [`Self::state`] reports idle or unknown.
     pub(super) fn state_before_prompt(&self, ticked: Stamp) -> Option<SessionState> {
         self.prompt_due().filter(|until| ticked < *until)?;
         Some(if self.queue.argument { SessionState::Starting } else { SessionState::Busy })
@@ -285,7 +280,7 @@ impl RunState {
         }
     }
 
-    /// When a program without any source no longer counts as starting.
+    /// When a program without any source of its state no longer counts as starting.
     pub(super) fn must_have_spoken(&self) -> Stamp {
         self.started.after(MUTE_MS)
     }
@@ -293,7 +288,7 @@ impl RunState {
     /// The status in the sessions file, and what Claude waits for.
     pub(super) fn set_status(&mut self, now: Stamp, status: AgentStatus, waiting_for: Option<&String>) {
         self.file.waiting_for = waiting_for.cloned();
-        // The same status again is no news, unless a turn began or ended since it was first reported.
+        // A repeated status is no news, unless a turn began or ended since it was first reported.
         if self.file.status != Some(status) || self.file.since < self.turn.since {
             self.file.since = now;
         }
@@ -301,9 +296,9 @@ impl RunState {
         self.queue.argument &= status != AgentStatus::Busy;
     }
 
-    /// Whether a hook that names `named` may be believed now, in a session that follows `current`. Any
-    /// program of this user can call a hook, so a hook alone is not believed: it is kept until the sessions
-    /// file agrees.
+    /// Whether a hook call for the conversation `named` may be believed now, in a session that follows
+    /// `current`. Any program of this user can call a hook, so a hook alone is not believed: it is kept until
+    /// the sessions file agrees.
     pub(super) fn believes(
         &mut self,
         now: Stamp,
@@ -312,7 +307,7 @@ impl RunState {
         current: Option<&ConversationId>,
     ) -> bool {
         let believed = current == Some(named) || self.file.conversation.as_ref() == Some(named);
-        // A SessionStart says more than a later hook.
+        // SessionStart says more than later hooks.
         let of_start = self.hooks.claim.as_ref().is_some_and(|(kept, _)| {
             kept.event == HookEvent::SessionStart && kept.conversation == hook.conversation
         });
@@ -322,7 +317,7 @@ impl RunState {
         believed
     }
 
-    /// Sub-agents or background shells run, and there is time to wait for them.
+    /// Whether sub-agents or background shells run, and there is time to wait for them.
     pub(super) fn work_waits(&self, now: Stamp, request: &RestartRequest) -> bool {
         let works = self.turn.background > 0 || self.file.status == Some(AgentStatus::Shell);
         works && !request.forced && now < request.work_until
@@ -332,8 +327,8 @@ impl RunState {
         self.screen.facts.prompt == PromptBox::Draft || self.typed.is_some_and(|at| now < at.after(TYPING_MS))
     }
 
-    /// Whether what a person writes postpones this hand-over. One that a person asked for does not wait for
-    /// the draft, which goes along, but for a key of a moment ago: it may have been Enter.
+    /// Whether what a person writes postpones this hand-over. One that a person requested does not wait for
+    /// the draft, which is carried along, but for a key that was just pressed: it may have been Enter.
     pub(super) fn writing_postpones(&self, now: Stamp, request: &RestartRequest, rules: u32) -> bool {
         let goes_along = request.person && rules >= DRAFTS_SINCE;
         match self.typed.is_some_and(|at| now < at.after(TYPING_MS)) {
@@ -355,14 +350,13 @@ impl RunState {
             return false;
         }
         match (self.file.status, self.turn.state) {
-            // No hook has been called yet, and the sessions file lags: a prompt of the arguments begins its
-            // turn.
+            // No hook has run yet, and the sessions file lags: a prompt in the arguments begins its turn.
             (Some(AgentStatus::Idle), Turn::Unknown) if rules >= WHOLE_TURNS_SINCE => {
                 self.screen.facts.busy != Some(true)
             }
             (Some(AgentStatus::Idle), Turn::Idle | Turn::Unknown) => true,
             (Some(AgentStatus::Idle), Turn::Busy) => now >= self.idle_outweighs_hooks(),
-            // Its turn is over and background work keeps it busy, but the time to wait for that is over, too.
+            // Its turn is over and background work keeps it busy, but the time to wait for that is over.
             (Some(AgentStatus::Busy | AgentStatus::Shell), Turn::Idle) => {
                 now >= request.work_until
                     && now >= self.busy_is_stale()
@@ -375,15 +369,13 @@ impl RunState {
         }
     }
 
-    /// Whether the sessions file reports a turn of which no hook has told, and no background work explains
-    /// it.
+    /// Whether the sessions file reports a turn that no hook reported and background work does not explain.
     fn turn_may_be_missed(&self) -> bool {
         self.hooks.seen && self.turn.background == 0 && self.file.status == Some(AgentStatus::Busy)
     }
 
-    /// When to believe the screen against a sessions file that keeps reporting busy. No time makes up for a
-    /// screen that shows a turn, or cannot be read: the tool that runs may take hours, and its end calls a
-    /// hook.
+    /// When to believe the screen against a sessions file that keeps reporting busy. Never while the screen
+    /// shows a turn or cannot be read: a tool may run for hours, and its end calls a hook.
     fn looks_idle_at(&self, waits_since: Stamp) -> Option<Stamp> {
         self.screen.rests_since.map(|at| at.max(waits_since).after(IDLE_STALE_MS))
     }
@@ -433,7 +425,7 @@ impl RunState {
         }
     }
 
-    /// Whether a client that received a signal to end and passed it on explains the end: then it is no crash.
+    /// Whether a client that passed on a signal to end explains the program's end, which then is no crash.
     /// Other signals explain only a death by the same signal.
     pub(super) fn passed_on(&self, now: Stamp, killed: Option<Signal>) -> bool {
         self.passed.is_some_and(|(at, signal)| {
@@ -455,7 +447,8 @@ impl RunState {
         self.screen.box_since.filter(|_| may_come).map(|at| at.after(HOOK_WAIT_MS))
     }
 
-    /// Whether the person's next prompt is known and can go to a fresh conversation: it is in Claude's queue.
+    /// Whether the person's next prompt is known and can be carried to a fresh conversation: it is in
+    /// Claude's queue.
     pub(super) fn next_is_queued(&self) -> bool {
         self.queue.prompts > 0 && self.queue.first.is_some()
     }
@@ -467,7 +460,7 @@ pub(super) fn ends_programs(signal: Signal) -> bool {
 }
 
 impl HookState {
-    /// A call of the current conversation: what it says of a question to a person.
+    /// Notes what a call of the current conversation says about a question to a person.
     pub(super) fn note_question(&mut self, hook: &HookFacts) {
         match hook.event {
             HookEvent::PermissionRequest => self.asked = true,
@@ -484,7 +477,7 @@ impl HookState {
         }
     }
 
-    /// When a held call is decided on without the report of its lines.
+    /// When to decide on a held call without the report of its lines.
     pub(super) fn deadline(&self, phase: &Phase) -> Option<Stamp> {
         let waits = matches!(phase, Phase::Running | Phase::Waiting { .. });
         let held = self.held.as_ref().filter(|held| waits && !held.ready)?;
@@ -500,8 +493,8 @@ impl ScreenState {
         if facts.prompt == PromptBox::Empty && facts.paste {
             self.box_since.get_or_insert(now);
         }
-        let rests = rules >= WHOLE_TURNS_SINCE && facts.rests();
-        self.rests_since = rests.then(|| self.rests_since.unwrap_or(now));
+        let is_idle_prompt = rules >= WHOLE_TURNS_SINCE && facts.shows_idle_prompt();
+        self.rests_since = is_idle_prompt.then(|| self.rests_since.unwrap_or(now));
         self.facts = facts.clone();
     }
 }

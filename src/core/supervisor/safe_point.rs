@@ -1,19 +1,19 @@
-//! The safe point of a hand-over: the moment at which nothing is lost, and what is worth waiting for until
-//! then.
+//! The safe point of a hand-over: the moment at which Claude can be stopped without loss, and what to wait
+//! for until then.
 //!
-//! Claude's own words for the handoff are requested once, if there is room and time, and never waited for
-//! long. In a tool loop hopty asks as soon as a level is reached, and the loop goes on: the answer is the
-//! text of a later message. Otherwise the request is part of the answer to the hook at which Claude could
-//! have been stopped. Claude's reply ends its next turn, so the end of that turn is the safe point; if Claude
-//! uses tools instead, the first tool boundary after the time limit is.
+//! Claude's hand-over note is requested once, if there is room and time, and hopty does not wait long for it.
+//! In a tool loop hopty asks as soon as a level is reached, and the loop continues: the answer is the text of
+//! a later message. Otherwise the request is part of the answer to the hook at which Claude could have been
+//! stopped. Claude's reply ends its next turn, so the end of that turn is the safe point; if Claude uses
+//! tools instead, it is the first tool boundary after the time limit.
 //!
-//! A person who is present reads what Claude has answered, so it is not wiped: their next prompt begins the
-//! fresh conversation. A hand-over by a context level that comes due at the end of a turn waits while a
-//! terminal is attached in which a key was pressed within `restart.wait_for_person`. hopty then stops the
-//! person's next prompt before Claude sends it (UserPromptSubmit, `continue: false`: no request, the prompt
-//! is in the transcript; measured on 2.1.331), saves the handoff, and makes the prompt the first one of the
-//! fresh conversation. A prompt that cannot be repeated exactly runs where it was typed. When nobody is
-//! present any more, the hand-over happens as it does without anybody.
+//! A person who is present may be reading Claude's answer, so it stays: their next prompt begins the fresh
+//! conversation. A hand-over by a context level that comes due at the end of a turn waits while a terminal
+//! with a key press within `restart.wait_for_person` is attached. hopty then stops the person's next prompt
+//! before Claude sends it (UserPromptSubmit, `continue: false`: no request, the prompt is in the transcript;
+//! measured on 2.1.331), saves the handoff, and makes the prompt the first one of the fresh conversation. A
+//! prompt that cannot be repeated exactly runs where it was typed. When no person is present any more, hopty
+//! hands over as usual.
 
 use super::action::{Action, DecisionKind, HookAnswer, HookInstruction, RestartBy, Want};
 use super::event::{AgentStatus, HookFacts, PromptOf};
@@ -29,30 +29,29 @@ use crate::core::context_level::Level;
 use crate::core::handoff::operation::Cut;
 use crate::core::time::Stamp;
 
-/// The first version of the rules that waits for a person.
+/// Since this version of the rules a hand-over waits for a person.
 pub(super) const WAITS_SINCE: u32 = 2;
-/// How long the sessions file may report busy before the hook of the prompt that began the turn comes, in ms.
+/// How long the sessions file may report busy before the hook of the turn's prompt runs, in ms.
 const WORKS_MS: u64 = 500;
 /// How long before Claude would give up on a held hook hopty answers it, in ms.
 pub(super) const HOLD_MARGIN_MS: u64 = 2000;
-/// How long to wait for Claude's own words, in ms. Its turn goes on meanwhile.
+/// How long to wait for Claude's note, in ms. Its turn continues meanwhile.
 const NOTE_MS: u64 = 90_000;
 
 impl Supervisor {
-    /// Takes the current safe point, if there is one.
     pub(super) fn try_safe_point(&mut self, step: &mut EventStep<'_>) {
         let Phase::Waiting { request } = self.phase.clone() else { return };
         if self.run.pid.is_none() || self.sends_half_typed(step.now) {
             return;
         }
-        if self.stands_still() && !request.forced {
+        if self.in_limit_wait() && !request.forced {
             if self.run.hooks.held.as_ref().is_some_and(|held| held.ready) {
                 self.let_go(step);
             }
             return;
         }
-        // It would begin another round of a loop that is over. In the middle of a turn it still happens,
-        // because Claude has more to do then.
+        // It would start another round of a loop that is over. In the middle of a turn it still happens,
+        // because Claude has more to do.
         if self.session.completed && request.by == RestartBy::Level && self.run.turn_is_over() {
             self.cancel_request(step, "the task is completed");
             return;
@@ -126,8 +125,8 @@ impl Supervisor {
         }
     }
 
-    /// Whether to ask Claude for its own words before it is stopped: not twice, not if the person does not
-    /// want to wait, and not above the hard level, where the answer might no longer fit.
+    /// Whether to ask Claude for its note before it is stopped: not twice, not if the person does not want to
+    /// wait, and not above the hard level, where the answer might no longer fit.
     fn may_ask_for_note(&self, request: &RestartRequest) -> bool {
         self.policy.config.handoff.summary == SummaryMode::Auto
             && self.policy.notes
@@ -139,8 +138,7 @@ impl Supervisor {
             && self.level() < Level::Hard
     }
 
-    /// Lets Claude continue with the request for its own words. In a tool loop hopty does not wait for the
-    /// answer.
+    /// Lets Claude continue with the request for its note. In a tool loop hopty does not wait for the answer.
     fn ask_for_note(&mut self, step: &mut EventStep<'_>, held: &HeldHook, in_loop: bool) {
         let (until, what) = match in_loop {
             true => (step.now, HookInstruction::NoteInLoop),
@@ -165,7 +163,7 @@ impl Supervisor {
         by_level && can && self.person.present_until(&self.policy.config.restart).is_some_and(|at| now < at)
     }
 
-    /// A turn is over and a person is present.
+    /// Handles the end of a turn with a person present.
     fn wait_for_prompt(&mut self, step: &mut EventStep<'_>) {
         let Phase::Waiting { request } = &mut self.phase else { return };
         if request.for_prompt.is_some() {
@@ -206,19 +204,19 @@ impl Supervisor {
         }
     }
 
-    /// How to pass this prompt to a fresh conversation, if it goes to one.
+    /// How to carry this prompt to a fresh conversation, if it goes to one.
     pub(super) fn takes_prompt(&self, now: Stamp, hook: &HookFacts) -> Option<CarryMethod> {
         let Phase::Waiting { request } = &self.phase else { return None };
         let waits =
             request.for_prompt.is_some() && hook.prompt == Some(PromptOf::Person) && self.sending.is_none();
-        // The hook is also called for a prompt that is queued.
+        // The hook also runs for a prompt that is queued.
         let works = self.run.turn.state == Turn::Busy
             || self.run.file.status == Some(AgentStatus::Busy) && now >= self.run.file.since.after(WORKS_MS);
         let refused = self.budget.is_used_up(now, &self.policy.config.restart);
-        hook.carries.filter(|_| waits && !works && !self.stands_still() && !refused)
+        hook.carries.filter(|_| waits && !works && !self.in_limit_wait() && !refused)
     }
 
-    /// The prompt is held; it is stopped once nothing prevents the hand-over.
+    /// Holds the prompt; it is stopped once nothing prevents the hand-over.
     pub(super) fn take_prompt(
         &mut self,
         step: &mut EventStep<'_>,
@@ -239,7 +237,7 @@ impl Supervisor {
         self.begin_saving(step, request, SafePoint::Prompt { hook: id, way });
     }
 
-    /// Nothing prevents the hand-over: hopty tells Claude to drop the prompt, and waits for its line.
+    /// Nothing prevents the hand-over: tells Claude to drop the prompt, and waits for its line.
     pub(super) fn stop_prompt(&mut self, step: &mut EventStep<'_>, hook: u64) {
         self.run.hooks.held = None;
         step.answer(hook, self.conversation.refuse_prompt(&self.policy));

@@ -6,7 +6,7 @@ use super::action::{Action, DecisionKind, HookAnswer, RestartBy, Want};
 use super::event::AgentStatus;
 use super::hook_decision::{LINES_MARGIN_MS, LINES_MS};
 use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKind, StopFor, StopStep};
-use super::policy::{HEARS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
+use super::policy::{KEEPS_UNREAD_ANSWERS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
 use super::step::EventStep;
 use super::{Agent, Supervisor};
 use crate::core::context_level::Level;
@@ -21,7 +21,7 @@ const SETTLE_MS: u64 = 500;
 const SETTINGS_MS: u64 = 5000;
 /// How long the worker may take to save a handoff, in ms: meanwhile keys are held and Claude waits.
 const SAVE_MS: u64 = 20_000;
-/// What the decision about a conversation says in which nothing was said.
+/// The decision about a conversation in which nothing was said.
 const NOTHING_SAID: &str =
     "Nothing has been said in this conversation: Claude starts afresh without a handoff.";
 
@@ -29,7 +29,6 @@ const NOTHING_SAID: &str =
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum SaveJob {
-    /// No job.
     #[default]
     None,
     /// The worker has a job.
@@ -38,32 +37,31 @@ enum SaveJob {
     Abandoned,
 }
 
-/// What is known of the session's handoffs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Handoffs {
     job: SaveJob,
     /// The handoff that is active and not consumed: named at exit.
     pub(super) active: Option<HandoffId>,
-    /// The handoff that a conversation was given, until it answers.
+    /// The handoff that a conversation received, until it answers.
     pub(super) consuming: Option<(HandoffId, ConversationId)>,
     /// The last failure to save one, until one is saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failed: Option<FailedSave>,
 }
 
-/// A handoff that was not saved. Meanwhile prompts stay where they are submitted: another attempt would stop
-/// each only to give it back.
+/// A handoff that was not saved. Meanwhile prompts run where they are submitted: another attempt would stop
+/// each one only to return it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FailedSave {
     pub(super) why: String,
-    /// The level at that time. Above it, another attempt is worth a prompt that is given back.
+    /// The level at that time. Above it, another attempt is worth stopping a prompt.
     level: Level,
     /// Until when no hand-over by level is attempted.
     pub(super) until: Stamp,
 }
 
 impl Handoffs {
-    /// A conversation has answered. If it was given a handoff, that one is consumed.
+    /// A conversation has answered, which consumes its handoff, if it has one.
     pub(super) fn answered(&mut self, step: &mut EventStep<'_>, conversation: &ConversationId) {
         let Some((handoff, of)) = self.consuming.take_if(|(_, of)| of == conversation) else { return };
         self.active.take_if(|active| *active == handoff);
@@ -72,17 +70,17 @@ impl Handoffs {
         step.decide(DecisionKind::HandoffConsumed, text).handoff(handoff).conversation(of);
     }
 
-    /// Why no hand-over is attempted at this level now.
+    /// The failed save because of which no hand-over is attempted at this level now.
     pub(super) fn pause(&self, now: Stamp, level: Level) -> Option<&FailedSave> {
         self.failed.as_ref().filter(|failed| now < failed.until && level <= failed.level)
     }
 
-    /// A handoff is on disk.
+    /// A handoff is on disk: ends the pause.
     pub(super) fn end_pause(&mut self) {
         self.failed = None;
     }
 
-    /// The session went back to the conversation before this handoff.
+    /// The session returned to the conversation before this handoff.
     pub(super) fn clear(&mut self, step: &mut EventStep<'_>, handoff: HandoffId) {
         self.active.take_if(|active| *active == handoff);
         self.consuming.take_if(|(of, _)| *of == handoff);
@@ -183,8 +181,8 @@ impl Supervisor {
         }
     }
 
-    /// Nothing was said in the conversation. One that was to go on from a handoff and has not answered yet
-    /// still has that to hand over.
+    /// Whether nothing was said in the conversation. If it was to continue from a handoff and has not
+    /// answered yet, it still has that to hand over.
     fn has_nothing_to_hand_over(&self) -> bool {
         self.conversation.is_empty() && self.handoffs.active.is_none()
     }
@@ -210,7 +208,7 @@ impl Supervisor {
             return;
         }
         if job == SaveJob::Abandoned {
-            // The handoff is outdated: Claude has gone on since.
+            // The handoff is outdated: Claude has worked since.
             self.ask_save(step);
             return;
         }
@@ -237,7 +235,7 @@ impl Supervisor {
         }
     }
 
-    /// People are told once of a failure that keeps hand-overs by level from happening.
+    /// Reports a failed save once if it prevents hand-overs by level.
     fn give_up_saving(&mut self, step: &mut EventStep<'_>, why: &str) {
         self.conversation.usage.rearm_later(&self.phase);
         let by_level = self.phase.request().is_some_and(|request| request.by == RestartBy::Level);
@@ -266,7 +264,7 @@ impl Supervisor {
         }
     }
 
-    /// The handoff is on disk (or none is wanted): waits for Claude to become idle, then ends it.
+    /// The handoff is on disk (or not needed): waits for Claude to become idle, then ends it.
     fn stop_for_restart(&mut self, step: &mut EventStep<'_>, handoff: Option<HandoffId>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
         let refusal = self.budget.refusal(step.now, &self.policy.config.restart);
@@ -282,7 +280,7 @@ impl Supervisor {
             }
             _ => None,
         };
-        // No run has taken the first prompt, and the handoff knows nothing of it.
+        // No run has taken the first prompt, and the handoff does not contain it.
         let argument = self.session.argument.filter(|_| {
             handoff.is_some() && carries.is_none() && self.run.queue.argument && !self.session.prompted
         });
@@ -306,7 +304,7 @@ impl Supervisor {
                     first_prompt: fresh
                         && handoff.is_none()
                         && !self.session.prompted
-                        && !(self.conversation.spoken && self.policy.rules >= HEARS_SINCE)
+                        && !(self.conversation.spoken && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE)
                         && self.policy.rules >= REMEMBERS_SINCE,
                 },
                 interrupted: false,

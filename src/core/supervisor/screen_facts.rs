@@ -1,14 +1,13 @@
-//! Facts about the live screen that decisions rely on.
+//! Facts of the live screen for decisions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::claude::permission::PermissionMode;
 
-/// The facts about the live screen that delivery needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScreenFacts {
     pub prompt: PromptBox,
-    /// The name of the dialog that is shown, `unknown` for one that no rule knows.
+    /// The name of the dialog on the screen; `unknown` if no rule matches it.
     pub dialog: Option<String>,
     /// The child has enabled bracketed paste.
     pub paste: bool,
@@ -17,7 +16,7 @@ pub struct ScreenFacts {
     /// Whether the lines around the prompt box show a running turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<bool>,
-    /// Whether the window's title shows one.
+    /// Whether the window title shows a running turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title_busy: Option<bool>,
     /// The permission mode in the footer.
@@ -26,13 +25,12 @@ pub struct ScreenFacts {
 }
 
 impl ScreenFacts {
-    /// Whether it shows a prompt box at which no turn runs.
-    pub(super) fn rests(&self) -> bool {
+    /// Whether it shows a prompt box and no running turn.
+    pub(super) fn shows_idle_prompt(&self) -> bool {
         self.dialog.is_none() && self.busy == Some(false) && self.title_busy != Some(true)
     }
 }
 
-/// The content of the prompt box.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptBox {

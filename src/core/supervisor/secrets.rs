@@ -1,5 +1,5 @@
 //! Secrets in an event's texts: names of files, errors, the text of a dialog. They are removed before the
-//! event is decided on, because decisions are shown to people and journals may be passed on.
+//! event is handled, because decisions are shown to people and journals may be shared.
 
 use super::event::Event;
 use crate::core::redact::redact;

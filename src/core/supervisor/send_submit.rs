@@ -1,9 +1,8 @@
 //! A prompt that a person sends with `hopty send --submit`: typed like the continuation prompt, and proven.
 //!
-//! No Enter is blind here either. hopty refuses to type into a dialog or behind somebody's draft. Unlike a
-//! delivery, a prompt may be sent while Claude works, which then queues it; nothing is lost if it fails, so
-//! hopty tries for half a minute and no longer. The text itself never comes here, only the fact that there is
-//! one.
+//! Every Enter is justified by the screen. hopty refuses to type into a dialog or after a person's draft.
+//! Unlike a delivery, a prompt may be sent while Claude works, which then queues it; nothing is lost if it
+//! fails, so hopty tries for half a minute and no longer. The text itself is not passed to the supervisor.
 //!
 //! A dialog takes keys some 10 ms before it is drawn, and no hook reports it in time. Claude does not wait
 //! for PermissionRequest; the hook came up to 190 ms before the dialog was seen, and up to 80 ms after it.
@@ -28,19 +27,19 @@ use super::step::EventStep;
 use super::{Supervisor, Turn};
 use crate::core::time::Stamp;
 
-/// The refusal to type behind what a person has written.
+/// The refusal to type after a person's draft.
 pub const DRAFT: &str = "there is a draft in the prompt box";
 
 /// How long a submission may take, in ms.
 const LIMIT_MS: u64 = 30_000;
 /// How long a draft or a dialog must be on the screen before it counts, in ms: a screen that is being drawn,
-/// or that still shows the prompt before, does not.
-pub(super) const STANDS_MS: u64 = 300;
+/// or that still shows the prompt before, shows neither.
+pub(super) const OBSTACLE_SETTLE_MS: u64 = 300;
 /// How long after a key a person counts as writing, in ms. Keys are reported up to 250 ms late.
 pub(super) const TYPING_MS: u64 = 600;
-/// How long a hand-over waits for a prompt that is being typed, in ms.
+/// How long a hand-over waits for a prompt being typed, in ms.
 const HAND_OVER_MS: u64 = 5000;
-/// The version of the rules since which the transcript reports a turn that a hook missed.
+/// Since this version of the rules the transcript reports a turn that a hook missed.
 const MISSED_SINCE: u32 = 4;
 /// The request number of hopty's own prompt; no request uses it.
 const OWN: u64 = 0;
@@ -48,11 +47,10 @@ const OWN: u64 = 0;
 /// A prompt that is being sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sending {
-    /// The request.
     id: u64,
     /// A slash command, whose submission cannot be proven.
     command: bool,
-    /// hopty's own prompt to continue, which nobody waits for.
+    /// hopty's own prompt to continue; no request waits for it.
     #[serde(default)]
     own: Option<ResumeAfter>,
     #[serde(rename = "step")]
@@ -70,7 +68,8 @@ impl Sending {
         Sending { own: Some(after), ..Sending::new(now, OWN, false) }
     }
 
-    /// It has one deadline; it may be typed while Claude works, and Enter may be repeated until then.
+    /// One deadline covers everything; it may be typed while Claude works, and Enter may be repeated until
+    /// then.
     fn rules(policy: &Policy) -> SubmissionRules {
         SubmissionRules {
             confirm_ms: None,
@@ -93,32 +92,31 @@ impl Sending {
         matches!(self.submission.step, SubmissionStep::Enter { .. })
     }
 
-    /// Whether the box holds a half typed prompt, so that a hand-over waits a moment.
+    /// Whether the box contains a half-typed prompt, so that a hand-over waits a moment.
     fn is_half_typed(&self, now: Stamp) -> bool {
         self.submission.pasted.is_some_and(|at| now < at.after(HAND_OVER_MS))
     }
 
-    /// Whether a slash command has left the box: the box is empty, or a panel has replaced it for a while.
-    fn command_is_gone(&self, now: Stamp, screen: &ScreenFacts) -> bool {
+    /// Whether a slash command has left the box: it is empty, or a panel has replaced it for a while.
+    fn command_has_left_box(&self, now: Stamp, screen: &ScreenFacts) -> bool {
         let SubmissionStep::Enter { again, .. } = self.submission.step else { return false };
         let panel = now >= again && screen.prompt != PromptBox::Ours;
         self.command && !screen.unread && (panel || screen.prompt == PromptBox::Empty)
     }
 
-    /// The session is over.
     pub(super) fn close(self, step: &mut EventStep<'_>) {
         let unknown = Reply::Sent { result: SendResult::Unknown };
         step.reply(self.id, if self.is_typed() { unknown } else { Reply::Ended });
     }
 
-    /// `began`: when the phase began; `typed`: when a person last typed.
+    /// Adds its deadlines. `began`: when the phase began; `typed`: when a person last typed.
     pub(super) fn deadlines(&self, began: Stamp, typed: Option<Stamp>, due: &mut Vec<Stamp>) {
         due.push(self.until);
         self.submission.deadlines(due);
         due.extend(self.submission.pasted.map(|at| at.after(HAND_OVER_MS)));
         if let SubmissionStep::Ready { hindered } = self.submission.step {
-            due.extend(hindered.map(|since| since.after(STANDS_MS)));
-            due.push(began.after(STANDS_MS));
+            due.extend(hindered.map(|since| since.after(OBSTACLE_SETTLE_MS)));
+            due.push(began.after(OBSTACLE_SETTLE_MS));
             due.extend(typed.map(|at| at.after(TYPING_MS)));
         }
     }
@@ -133,25 +131,24 @@ impl Supervisor {
         }
     }
 
-    /// Whether hopty's own prompt is on its way.
+    /// Whether hopty's own prompt is being submitted.
     pub(super) fn sends_own(&self) -> bool {
         self.sending.as_ref().is_some_and(|sending| sending.own.is_some())
     }
 
-    /// Whether a prompt that is sent is half typed.
+    /// Whether a prompt is half typed.
     pub(super) fn sends_half_typed(&self, now: Stamp) -> bool {
         self.sending.as_ref().is_some_and(|sending| sending.is_half_typed(now))
     }
 
-    /// Whether Claude may be asking for a permission or an answer while hopty types by itself: a box on the
-    /// screen may be drawn over the prompt that asks.
+    /// Whether Claude may be asking for a permission or an answer while hopty types by itself: the box on the
+    /// screen may hide the question.
     pub(super) fn asks_against_own(&self) -> bool {
         self.policy.rules >= ASKED_SINCE
             && (self.sends_own() || matches!(self.phase, Phase::Delivering { .. }))
             && self.run.may_be_asking()
     }
 
-    /// What a submission has to know.
     pub(super) fn submission_facts(&self, now: Stamp) -> SubmissionFacts {
         let (run, screen) = (&self.run, &self.run.screen.facts);
         let may_type = !self.asks_against_own();
@@ -169,8 +166,8 @@ impl Supervisor {
         }
     }
 
-    /// Something changed while the work stands still: tells people, answers the limit's dialog if allowed,
-    /// and sends hopty's own prompt to continue when that is due.
+    /// After every event in a limit wait: reports, answers the limit's dialog if allowed, and sends hopty's
+    /// own prompt to continue when due.
     pub(super) fn resume_when_due(&mut self, step: &mut EventStep<'_>) {
         self.limits.tick(step, &mut self.conversation.limit_wait);
         let Some(wait) = &mut self.conversation.limit_wait else { return };
@@ -181,7 +178,8 @@ impl Supervisor {
         }
         match &self.phase {
             Phase::Waiting { .. } => {
-                // The hand-over that was held back continues in a fresh conversation with its own prompt.
+                // The hand-over that was held back continues the work in a fresh conversation with its own
+                // prompt.
                 if let Some(wait) = self.conversation.limit_wait.take() {
                     wait.end(step, "it has reset, and the pending hand-over continues");
                 }
@@ -201,12 +199,12 @@ impl Supervisor {
         }
     }
 
-    /// Something changed: takes the next step, if it can be justified.
-    pub(super) fn submit_goes_on(&mut self, step: &mut EventStep<'_>) {
+    /// After every event: takes the next step, if it can be justified.
+    pub(super) fn continue_submit(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = self.sending.clone() else { return };
         let runs = match &self.phase {
             Phase::Running => true,
-            // A hand-over has waited long enough: a prompt submitted now would be cut short.
+            // A hand-over has waited long enough; it would cut off a prompt submitted now.
             Phase::Waiting { .. } => !sending.is_typed() || sending.is_half_typed(step.now),
             _ => false,
         };
@@ -221,13 +219,13 @@ impl Supervisor {
                     sending.submission.step = SubmissionStep::Ready { hindered: since };
                 }
                 if let (Some(reason), Some(since)) = (hindrance, since) {
-                    if step.now >= since.after(STANDS_MS) {
+                    if step.now >= since.after(OBSTACLE_SETTLE_MS) {
                         self.refuse_submit(step, reason);
                     }
                     return;
                 }
             }
-            _ if sending.command_is_gone(step.now, &self.run.screen.facts) => {
+            _ if sending.command_has_left_box(step.now, &self.run.screen.facts) => {
                 return self.settle_submit(step, SendResult::Unknown);
             }
             // A dialog appeared: a person must be able to answer it.
@@ -250,7 +248,7 @@ impl Supervisor {
         }
     }
 
-    /// What must not be typed into.
+    /// What prevents typing now.
     fn hindrance(&self) -> Option<String> {
         let for_itself = |sending: &Sending| sending.command || sending.own.is_some();
         let wait = self.conversation.limit_wait.as_ref();
@@ -268,11 +266,11 @@ impl Supervisor {
         }
     }
 
-    /// Whether nobody is writing and all typed bytes have been read. Input held during a hand-over comes
+    /// Whether no person is writing and all typed bytes have been read. Input held during a hand-over comes
     /// first.
     pub(super) fn box_has_settled(&self, now: Stamp) -> bool {
         let writes = self.run.typed.is_some_and(|at| now < at.after(TYPING_MS));
-        now >= self.phase_began.at.after(STANDS_MS)
+        now >= self.phase_began.at.after(OBSTACLE_SETTLE_MS)
             && self.keys == KeyHold::Free
             && !self.run.screen.facts.unread
             && !writes
@@ -288,7 +286,7 @@ impl Supervisor {
         }
     }
 
-    /// The same according to the transcript: no hook has reported the prompt.
+    /// The transcript has the prompt, and no hook has reported it.
     pub(super) fn submit_read(&mut self, step: &mut EventStep<'_>, queued: bool) {
         if !queued && self.sending.is_some() && self.misses_turn() {
             if !self.run.hooks.seen && self.policy.hooks {
@@ -304,9 +302,9 @@ impl Supervisor {
         }
     }
 
-    /// Whether a turn that has begun is not known yet. A hook gives up on a host that is slow to answer, and
-    /// the whole turn may lie between two looks at the sessions file. Who waits for the end of the turn waits
-    /// for a change, so the turn must be seen to run, even if it is over by now.
+    /// Whether a turn has begun that is not known yet. A hook gives up on a host that is slow to answer, and
+    /// the whole turn may fit between two reads of the sessions file. Requests that wait for the end of a
+    /// turn wait for a change, so the turn must be reported even if it is over by now.
     fn misses_turn(&self) -> bool {
         !self.run.hooks.seen
             || self.policy.rules >= MISSED_SINCE && self.state_by_sources().state == SessionState::Idle
@@ -336,8 +334,8 @@ impl Supervisor {
         step.refuse(sending.id, reason);
     }
 
-    /// Keys are held from the paste on, so that they do not mix with it; a hand-over that has begun holds
-    /// them for itself.
+    /// Keys are held from the paste on, so that they do not mix with it; a hand-over that has begun keeps
+    /// holding them.
     fn give_keys_back(&mut self, step: &mut EventStep<'_>, sending: &Sending) {
         if sending.is_typed()
             && self.keys != KeyHold::Free
@@ -347,7 +345,8 @@ impl Supervisor {
         }
     }
 
-    /// Ctrl+C while keys are held for a submission: the person wins, and gets the box back without our text.
+    /// Ctrl+C while keys are held for a submission: the person has priority, and gets the box back without
+    /// hopty's text.
     pub(super) fn submit_interrupted(&mut self, step: &mut EventStep<'_>) {
         let Some(sending) = &self.sending else { return };
         if !sending.is_typed() || !matches!(self.phase, Phase::Running | Phase::Waiting { .. }) {
@@ -396,7 +395,7 @@ mod tests {
     fn a_slash_command_is_gone_when_its_box_is_empty_or_replaced() {
         let mut sending = Sending::new(Stamp(0), 7, true);
         let shows = |prompt| ScreenFacts { prompt, ..ScreenFacts::default() };
-        assert!(!sending.command_is_gone(Stamp(0), &shows(PromptBox::Empty)), "it was not entered");
+        assert!(!sending.command_has_left_box(Stamp(0), &shows(PromptBox::Empty)), "it was not entered");
         sending.submission.step = SubmissionStep::Enter { again: Stamp(9), works: false };
         for (now, prompt, gone) in [
             (1, PromptBox::Empty, true),
@@ -404,11 +403,13 @@ mod tests {
             (9, PromptBox::None, true),
             (9, PromptBox::Ours, false),
         ] {
-            assert_eq!(sending.command_is_gone(Stamp(now), &shows(prompt)), gone, "{now} {prompt:?}");
+            assert_eq!(sending.command_has_left_box(Stamp(now), &shows(prompt)), gone, "{now} {prompt:?}");
         }
         let unread = ScreenFacts { unread: true, ..shows(PromptBox::Empty) };
-        assert!(!sending.command_is_gone(Stamp(9), &unread));
-        assert!(!Sending { command: false, ..sending }.command_is_gone(Stamp(9), &shows(PromptBox::Empty)));
+        assert!(!sending.command_has_left_box(Stamp(9), &unread));
+        assert!(
+            !Sending { command: false, ..sending }.command_has_left_box(Stamp(9), &shows(PromptBox::Empty))
+        );
     }
 
     #[test]

@@ -1,5 +1,3 @@
-//! State that lives as long as the session.
-
 use serde::{Deserialize, Serialize};
 
 use super::action::DecisionKind;
@@ -9,7 +7,6 @@ use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// State that lives as long as the session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct SessionFacts {
@@ -19,23 +16,24 @@ pub(super) struct SessionFacts {
     pub(super) dir: Option<String>,
     /// An unused id for the next conversation.
     pub(super) next: Option<ConversationId>,
-    /// People were told that no hook is called.
+    /// People were told that no hook runs.
     hooks_missed: bool,
     /// An orchestrator's file says that the task is completed.
     pub(super) completed: bool,
-    /// A prompt was submitted, in whatever conversation: the one of the person's arguments came first.
+    /// A prompt was submitted in some conversation, so the prompt in the person's arguments is no longer the
+    /// first.
     pub(super) prompted: bool,
-    /// How a fresh conversation can be given the first prompt of the person's arguments.
+    /// How the first prompt in the person's arguments can be carried to a fresh conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) argument: Option<CarryMethod>,
-    /// It can be given to none: it is a slash command, or what cannot be repeated exactly.
+    /// It cannot be carried: it is a slash command, or cannot be repeated exactly.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) command: bool,
-    /// The person's last Ctrl+C, and its journal line.
+    /// The person's last Ctrl+C, and the journal line.
     pub(super) interrupt: Option<(Stamp, u64)>,
     /// The exit code of the last run.
     pub(super) last_code: u8,
-    /// A signal file that came while Claude did not run, and the conversation at that time.
+    /// A signal file that arrived while Claude did not run, and the conversation at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) late_signal: Option<(Option<ConversationId>, SignalSeen)>,
 }
@@ -46,14 +44,14 @@ impl SessionFacts {
         step.run = self.runs;
     }
 
-    /// The run that was about to begin is held.
+    /// The run that was about to start is held: takes it back.
     pub(super) fn take_run_back(&mut self, step: &mut EventStep<'_>) {
         self.runs -= 1;
         step.run = self.runs;
     }
 
-    /// Whether Ctrl+C was pressed after this journal line. Two events may share a millisecond, so times do
-    /// not tell.
+    /// Whether Ctrl+C was pressed after this journal line. Times do not decide it: two events may share a
+    /// millisecond.
     pub(super) fn interrupted_after(&self, line: u64) -> bool {
         self.interrupt.is_some_and(|(_, seq)| seq > line)
     }
@@ -63,8 +61,8 @@ impl SessionFacts {
         self.interrupt.is_some_and(|(_, seq)| seq == line)
     }
 
-    /// A turn runs and no hook was called although hopty gave Claude its hooks: something that could not be
-    /// seen before the start disables them. People are told once.
+    /// A turn runs and no hook has run although hopty gave Claude its hooks: something disables them that
+    /// could not be detected before the start. Reports it once.
     pub(super) fn miss_hooks(&mut self, step: &mut EventStep<'_>) {
         if !self.hooks_missed {
             self.hooks_missed = true;

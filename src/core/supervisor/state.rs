@@ -21,7 +21,6 @@ pub enum SessionState {
     Starting,
     /// Claude waits for a prompt.
     Idle,
-    /// Claude works.
     Busy,
     /// Claude waits for a person's answer.
     Blocked,
@@ -31,7 +30,7 @@ pub enum SessionState {
     Ended,
     /// The program is not an agent: its state is not known.
     Unknown,
-    /// The host lives and does not answer. Only those who ask it can notice.
+    /// The host is alive but does not answer; only its clients can see that.
     Unresponsive,
 }
 
@@ -39,11 +38,9 @@ pub enum SessionState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StateSource {
-    /// One of Claude's hooks, or where there are none its transcript.
+    /// One of Claude's hooks, or without hooks its transcript.
     Hook,
-    /// Claude's sessions file.
     SessionsFile,
-    /// The window's title.
     Title,
     /// The content of the screen.
     Screen,
@@ -70,7 +67,7 @@ pub(super) struct StateEntry {
 }
 
 impl StateEntry {
-    /// Notes the state after an event, so that one can wait for the next one.
+    /// Notes the state after an event, with the time and the journal line of the last change.
     pub(super) fn note(&mut self, state: SessionState, at: Stamp, seq: u64) {
         if self.state != state {
             *self = StateEntry { state, at, seq };
@@ -79,7 +76,7 @@ impl StateEntry {
 }
 
 impl Supervisor {
-    /// Number of the last journal line: that of the last event plus its actions.
+    /// The last journal line: that of the last event plus its actions.
     pub fn seq(&self) -> u64 {
         self.lines.seq
     }
@@ -99,7 +96,7 @@ impl Supervisor {
         &self.policy
     }
 
-    /// The same session under another policy, for a replay.
+    /// This session under another policy, for a replay.
     #[must_use]
     pub fn under(self, policy: Policy) -> Self {
         Supervisor { policy, ..self }
@@ -115,7 +112,8 @@ impl Supervisor {
         self.budget.total()
     }
 
-    /// Another working directory for the next run, from a requested or stopped restart.
+    /// The working directory of the next run if it is not the session's first: from a requested or stopped
+    /// restart.
     pub fn next_dir(&self) -> Option<&str> {
         match self.phase.request() {
             Some(request) => request.dir.as_deref(),
@@ -123,7 +121,7 @@ impl Supervisor {
         }
     }
 
-    /// The child's process id while it lives.
+    /// The child's process id while it is running.
     pub fn pid(&self) -> Option<i32> {
         self.run.pid
     }
@@ -132,7 +130,7 @@ impl Supervisor {
         self.conversation.id.as_ref()
     }
 
-    /// The conversation before the current one, if one can go back to it.
+    /// The previous conversation, if it can be resumed.
     pub fn conversation_before(&self) -> Option<&ConversationId> {
         self.chain.before()
     }
@@ -157,8 +155,8 @@ impl Supervisor {
         self.conversation.limit_wait.as_ref().and_then(LimitWait::limit)
     }
 
-    /// Whether the work stands still: then the screen matters, and a hand-over would not help.
-    pub fn stands_still(&self) -> bool {
+    /// Whether Claude cannot work: then the screen matters, and a hand-over would not help.
+    pub fn in_limit_wait(&self) -> bool {
         self.conversation.limit_wait.is_some()
     }
 
@@ -178,7 +176,7 @@ impl Supervisor {
         self.handoffs.active.as_ref()
     }
 
-    /// The hand-over that is under way, if there is one.
+    /// The hand-over that is under way.
     pub fn handover_step(&self) -> Option<HandoverStep> {
         HandoverStep::of(&self.phase, self.handoffs.consuming.is_some())
     }
@@ -198,8 +196,7 @@ impl Supervisor {
         self.modes.needs_footer(now, self.has_spoken())
     }
 
-    /// Whether a prompt was submitted in the conversation, or may have been a moment ago: a person has just
-    /// typed.
+    /// Whether a prompt was submitted in the conversation, or may just have been, because a person has typed.
     pub fn may_have_prompt(&self, now: Stamp) -> bool {
         self.conversation.spoken || self.run.turn.state == Turn::Busy || self.run.person_writes(now)
     }
@@ -209,23 +206,23 @@ impl Supervisor {
         self.conversation.spoken || self.session.runs != 1
     }
 
-    /// Since when the state holds, and the number of the journal line that began it.
+    /// Since when this state lasts, and the journal line at which it began.
     pub fn entered(&self) -> (Stamp, u64) {
         (self.entered.at, self.entered.seq)
     }
 
-    /// The API error at which the last turn ended, by Claude's name, until the next turn begins.
+    /// The API error at which the last turn ended, as Claude names it, until the next turn begins.
     pub fn turn_error(&self) -> Option<&str> {
         self.run.pid.and(self.run.turn.error.as_deref())
     }
 
     /// The state of the session, and its source.
     ///
-    /// If two sources differ, the newer one counts, because each misses something: an interrupt calls no
-    /// hook, and the sessions file lags behind hooks.
+    /// If two sources differ, the newer one counts, because each misses something: an interrupt runs no hook,
+    /// and the sessions file lags behind hooks.
     ///
-    /// A Claude that has a prompt, and has not begun its turn yet, is not idle: whoever waits for its answer
-    /// waits for the end of that turn.
+    /// Claude is not idle while it has a prompt whose turn has not started: requests that wait for the answer
+    /// wait for the end of that turn.
     pub fn state(&self) -> KnownState {
         let state = self.state_by_sources();
         match state.state {
@@ -237,7 +234,7 @@ impl Supervisor {
         }
     }
 
-    /// The same without the prompts that Claude was given and has not begun.
+    /// The state, leaving aside prompts that Claude has but has not started.
     pub(super) fn state_by_sources(&self) -> KnownState {
         let known = |state, from| KnownState { state, from, waiting_for: None };
         let blocked = |from, what: &str| KnownState {
@@ -254,7 +251,7 @@ impl Supervisor {
             _ => {}
         }
         if self.run.screen.facts.dialog.as_deref() == Some("suspended") {
-            // The program continues and has not drawn itself yet.
+            // The program continues and has not redrawn its screen yet.
             return known(SessionState::Stopped, StateSource::Screen);
         }
         if let Some((from, what)) = self.run.asks() {

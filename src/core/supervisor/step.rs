@@ -1,5 +1,5 @@
-//! One step of the supervisor: the moment, the event's line of the journal, and the actions so far. Decisions
-//! are recorded here, each as a complete sentence with the journal lines that it is based on.
+//! One step of the supervisor: its time, the event's journal line, and the actions so far. Decisions are
+//! recorded here, each as a complete sentence with the journal lines that it is based on.
 
 use super::action::{Action, Decision, DecisionKind, HookAnswer, Reply, RestartBy, Typing};
 use super::phase::EndCause;
@@ -8,7 +8,7 @@ use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::redact::redact;
 use crate::core::time::Stamp;
 
-/// One step, passed to everything that takes part in it.
+/// One step, passed to every part that handles the event.
 #[derive(Debug)]
 pub(super) struct EventStep<'a> {
     pub(super) now: Stamp,
@@ -47,7 +47,7 @@ impl<'a> EventStep<'a> {
         NewDecision { action: &mut self.out[at] }
     }
 
-    /// A decision that is also sent to the clients.
+    /// Records a decision and sends it to the clients.
     pub(super) fn tell(&mut self, about: DecisionKind, text: impl Into<String>) -> NewDecision<'_> {
         let text = text.into();
         let at = self.out.len();
@@ -81,7 +81,7 @@ impl<'a> EventStep<'a> {
     }
 }
 
-/// A decision that was just recorded, to be completed.
+/// A decision that was just recorded and can be completed.
 pub(super) struct NewDecision<'a> {
     action: &'a mut Action,
 }
@@ -114,17 +114,17 @@ impl NewDecision<'_> {
         self.complete(|decision| decision.cause = Some(cause))
     }
 
-    /// It is based on this line, too.
+    /// Adds a journal line to its reasons.
     pub(super) fn also(self, line: u64) -> Self {
         self.complete(|decision| decision.because.push(line))
     }
 
-    /// It is based on a person's Ctrl+C, too.
+    /// Adds a person's Ctrl+C to its reasons.
     pub(super) fn after(self, interrupt: Option<u64>) -> Self {
         self.complete(|decision| drop(decision.because.splice(..0, interrupt)))
     }
 
-    /// It is based on these lines and not on the event's; 0 is none.
+    /// Replaces its reasons with these journal lines; 0 means none.
     pub(super) fn because(self, lines: &[u64]) -> Self {
         let lines = lines.iter().copied().filter(|line| *line > 0);
         self.complete(|decision| decision.because = lines.collect())

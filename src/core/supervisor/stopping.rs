@@ -1,4 +1,4 @@
-//! From SIGTERM to the end, the meaning of the end, and what follows a crash.
+//! From SIGTERM to the end of a run, the meaning of the end, and recovery from a crash.
 
 use super::Supervisor;
 use super::action::{Action, DecisionKind, SignalTarget};
@@ -15,7 +15,7 @@ use crate::core::process_change::{ProcessEnd, Signal};
 use crate::core::time::Stamp;
 
 /// A run that ended within this time died quickly, in ms: one that worked for a minute can start here and is
-/// worth resuming again.
+/// worth resuming.
 const QUICK_DEATH_MS: u64 = 60_000;
 /// A child that ignored SIGTERM for this long is killed whatever its age, in ms (`restart.young`).
 const IGNORED_MS: u64 = 12_000;
@@ -56,7 +56,7 @@ impl Supervisor {
     fn kill(&mut self, step: &mut EventStep<'_>, why: StopFor, words: &str) {
         step.act(Action::CollectTree);
         step.act(Action::Signal { signal: Signal::KILL, to: SignalTarget::Group });
-        // The child may have joined another process group since.
+        // The child may have joined another process group.
         step.act(Action::Signal { signal: Signal::KILL, to: SignalTarget::Child });
         let text = format!("Killed run {}: {words}.", self.session.runs);
         step.decide(DecisionKind::StopKilled, text);
@@ -114,7 +114,7 @@ impl Supervisor {
         }
     }
 
-    /// The row of the table, and whether a Ctrl+C counts in it.
+    /// The row of the exit table, and whether a Ctrl+C counts in it.
     pub(super) fn row(&self, now: Stamp) -> (ExitRow, CtrlC) {
         let recent = |at: Stamp| now.since(at) <= INTERRUPT_WINDOW_MS;
         let running = |row| (row, self.session.interrupt.is_some_and(|(at, _)| recent(at)));
@@ -122,7 +122,7 @@ impl Supervisor {
         let (row, ctrl_c) = match &self.phase {
             Phase::Cold | Phase::Closed { .. } => here(ExitRow::Cold),
             Phase::Spawning { .. } => here(ExitRow::Spawning),
-            // The Ctrl+C ended the delivery, and soon after the child ended as well.
+            // Ctrl+C ended the delivery, and soon after the child ended as well.
             Phase::Running if self.run.delivery.broken_off.is_some_and(recent) => (ExitRow::Delivering, true),
             Phase::Running => running(ExitRow::Running),
             Phase::Waiting { .. } => running(ExitRow::Waiting),
@@ -186,7 +186,7 @@ impl Supervisor {
                 self.close(step, EndCause::Stopped, end.code(), text, interrupt);
             }
             ExitMeaning::Crash => self.crash(step, end, &run, interrupt),
-            // No child that is followed can end in these rows.
+            // No followed child can end in these rows.
             ExitMeaning::CouldNotStart | ExitMeaning::JobControl => {
                 self.close(step, EndCause::CouldNotStart, end.code(), finished, interrupt);
             }
@@ -251,7 +251,6 @@ impl Supervisor {
         self.enter(step, Phase::Cooling { until, plan, code: end.code(), held: Vec::new() });
     }
 
-    /// The session is over.
     pub(super) fn close(
         &mut self,
         step: &mut EventStep<'_>,
@@ -276,8 +275,7 @@ impl Supervisor {
         self.enter(step, Phase::Closed { cause, code });
     }
 
-    /// The session's last sentence; it names the conversation that a hand-over was to leave, if it has not
-    /// reached the new one.
+    /// The session's last sentence; it names the conversation that an unfinished hand-over was leaving.
     fn naming_unfinished(&self, sentence: String) -> String {
         let own = self.conversation.id.as_ref().filter(|_| self.conversation.spoken);
         let left = match &self.phase {

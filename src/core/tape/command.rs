@@ -11,22 +11,20 @@ use super::tape_time::TapeTime;
 /// One command of a tape. Rows and columns are 1-based, the row first. Its text form is a line of a tape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TapeCommand {
-    // The commands of VHS.
+    // Commands of VHS.
     /// `Output demo.gif`: write the recording to this file.
     Output(TapeText),
     /// `Require git`: the tape needs this program.
     Require(String),
     /// `Set FontSize 32`.
     Set(TapeSetting),
-    /// `Env NAME "value"`: for the program, whatever stands before it.
+    /// `Env NAME "value"`: for the program, wherever the line is in the tape.
     Env {
-        /// The variable.
         name: String,
         value: TapeText,
     },
     /// `Type@10ms "text"`.
     Type {
-        /// What is typed.
         text: TapeText,
         /// The pause after each character; `TypingSpeed` unless given.
         speed: Option<TapeTime>,
@@ -35,7 +33,6 @@ pub enum TapeCommand {
     Key(KeyPress),
     /// `ScrollUp 10`, `ScrollDown 10`: move the viewport; nothing is sent.
     Scroll {
-        /// Towards older lines.
         up: bool,
         rows: u32,
         /// The pause after each row; `TypingSpeed` unless given.
@@ -43,9 +40,8 @@ pub enum TapeCommand {
     },
     /// `Sleep 500ms`.
     Sleep(TapeTime),
-    /// `Wait+Screen@5s /ready/`: until it stands there, whether it is new or not.
+    /// `Wait+Screen@5s /ready/`: until the pattern is there, new or old.
     Wait {
-        /// Where to look.
         scope: WaitScope,
         /// How long to wait; `WaitTimeout` unless given.
         limit: Option<TapeTime>,
@@ -60,7 +56,7 @@ pub enum TapeCommand {
     Screenshot(TapeText),
     /// `Copy "text"`: put a text on the clipboard of the test.
     Copy(TapeText),
-    /// `Paste`: type what is on the clipboard.
+    /// `Paste`: type the content of the clipboard.
     PasteClipboard,
 
     // Starting programs.
@@ -68,27 +64,25 @@ pub enum TapeCommand {
     Start(Vec<TapeText>),
     /// `Start+Shell "make | less"`: a command line of `sh`.
     StartShell(TapeText),
-    /// `Run "git init"`: a command on the side, which must succeed before the tape goes on.
+    /// `Run "git init"`: a command outside of the terminal, which must succeed before the tape continues.
     Run(TapeText),
     /// `File notes.txt "text"`: write a file into the directory of the test.
     File {
         /// Its path, within the directory of the test.
         path: TapeText,
-        /// What is in it.
         content: TapeText,
     },
     /// `Copy+File fixtures/project .`: copy a file or directory into the directory of the test.
     CopyFile {
-        /// From where, as seen from the tape.
+        /// The source, relative to the tape.
         from: TapeText,
-        /// To where in the directory of the test; the name it has unless given.
+        /// The destination in the directory of the test; by default the same name.
         to: Option<TapeText>,
     },
-    /// `On second`: the commands that follow are for this terminal of the test.
+    /// `On second`: the following commands are for this terminal of the test.
     On(String),
     /// `Attach rocket`: attach this terminal to a hopty session.
     Attach(String),
-    /// `Detach`.
     Detach,
 
     // Input that VHS does not have.
@@ -96,47 +90,47 @@ pub enum TapeCommand {
     Click(ClickCommand),
     /// `Drag "a" to 5,20`: press on the first place, release on the second.
     Drag {
-        /// Where the button is pressed.
+        /// Where to press the button.
         from: TapePlace,
-        /// Where it is released.
+        /// Where to release it.
         to: TapePlace,
-        /// Which button.
         button: PointerButton,
     },
     /// `Wheel Down 3 at "list"`.
     Wheel {
-        /// Which way.
         direction: WheelDirection,
-        /// How many notches.
         notches: u32,
-        /// Over which place; the cursor's cell unless given.
+        /// The place under the pointer; by default the cursor's cell.
         at: Option<TapePlace>,
     },
     /// `Hover "OK"`: move the pointer there.
     Hover(TapePlace),
-    /// `Paste "text"`: bracketed when the program has asked for it.
+    /// `Paste "text"`: bracketed if the program has enabled that.
     Paste(TapeText),
-    /// `Focus In`, `Focus Out`: true when the terminal gets the focus.
+    /// `Focus In`, `Focus Out`: true if the terminal gets the focus.
     Focus(bool),
     /// `Resize 120x40`: columns, rows.
-    Resize { cols: u16, rows: u16 },
+    Resize {
+        cols: u16,
+        rows: u16,
+    },
     /// `Signal TERM`: to the program's group.
     Signal(TapeSignal),
     /// `Raw $"\e[…"`: these bytes, as if the terminal had sent them.
     Raw(TapeText),
 
-    // Waits.
-    /// `Expect "3/3"`: until this is so since the last input.
+    // Commands that wait.
+    /// `Expect "3/3"`: until this is new since the last input.
     Expect(ExpectCommand),
-    /// `Expect+Not "error"`: when the screen has settled it is not there.
+    /// `Expect+Not "error"`: it must not be there once the screen has settled.
     ExpectNot(ExpectCommand),
-    /// `Gone "Loading"`: until it has vanished.
+    /// `Gone "Loading"`: until it is gone.
     Gone(ExpectCommand),
-    /// `Settle@5s 100ms except spinner`: until nothing changes any more.
+    /// `Settle@5s 100ms except spinner`: until nothing changes.
     Settle {
         /// How long to wait.
         limit: Option<TapeTime>,
-        /// How long nothing may change; `Set Settle` unless given.
+        /// How long nothing may change; by default `Set Settle`.
         quiet: Option<TapeTime>,
         /// Regions that may change.
         except: Vec<ScreenRegion>,
@@ -146,7 +140,7 @@ pub enum TapeCommand {
         /// How long to wait.
         limit: Option<TapeTime>,
     },
-    /// `Exit 0`, `Exit TERM`: until the program has ended, in this way.
+    /// `Exit 0`, `Exit TERM`: until the program has ended in this way.
     Exit {
         /// How long to wait.
         limit: Option<TapeTime>,
@@ -164,56 +158,55 @@ pub enum TapeCommand {
         region: Option<ScreenRegion>,
         /// With colours and attributes.
         style: bool,
-        /// With the cursor.
         cursor: bool,
-        /// With the scrollback.
         history: bool,
     },
     /// `Style "ERROR" fg=red bold !underline row=3`.
     Style(StyleCommand),
-    /// `Cursor 4,5 bar hidden`: whatever is given must be so.
+    /// `Cursor 4,5 bar hidden`: all given properties must match.
     Cursor {
         /// How long to wait.
         limit: Option<TapeTime>,
-        /// Row and column.
         position: Option<(u16, u16)>,
         shape: Option<CursorForm>,
         /// Whether it is drawn.
         visible: Option<bool>,
     },
-    /// `Title "vim"`: the window's title.
+    /// `Title "vim"`: the window title.
     Title {
         /// How long to wait.
         limit: Option<TapeTime>,
         /// What must be in it.
         pattern: TapePattern,
     },
-    /// `Bell 1`: how often it rang since the last input.
+    /// `Bell 1`: how often the bell rang since the last input.
     Bell {
         /// How long to wait.
         limit: Option<TapeTime>,
-        /// How often.
         times: u32,
     },
     /// `Mode ?1049 on`.
     Mode {
         /// How long to wait.
         limit: Option<TapeTime>,
-        /// A private mode of DEC, with the question mark.
+        /// Whether it is a DEC private mode, written with a question mark.
         private: bool,
         number: u16,
         /// Whether it must be set.
         on: bool,
     },
     /// `Region logs 3,1 10x80`, `Region logs box "Logs"`: give a part of the screen a name.
-    Region { name: String, shape: RegionShape },
+    Region {
+        name: String,
+        shape: RegionShape,
+    },
     /// `Expect+File out.txt /^banana$/`.
     ExpectFile {
         /// How long to wait.
         limit: Option<TapeTime>,
         /// Its path, within the directory of the test.
         path: TapeText,
-        /// Whether the pattern must not be in it.
+        /// Whether the pattern must be absent.
         absent: bool,
         /// What must be in it.
         pattern: TapePattern,
@@ -224,11 +217,11 @@ pub enum TapeCommand {
     Claude(Vec<TapeText>),
     /// `Claude+StandIn`: hopty's own stand-in instead of the real program.
     ClaudeStandIn(Vec<TapeText>),
-    /// `Model text "done"`: the next answer of the stand-in API.
+    /// `Model text "done"`: the stand-in API's next answer.
     Model(ModelReply),
     /// `Plugin ./my-plugin`: a plugin directory that Claude loads.
     Plugin(TapeText),
-    /// `Expect+Request 2 /denied/`: what reached the model.
+    /// `Expect+Request 2 /denied/`: a request that the model received.
     ExpectRequest {
         /// How long to wait.
         limit: Option<TapeTime>,
@@ -239,7 +232,7 @@ pub enum TapeCommand {
     },
     /// `Expect+Hook PreToolUse exit=2 /not allowed/ payload.tool_name=Bash`.
     ExpectHook(HookCommand),
-    /// `Expect+State idle`: of Claude.
+    /// `Expect+State idle`: Claude's state.
     ExpectState {
         /// How long to wait.
         limit: Option<TapeTime>,
@@ -253,7 +246,7 @@ pub enum TapeCommand {
         pattern: TapePattern,
     },
 
-    // What a person sees of it.
+    // Commands for viewers and evidence.
     /// `Mark "saved"`: a marker in the recording.
     Mark(TapeText),
     /// `Caption "Save the file"`: a caption in the recording.
@@ -267,11 +260,11 @@ pub enum TapeCommand {
 /// Keys that are pressed one after another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyPress {
-    /// The keys. Empty when a tape holds modifiers and presses nothing (`Ctrl+Alt`).
+    /// The keys. Empty if a tape holds modifiers without pressing a key (`Ctrl+Alt`).
     pub chords: Vec<KeyChord>,
     /// The pause after each press; `TypingSpeed` unless given.
     pub speed: Option<TapeTime>,
-    /// How often all of it is pressed.
+    /// How often to press all of them.
     pub count: u32,
     /// What happens to the key.
     pub action: KeyAction,
@@ -284,14 +277,13 @@ impl KeyPress {
     }
 }
 
-/// What happens to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyAction {
     /// Pressed and released.
     Press,
-    /// Pressed only; a program with the kitty keyboard protocol is told.
+    /// Pressed only; reported to programs with the kitty keyboard protocol.
     Down,
-    /// Released only; a program with the kitty keyboard protocol is told.
+    /// Released only; reported to programs with the kitty keyboard protocol.
     Up,
 }
 
@@ -306,11 +298,10 @@ pub enum WaitScope {
 /// `Expect`, `Expect+Not` and `Gone`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectCommand {
-    /// Where to look.
     pub area: ExpectArea,
     /// How long to wait.
     pub limit: Option<TapeTime>,
-    /// How often it must be there, exactly.
+    /// How many matches there must be, exactly.
     pub times: Option<u32>,
     /// What to look for.
     pub pattern: TapePattern,
@@ -328,13 +319,12 @@ pub enum ExpectArea {
     Region(ScreenRegion),
     /// The scrollback and the screen.
     History,
-    /// The window's title.
     Title,
-    /// What the program has put on the clipboard (OSC 52).
+    /// The text that the program put on the clipboard (OSC 52).
     Clipboard,
 }
 
-/// A part of the screen, by the name that `Region` gave it or in place.
+/// A part of the screen, by its name from `Region` or by its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScreenRegion {
     /// `logs`.
@@ -346,9 +336,7 @@ pub enum ScreenRegion {
 /// A rectangle of cells, 1-based: `3,1 10x80` begins in row 3, column 1 and has 10 rows of 80 columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScreenRect {
-    /// Its first row.
     pub row: u16,
-    /// Its first column.
     pub col: u16,
     /// How many rows it has.
     pub rows: u16,
@@ -356,38 +344,34 @@ pub struct ScreenRect {
     pub cols: u16,
 }
 
-/// What `Region` names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RegionShape {
-    /// A rectangle.
     Rect(ScreenRect),
-    /// The inside of the frame that has this title.
+    /// The inside of the frame with this title.
     Box(TapeText),
 }
 
 /// A place on the screen, found when it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TapePlace {
-    /// The middle of what is found.
+    /// The middle of a match.
     Pattern(TapePattern),
     /// Row and column, 1-based.
     Cell(u16, u16),
 }
 
-/// `Click`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClickCommand {
     pub place: TapePlace,
-    /// Which button.
     pub button: PointerButton,
     /// 1 for a click, 2 for a double click.
     pub times: u32,
-    /// What is held.
+    /// The modifier keys that are held.
     pub modifiers: super::key::KeyModifiers,
 }
 
 impl ClickCommand {
-    /// One click with nothing held.
+    /// A click without modifier keys.
     #[must_use]
     pub fn once(place: &TapePlace, button: PointerButton) -> Self {
         ClickCommand {
@@ -399,7 +383,6 @@ impl ClickCommand {
     }
 }
 
-/// A button of the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PointerButton {
     #[default]
@@ -408,7 +391,6 @@ pub enum PointerButton {
     Right,
 }
 
-/// Which way the wheel turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WheelDirection {
     /// Away from the person.
@@ -431,12 +413,11 @@ pub(super) const SIGNALS: [&str; 28] = [
 pub struct TapeSignal(pub(super) &'static str);
 
 impl TapeSignal {
-    /// Its name without `SIG`.
     pub fn name(&self) -> &str {
         self.0
     }
 
-    /// One that tapes know, by its name without `SIG`.
+    /// The signal with this name, if tapes know it.
     pub fn named(name: &str) -> Option<TapeSignal> {
         SIGNALS.into_iter().find(|known| *known == name).map(TapeSignal)
     }
@@ -451,31 +432,27 @@ pub enum ProgramEnd {
     Signal(TapeSignal),
 }
 
-/// `Style`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StyleCommand {
-    /// How long to wait.
     pub limit: Option<TapeTime>,
-    /// Which cells.
     pub target: StyleTarget,
     /// Only in this row, 1-based.
     pub row: Option<u16>,
-    /// Whether every place with the text must look so; else one is enough.
+    /// Whether every match must look like this, or one is enough.
     pub all: bool,
-    /// How the cells must look: all of these.
+    /// The conditions, all of which must hold.
     pub style: Vec<StyleRule>,
 }
 
-/// Which cells `Style` looks at.
+/// The cells that `Style` checks.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StyleTarget {
-    /// What is found.
+    /// A match of this pattern.
     Pattern(TapePattern),
     /// All cells of a region.
     Region(ScreenRegion),
 }
 
-/// One condition of `Style`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StyleRule {
     /// `fg=red`.
@@ -486,7 +463,7 @@ pub enum StyleRule {
     Attribute(StyleAttribute, bool),
     /// `underline=curly`.
     Underline(UnderlineForm),
-    /// `link=https://…`: the address of the hyperlink; empty for none.
+    /// `link=https://…`: the address of the hyperlink; empty for no link.
     Link(TapeText),
 }
 
@@ -501,7 +478,7 @@ pub enum StyleColor {
     Rgb(u8, u8, u8),
 }
 
-/// What a cell has or has not.
+/// An attribute of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StyleAttribute {
     Bold,
@@ -514,7 +491,6 @@ pub enum StyleAttribute {
     /// Foreground and background exchanged.
     Reverse,
     Hidden,
-    /// Struck through.
     Strike,
 }
 
@@ -539,46 +515,43 @@ pub enum CursorForm {
     Underline,
 }
 
-/// What Claude is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentActivity {
-    /// A turn goes on.
+    /// A turn is running.
     Busy,
     /// It waits for a prompt.
     Idle,
-    /// It waits for an answer of the person.
+    /// It waits for a person's answer.
     Blocked,
 }
 
-/// `Model`: one answer of the stand-in API.
+/// `Model`: an answer of the stand-in API.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelReply {
-    /// The text block; `None` for none.
+    /// The text block, if any.
     pub text: Option<TapeText>,
     /// Tool calls, in order.
     pub tools: Vec<ModelToolCall>,
     /// An error instead of a message.
     pub error: Option<ModelError>,
-    /// How many tokens the request is said to have had.
+    /// How many tokens the answer reports for the request.
     pub tokens: Option<u64>,
-    /// The time from the request to the first byte.
+    /// The delay from the request to the first byte.
     pub after: Option<TapeTime>,
     /// The time over which the text is streamed.
     pub over: Option<TapeTime>,
-    /// Further header fields of the answer.
+    /// Additional header fields of the answer.
     pub headers: Vec<(String, TapeText)>,
 }
 
-/// A tool call of the stand-in API.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelToolCall {
     /// The tool: `Bash`.
     pub name: String,
-    /// What it is given.
     pub input: ModelToolInput,
 }
 
-/// What a tool is given.
+/// The input of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelToolInput {
     /// The command of Bash.
@@ -590,7 +563,7 @@ pub enum ModelToolInput {
 /// An error of the stand-in API.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelError {
-    /// The status of HTTP: 529.
+    /// The HTTP status: 529.
     pub status: u16,
     /// The `type` inside `error`: `overloaded_error`.
     pub kind: String,
@@ -598,7 +571,6 @@ pub struct ModelError {
     pub message: TapeText,
 }
 
-/// `Expect+Hook`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookCommand {
     /// How long to wait.
@@ -609,18 +581,18 @@ pub struct HookCommand {
     pub exit: Option<i32>,
     /// What must be in its output.
     pub pattern: Option<TapePattern>,
-    /// Fields of its payload: the path behind `payload.` and the value.
+    /// Fields of the payload: the path after `payload.`, and the value.
     pub payload: Vec<(String, TapeText)>,
 }
 
 impl TapeCommand {
-    /// Whether settings may still follow it: `Set`, `Output` and `Require`.
+    /// Whether more settings may follow it: `Set`, `Output` and `Require`.
     pub fn belongs_to_header(&self) -> bool {
         matches!(self, TapeCommand::Set(_) | TapeCommand::Output(_) | TapeCommand::Require(_))
     }
 
     /// Whether it can fail because of what the program did, so that a tape with it is more than a smoke test.
-    /// `Wait` is not: it asks for what may have stood there before.
+    /// `Wait` cannot: its text may have been there before.
     pub fn is_check(&self) -> bool {
         use TapeCommand as C;
         matches!(

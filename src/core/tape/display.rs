@@ -1,4 +1,4 @@
-//! Commands as lines of a tape. What is written is read as the same command again.
+//! Commands as lines of a tape. Reading a written line gives the same command.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -9,7 +9,7 @@ use super::tape_settings::{TapeHome, TapeLeftovers, TapeNeed, TapeSetting, TapeS
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 
-/// A value as one token of VHS: plain where it can be, else in quotes.
+/// A value as one token of VHS: plain if possible, otherwise in quotes.
 struct PlainValue<'a>(&'a str);
 
 impl Display for PlainValue<'_> {
@@ -24,7 +24,7 @@ impl Display for PlainValue<'_> {
     }
 }
 
-/// A word of hopty's own commands: plain where it can be, else in quotes.
+/// A word of hopty's own commands: plain if possible, otherwise in quotes.
 struct TapeWord<'a>(&'a TapeText);
 
 impl Display for TapeWord<'_> {
@@ -211,7 +211,7 @@ impl Display for KeyPress {
     }
 }
 
-/// Several keys with the same modifiers, as VHS has them.
+/// Several keys with the same modifiers, as VHS writes them.
 fn write_chords(f: &mut Formatter<'_>, chords: &[KeyChord]) -> fmt::Result {
     let modifiers = chords.first().map(|chord| chord.modifiers).unwrap_or_default();
     if !modifiers.ctrl {
@@ -228,7 +228,7 @@ fn write_chords(f: &mut Formatter<'_>, chords: &[KeyChord]) -> fmt::Result {
 }
 
 impl Display for ExpectCommand {
-    /// What stands behind the name of the command.
+    /// The text after the name of the command.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let limit = Limit(self.limit);
         match &self.area {
@@ -270,7 +270,6 @@ impl Display for TapePlace {
 }
 
 impl PointerButton {
-    /// Its name in a tape.
     pub fn name(self) -> &'static str {
         match self {
             PointerButton::Left => "left",
@@ -281,7 +280,6 @@ impl PointerButton {
 }
 
 impl CursorForm {
-    /// Its name in a tape.
     pub fn name(self) -> &'static str {
         match self {
             CursorForm::Block => "block",
@@ -292,7 +290,6 @@ impl CursorForm {
 }
 
 impl AgentActivity {
-    /// Its name in a tape.
     pub fn name(self) -> &'static str {
         match self {
             AgentActivity::Busy => "busy",
@@ -371,7 +368,7 @@ impl Display for HookCommand {
 }
 
 impl Display for TapeSetting {
-    /// What stands behind `Set`.
+    /// The text after `Set`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         use TapeSetting as S;
         let signed = |f: &mut Formatter<'_>, name: &str, number: &dyn Display| {
@@ -400,7 +397,7 @@ impl Display for TapeSetting {
             S::CursorBlink(blinks) => write!(f, "CursorBlink {blinks}"),
             S::WaitTimeout(time) => write!(f, "WaitTimeout {time}"),
             S::WaitPattern(regex) => {
-                // VHS takes a text as well, in which a slash is none that ends anything.
+                // VHS also takes a text, in which a slash needs no escape.
                 let line = regex.to_string();
                 if line == format!("/{}/", regex.source()) {
                     write!(f, "WaitPattern {line}")

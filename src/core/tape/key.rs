@@ -21,19 +21,15 @@ pub enum KeyName {
     End,
     PageUp,
     PageDown,
-    /// The cursor key.
     Up,
-    /// The cursor key.
     Down,
-    /// The cursor key.
     Left,
-    /// The cursor key.
     Right,
     /// F1 to F35.
     F(u8),
 }
 
-/// The keys with names, as VHS writes them, and other spellings in small letters.
+/// The named keys as VHS writes them, and other spellings in lower case.
 const NAMES: [(KeyName, &str, &[&str]); 15] = [
     (KeyName::Enter, "Enter", &["return"]),
     (KeyName::Tab, "Tab", &[]),
@@ -52,11 +48,11 @@ const NAMES: [(KeyName, &str, &[&str]); 15] = [
     (KeyName::Right, "Right", &[]),
 ];
 
-/// The last function key that the kitty keyboard protocol has.
+/// The last function key in the kitty keyboard protocol.
 const LAST_FUNCTION_KEY: u8 = 35;
 
 impl KeyName {
-    /// The key of this name: a name of several letters in any case, or one character.
+    /// The key with this name: a name of several letters in any case, or one character.
     pub fn parse(name: &str) -> Option<KeyName> {
         let mut letters = name.chars();
         if let (Some(one), None) = (letters.next(), letters.next()) {
@@ -87,20 +83,19 @@ impl fmt::Display for KeyName {
     }
 }
 
-/// The keys that are held while another one is pressed.
+/// The modifier keys that are held with a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeyModifiers {
     pub shift: bool,
-    /// Alt, also called option or meta.
+    /// Alt, also called Option or Meta.
     pub alt: bool,
-    /// Control.
     pub ctrl: bool,
-    /// Super, also called command or windows. Only programs with the kitty keyboard protocol are told.
+    /// Super, also called Command or Windows. Only programs with the kitty keyboard protocol learn about it.
     pub super_key: bool,
 }
 
 impl KeyModifiers {
-    /// The modifier of this name, in any case.
+    /// The modifier with this name, in any case.
     pub fn parse(name: &str) -> Option<KeyModifiers> {
         let mut modifiers = KeyModifiers::default();
         match name.to_ascii_lowercase().as_str() {
@@ -113,7 +108,7 @@ impl KeyModifiers {
         Some(modifiers)
     }
 
-    /// These and `other`.
+    /// The union with `other`.
     #[must_use]
     pub fn and(self, other: KeyModifiers) -> KeyModifiers {
         KeyModifiers {
@@ -124,7 +119,7 @@ impl KeyModifiers {
         }
     }
 
-    /// Whether fewer of them are held than of `other`.
+    /// Whether fewer modifiers are held than in `other`.
     pub(super) fn is_fewer_than(self, other: KeyModifiers) -> bool {
         let count =
             |m: KeyModifiers| [m.shift, m.alt, m.ctrl, m.super_key].into_iter().filter(|on| *on).count();
@@ -139,7 +134,7 @@ impl KeyModifiers {
 }
 
 impl fmt::Display for KeyModifiers {
-    /// `Ctrl+Alt+`: each with a plus sign behind it.
+    /// `Ctrl+Alt+`: each followed by a plus.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names =
             [("Ctrl", self.ctrl), ("Alt", self.alt), ("Shift", self.shift), ("Super", self.super_key)];
@@ -147,27 +142,26 @@ impl fmt::Display for KeyModifiers {
     }
 }
 
-/// A key and the modifiers that are held with it.
+/// A key with modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyChord {
     pub key: KeyName,
-    /// What is held.
     pub modifiers: KeyModifiers,
 }
 
 impl KeyChord {
-    /// The key alone.
+    /// The key without modifiers.
     pub fn plain(key: KeyName) -> KeyChord {
         KeyChord { key, modifiers: KeyModifiers::default() }
     }
 }
 
-/// A chord that no keyboard has.
+/// A text that is not a chord.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey {
     /// The part that is neither a key nor a modifier.
     pub part: String,
-    /// The name that is spelled most like it.
+    /// The most similar name.
     pub nearest: Option<String>,
 }
 
@@ -175,7 +169,7 @@ impl FromStr for KeyChord {
     type Err = UnknownKey;
 
     /// Reads `ctrl-shift-tab` and `Ctrl+Shift+Tab`. The last part is the key, so `ctrl--` and `Ctrl++` are
-    /// the minus and the plus.
+    /// Ctrl with minus and plus.
     fn from_str(text: &str) -> Result<KeyChord, UnknownKey> {
         let mut modifiers = KeyModifiers::default();
         let mut rest = text;

@@ -1,10 +1,9 @@
-//! Tokens as the lexer of VHS makes them, oddities included, and the few that only hopty has.
+//! Tokens as the lexer of VHS makes them, including its oddities, and a few that only hopty has.
 //!
-//! A token is found at a position and nothing is remembered, so a reader can go on anywhere.
+//! A token is found at a position without any state, so a reader can continue anywhere.
 
 use std::borrow::Cow;
 
-/// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     At,
@@ -16,16 +15,16 @@ pub(super) enum TokenKind {
     Caret,
     Backslash,
     Equal,
-    /// A character that begins no token.
+    /// A character that starts no token.
     Illegal,
     /// `# …`.
     Comment,
     Number,
     /// A text in quotes.
     Quoted,
-    /// A word that is no keyword.
+    /// A word that is not a keyword.
     Bare,
-    /// `$"…"`: not known to VHS.
+    /// `$"…"`: unknown to VHS.
     Escaped,
     /// `{…}`.
     Json,
@@ -33,30 +32,30 @@ pub(super) enum TokenKind {
     Regex,
     /// `true`, `false`.
     Boolean,
-    /// `ms`, `s`, `m`, and `em`, `px`, which nothing takes.
+    /// `ms`, `s`, `m`, and `em`, `px`, which no command takes.
     Unit,
     /// A command or a setting of VHS.
     Keyword,
-    /// Nothing is left, or a NUL byte, at which VHS stops.
+    /// The end of the tape, or a NUL byte, at which VHS stops.
     End,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) kind: TokenKind,
-    /// What is in it: without quotes, slashes, braces and number sign.
+    /// Its content: without quotes, slashes, braces and `#`.
     pub(super) text: &'a str,
     /// Its first byte.
     pub(super) start: usize,
-    /// The byte behind it. The line end that closes a text belongs to it.
+    /// The byte after it. The line end that closes a text belongs to it.
     pub(super) end: usize,
-    /// Whether it ends as it should: a text with its quote, a regex with its slash.
+    /// Whether it is complete: a text with its closing quote, a regex with its slash.
     pub(super) closed: bool,
 }
 
 impl<'a> Token<'a> {
-    /// What VHS has as the literal of the token.
+    /// The literal that VHS gives the token.
     pub(super) fn literal(&self) -> Cow<'a, str> {
         match self.kind {
             TokenKind::Json => Cow::Owned(format!("{{{}}}", self.text)),
@@ -65,7 +64,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// The words that are no plain text for VHS, besides its units and booleans.
+/// The words that are not plain text for VHS, besides its units and booleans.
 pub(super) const VHS_KEYWORDS: [&str; 53] = [
     "Set",
     "Sleep",
@@ -126,7 +125,7 @@ pub(super) const VHS_KEYWORDS: [&str; 53] = [
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TapeLexer<'a> {
     pub(super) source: &'a str,
-    /// Nothing is read behind this byte.
+    /// Nothing is read from this byte on.
     pub(super) limit: usize,
     /// Whether `$"…"` is a token.
     pub(super) has_escapes: bool,
@@ -145,7 +144,7 @@ fn is_word(byte: u8) -> bool {
 }
 
 impl<'a> TapeLexer<'a> {
-    /// The byte at a position; 0 where nothing is left, as in VHS.
+    /// The byte at a position; 0 at the end, as in VHS.
     fn byte(&self, at: usize) -> u8 {
         if at < self.limit { self.source.as_bytes()[at] } else { 0 }
     }
@@ -155,7 +154,7 @@ impl<'a> TapeLexer<'a> {
         (at..self.limit).find(|at| stop(self.byte(*at)) || self.byte(*at) == 0).unwrap_or(self.limit)
     }
 
-    /// The token at or behind a position.
+    /// The next token at or after a position.
     pub(super) fn token(&self, from: usize) -> Token<'a> {
         let mut start = from.min(self.limit);
         while is_blank(self.byte(start)) {
@@ -209,17 +208,17 @@ impl<'a> TapeLexer<'a> {
         Token { kind, text: &self.source[start..text_end], start, end, closed: true }
     }
 
-    /// A token whose content ends at `last`, where its closing byte should be. VHS leaves out whatever
-    /// stands there.
+    /// A token whose content ends at `last`, where its closing byte should be. VHS drops the byte there,
+    /// whatever it is.
     fn enclosed(&self, kind: TokenKind, start: usize, last: usize, close: u8) -> Token<'a> {
         let closed = last < self.limit && self.byte(last) == close;
-        // What ends an open text is ASCII, so this is the border of a character.
+        // Open texts end at an ASCII byte, so this is a character boundary.
         let end = (last + 1).min(self.limit);
         Token { kind, text: &self.source[start + 1..last], start, end, closed }
     }
 
-    /// Where a regex ends: at a slash behind an even number of backslashes, or at the end of the line. A line
-    /// end behind a backslash does not end it, since VHS leaves out the character behind backslashes.
+    /// The end of a regex: a slash after an even number of backslashes, or the end of the line. A line end
+    /// after a backslash does not end it, because VHS skips the character after backslashes.
     fn end_of_regex(&self, start: usize) -> usize {
         let mut at = start + 1;
         while at < self.limit {
@@ -239,7 +238,7 @@ impl<'a> TapeLexer<'a> {
         at.min(self.limit)
     }
 
-    /// `$"…"`, which ends at a quote that no backslash stands before, and never behind its line.
+    /// `$"…"`, which ends at a quote without a backslash before it, at the latest at the end of its line.
     fn escaped(&self, start: usize) -> Token<'a> {
         let mut at = start + 2;
         while at < self.limit && !is_line_end(self.byte(at)) && self.byte(at) != b'"' {

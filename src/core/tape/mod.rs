@@ -1,8 +1,7 @@
 //! Tapes: scripts for a terminal in the language of VHS, with commands for tests.
 //!
-//! [`parse`] gives the steps of a tape and everything that is wrong with it. A tape that VHS takes means here
-//! what it means there; hopty's own commands stand where VHS has no valid meaning. `docs/TAPES.md` lists
-//! both.
+//! [`parse`] returns the steps of a tape and all its errors. A tape that VHS accepts means the same here;
+//! hopty's own commands are texts that are invalid in VHS. `docs/TAPES.md` lists both.
 
 mod command;
 mod display;
@@ -36,7 +35,7 @@ pub use tape_text::{TapeText, TextPiece};
 pub use tape_time::TapeTime;
 pub use typed_keys::TypedKeys;
 
-/// The words with which commands begin: those of VHS, then hopty's own.
+/// The first words of commands: those of VHS, then hopty's own.
 pub fn command_words() -> impl Iterator<Item = &'static str> {
     vhs_commands::vhs_command_words().chain(own_commands::OWN_COMMANDS)
 }
@@ -49,7 +48,7 @@ pub fn setting_names() -> impl Iterator<Item = &'static str> {
 /// How a tape is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ParseOptions {
-    /// Refuse what only hopty understands, but for lines that begin with `#>`.
+    /// Refuse everything that only hopty understands, except lines that start with `#>`.
     pub vhs_only: bool,
 }
 
@@ -57,30 +56,28 @@ pub struct ParseOptions {
 pub trait TapeFiles {
     /// The bytes of a file.
     ///
-    /// # Errors
-    /// Why it cannot be read, for people.
+    /// The error says for people why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 }
 
-/// One command of a tape and where it stands.
+/// A command of a tape and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TapeStep {
     /// What to do.
     pub command: TapeCommand,
-    /// Where it begins.
     pub span: TapeSpan,
-    /// Whether VHS leaves it out: a setting or `Require` behind the header.
+    /// Whether VHS ignores it: a setting or `Require` after the header.
     pub ignored: bool,
 }
 
 /// A tape that has been read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tape {
-    /// Its commands in order, those of files that it names included.
+    /// Its commands in order, including those of `Source` files.
     pub steps: Vec<TapeStep>,
-    /// What is wrong with it. A tape with errors must not be played.
+    /// Its errors. A tape with errors must not be played.
     pub errors: Vec<TapeProblem>,
-    /// What probably means something else than it says.
+    /// Places that probably do not mean what they say.
     pub warnings: Vec<TapeProblem>,
 }
 
@@ -90,7 +87,7 @@ impl Tape {
         self.errors.is_empty()
     }
 
-    /// What its header sets. VHS takes `Shell` from anywhere.
+    /// The settings of its header. VHS accepts `Shell` anywhere.
     pub fn settings(&self) -> TapeSettings {
         let mut settings = TapeSettings::default();
         let mut in_header = true;
@@ -108,8 +105,8 @@ impl Tape {
         settings
     }
 
-    /// How long it may take. Without `Set Deadline` that is a minute, and what its sleeps and the pauses
-    /// after its keys take, of which ten minutes count.
+    /// How long it may take. Without `Set Deadline` one minute, plus the time of its sleeps and pauses after
+    /// keys, of which ten minutes count.
     pub fn deadline(&self) -> TapeTime {
         const USUAL_MS: u64 = 60_000;
         const OWN_PAUSES_MAX_MS: u64 = 600_000;
@@ -138,18 +135,18 @@ impl Tape {
         nanos / 1_000_000
     }
 
-    /// Whether it checks anything; else it is a smoke test.
+    /// Whether it checks anything; otherwise it is a smoke test.
     pub fn has_checks(&self) -> bool {
         self.steps.iter().any(|step| step.command.is_check())
     }
 
-    /// All errors, then all warnings, for people: where, the line with a caret, what was expected.
+    /// All errors, then all warnings, for people: location, the line with a caret, what was expected.
     pub fn report(&self) -> String {
         tape_problem::report(&self.errors, &self.warnings)
     }
 }
 
-/// Reads a tape. `name` is how the file is called in reports; `files` gives what `Source` names.
+/// Reads a tape. `name` is the file's name in reports; `files` reads `Source` files.
 pub fn parse(name: &str, bytes: &[u8], options: ParseOptions, files: &dyn TapeFiles) -> Tape {
     let mut reading = parser::TapeReading::new(options, files);
     reading.read(name, bytes);

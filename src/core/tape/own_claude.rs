@@ -3,7 +3,7 @@
 use super::command::{HookCommand, ModelError, ModelReply, ModelToolCall, ModelToolInput, TapeCommand};
 use super::own_commands::{need_name, need_number, parse_number, texts, unknown_option};
 use super::tape_args::{ArgResult, ArgWord, TapeArgs, parse_time};
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_time::TapeTime;
 
 pub(super) fn claude(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
@@ -69,7 +69,7 @@ fn model_option(word: &ArgWord, reply: &mut ModelReply) -> ArgResult<()> {
     };
     let time = || {
         parse_time(value.as_str())
-            .ok_or_else(|| word.error(format!("`{}` is not a time", shown(value.as_str()))))
+            .ok_or_else(|| word.error(format!("`{}` is not a time", printable(value.as_str()))))
     };
     match name {
         "tokens" => {

@@ -1,4 +1,4 @@
-//! The commands and settings that only hopty has. Each begins where VHS has an error.
+//! The commands and settings that only hopty has. Each starts with a text that is an error in VHS.
 
 use super::command::*;
 use super::key::{KeyChord, KeyModifiers, KeyName, UnknownKey};
@@ -8,14 +8,14 @@ use super::own_settings::read_setting;
 use super::own_style::style;
 use super::parser::{TapeParser, extension};
 use super::tape_args::{ArgError, ArgResult, ArgWord, TapeArgs, parse_time};
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_settings::{LONGEST_SIDE, TapeSetting};
 use super::tape_text::{TapeText, is_variable_name};
 use super::tape_time::TapeTime;
 use crate::core::text::nearest_word::nearest_word;
 
-/// The words with which a command of hopty begins, besides keys (`Home`, `F5`), `Copy+File`, `Paste "…"` and
-/// `End`, whose words VHS knows.
+/// The first words of hopty's own commands, besides keys (`Home`, `F5`), `Copy+File`, `Paste "…"` and `End`,
+/// whose words VHS knows.
 pub(super) const OWN_COMMANDS: [&str; 36] = [
     "Start", "Expect", "Gone", "Settle", "Ready", "Status", "Exit", "Snapshot", "Style", "Cursor", "Title",
     "Bell", "Mode", "Region", "Click", "Drag", "Wheel", "Hover", "Key", "Focus", "Resize", "Signal", "Raw",
@@ -23,7 +23,7 @@ pub(super) const OWN_COMMANDS: [&str; 36] = [
     "Pause", "Super",
 ];
 
-/// The settings of hopty. New releases of VHS have the first two as well.
+/// hopty's own settings. New releases of VHS have the first two as well.
 pub(super) const OWN_SETTINGS: [&str; 15] = [
     "Rows",
     "Columns",
@@ -42,10 +42,10 @@ pub(super) const OWN_SETTINGS: [&str; 15] = [
     "Wait",
 ];
 
-/// How long a name of a snapshot, region or terminal may be.
+/// The longest name of a snapshot, region or terminal.
 const LONGEST_NAME: usize = 100;
 
-/// Whether a word is a command of hopty where a command may begin.
+/// Whether this word starts a command of hopty's own.
 pub(super) fn is_own_command(word: &str) -> bool {
     OWN_COMMANDS.contains(&word) || is_own_key(word)
 }
@@ -57,7 +57,7 @@ pub(super) fn is_own_key(word: &str) -> bool {
 }
 
 impl TapeParser<'_, '_, '_> {
-    /// Takes a command of hopty that begins at the current token; false when none does.
+    /// Reads a command of hopty's own at the current token; false if there is none.
     pub(super) fn own_command(&mut self) -> bool {
         let command = self.cur;
         let next = self.peek;
@@ -85,7 +85,7 @@ impl TapeParser<'_, '_, '_> {
             }
             return true;
         }
-        // `Super+x` is a chord in one word, as `Key` takes it.
+        // `Super+x` is one word, a chord as for `Key`.
         let from = if command.text == "Super" { command.start } else { command.end };
         let mut args = self.args(command.start, from);
         match read_command(command.text, &mut args) {
@@ -98,7 +98,7 @@ impl TapeParser<'_, '_, '_> {
         true
     }
 
-    /// Takes a setting of hopty that comes next; `None` when none does.
+    /// Reads a setting of hopty's own, if one comes next; `None` if not.
     pub(super) fn own_setting(&mut self) -> Option<Option<TapeSetting>> {
         let (set, name) = (self.cur, self.peek);
         if !OWN_SETTINGS.contains(&name.text) || !self.is_on_line_of(set) {
@@ -137,7 +137,7 @@ impl TapeParser<'_, '_, '_> {
         self.peek.kind == TokenKind::Illegal && self.args(self.cur.start, self.cur.end).has_heredoc()
     }
 
-    /// The lines behind `<<NAME`.
+    /// The lines after `<<NAME`.
     pub(super) fn own_text(&mut self) -> Option<TapeText> {
         if !self.allow_own(self.peek, "`<<`") {
             self.go_behind_line(self.cur.start);
@@ -157,15 +157,15 @@ impl TapeParser<'_, '_, '_> {
     }
 }
 
-// What arguments are made of.
+// Arguments.
 
-/// The one of `known` that a word names, in any case.
+/// The value in `known` that a word names, in any case.
 pub(super) fn choice<T: Copy>(word: &ArgWord, what: &str, known: &[(&str, T)]) -> ArgResult<T> {
     if let Some((_, value)) = known.iter().find(|(name, _)| name.eq_ignore_ascii_case(word.as_str())) {
         return Ok(*value);
     }
     let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let error = word.error(format!("`{}` is not a {what}", shown(word.as_str())));
+    let error = word.error(format!("`{}` is not a {what}", printable(word.as_str())));
     Err(error.hint(match nearest_word(word.as_str(), names.iter().copied()) {
         Some(near) if names.len() > 4 => format!("did you mean `{near}`?"),
         _ => names.join(", "),
@@ -177,9 +177,9 @@ pub(super) fn need_choice<T: Copy>(args: &mut TapeArgs<'_>, what: &str, known: &
     choice(&word, what, known)
 }
 
-/// An option that is none of `known`.
+/// The error of an unknown option.
 pub(super) fn unknown_option(word: &ArgWord, command: &str, known: &[&str]) -> ArgError {
-    let error = word.error(format!("`{command}` has no option `{}`", shown(word.as_str())));
+    let error = word.error(format!("`{command}` has no option `{}`", printable(word.as_str())));
     let name = word.as_str().split('=').next().unwrap_or_default().trim_start_matches('!');
     error.hint(match nearest_word(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -195,10 +195,8 @@ pub(super) fn parse_number<T: std::str::FromStr>(text: &str) -> Option<T> {
 pub(super) fn number(word: &ArgWord, what: &str, least: u32, most: u32) -> ArgResult<u32> {
     match parse_number(word.as_str()) {
         Some(number) if (least..=most).contains(&number) => Ok(number),
-        _ => {
-            Err(word
-                .error(format!("{what} is a number from {least} to {most}, not `{}`", shown(word.as_str()))))
-        }
+        _ => Err(word
+            .error(format!("{what} is a number from {least} to {most}, not `{}`", printable(word.as_str())))),
     }
 }
 
@@ -210,7 +208,7 @@ pub(super) fn need_number(args: &mut TapeArgs<'_>, what: &str, least: u32, most:
 pub(super) fn need_time(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<TapeTime> {
     let word = args.need_word(what)?;
     parse_time(word.as_str()).ok_or_else(|| {
-        word.error(format!("`{}` is no time", shown(word.as_str()))).hint("for example 500ms, 2s, 1m30s")
+        word.error(format!("`{}` is no time", printable(word.as_str()))).hint("for example 500ms, 2s, 1m30s")
     })
 }
 
@@ -218,21 +216,22 @@ pub(super) fn side(text: &str) -> Option<u16> {
     parse_number(text).filter(|number| (1..=LONGEST_SIDE).contains(number))
 }
 
-/// `4,5`: two numbers from 1.
+/// `4,5`: two numbers, each at least 1.
 fn pair(text: &str, between: char) -> Option<(u16, u16)> {
     let (first, second) = text.split_once(between)?;
     Some((side(first)?, side(second)?))
 }
 
-/// Row and column of a word.
+/// Reads row and column from a word.
 fn cell(word: &ArgWord) -> ArgResult<(u16, u16)> {
     pair(word.as_str(), ',').ok_or_else(|| {
-        let hint = format!("row and column, from 1: 4,12; a text in quotes: \"{}\"", shown(word.as_str()));
-        word.error(format!("`{}` is not a cell", shown(word.as_str()))).hint(hint)
+        let hint =
+            format!("row and column, from 1: 4,12; a text in quotes: \"{}\"", printable(word.as_str()));
+        word.error(format!("`{}` is not a cell", printable(word.as_str()))).hint(hint)
     })
 }
 
-/// A name that can be part of a file's name.
+/// A name that can be part of a file name.
 pub(super) fn name(word: &ArgWord) -> ArgResult<String> {
     let text = word.as_str();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -241,7 +240,7 @@ pub(super) fn name(word: &ArgWord) -> ArgResult<String> {
         || !text.chars().all(plain)
         || text.starts_with(['.', '-'])
     {
-        let message = format!("`{}` is not a name", shown(text));
+        let message = format!("`{}` is not a name", printable(text));
         return Err(word
             .error(message)
             .hint("letters, digits, `-`, `_` and `.`, beginning with a letter or digit"));
@@ -254,7 +253,7 @@ pub(super) fn need_name(args: &mut TapeArgs<'_>, what: &str) -> ArgResult<String
     name(&word)
 }
 
-/// A region of `word`, and of the size behind it when it is given in place.
+/// A region: a name, or position and size.
 pub(super) fn region(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<ScreenRegion> {
     if !word.as_str().starts_with(|c: char| c.is_ascii_digit()) || !word.as_str().contains(',') {
         return name(word).map(ScreenRegion::Named);
@@ -266,7 +265,7 @@ fn rect(word: &ArgWord, args: &mut TapeArgs<'_>) -> ArgResult<ScreenRect> {
     let (row, col) = cell(word)?;
     let size = args.need_word("a size such as 10x80")?;
     let Some((rows, cols)) = pair(size.as_str(), 'x') else {
-        let message = format!("`{}` is not a size", shown(size.as_str()));
+        let message = format!("`{}` is not a size", printable(size.as_str()));
         return Err(size.error(message).hint("rows and columns: 10x80"));
     };
     Ok(ScreenRect { row, col, rows, cols })
@@ -285,19 +284,19 @@ fn need_signal(word: &ArgWord) -> ArgResult<TapeSignal> {
     if let Some(known) = TapeSignal::named(plain) {
         return Ok(known);
     }
-    let error = word.error(format!("there is no signal `{}`", shown(word.as_str())));
+    let error = word.error(format!("there is no signal `{}`", printable(word.as_str())));
     Err(match nearest_word(plain, SIGNALS) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error.hint(SIGNALS.join(", ")),
     })
 }
 
-/// Texts of words up to the end of the line.
+/// The texts up to the end of the line.
 pub(super) fn texts(args: &mut TapeArgs<'_>) -> ArgResult<Vec<TapeText>> {
     Ok(args.words()?.into_iter().map(|word| word.text).collect())
 }
 
-/// A place: what is found, or a cell.
+/// A place: a pattern, or a cell.
 fn place(args: &mut TapeArgs<'_>) -> ArgResult<TapePlace> {
     if args.has_pattern() {
         return args.pattern().map(TapePlace::Pattern);
@@ -306,8 +305,6 @@ fn place(args: &mut TapeArgs<'_>) -> ArgResult<TapePlace> {
     let (row, col) = cell(&word)?;
     Ok(TapePlace::Cell(row, col))
 }
-
-// The commands.
 
 fn read_command(command: &str, args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     use TapeCommand as C;
@@ -369,18 +366,18 @@ fn start(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         !word.quoted && ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1", "2>"].contains(&word.as_str())
     };
     if let Some(word) = words.iter().find(is_shells) {
-        let message = format!("`Start` runs no shell, to which `{}` belongs", shown(word.as_str()));
+        let message = format!("`Start` runs no shell, to which `{}` belongs", printable(word.as_str()));
         return Err(word.error(message).hint("write Start+Shell \"…\", or quote it"));
     }
     if let Some(word) = words.iter().find(|word| !word.quoted && word.as_str().starts_with(['~', '$'])) {
-        let message = format!("`Start` runs no shell, which would replace `{}`", shown(word.as_str()));
+        let message = format!("`Start` runs no shell, which would replace `{}`", printable(word.as_str()));
         let hint = "write Start+Shell \"…\", or $\"${HOME}/…\" for a variable of the test";
         return Err(word.error(message).hint(hint));
     }
     if let Some((name, value)) = program.as_str().split_once('=').filter(|_| !program.quoted)
         && is_variable_name(name)
     {
-        let message = format!("`Start` runs no shell, which would set `{}`", shown(name));
+        let message = format!("`Start` runs no shell, which would set `{}`", printable(name));
         return Err(program.error(message).hint(format!("write a line before it: Env {name} \"{value}\"")));
     }
     Ok(TapeCommand::Start(words.into_iter().map(|word| word.text).collect()))
@@ -414,7 +411,7 @@ fn key(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 fn chord(args: &mut TapeArgs<'_>, action: KeyAction, speed: Option<TapeTime>) -> ArgResult<TapeCommand> {
     let word = args.need_word("a key")?;
     let chord = word.as_str().parse::<KeyChord>().map_err(|UnknownKey { part, nearest }| {
-        let error = word.error(format!("there is no key `{}`", shown(&part)));
+        let error = word.error(format!("there is no key `{}`", printable(&part)));
         error.hint(nearest.map_or_else(
             || "keys are called a, enter, f5, ctrl-c, alt-shift-left".to_owned(),
             |near| format!("did you mean `{near}`?"),
@@ -489,7 +486,7 @@ fn wheel(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 fn resize(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let word = args.need_word("a size such as 120x40")?;
     let Some((cols, rows)) = pair(word.as_str(), 'x') else {
-        let message = format!("`{}` is not a size", shown(word.as_str()));
+        let message = format!("`{}` is not a size", printable(word.as_str()));
         return Err(word.error(message).hint(format!("columns and rows up to {LONGEST_SIDE}: 120x40")));
     };
     Ok(TapeCommand::Resize { cols, rows })
@@ -529,7 +526,7 @@ fn expect(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
                 let message = if again {
                     format!("`+{suffix}` cannot stand here as well")
                 } else {
-                    format!("`Expect` has no `+{}`", shown(suffix))
+                    format!("`Expect` has no `+{}`", printable(suffix))
                 };
                 let error = args.suffix_error(suffix, message);
                 return Err(match nearest_word(suffix, known).filter(|_| !again) {
@@ -548,7 +545,7 @@ fn expect(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     Ok(if absent { TapeCommand::ExpectNot(command) } else { TapeCommand::Expect(command) })
 }
 
-/// Where to look. `+Row` and `+Region` have an argument, behind which the time may stand.
+/// Where to look. `+Row` and `+Region` have an argument, after which the time may follow.
 fn expect_area(suffix: &str, args: &mut TapeArgs<'_>, limit: &mut Option<TapeTime>) -> ArgResult<ExpectArea> {
     Ok(match suffix {
         "Line" => ExpectArea::Line,
@@ -570,7 +567,7 @@ fn expect_area(suffix: &str, args: &mut TapeArgs<'_>, limit: &mut Option<TapeTim
     })
 }
 
-/// The forms of `Expect` that do not look at the screen.
+/// The forms of `Expect` that do not concern the screen.
 fn expect_of(
     what: &str,
     args: &mut TapeArgs<'_>,
@@ -607,7 +604,7 @@ fn gone(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     if let Some(suffix) = args.suffix()? {
         let areas = ["Line", "Row", "Region", "History", "Title", "Clipboard"];
         if !areas.contains(&suffix) {
-            let error = args.suffix_error(suffix, format!("`Gone` has no `+{}`", shown(suffix)));
+            let error = args.suffix_error(suffix, format!("`Gone` has no `+{}`", printable(suffix)));
             return Err(error.hint(match nearest_word(suffix, areas) {
                 Some(near) => format!("did you mean `+{near}`?"),
                 None => format!("+{}", areas.join(", +")),
@@ -625,7 +622,7 @@ fn settle(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let quiet = match word {
         None => None,
         Some(word) => Some(parse_time(word.as_str()).ok_or_else(|| {
-            word.error(format!("`{}` is not a time", shown(word.as_str()))).hint("for example 100ms")
+            word.error(format!("`{}` is not a time", printable(word.as_str()))).hint("for example 100ms")
         })?),
     };
     let mut except = Vec::new();
@@ -645,7 +642,7 @@ fn exit(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
         ProgramEnd::Code(number(&word, "an exit status", 0, 255)? as i32)
     } else {
         let signal = need_signal(&word).map_err(|error| {
-            let message = format!("`{}` is neither an exit status nor a signal", shown(word.as_str()));
+            let message = format!("`{}` is neither an exit status nor a signal", printable(word.as_str()));
             ArgError { message, ..error }.hint("a number up to 255, or a name such as TERM")
         });
         ProgramEnd::Signal(signal?)
@@ -699,7 +696,7 @@ fn mode(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
     let private = word.as_str().starts_with('?');
     let Some(number) = parse_number(word.as_str().trim_start_matches('?')) else {
         return Err(word
-            .error(format!("`{}` is not a mode", shown(word.as_str())))
+            .error(format!("`{}` is not a mode", printable(word.as_str())))
             .hint("for example ?1049, ?25, 4"));
     };
     let word = args

@@ -1,4 +1,4 @@
-//! `Set` of hopty.
+//! hopty's own settings of `Set`.
 
 use super::own_commands::{need_choice, need_number, need_time};
 use super::pattern::TapePattern;

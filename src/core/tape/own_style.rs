@@ -5,7 +5,7 @@ use super::command::{
 };
 use super::own_commands::{parse_number, region, side, unknown_option};
 use super::tape_args::{ArgResult, ArgWord, TapeArgs};
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_text::TapeText;
 
 const ATTRIBUTES: [(&str, StyleAttribute); 8] = [
@@ -25,25 +25,23 @@ const UNDERLINES: [(&str, UnderlineForm); 5] = [
     ("dotted", UnderlineForm::Dotted),
     ("dashed", UnderlineForm::Dashed),
 ];
-/// The colours 0 to 7; those to 15 have `bright-` before them.
+/// The colours 0 to 7; 8 to 15 have the prefix `bright-`.
 const COLORS: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
 impl StyleAttribute {
-    /// Its name in a tape.
     pub fn name(self) -> &'static str {
         ATTRIBUTES.iter().find(|(_, attribute)| *attribute == self).map_or("", |(name, _)| name)
     }
 }
 
 impl UnderlineForm {
-    /// Its name in a tape.
     pub fn name(self) -> &'static str {
         UNDERLINES.iter().find(|(_, form)| *form == self).map_or("", |(name, _)| name)
     }
 }
 
 impl StyleColor {
-    /// The colour of this name: `red`, `bright-red`, `208`, `#ff8700`, `default`.
+    /// The colour with this name: `red`, `bright-red`, `208`, `#ff8700`, `default`.
     pub fn parse(name: &str) -> Option<StyleColor> {
         let lower = name.to_ascii_lowercase();
         if let Some(hex) = lower.strip_prefix('#') {
@@ -66,7 +64,6 @@ impl StyleColor {
         }
     }
 
-    /// Its name in a tape.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -139,7 +136,7 @@ fn attribute(word: &ArgWord) -> ArgResult<StyleRule> {
 fn style_rule(word: &ArgWord, name: &str, value: TapeText) -> ArgResult<StyleRule> {
     let color = || {
         StyleColor::parse(value.as_str()).ok_or_else(|| {
-            let error = word.error(format!("there is no colour `{}`", shown(value.as_str())));
+            let error = word.error(format!("there is no colour `{}`", printable(value.as_str())));
             error.hint("default, red, bright-red, 208, or six digits as in #ff8700")
         })
     };
@@ -149,7 +146,7 @@ fn style_rule(word: &ArgWord, name: &str, value: TapeText) -> ArgResult<StyleRul
         "underline" => match UNDERLINES.iter().find(|(known, _)| *known == value.as_str()) {
             Some((_, form)) => StyleRule::Underline(*form),
             None => {
-                let error = word.error(format!("there is no underline `{}`", shown(value.as_str())));
+                let error = word.error(format!("there is no underline `{}`", printable(value.as_str())));
                 return Err(error.hint("single, double, curly, dotted, dashed"));
             }
         },

@@ -1,42 +1,42 @@
-//! Reads a tape as the parser of VHS does: token by token, with one token looked ahead, and nothing said by
-//! the ends of lines. Commands that only hopty has are read by `own_commands.rs`.
+//! Reads a tape as the parser of VHS does: token by token, with one token of lookahead, and without regard to
+//! line ends. `own_commands.rs` reads the commands that only hopty has.
 
 use super::command::TapeCommand;
 use super::lexer::{TapeLexer, Token, TokenKind};
 use super::own_commands::is_own_command;
 use super::tape_args::{ArgError, TapeArgs};
-use super::tape_problem::{LineTable, TapeProblem, shown};
+use super::tape_problem::{LineTable, TapeProblem, printable};
 use super::tape_settings::TapeSetting;
 use super::tape_text::{BadEscape, TapeText};
 use super::tape_time::TapeTime;
 use super::{ParseOptions, Tape, TapeFiles, TapeStep, command_words};
 
-/// How many errors a tape may have until the reader gives up.
+/// The number of errors at which the reader gives up.
 const MOST_ERRORS: usize = 100;
 /// How many warnings are kept.
 const MOST_WARNINGS: usize = 100;
-/// How many commands a tape may have, those of its files included.
+/// The most commands of a tape, including those of its files.
 const MOST_STEPS: usize = 50_000;
-/// How many bytes a tape may have, those of its files included, each as often as it is named.
+/// The most bytes of a tape, including its files, each as often as it is included.
 const MOST_BYTES: usize = 4 << 20;
-/// What some editors begin a file with.
+/// The mark with which some editors start a file.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// How deep `Source` may go.
+/// How deeply `Source` may be nested.
 pub(super) const DEEPEST_SOURCE: usize = 16;
 
-/// What all files of a tape share while it is read.
+/// State that all files of a tape share while it is read.
 pub(super) struct TapeReading<'f> {
     pub(super) tape: Tape,
     options: ParseOptions,
     pub(super) files: &'f dyn TapeFiles,
-    /// The files that are being read, the outermost first.
+    /// The files that are being read, outermost first.
     pub(super) open: Vec<String>,
     bytes: usize,
     /// Whether settings may still come.
     in_header: bool,
     /// Whether the reader gave up.
     stopped: bool,
-    /// Words that begin a line, are almost a command, and are typed.
+    /// Lines that start with a misspelt command, which is typed as text.
     misspelt: Vec<TapeProblem>,
     /// Whether the tape has something that only hopty understands.
     has_own: bool,
@@ -57,15 +57,15 @@ impl<'f> TapeReading<'f> {
         }
     }
 
-    /// Adds a word that is almost a command and is typed.
+    /// Adds such a misspelt command.
     pub(super) fn add_misspelt(&mut self, problem: TapeProblem) {
         if self.misspelt.len() < MOST_ERRORS {
             self.misspelt.push(problem);
         }
     }
 
-    /// The tape. In one that only hopty plays, a command that is misspelt is an error; a tape of VHS types it
-    /// there as well, so there it is a warning.
+    /// The tape. A misspelt command is an error in a tape with hopty's own commands, and a warning in a tape
+    /// of VHS, which types it, too.
     pub(super) fn finish(mut self) -> Tape {
         let problems = if self.has_own { &mut self.tape.errors } else { &mut self.tape.warnings };
         problems.append(&mut self.misspelt);
@@ -83,7 +83,7 @@ impl<'f> TapeReading<'f> {
             return;
         }
         self.open.push(name.to_owned());
-        // VHS takes it for a command that it does not know.
+        // For VHS it is an unknown command.
         let text = bytes.strip_prefix(BYTE_ORDER_MARK).filter(|_| !self.options.vhs_only).unwrap_or(bytes);
         let source = String::from_utf8_lossy(text);
         TapeParser::new(name, &source, self).parse();
@@ -105,12 +105,12 @@ pub(super) struct TapeParser<'a, 'r, 'f> {
     pub(super) lexer: TapeLexer<'a>,
     pub(super) cur: Token<'a>,
     pub(super) peek: Token<'a>,
-    /// Whether this is a line that begins with `#>`.
+    /// Whether this is a line that starts with `#>`.
     pub(super) in_comment: bool,
-    /// In a line that begins with `#>`: where the tape goes on behind it.
+    /// In a line that starts with `#>`: where the tape continues after it.
     resume: usize,
-    /// The line of the last error, until a command is read again: what VHS would say about the rest of it
-    /// comes from the same mistake.
+    /// The line of the last error, until another command is read: further errors on it come from the same
+    /// mistake.
     pub(super) broken_line: Option<usize>,
 }
 
@@ -157,7 +157,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         }
     }
 
-    /// Reads a line that begins with `#> `: a comment for VHS, commands for hopty.
+    /// Reads a line that starts with `#> `: a comment for VHS, commands for hopty.
     pub(super) fn comment_line(&mut self) {
         let line_end = self.cur.end;
         let whole = self.lexer;
@@ -176,31 +176,31 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         self.peek = self.lexer.token(self.cur.end);
     }
 
-    /// Goes on with the token at a byte.
+    /// Continues with the token at a byte.
     pub(super) fn go_to(&mut self, at: usize) {
         self.cur = self.lexer.token(at);
         self.peek = self.lexer.token(self.cur.end);
     }
 
-    /// The arguments of the command of hopty that begins at `start`, from the byte `at` on.
+    /// The arguments, from the byte `at` on, of the hopty command that starts at `start`.
     pub(super) fn args(&self, start: usize, at: usize) -> TapeArgs<'a> {
         let end = self.lines.end_of_line(at).min(self.lexer.limit);
         TapeArgs::new(self.lexer.source, start, at, end, self.in_comment)
     }
 
-    /// Goes on behind arguments, so that the next token is the first one there.
+    /// Continues after arguments, at the next token.
     pub(super) fn go_behind(&mut self, at: usize) {
         self.resume = self.resume.max(at);
         self.cur = Token { end: at, ..self.cur };
         self.peek = self.lexer.token(at);
     }
 
-    /// Goes on behind the line of a byte.
+    /// Continues after the line of a byte.
     pub(super) fn go_behind_line(&mut self, at: usize) {
         self.go_behind(self.lines.end_of_line(at).min(self.lexer.limit));
     }
 
-    /// Tells of an argument that is wrong, and leaves out the rest of its line.
+    /// Reports a wrong argument and skips the rest of the line.
     pub(super) fn argument_error(&mut self, error: ArgError) {
         let ArgError { start, end, message, hint } = error;
         self.report(start, end, message, hint);
@@ -212,19 +212,19 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         self.reading.in_header
     }
 
-    /// Whether only what VHS understands may stand here.
+    /// Whether only VHS commands are allowed here.
     pub(super) fn is_strict(&self) -> bool {
         self.reading.options.vhs_only && !self.in_comment
     }
 
-    // What is said.
+    // Errors.
 
-    /// Whether an error at a byte comes from one that is known.
+    /// Whether an error at a byte is a consequence of a reported one.
     pub(super) fn is_known(&self, at: usize) -> bool {
         self.broken_line.is_some_and(|line| line == self.lines.line(at))
     }
 
-    /// Adds an error, unless it comes from one that is known.
+    /// Adds an error, unless it is a consequence of a reported one.
     pub(super) fn report(&mut self, start: usize, end: usize, message: String, hint: Option<String>) {
         if self.is_known(start) {
             return;
@@ -239,7 +239,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         }
     }
 
-    /// Where VHS sees a sign that begins nothing: what hopty has there.
+    /// hopty's command at a character that is illegal in VHS.
     pub(super) fn own_sign(&self, token: Token<'a>) -> Option<&'static str> {
         let rest = &self.lexer.source[token.start..self.lexer.limit];
         let sign = self.is_strict() && token.kind == TokenKind::Illegal;
@@ -277,7 +277,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         }
     }
 
-    /// Says that only hopty understands what begins at `token`. `true` when it may stand here.
+    /// Notes that only hopty understands what starts at `token`. `true` if that is allowed here.
     pub(super) fn allow_own(&mut self, token: Token<'a>, what: &str) -> bool {
         if self.is_strict() {
             let hint = "put it on a line that begins with `#> `: a comment for VHS, a command for hopty";
@@ -313,9 +313,9 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         self.broken_line = None;
     }
 
-    // What commands are made of.
+    // Parts of commands.
 
-    /// Whether a token is a word with which a line of hopty's own begins, so that no text of VHS goes on.
+    /// Whether a token starts a line of hopty's own, so that a VHS text ends before it.
     pub(super) fn begins_own_line(&self, token: Token<'a>) -> bool {
         token.kind == TokenKind::Bare && is_own_command(token.text) && self.is_first_on_line(token)
     }
@@ -325,7 +325,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         before.is_empty() || before.ends_with(['\n', '\r'])
     }
 
-    /// Whether a text comes next. Over the end of the line texts of VHS go on, but for a command of hopty.
+    /// Whether a text comes next. VHS texts continue on the next line, unless it is a command of hopty.
     pub(super) fn text_follows(&self) -> bool {
         match self.peek.kind {
             TokenKind::Quoted | TokenKind::Escaped => true,
@@ -372,7 +372,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
     /// A number and perhaps a unit.
     pub(super) fn time(&mut self) -> Option<RawTime<'a>> {
         if self.peek.kind != TokenKind::Number {
-            let message = format!("a time is missing after `{}`", shown(self.cur.text));
+            let message = format!("a time is missing after `{}`", printable(self.cur.text));
             self.error_with_hint(self.cur, message, "for example 500ms, 2s");
             return None;
         }
@@ -386,7 +386,7 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
             (TokenKind::Bare, more) if self.peek.start == self.cur.end => {
                 let text = format!("{}{more}", first.text);
                 match TapeTime::parse(&text) {
-                    Some(_) if self.allow_own(first, &format!("`{}`", shown(&text))) => {
+                    Some(_) if self.allow_own(first, &format!("`{}`", printable(&text))) => {
                         self.next();
                         return Some(RawTime { text, token: Token { end: self.cur.end, ..first } });
                     }
@@ -403,12 +403,12 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
     pub(super) fn checked(&mut self, time: RawTime<'a>) -> Option<TapeTime> {
         let parsed = time.parse();
         if parsed.is_none() {
-            self.error(time.token, format!("`{}` is not a time", shown(&time.text)));
+            self.error(time.token, format!("`{}` is not a time", printable(&time.text)));
         }
         parsed
     }
 
-    /// The number behind a key: once unless it is an integer.
+    /// The number after a key: once unless it is an integer.
     pub(super) fn repeat(&mut self) -> u32 {
         if self.peek.kind != TokenKind::Number {
             return 1;
@@ -416,14 +416,13 @@ impl<'a, 'r, 'f> TapeParser<'a, 'r, 'f> {
         self.next();
         let count = self.cur.text.parse::<u64>().ok();
         if count.is_none() {
-            let message = format!("`{}` is not a count: the key is pressed once", shown(self.cur.text));
+            let message = format!("`{}` is not a count: the key is pressed once", printable(self.cur.text));
             self.warn(self.cur.start, self.cur.end, message);
         }
         count.map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX))
     }
 }
 
-/// A time as it was written.
 pub(super) struct RawTime<'a> {
     pub(super) text: String,
     pub(super) token: Token<'a>,
@@ -435,7 +434,7 @@ impl RawTime<'_> {
     }
 }
 
-/// What stands behind the last dot of a file's name, with the dot.
+/// The extension of a file name, with the dot.
 pub(super) fn extension(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.rfind('.').map_or("", |at| &name[at..])

@@ -1,11 +1,10 @@
-//! What a tape looks for: a text, or a regular expression.
+//! A pattern of a tape: a text, or a regular expression.
 
 use std::fmt;
 
 use super::regex::TapeRegex;
 use super::tape_text::TapeText;
 
-/// What a tape looks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TapePattern {
     /// This text, anywhere.

@@ -1,18 +1,17 @@
 //! Regular expressions as VHS understands them: the RE2 syntax of Go, run by the `regex` crate.
 //!
 //! The two read the same text differently in places (`\s`, `\w`, `[a&&b]`, `\<`, `x{,2}`, `\Q…\E`), so an
-//! expression is read by Go's rules and written anew in what both agree on.
+//! expression is read by Go's rules and rewritten in what both agree on.
 
 use std::fmt::{self, Write as _};
 
 use crate::core::pattern_error::pattern_error;
 
-/// A regular expression of a tape, checked when the tape is read.
-/// Two are equal when they mean the same.
+/// A regular expression of a tape, checked when the tape is read. Two are equal if they mean the same.
 #[derive(Clone, Debug, Eq)]
 pub struct TapeRegex {
     source: String,
-    /// The same for the `regex` crate.
+    /// The translation for the `regex` crate.
     translated: String,
 }
 
@@ -25,7 +24,7 @@ impl PartialEq for TapeRegex {
 /// What is wrong with a regular expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapeRegexError {
-    /// The byte of the expression at which it is wrong.
+    /// The byte at which the error is.
     pub at: usize,
     /// What is wrong, in one line.
     pub message: String,
@@ -39,20 +38,19 @@ impl fmt::Display for TapeRegexError {
 
 impl std::error::Error for TapeRegexError {}
 
-/// How deep groups may be nested.
+/// How deeply groups may be nested.
 const DEEPEST: usize = 200;
-/// How many steps a program may have, about. It bounds the time that a hostile tape takes to be read.
+/// The most steps of a program, approximately. It limits the time to read a hostile tape.
 const LARGEST: usize = 5000;
-/// How large a program may be, in bytes.
+/// The largest program, in bytes.
 const PROGRAM_BYTES: usize = 4 << 20;
-/// Go's limit for the number of repetitions, also of repetitions in one another.
+/// Go's limit for the number of repetitions, including nested ones.
 const MOST_REPEATS: u32 = 1000;
 
 impl TapeRegex {
     /// A regular expression in Go's syntax.
     ///
-    /// # Errors
-    /// What Go does not take, and what needs too much memory.
+    /// Fails for an expression that Go refuses or that needs too much memory.
     pub fn parse(source: &str) -> Result<TapeRegex, TapeRegexError> {
         let translated = Translator::new(source).translate()?;
         let regex = TapeRegex { source: source.to_owned(), translated };
@@ -67,7 +65,7 @@ impl TapeRegex {
         TapeRegex { source: quoted, translated }
     }
 
-    /// `>$`, what VHS waits for unless told otherwise.
+    /// `>$`, the default of VHS's `Wait`.
     pub(super) fn usual_prompt() -> TapeRegex {
         TapeRegex { source: ">$".to_owned(), translated: ">$".to_owned() }
     }
@@ -77,10 +75,7 @@ impl TapeRegex {
         &self.source
     }
 
-    /// The program that matches. With `lines`, `^` and `$` are the edges of each line, else of the text.
-    ///
-    /// # Errors
-    /// When it needs too much memory.
+    /// Compiles it. With `lines`, `^` and `$` match at each line, otherwise only at the ends of the text.
     pub fn compile(&self, lines: bool) -> Result<regex::Regex, String> {
         let mut builder = regex::RegexBuilder::new(&self.translated);
         builder.multi_line(lines).size_limit(PROGRAM_BYTES).nest_limit(2 * DEEPEST as u32);
@@ -89,7 +84,7 @@ impl TapeRegex {
 }
 
 impl fmt::Display for TapeRegex {
-    /// As a tape writes it. An expression of `Set WaitPattern "…"` may hold what ends a `/…/`.
+    /// As in a tape. An expression from `Set WaitPattern "…"` may contain a `/`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("/")?;
         let mut escaped = false;
@@ -106,7 +101,7 @@ impl fmt::Display for TapeRegex {
     }
 }
 
-/// What stands before the place that is read, for a repetition.
+/// What comes before the current position, for a repetition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -114,14 +109,14 @@ enum Before {
     Repeat,
 }
 
-/// What is known of a group while it is read.
+/// The state of a group while it is read.
 #[derive(Clone, Copy, Default)]
 struct Group {
-    /// About how many steps its program has so far.
+    /// The approximate number of steps of its program so far.
     size: usize,
-    /// The largest product of repetitions in one another.
+    /// The largest product of nested repetitions.
     repeats: u32,
-    /// Of the last atom.
+    /// The steps of the last atom.
     last_size: usize,
     last_repeats: u32,
 }
@@ -165,7 +160,7 @@ impl<'a> Translator<'a> {
         Some(c)
     }
 
-    /// Takes `text` when it is next.
+    /// Skips `text` if it is next.
     fn skip(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -215,7 +210,7 @@ impl<'a> Translator<'a> {
         if self.groups.is_empty() { Ok(self.out) } else { Self::fail(0, "a group is not closed with `)`") }
     }
 
-    /// An atom of about `size` steps has been written.
+    /// Notes that an atom of about `size` steps was written.
     fn atom(&mut self, at: usize, size: usize) -> Translated {
         self.group.size += size;
         self.group.last_size = size;
@@ -239,13 +234,13 @@ impl<'a> Translator<'a> {
         self.character(at, c)
     }
 
-    /// Writes a character that stands for itself.
+    /// Writes a literal character.
     fn character(&mut self, at: usize, c: char) -> Translated {
         self.code(c);
         self.atom(at, 1)
     }
 
-    /// Writes a character so that it is no sign of anything: letters as they are, others by their number.
+    /// Writes a character so that it has no special meaning: letters as they are, others by number.
     fn code(&mut self, c: char) {
         if c.is_ascii_alphanumeric() || (!c.is_ascii() && !c.is_control()) {
             self.out.push(c);
@@ -253,8 +248,6 @@ impl<'a> Translator<'a> {
             let _ = write!(self.out, "\\x{{{:x}}}", u32::from(c));
         }
     }
-
-    // Groups.
 
     fn open(&mut self) -> Translated {
         let at = self.at;
@@ -335,8 +328,6 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    // Repetitions.
-
     fn counted(&mut self, at: usize, least: u32, most: Option<u32>) -> Translated {
         if least > MOST_REPEATS || most.is_some_and(|most| most > MOST_REPEATS || most < least) {
             return Self::fail(
@@ -352,8 +343,7 @@ impl<'a> Translator<'a> {
         self.repeat(at, &written, most.unwrap_or(least), most.unwrap_or(least + 1))
     }
 
-    /// A repetition, written as `written`, of `product` copies that count for Go's limit and `copies` in the
-    /// program.
+    /// Writes the repetition `written`: `product` copies for Go's limit, `copies` in the program.
     fn repeat(&mut self, at: usize, written: &str, product: u32, copies: u32) -> Translated {
         match self.before {
             Before::Nothing => return Self::fail(at, "there is nothing to repeat before this"),
@@ -381,8 +371,6 @@ impl<'a> Translator<'a> {
         self.check_size(at)
     }
 
-    // Escapes and classes.
-
     fn escape(&mut self) -> Translated {
         let at = self.at;
         let rest = self.rest();
@@ -403,7 +391,7 @@ impl<'a> Translator<'a> {
             }
             Some(c @ ('A' | 'b' | 'B' | 'z')) => {
                 self.at += 2;
-                // A word is of ASCII in Go. That `\B` cannot be said so, because it could be within a
+                // In Go a word is ASCII. `\B` cannot be written like that, because it could match within a
                 // character.
                 self.out.push_str(if matches!(c, 'b' | 'B') { "(?-u:" } else { "(?:" });
                 self.out.push('\\');
@@ -451,7 +439,7 @@ impl<'a> Translator<'a> {
         let Some(class) = class else {
             return Self::fail(
                 at,
-                format!("there is no class `\\p{{{}}}`", super::tape_problem::shown(plain)),
+                format!("there is no class `\\p{{{}}}`", super::tape_problem::printable(plain)),
             );
         };
         self.at += length;
@@ -460,7 +448,7 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// The character of an escape that stands for one, in a class or outside.
+    /// The character of an escape for a single character, inside or outside of a class.
     fn escaped_character(&mut self) -> Translated<char> {
         let at = self.at;
         self.at += 1;
@@ -508,8 +496,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `[…]`, with Go's rules: a `]` that comes first, and every `[` and `-` out of place, stand for
-    /// themselves.
+    /// `[…]`, by Go's rules: a first `]`, and every misplaced `[` and `-`, are literal.
     fn class(&mut self) -> Translated {
         let start = self.at;
         self.at += 1;
@@ -568,7 +555,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// `[:alpha:]` within a class; false when the bracket stands for itself.
+    /// `[:alpha:]` in a class; false if the bracket is literal.
     fn posix_class(&mut self) -> Translated<bool> {
         const NAMES: [&str; 14] = [
             "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
@@ -578,7 +565,7 @@ impl<'a> Translator<'a> {
         if !NAMES.contains(&name.strip_prefix('^').unwrap_or(name)) {
             return Self::fail(
                 self.at,
-                format!("there is no class `[:{}:]`", super::tape_problem::shown(name)),
+                format!("there is no class `[:{}:]`", super::tape_problem::printable(name)),
             );
         }
         let _ = write!(self.out, "[:{name}:]");
@@ -591,7 +578,7 @@ fn first_char(text: &str) -> Option<char> {
     text.chars().next()
 }
 
-/// The classes of Perl as Go has them, for use in brackets. `\s` has no vertical tab.
+/// Perl's classes as in Go, for use in brackets. `\s` has no vertical tab.
 fn perl_class(letter: char) -> &'static str {
     match letter {
         'd' => "0-9",
@@ -603,12 +590,12 @@ fn perl_class(letter: char) -> &'static str {
     }
 }
 
-/// `{2}`, `{2,}`, `{2,5}`: their length, least and most. Anything else in braces stands for itself in Go.
+/// `{2}`, `{2,}`, `{2,5}`: its length, minimum and maximum. Anything else in braces is literal in Go.
 fn counts(text: &str) -> Option<(usize, u32, Option<u32>)> {
     let inside = text.strip_prefix('{')?.split_once('}')?.0;
     let number = |digits: &str| {
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        // Too large a number is refused later on.
+        // Numbers that are too large are refused later.
         (plain && (digits.len() == 1 || !digits.starts_with('0'))).then(|| digits.parse().unwrap_or(u32::MAX))
     };
     let (least, most) = match inside.split_once(',') {

@@ -1,13 +1,13 @@
-//! The arguments of hopty's own commands. They end with their line, and their texts must be closed, unlike
-//! those of VHS.
+//! The arguments of hopty's own commands. Unlike those of VHS, they end with their line, and texts must be
+//! closed.
 
 use super::pattern::TapePattern;
 use super::regex::TapeRegex;
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_text::{BadEscape, TapeText};
 use super::tape_time::TapeTime;
 
-/// What is wrong with an argument, and where: bytes of the file.
+/// An error in an argument, and its bytes in the file.
 #[derive(Debug)]
 pub(super) struct ArgError {
     pub(super) start: usize,
@@ -29,13 +29,13 @@ impl ArgError {
     }
 }
 
-/// A word and where it stands.
+/// A word and its position.
 #[derive(Clone, Debug)]
 pub(super) struct ArgWord {
     pub(super) text: TapeText,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether it begins with a quote.
+    /// Whether it starts with a quote.
     pub(super) quoted: bool,
 }
 
@@ -58,14 +58,15 @@ pub(super) struct TapeArgs<'a> {
     at: usize,
     /// The end of the line.
     end: usize,
-    /// Whether the line begins with `#>`.
+    /// Whether the line starts with `#>`.
     in_comment: bool,
     /// Whether a plain word ends before `@`.
     ends_at_limit: bool,
 }
 
 impl<'a> TapeArgs<'a> {
-    /// The arguments from the byte `at` on of a command that begins at `start`, on a line that ends at `end`.
+    /// The arguments, from the byte `at` on, of a command that starts at `start`, on a line that ends at
+    /// `end`.
     pub(super) fn new(
         source: &'a str,
         start: usize,
@@ -76,7 +77,7 @@ impl<'a> TapeArgs<'a> {
         TapeArgs { source, start, at, end, in_comment, ends_at_limit: false }
     }
 
-    /// The byte behind what has been read.
+    /// The byte after what has been read.
     pub(super) fn position(&self) -> usize {
         self.at
     }
@@ -95,21 +96,21 @@ impl<'a> TapeArgs<'a> {
         self.rest().is_empty() || self.rest().starts_with('#')
     }
 
-    /// An error where an argument should be.
+    /// The error of a missing argument.
     pub(super) fn missing(&mut self, what: &str) -> ArgError {
         self.skip_blanks();
         if self.is_done() {
             let command = self.source[self.start..self.at].trim_end();
             let name_end = command.find([' ', '\t']).map_or(command.len(), |at| at);
-            let message = format!("`{}` needs {what}", shown(&command[..name_end]));
+            let message = format!("`{}` needs {what}", printable(&command[..name_end]));
             return ArgError::new(self.start, self.start + command.len(), message);
         }
         let word = self.rest().split([' ', '\t']).next().unwrap_or_default();
-        let message = format!("{what} was expected, not `{}`", shown(word));
+        let message = format!("{what} was expected, not `{}`", printable(word));
         ArgError::new(self.at, self.at + word.len(), message)
     }
 
-    /// An error unless nothing is left.
+    /// An error if an argument is left.
     pub(super) fn finish(&mut self) -> ArgResult<()> {
         if self.is_done() {
             return Ok(());
@@ -119,11 +120,11 @@ impl<'a> TapeArgs<'a> {
         Err(ArgError::new(
             from,
             from + rest.len(),
-            format!("nothing is expected here, but there is `{}`", shown(rest)),
+            format!("nothing is expected here, but there is `{}`", printable(rest)),
         ))
     }
 
-    /// `+Name` directly behind what has been read.
+    /// `+Name` directly after what has been read.
     pub(super) fn suffix(&mut self) -> ArgResult<Option<&'a str>> {
         let Some(behind) = self.rest().strip_prefix('+') else { return Ok(None) };
         let length = behind.bytes().take_while(u8::is_ascii_alphabetic).count();
@@ -134,12 +135,12 @@ impl<'a> TapeArgs<'a> {
         Ok(Some(&behind[..length]))
     }
 
-    /// Where the suffix that was just read stands.
+    /// An error at the suffix that was just read.
     pub(super) fn suffix_error(&self, suffix: &str, message: impl Into<String>) -> ArgError {
         ArgError::new(self.at - suffix.len(), self.at, message)
     }
 
-    /// `@TIME` directly behind what has been read.
+    /// `@TIME` directly after what has been read.
     pub(super) fn limit(&mut self) -> ArgResult<Option<TapeTime>> {
         let Some(behind) = self.rest().strip_prefix('@') else { return Ok(None) };
         let length = behind.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'.').count();
@@ -148,7 +149,7 @@ impl<'a> TapeArgs<'a> {
         match parse_time(&behind[..length]) {
             Some(time) => Ok(Some(time)),
             None => {
-                let message = format!("`{}` is not a time", shown(&behind[..length]));
+                let message = format!("`{}` is not a time", printable(&behind[..length]));
                 Err(ArgError::new(start, end, message).hint("for example @500ms, @2s, @1m30s"))
             }
         }
@@ -183,7 +184,7 @@ impl<'a> TapeArgs<'a> {
         matches!(c, ' ' | '\t') || (c == '@' && self.ends_at_limit)
     }
 
-    /// What `read` gives, where a time may stand directly behind a word.
+    /// Calls `read` with `@TIME` allowed directly after a word.
     pub(super) fn before_limit<T>(&mut self, read: impl FnOnce(&mut Self) -> ArgResult<T>) -> ArgResult<T> {
         self.ends_at_limit = true;
         let result = read(self);
@@ -191,7 +192,7 @@ impl<'a> TapeArgs<'a> {
         result
     }
 
-    /// The next word, or an error that names what is missing.
+    /// The next word, or the error that it is missing.
     pub(super) fn need_word(&mut self, what: &str) -> ArgResult<ArgWord> {
         match self.word()? {
             Some(word) => Ok(word),
@@ -208,7 +209,7 @@ impl<'a> TapeArgs<'a> {
         Ok(words)
     }
 
-    /// The next word when it is plain and `wanted` takes it; else it stays.
+    /// The next word if it is plain and `wanted` accepts it; otherwise it stays.
     pub(super) fn word_if(&mut self, wanted: impl Fn(&str) -> bool) -> ArgResult<Option<ArgWord>> {
         let before = self.at;
         self.skip_blanks();
@@ -225,7 +226,7 @@ impl<'a> TapeArgs<'a> {
         }
     }
 
-    /// A text in quotes that begins here, or nothing.
+    /// A text in quotes that starts here, if any.
     fn quoted(&mut self) -> ArgResult<Option<TapeText>> {
         let rest = self.rest();
         let start = self.at;
@@ -259,7 +260,7 @@ impl<'a> TapeArgs<'a> {
         match self.rest().chars().next() {
             None | Some(' ' | '\t') => Ok(()),
             Some(c) => {
-                let message = format!("a blank is missing before `{}`", shown(&c.to_string()));
+                let message = format!("a blank is missing before `{}`", printable(&c.to_string()));
                 Err(ArgError::new(self.at, self.at + c.len_utf8(), message))
             }
         }
@@ -271,7 +272,7 @@ impl<'a> TapeArgs<'a> {
         self.rest().starts_with("<<") || self.rest().starts_with("$<<")
     }
 
-    /// A text in quotes or of several lines. With `last_newline` its last line keeps its end.
+    /// A text in quotes or of several lines. With `last_newline` its last line keeps its line end.
     pub(super) fn text(&mut self, what: &str, last_newline: bool) -> ArgResult<TapeText> {
         if self.has_heredoc() {
             return self.heredoc(last_newline);
@@ -281,7 +282,7 @@ impl<'a> TapeArgs<'a> {
             if self.is_done() {
                 return Err(error.hint("for example \"text\""));
             }
-            return Err(error.hint(format!("quote it: \"{}\"", shown(self.rest().trim_end()))));
+            return Err(error.hint(format!("quote it: \"{}\"", printable(self.rest().trim_end()))));
         };
         self.expect_blank()?;
         Ok(text)
@@ -296,7 +297,7 @@ impl<'a> TapeArgs<'a> {
         Ok(word.text)
     }
 
-    /// A regex or a text that is to be found.
+    /// A regex, or a text to search for.
     pub(super) fn pattern(&mut self) -> ArgResult<TapePattern> {
         let start = {
             self.skip_blanks();
@@ -344,7 +345,7 @@ impl<'a> TapeArgs<'a> {
         rest.starts_with(['"', '\'', '`', '/']) || rest.starts_with("$\"") || self.has_heredoc()
     }
 
-    /// The lines behind this one, up to a line that is the name behind `<<`.
+    /// The lines after this one, up to a line with the name after `<<`.
     fn heredoc(&mut self, last_newline: bool) -> ArgResult<TapeText> {
         let start = self.at;
         let escapes = self.rest().starts_with('$');
@@ -363,7 +364,7 @@ impl<'a> TapeArgs<'a> {
         let mut at = self.source[self.end..].find('\n').map_or(self.source.len(), |next| self.end + next + 1);
         loop {
             let unclosed = || {
-                ArgError::new(start, end, format!("no line `{}` ends this text", shown(name)))
+                ArgError::new(start, end, format!("no line `{}` ends this text", printable(name)))
                     .hint("the line holds nothing else, not even blanks")
             };
             if at >= self.source.len() {
@@ -397,7 +398,7 @@ impl<'a> TapeArgs<'a> {
         Ok(text)
     }
 
-    /// A JSON value that begins here and may go on over lines.
+    /// A JSON value that starts here and may continue on further lines.
     pub(super) fn json(&mut self) -> ArgResult<serde_json::Value> {
         self.skip_blanks();
         let start = self.at;
@@ -411,14 +412,14 @@ impl<'a> TapeArgs<'a> {
                 Ok(value)
             }
             Some(Err(error)) if !self.is_done() => {
-                Err(ArgError::new(start, self.end, format!("not JSON: {}", shown(&error.to_string()))))
+                Err(ArgError::new(start, self.end, format!("not JSON: {}", printable(&error.to_string()))))
             }
             _ => Err(self.missing("a JSON object")),
         }
     }
 }
 
-/// Where a text with escapes ends: at a quote that no backslash stands before.
+/// The end of a text with escapes: a quote without a backslash before it.
 fn end_of_escaped(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
@@ -428,7 +429,7 @@ fn end_of_escaped(text: &str) -> Option<usize> {
     })
 }
 
-/// Where a regex ends: at a slash that no backslash stands before.
+/// The end of a regex: a slash without a backslash before it.
 fn end_of_regex(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
@@ -438,7 +439,7 @@ fn end_of_regex(text: &str) -> Option<usize> {
     })
 }
 
-/// A time with or without a unit; without one it is seconds.
+/// A time with or without a unit; the default is seconds.
 pub(super) fn parse_time(text: &str) -> Option<TapeTime> {
     TapeTime::parse(text).or_else(|| TapeTime::parse(&format!("{text}s")))
 }

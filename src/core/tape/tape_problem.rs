@@ -1,4 +1,4 @@
-//! What is wrong with a tape, and how people are told.
+//! Errors and warnings about a tape, and their text.
 
 use std::cell::Cell;
 use std::fmt::{self, Write as _};
@@ -10,7 +10,7 @@ use crate::core::text::visible::visible;
 /// A place in a tape. Lines and columns are 1-based; columns count characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapeSpan {
-    /// The file, as it was named, without control characters.
+    /// The file, as it was given, without control characters.
     pub file: String,
     pub line: u32,
     pub column: u32,
@@ -30,26 +30,26 @@ pub struct TapeProblem {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// The line of the tape, without control characters, cut where it is long; empty for a whole file.
+    /// The line of the tape, without control characters, cut if it is long; empty for a whole file.
     pub excerpt: String,
-    /// How many columns the caret stands from the beginning of the excerpt.
+    /// The caret's distance from the start of the excerpt, in columns.
     caret: usize,
     /// How many columns are underlined.
     underline: usize,
 }
 
-/// How many bytes of a line are shown before and behind what is wrong.
+/// How many bytes of a line are shown before and after the error.
 const BEFORE: usize = 80;
 const BEHIND: usize = 60;
 /// How many characters of a word are shown.
 const WORD: usize = 40;
 
-/// Where the lines of a file begin.
+/// The start of each line of a file.
 pub(super) struct LineTable<'a> {
     file: String,
     source: &'a str,
     starts: Vec<usize>,
-    /// A byte and its column, from which the next column on the same line is counted.
+    /// A byte and its column, from which the next column on the line is counted.
     counted: Cell<(usize, usize)>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> LineTable<'a> {
         TapeSpan { file: self.file.clone(), line: number(line + 1), column: number(column) }
     }
 
-    /// The byte behind the text of the line of `at`.
+    /// The byte after the text of the line of `at`.
     pub(super) fn end_of_line(&self, at: usize) -> usize {
         let line = self.line(at);
         let end = self.starts.get(line + 1).map_or(self.source.len(), |next| next - 1);
@@ -93,7 +93,7 @@ impl<'a> LineTable<'a> {
         let span = self.span(self.boundary(start.min(self.source.len())));
         let line_start = self.starts[self.line(start)];
         let line_end = self.end_of_line(line_start);
-        // What ends a line may itself be wrong; the caret then stands behind the text.
+        // The error may be the line end itself; the caret then follows the text.
         let start = self.boundary(start.min(line_end));
         let end = self.boundary(end.clamp(start, line_end));
         let from = self.boundary(start.saturating_sub(BEFORE).max(line_start));
@@ -112,7 +112,7 @@ impl<'a> LineTable<'a> {
         }
     }
 
-    /// The nearest border of a character at or before a byte.
+    /// The nearest character boundary at or before a byte.
     fn boundary(&self, mut at: usize) -> usize {
         while !self.source.is_char_boundary(at) {
             at -= 1;
@@ -125,8 +125,8 @@ fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// A word of a tape for a message: without control characters, and not endless.
-pub(super) fn shown(word: &str) -> String {
+/// A word of a tape for a message: without control characters, and cut.
+pub(super) fn printable(word: &str) -> String {
     match word.char_indices().nth(WORD) {
         Some((at, _)) => format!("{}…", visible(&word[..at])),
         None => visible(word),
@@ -134,7 +134,6 @@ pub(super) fn shown(word: &str) -> String {
 }
 
 impl TapeProblem {
-    /// A problem of a whole file.
     pub(super) fn of_file(file: &str, message: impl Into<String>) -> TapeProblem {
         TapeProblem {
             span: TapeSpan { file: visible(file), line: 1, column: 1 },
@@ -165,7 +164,7 @@ impl TapeProblem {
     }
 }
 
-/// Errors and warnings for people.
+/// Errors and warnings as text for people.
 pub(super) fn report(errors: &[TapeProblem], warnings: &[TapeProblem]) -> String {
     let mut out = String::new();
     for error in errors {

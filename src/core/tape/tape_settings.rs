@@ -1,10 +1,10 @@
-//! The settings of a tape: what `Set` can say, and what holds when it says nothing.
+//! The settings of a tape, and their defaults.
 
 use super::regex::TapeRegex;
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 
-/// One `Set`. The numbers of VHS are `int` and `float64` there.
+/// One `Set`. Numbers are `int` and `float64` in VHS.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TapeSetting {
     /// The shell: `bash`, `zsh`, `fish`, …
@@ -19,7 +19,7 @@ pub enum TapeSetting {
     LineHeight(f64),
     /// The pause after each typed character.
     TypingSpeed(TapeTime),
-    /// The name of a theme, or JSON; empty for the usual one.
+    /// The name of a theme, or JSON; empty for the default.
     Theme(String),
     /// Pixels.
     Width(i64),
@@ -53,12 +53,13 @@ pub enum TapeSetting {
     Rows(u16),
     /// Columns of the screen.
     Columns(u16),
-    /// A setting of VHS that stands where VHS ignores it, with a value that VHS could not use.
-    Unused { name: String, value: String },
+    /// A setting that VHS ignores in this place, with a value that VHS could not use.
+    Unused {
+        name: String,
+        value: String,
+    },
 
-    /// `TERM`.
     Term(String),
-    /// `TZ`.
     Timezone(String),
     /// `LANG` and `LC_ALL`.
     Locale(String),
@@ -66,63 +67,60 @@ pub enum TapeSetting {
     Home(TapeHome),
     /// How long the whole tape may take.
     Deadline(TapeTime),
-    /// How long `Expect` and the other checks wait.
     ExpectTimeout(TapeTime),
-    /// How long nothing may change until the screen has settled.
+    /// How long nothing may change before the screen counts as settled.
     Settle(TapeTime),
-    /// Whether `Sleep` and typing take the time they say.
+    /// Whether `Sleep` and typing take their time.
     Speed(TapeSpeed),
     /// What snapshots show instead of the text that matches.
     Redact(TapeRegex, TapeText),
-    /// How often a failing tape is tried again.
+    /// How often a failing tape is retried.
     Retry(u32),
-    /// What the tape needs for itself.
+    /// What the tape needs exclusively.
     Needs(TapeNeed),
-    /// Whether processes may be left.
+    /// Whether processes may remain.
     Leftovers(TapeLeftovers),
-    /// Whether `Wait` takes text that stood there before.
+    /// Whether `Wait` accepts text that was there before.
     Wait(WaitRule),
 }
 
 /// The home directory of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TapeHome {
-    /// An empty one.
+    /// An empty directory.
     #[default]
     Fresh,
-    /// The person's.
+    /// The person's home.
     Keep,
 }
 
 /// How `Sleep` and typing are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TapeSpeed {
-    /// As long as they say.
+    /// In real time.
     Real,
     /// A sleep ends when the screen has settled; typing has no pauses.
     Fast,
 }
 
-/// What a tape needs for itself, so that it runs alone.
+/// A resource that a tape needs exclusively, so that it runs alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TapeNeed {
-    /// A processor.
     Core,
-    /// The network.
     Net,
 }
 
-/// What processes that outlive the tape mean.
+/// What to do about processes that outlive the tape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TapeLeftovers {
     /// The tape fails.
     #[default]
     Fail,
-    /// They are ended, and that is all.
+    /// They are killed without a failure.
     Allow,
 }
 
-/// What `Wait` does with text that stood there before the last input.
+/// What `Wait` does with text that was there before the last input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WaitRule {
     /// It matches, with a warning, as in VHS.
@@ -146,7 +144,7 @@ pub struct TapeSettings {
     pub line_height: f64,
     /// The pause after each typed character.
     pub typing_speed: TapeTime,
-    /// The name of a theme, or JSON; empty for the usual one.
+    /// The name of a theme, or JSON; empty for the default.
     pub theme: String,
     /// Pixels.
     pub width: i64,
@@ -164,7 +162,7 @@ pub struct TapeSettings {
     pub margin: i64,
     /// A colour or a picture; `None` for the background of the theme.
     pub margin_fill: Option<String>,
-    /// The bar's style, or empty.
+    /// The style of the window bar, or empty.
     pub window_bar: String,
     /// Pixels.
     pub window_bar_size: i64,
@@ -180,33 +178,28 @@ pub struct TapeSettings {
     pub rows: Option<u16>,
     /// Columns of the screen, when given.
     pub columns: Option<u16>,
-    /// Whether a size in pixels is given, or what changes one.
+    /// Whether a size in pixels is given, or a setting that affects it.
     pub has_pixel_size: bool,
-    /// `TERM`.
     pub term: String,
-    /// `TZ`.
     pub timezone: String,
     /// `LANG` and `LC_ALL`.
     pub locale: String,
     /// The home directory of the program.
     pub home: TapeHome,
-    /// How long the whole tape may take, where it says so (`Tape::deadline`).
+    /// How long the whole tape may take, if it says so (`Tape::deadline`).
     pub deadline: Option<TapeTime>,
     /// How long `Expect` and the other checks wait.
     pub expect_timeout: TapeTime,
-    /// How long nothing may change until the screen has settled.
+    /// How long nothing may change before the screen counts as settled.
     pub settle: TapeTime,
-    /// How `Sleep` and typing are played, when the tape says so.
+    /// How `Sleep` and typing are played, if the tape says so.
     pub speed: Option<TapeSpeed>,
     /// What snapshots show instead of the text that matches, in order.
     pub redactions: Vec<(TapeRegex, TapeText)>,
-    /// How often a failing tape is tried again, when the tape says so.
+    /// How often a failing tape is retried, if the tape says so.
     pub retry: Option<u32>,
-    /// What the tape needs for itself.
     pub needs: Vec<TapeNeed>,
-    /// What processes that are left mean.
     pub leftovers: TapeLeftovers,
-    /// What `Wait` does with old text.
     pub wait: WaitRule,
 }
 
@@ -254,17 +247,17 @@ impl Default for TapeSettings {
     }
 }
 
-/// The size when a tape gives none: columns, rows.
+/// The default size: columns, rows.
 const USUAL_GRID: (u16, u16) = (80, 24);
-/// No screen has more rows or columns.
+/// The most rows or columns of a screen.
 pub(super) const LONGEST_SIDE: u16 = 1000;
-/// The width of a cell as a part of the font's size. VHS measures the font in a browser, which there is none
-/// of here; this is what JetBrains Mono has, nearly.
+/// The width of a cell relative to the font size. VHS measures the font in a browser; this is approximately
+/// JetBrains Mono's.
 const CELL_WIDTH: f64 = 0.56;
 
 impl TapeSettings {
-    /// The size of the screen in columns and rows: `Rows` and `Columns` where they are given, else from the
-    /// pixels where these are given, else 80x24.
+    /// The size of the screen in columns and rows: `Rows` and `Columns` if given, otherwise from the size in
+    /// pixels, otherwise 80x24.
     pub fn grid_size(&self) -> (u16, u16) {
         let (cols, rows) = if self.has_pixel_size { self.grid_of_pixels() } else { USUAL_GRID };
         (self.columns.unwrap_or(cols), self.rows.unwrap_or(rows))
@@ -278,7 +271,7 @@ impl TapeSettings {
         let cells = |pixels: i64, cell: f64| {
             let cell = cell.ceil().max(1.0);
             let cells = (pixels as f64 / cell).floor();
-            // A float is cut to the range of the integer.
+            // The cast saturates at the range of the integer.
             (cells as u16).clamp(1, LONGEST_SIDE)
         };
         (
@@ -287,7 +280,6 @@ impl TapeSettings {
         )
     }
 
-    /// Takes a setting.
     pub fn apply(&mut self, setting: &TapeSetting) {
         use TapeSetting as S;
         self.has_pixel_size |= setting.changes_grid();
@@ -334,7 +326,7 @@ impl TapeSettings {
 }
 
 impl TapeSetting {
-    /// Whether the number of cells in a window of VHS depends on it.
+    /// Whether it affects the number of cells in a VHS window.
     fn changes_grid(&self) -> bool {
         use TapeSetting as S;
         matches!(

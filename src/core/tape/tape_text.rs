@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// A text as a tape gives it. Only `$"…"` has escapes and variables; every other text is taken as it stands.
+/// A text in a tape. Only `$"…"` has escapes and variables; every other text is literal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TapeText {
-    /// What there is, with each variable as `${NAME}`.
+    /// The text, with each variable as `${NAME}`.
     text: String,
-    /// Where in `text` variables stand: the byte of `$` and the byte behind `}`.
+    /// The variables in `text`: the byte of `$`, and the byte after `}`.
     variables: Vec<(usize, usize)>,
 }
 
@@ -15,11 +15,9 @@ pub struct TapeText {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPiece<'a> {
     Plain(&'a str),
-    /// A variable by its name.
     Variable(&'a str),
 }
 
-/// What is wrong with an escape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadEscape {
     /// Its first byte within the text.
@@ -45,7 +43,6 @@ impl TapeText {
         &self.text
     }
 
-    /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -55,10 +52,9 @@ impl TapeText {
         !self.variables.is_empty()
     }
 
-    /// The text with the value of each variable in its place.
+    /// The text with each variable replaced by its value.
     ///
-    /// # Errors
-    /// The name of the first variable for which `lookup` has no value.
+    /// The error is the name of the first variable for which `lookup` has no value.
     pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<String, String> {
         let mut resolved = String::with_capacity(self.text.len());
         for piece in self.pieces() {
@@ -91,14 +87,13 @@ impl TapeText {
         TapeText { variables: vec![(0, text.len())], text }
     }
 
-    /// This text and `other` behind it.
     pub fn append(&mut self, other: &TapeText) {
         let shift = self.text.len();
         self.text.push_str(&other.text);
         self.variables.extend(other.variables.iter().map(|(begin, end)| (begin + shift, end + shift)));
     }
 
-    /// What stands before the first equals sign, and the text behind it.
+    /// The text before the first `=`, and the text after it.
     pub(super) fn split_at_equals(&self) -> Option<(&str, TapeText)> {
         let (name, value) = self.text.split_once('=')?;
         let from = name.len() + 1;
@@ -112,7 +107,7 @@ impl TapeText {
         self.text.push(c);
     }
 
-    /// What stands between the quotes of `$"…"`.
+    /// The text between the quotes of `$"…"`.
     pub(super) fn from_escaped(source: &str) -> Result<TapeText, BadEscape> {
         let mut decoded = TapeText::default();
         let mut rest = source;
@@ -129,7 +124,7 @@ impl TapeText {
         Ok(decoded)
     }
 
-    /// Takes the escape whose backslash is at `begin`; `rest` is what follows the backslash.
+    /// Reads the escape whose backslash is at `begin`; `rest` follows the backslash.
     fn escape<'a>(&mut self, rest: &'a str, begin: usize) -> Result<&'a str, BadEscape> {
         let known = Some(r#"the escapes are \n \r \t \e \a \b \0 \\ \" \$ \xNN \u{NNNN}"#);
         let Some(letter) = rest.chars().next() else {
@@ -175,7 +170,7 @@ impl TapeText {
         Ok(behind)
     }
 
-    /// Takes the variable at the dollar sign that `rest` begins with, or a lone dollar sign.
+    /// Reads the variable at the dollar sign with which `rest` starts, or a lone dollar sign.
     fn variable<'a>(&mut self, rest: &'a str, begin: usize) -> Result<&'a str, BadEscape> {
         let Some(named) = rest.strip_prefix("${") else {
             self.text.push('$');
@@ -195,7 +190,7 @@ impl TapeText {
     }
 }
 
-/// Whether an environment variable can be called so.
+/// Whether this is a valid name of an environment variable.
 pub(super) fn is_variable_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -203,7 +198,7 @@ pub(super) fn is_variable_name(name: &str) -> bool {
 }
 
 impl fmt::Display for TapeText {
-    /// As a tape writes it: in the first kind of quotes that takes it as it stands, else with escapes.
+    /// As in a tape: in the first kind of quotes in which it needs no escapes, otherwise with escapes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.has_variables() && !self.text.contains(|c: char| c.is_control()) {
             let quote = ['"', '\'', '`'].into_iter().find(|quote| !self.text.contains(*quote));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A length of time as a tape writes it.
+/// A duration in a tape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TapeTime {
     nanos: u64,
@@ -12,25 +12,23 @@ pub struct TapeTime {
 const LONGEST: u64 = i64::MAX as u64;
 
 impl TapeTime {
-    /// That many milliseconds.
+    /// A duration of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> TapeTime {
         TapeTime { nanos: ms.saturating_mul(1_000_000) }
     }
 
-    /// Whole milliseconds.
     #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.nanos / 1_000_000
     }
 
-    /// Nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.nanos
     }
 
-    /// Reads numbers with units, as `time.ParseDuration` of Go does: `50ms`, `.5s`, `1m30s`. `None` for
-    /// anything else, and for more than 292 years.
+    /// Reads numbers with units, like Go's `time.ParseDuration`: `50ms`, `.5s`, `1m30s`. `None` for anything
+    /// else, and for more than 292 years.
     pub fn parse(text: &str) -> Option<TapeTime> {
         if text == "0" {
             return Some(TapeTime::default());
@@ -58,7 +56,7 @@ impl TapeTime {
     }
 }
 
-/// `number` times `unit`, with what is smaller than one nanosecond cut off.
+/// `number` times `unit`, rounded down to a nanosecond.
 fn scaled(number: &str, unit: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {

@@ -1,4 +1,4 @@
-//! What a person typed, as commands of a tape.
+//! Turns what a person typed into commands of a tape.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,6 @@ use super::typed_mouse::TypedMouse;
 use crate::core::input::encode::{KeyEvent, KeyboardModes, key_bytes};
 use crate::core::input::{PASTE_END, PASTE_START};
 
-/// The keys that have names.
 const NAMED: [KeyName; 14] = [
     KeyName::Enter,
     KeyName::Tab,
@@ -29,7 +28,7 @@ const NAMED: [KeyName; 14] = [
 /// The longest sequence of a key, in bytes.
 const KEY_MAX: usize = 16;
 
-/// Tells keys by their bytes, as terminals without a keyboard protocol send them, and the mouse by the
+/// Recognises keys by their bytes, as terminals without a keyboard protocol send them, and the mouse by the
 /// reports of mode 1006.
 #[derive(Clone, Debug)]
 pub struct TypedKeys {
@@ -44,12 +43,12 @@ impl Default for TypedKeys {
 }
 
 impl TypedKeys {
-    /// All keys, in both forms of the cursor keys.
+    /// Knows all keys, in both forms of the cursor keys.
     #[must_use]
     pub fn new() -> Self {
         let mut known = HashMap::new();
         let held = |shift, alt, ctrl| KeyModifiers { shift, alt, ctrl, super_key: false };
-        // The plainest chord that sends these bytes.
+        // The simplest chord that sends these bytes.
         let modifiers = [
             held(false, false, false),
             held(true, false, false),
@@ -60,7 +59,7 @@ impl TypedKeys {
             held(false, true, true),
             held(true, true, true),
         ];
-        // Ctrl and a digit send what Ctrl and another character send; that one is meant.
+        // Ctrl and a digit send the same as Ctrl and another character, which is preferred.
         let letters = ('a'..='z').chain("@[\\]^_".chars()).chain(' '..='`').chain('{'..='~');
         let letters = letters.filter(|c| !c.is_ascii_uppercase()).map(KeyName::Char);
         let keys = NAMED.into_iter().chain((1..=12).map(KeyName::F)).chain(letters);
@@ -81,8 +80,7 @@ impl TypedKeys {
         TypedKeys { known, mouse: TypedMouse::default() }
     }
 
-    /// The commands that type these bytes. What is no key is `Raw`; a button of the mouse counts when it goes
-    /// up.
+    /// The commands that type these bytes. Unknown bytes become `Raw`; a mouse button counts on release.
     pub fn commands(&mut self, bytes: &[u8]) -> Vec<TapeCommand> {
         let mut commands = Vec::new();
         let mut rest = bytes;
@@ -113,11 +111,11 @@ impl TypedKeys {
         commands
     }
 
-    /// The key at the beginning; returns how long it is.
+    /// Reads the key at the start; returns its length.
     fn key(&self, bytes: &[u8], commands: &mut Vec<TapeCommand>) -> usize {
         for length in (1..=bytes.len().min(KEY_MAX)).rev() {
             let Some(chord) = self.known.get(&bytes[..length]) else { continue };
-            // A sequence that no key sends begins with what Escape or Alt and a bracket send.
+            // A sequence that no key sends must not be read as Escape or Alt and a bracket.
             if bytes[0] == 0x1b && length <= 2 && sequence_length(bytes) > length {
                 break;
             }
@@ -137,7 +135,7 @@ impl TypedKeys {
     }
 }
 
-/// The text at the beginning, up to a key that is none; returns how long it is.
+/// Reads text at the start, up to another key; returns its length.
 fn type_text(bytes: &[u8], commands: &mut Vec<TapeCommand>) -> usize {
     let end = bytes.iter().position(|byte| *byte < b' ' || *byte == 0x7f).unwrap_or(bytes.len());
     let typed = TapeText::plain(String::from_utf8_lossy(&bytes[..end]));
@@ -148,11 +146,11 @@ fn type_text(bytes: &[u8], commands: &mut Vec<TapeCommand>) -> usize {
     end
 }
 
-/// How long the control sequence at the beginning is; 1 for a byte that begins none.
+/// The length of the control sequence at the start; 1 if there is none.
 fn sequence_length(bytes: &[u8]) -> usize {
     match bytes {
         [0x1b, b'[', rest @ ..] => {
-            // The old form of mouse reports has three more bytes.
+            // Old mouse reports have three more bytes.
             let behind = if rest.first() == Some(&b'M') { 3 } else { 0 };
             let end = rest.iter().position(|byte| (b'@'..=b'~').contains(byte));
             end.map_or(bytes.len(), |end| (2 + end + 1 + behind).min(bytes.len()))
@@ -199,7 +197,7 @@ mod tests {
         assert_eq!(lines("\x1b[<18;3;4M\x1b[<18;3;4ma"), "Click 4,3 right Ctrl+ Type \"a\"");
         assert_eq!(lines("\x1b[<0;3;4M\x1b[<32;4;4M\x1b[<0;9;5m"), "Drag 4,3 to 5,9");
         assert_eq!(lines("\x1b[<65;3;4M\x1b[<65;3;4M\x1b[<64;3;4M"), "Wheel Down 2 at 4,3 Wheel Up 1 at 4,3");
-        // Without its beginning, or with the pointer only moving, nothing was done; no report is `Raw`.
+        // A release without a press, and mere motion, are ignored; no report becomes `Raw`.
         assert_eq!(lines("\x1b[<0;3;4m\x1b[<35;3;4M\x1b[<1;3;4M"), "");
         assert_eq!(lines("\x1b[<0;3M"), "Raw $\"\\e[<0;3M\"");
         let mut keys = TypedKeys::new();

@@ -1,14 +1,14 @@
-//! What a person did with the mouse, as commands of a tape: from the reports of a terminal in mode 1006.
+//! Turns what a person did with the mouse into commands of a tape: from the reports of a terminal in mode
+//! 1006.
 
 use super::command::{ClickCommand, PointerButton, TapeCommand, TapePlace, WheelDirection};
 use super::key::KeyModifiers;
 
 const REPORT: &[u8] = b"\x1b[<";
-/// Bits of a report's first number, by xterm's control sequences.
+/// Bits of a report's first number (xterm).
 const MOTION: u16 = 32;
 const WHEEL: u16 = 64;
 
-/// A button that is down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct MousePress {
     button: PointerButton,
@@ -16,15 +16,15 @@ struct MousePress {
     modifiers: KeyModifiers,
 }
 
-/// The mouse, which completes a command when its button goes up.
+/// The state of the mouse; a command is complete when the button is released.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TypedMouse {
     press: Option<MousePress>,
 }
 
 impl TypedMouse {
-    /// The report that the bytes begin with: how long it is, and the command that it completes. `None` where
-    /// they begin with something else.
+    /// Reads a report at the start of the bytes: its length, and the command that it completes. `None` if
+    /// there is no report.
     pub fn report(&mut self, bytes: &[u8]) -> Option<(usize, Option<TapeCommand>)> {
         let rest = bytes.strip_prefix(REPORT)?;
         let end = rest.iter().position(|byte| matches!(byte, b'M' | b'm'))?;

@@ -8,7 +8,7 @@ use super::own_commands::{OWN_COMMANDS, is_own_command};
 use super::parser::{DEEPEST_SOURCE, TapeParser, extension};
 use super::pattern::TapePattern;
 use super::regex::{TapeRegex, TapeRegexError};
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_text::TapeText;
 use super::tape_time::TapeTime;
 use super::vhs_settings::VHS_SETTINGS;
@@ -63,7 +63,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    /// What was meant by the words that people write from habit: a key by another name, a limit without `@`.
+    /// A hint for habitual mistakes: a key by another name, a limit without `@`.
     fn hint_for_slip(&self, token: Token<'_>) -> Option<String> {
         match token.kind {
             TokenKind::Bare if self.lexer.source[..token.start].ends_with(|c: char| c.is_ascii_digit()) => {
@@ -98,12 +98,12 @@ impl<'a> TapeParser<'a, '_, '_> {
             _ => self.lexer.source[token.start..token.end].trim_end().to_owned(),
         };
         let message = match token.kind {
-            TokenKind::Bare | TokenKind::Keyword => format!("there is no command `{}`", shown(&word)),
-            _ => format!("a command was expected, not `{}`", shown(&word)),
+            TokenKind::Bare | TokenKind::Keyword => format!("there is no command `{}`", printable(&word)),
+            _ => format!("a command was expected, not `{}`", printable(&word)),
         };
         let last = self.reading.tape.steps.last().map(|step| &step.command);
         if matches!(last, Some(TapeCommand::Require(_))) && !self.is_first_on_line(token) {
-            let hint = format!("one program a line: Require {}", shown(&word));
+            let hint = format!("one program a line: Require {}", printable(&word));
             self.error_with_hint(token, message, hint);
             return;
         }
@@ -129,12 +129,12 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    /// The pause behind each press. VHS takes the typing speed instead of a time that it cannot read.
+    /// The pause after each press. VHS uses the typing speed if it cannot read the time.
     pub(super) fn key_speed(&mut self) -> Option<TapeTime> {
         let raw = self.speed()?;
         let time = raw.parse();
         if time.is_none() {
-            let message = format!("`{}` is not a time: hopty uses the typing speed", shown(&raw.text));
+            let message = format!("`{}` is not a time: hopty uses the typing speed", printable(&raw.text));
             self.warn(raw.token.start, raw.token.end, message);
         }
         time
@@ -161,7 +161,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         (self.reading.tape.errors.len() == broken).then_some(TapeCommand::Type { text, speed })
     }
 
-    /// Texts up to the first token that is none, joined by spaces.
+    /// Texts up to the first other token, joined by spaces.
     pub(super) fn words(&mut self) -> Option<TapeText> {
         let command = self.cur;
         if self.own_text_follows() {
@@ -178,10 +178,10 @@ impl<'a> TapeParser<'a, '_, '_> {
             self.error_with_hint(self.peek, message, hint);
             return None;
         }
-        self.tell_of_typed_word();
+        self.warn_of_typed_word();
         let mut text = self.take_text();
         while self.text_follows() {
-            self.tell_of_typed_word();
+            self.warn_of_typed_word();
             text.push(' ');
             let more = self.take_text();
             text.append(&more);
@@ -189,15 +189,15 @@ impl<'a> TapeParser<'a, '_, '_> {
         Some(text)
     }
 
-    /// Tells when the next word is typed although it looks like a command.
-    pub(super) fn tell_of_typed_word(&mut self) {
+    /// Warns if the next word looks like a command but is typed.
+    pub(super) fn warn_of_typed_word(&mut self) {
         let word = self.peek;
         if word.kind != TokenKind::Bare {
             return;
         }
         if !is_own_command(word.text) {
             if !self.is_strict() && self.is_first_on_line(word) {
-                self.tell_of_misspelt_command(word);
+                self.report_misspelt_command(word);
             }
             return;
         }
@@ -209,8 +209,8 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    /// A word that begins a line behind a text and is spelled almost as a command: VHS types it.
-    fn tell_of_misspelt_command(&mut self, word: Token<'a>) {
+    /// Reports a misspelt command at the start of a line after a text: VHS types it.
+    fn report_misspelt_command(&mut self, word: Token<'a>) {
         let Some(near) = nearest_word(word.text, command_words()) else { return };
         let message = format!("`{}` is text here, not a command", word.text);
         let hint = format!("did you mean `{near}`? Quote it to type it: \"{}\"", word.text);
@@ -229,7 +229,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         Some(TapeCommand::Require(program.as_str().to_owned()))
     }
 
-    /// Goes on behind a value that was none, as VHS does, but not over a command of hopty.
+    /// Skips an invalid value as VHS does, but not a command of hopty.
     pub(super) fn skip_value(&mut self) {
         if self.is_strict() || !self.begins_own_line(self.peek) {
             self.next();
@@ -245,14 +245,18 @@ impl<'a> TapeParser<'a, '_, '_> {
             let hint = match self.peek.kind {
                 TokenKind::End | TokenKind::Comment => "for example Env PORT \"8080\"".to_owned(),
                 _ => match name.split_once('=') {
-                    Some((name, value)) => format!("for example Env {} \"{}\"", shown(name), shown(value)),
-                    None if value.starts_with('=') => format!("for example Env {} \"8080\"", shown(&name)),
-                    None => format!("quote it: \"{}\"", shown(&value)),
+                    Some((name, value)) => {
+                        format!("for example Env {} \"{}\"", printable(name), printable(value))
+                    }
+                    None if value.starts_with('=') => {
+                        format!("for example Env {} \"8080\"", printable(&name))
+                    }
+                    None => format!("quote it: \"{}\"", printable(&value)),
                 },
             };
             self.error_with_hint(
                 self.peek,
-                format!("the value of `Env {}` must be a text", shown(&name)),
+                format!("the value of `Env {}` must be a text", printable(&name)),
                 hint,
             );
             self.skip_value();
@@ -260,7 +264,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
         let value = self.take_text();
         if name.is_empty() || name.contains(['=', '\0']) {
-            self.error(token, format!("`{}` is not a variable name", shown(&name)));
+            self.error(token, format!("`{}` is not a variable name", printable(&name)));
             return None;
         }
         Some(TapeCommand::Env { name, value })
@@ -330,7 +334,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             let raw = self.speed()?;
             let time = raw.parse().filter(|time| *time > TapeTime::default());
             if time.is_none() {
-                self.error(raw.token, format!("`{}` is not a time to wait", shown(&raw.text)));
+                self.error(raw.token, format!("`{}` is not a time to wait", printable(&raw.text)));
                 return None;
             }
             limit = time;
@@ -352,7 +356,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         Some(TapeCommand::Wait { scope, limit, pattern })
     }
 
-    /// Whether the next token begins on the line of `token`.
+    /// Whether the next token starts on the line of `token`.
     pub(super) fn is_on_line_of(&self, token: Token<'a>) -> bool {
         self.lines.line(token.start) == self.lines.line(self.peek.start)
     }
@@ -376,13 +380,12 @@ impl<'a> TapeParser<'a, '_, '_> {
         }
     }
 
-    // Files.
     pub(super) fn source(&mut self) {
         let Some(path) = self.source_path() else { return };
         let token = self.cur;
         if self.reading.open.contains(&path) {
-            let chain = self.reading.open.iter().map(|name| shown(name)).collect::<Vec<_>>().join(" → ");
-            self.error(token, format!("this file is being read: {chain} → {}", shown(&path)));
+            let chain = self.reading.open.iter().map(|name| printable(name)).collect::<Vec<_>>().join(" → ");
+            self.error(token, format!("this file is being read: {chain} → {}", printable(&path)));
             return;
         }
         if self.reading.open.len() >= DEEPEST_SOURCE {
@@ -392,7 +395,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         let bytes = match self.reading.files.read(&path) {
             Ok(bytes) => bytes,
             Err(why) => {
-                let message = format!("{} cannot be read: {}", shown(&path), shown(&why));
+                let message = format!("{} cannot be read: {}", printable(&path), printable(&why));
                 let hint = match self.is_strict() {
                     true => "VHS looks for it in the working directory alone",
                     false => "it is looked for in the working directory, then beside this tape",
@@ -402,13 +405,13 @@ impl<'a> TapeParser<'a, '_, '_> {
             }
         };
         if bytes.is_empty() {
-            self.error(token, format!("{} is empty", shown(&path)));
+            self.error(token, format!("{} is empty", printable(&path)));
             return;
         }
         let first = self.reading.tape.steps.len();
         let errors = self.reading.tape.errors.len();
         self.reading.read(&path, &bytes);
-        // The tape has its own outputs.
+        // Outputs are those of the outer tape.
         let own = self.reading.tape.steps.split_off(first);
         let kept = own.into_iter().filter(|step| !matches!(step.command, TapeCommand::Output(_)));
         self.reading.tape.steps.extend(kept);
@@ -433,29 +436,29 @@ impl<'a> TapeParser<'a, '_, '_> {
     }
 }
 
-/// The words with which commands of VHS begin.
+/// The first words of VHS commands.
 pub(super) fn vhs_command_words() -> impl Iterator<Item = &'static str> {
     VHS_KEYWORDS.into_iter().filter(|name| !VHS_SETTINGS.contains(name))
 }
 
-/// What to do when a path is missing.
+/// What to do about a missing path.
 fn path_hint(next: Token<'_>) -> String {
     match next.kind {
-        TokenKind::Regex => format!("a path that begins with / is quoted: \"/{}\"", shown(next.text)),
+        TokenKind::Regex => format!("a path that begins with / is quoted: \"/{}\"", printable(next.text)),
         TokenKind::Illegal if next.text == "~" => "`~` is not expanded; quote the whole path".to_owned(),
         _ => "quote the path".to_owned(),
     }
 }
 
-/// The word of a command, also when it is a sign with a text behind.
+/// The word of a command, even if it is a single character with text after it.
 fn command_name(source: &str, token: Token<'_>) -> String {
     match token.kind {
         TokenKind::Keyword | TokenKind::Bare => token.text.to_owned(),
-        _ => shown(source[token.start..token.end].trim_end()),
+        _ => printable(source[token.start..token.end].trim_end()),
     }
 }
 
-/// A control character for people.
+/// A control character, visible for people.
 fn visible_char(text: &str) -> String {
     crate::core::text::visible::visible(text)
 }

@@ -1,14 +1,14 @@
-//! Keys with modifiers as VHS has them, and where it has none, as hopty does.
+//! Keys with modifiers as in VHS, and hopty's form where VHS has none.
 
 use super::command::{KeyAction, KeyPress, TapeCommand};
 use super::key::{KeyChord, KeyModifiers, KeyName};
 use super::lexer::{Token, TokenKind, VHS_KEYWORDS};
 use super::own_commands::{OWN_COMMANDS, is_own_key};
 use super::parser::TapeParser;
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use crate::core::text::nearest_word::nearest_word;
 
-/// The keys that VHS has names for.
+/// The keys with names in VHS.
 const VHS_KEYS: [&str; 12] = [
     "Enter",
     "Space",
@@ -55,7 +55,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         self.chords(modifiers, keys)
     }
 
-    /// The keys with what is held, and the speed and count that only hopty takes here.
+    /// The keys with modifiers, and the speed and count that only hopty accepts here.
     pub(super) fn chords(&mut self, modifiers: KeyModifiers, keys: Vec<KeyName>) -> Option<TapeCommand> {
         let mut press = KeyPress {
             chords: keys.into_iter().map(|key| KeyChord { key, modifiers }).collect(),
@@ -114,7 +114,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         self.chords(modifiers, keys)
     }
 
-    /// The key behind a plus sign where VHS takes none that it has.
+    /// The key after a plus where VHS accepts none.
     pub(super) fn own_chord_key(&mut self, command: Token<'a>) -> Option<KeyName> {
         let part = self.peek;
         let source = self.lexer.source;
@@ -122,7 +122,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         let key = match part.kind {
             TokenKind::End | TokenKind::Comment => None,
             _ if part.start != self.cur.end => None,
-            // One character that VHS takes for the beginning of something longer.
+            // One character that VHS reads as the start of a longer token.
             TokenKind::Regex | TokenKind::Json | TokenKind::Illegal => first.map(KeyName::Char),
             TokenKind::Quoted | TokenKind::Escaped => KeyName::parse(part.text).filter(|_| part.closed),
             _ if part.text.chars().nth(1).is_none() => first.map(KeyName::Char),
@@ -135,7 +135,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             }
             let message = match part.kind {
                 TokenKind::End | TokenKind::Comment => "a key is missing after `+`".to_owned(),
-                _ => format!("there is no key `{}`", shown(&part.literal())),
+                _ => format!("there is no key `{}`", printable(&part.literal())),
             };
             let known = OWN_COMMANDS.iter().copied().filter(|name| is_own_key(name));
             match nearest_word(part.text, known.chain(VHS_KEYS)) {
@@ -145,7 +145,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             self.next();
             return None;
         };
-        let name = shown(&source[command.start..part.start]);
+        let name = printable(&source[command.start..part.start]);
         if !self.allow_own(command, &format!("`{name}{key}`")) {
             self.next();
             return None;
@@ -161,7 +161,7 @@ impl<'a> TapeParser<'a, '_, '_> {
     }
 }
 
-/// The key that VHS takes behind `Ctrl+`.
+/// The key that VHS accepts after `Ctrl+`.
 fn vhs_ctrl_key(part: Token<'_>) -> Option<KeyName> {
     match part.kind {
         TokenKind::Keyword => match part.text {
@@ -179,7 +179,7 @@ fn vhs_ctrl_key(part: Token<'_>) -> Option<KeyName> {
     }
 }
 
-/// What `Alt+TEXT` and `Shift+TEXT` press. VHS looks the text up among its keywords first.
+/// The keys of `Alt+TEXT` and `Shift+TEXT`. VHS looks the text up among its keywords first.
 fn letters(text: &str) -> Vec<KeyName> {
     match text {
         "Enter" | "Tab" => KeyName::parse(text).into_iter().collect(),

@@ -1,9 +1,9 @@
-//! `Set` of VHS.
+//! The settings of VHS.
 
 use super::lexer::{Token, TokenKind};
 use super::own_commands::OWN_SETTINGS;
 use super::parser::TapeParser;
-use super::tape_problem::shown;
+use super::tape_problem::printable;
 use super::tape_settings::TapeSetting;
 use super::tape_time::TapeTime;
 use crate::core::text::nearest_word::nearest_word;
@@ -32,7 +32,7 @@ pub(super) const VHS_SETTINGS: [&str; 21] = [
     "WaitPattern",
 ];
 const WINDOW_BARS: [&str; 5] = ["", "Colorful", "ColorfulRight", "Rings", "RingsRight"];
-/// The shells that VHS starts.
+/// The shells that VHS can start.
 const SHELLS: [&str; 9] = ["bash", "zsh", "fish", "nu", "osh", "xonsh", "pwsh", "powershell", "cmd"];
 
 impl<'a> TapeParser<'a, '_, '_> {
@@ -50,7 +50,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             let known = VHS_SETTINGS.iter().chain(OWN_SETTINGS.iter()).copied();
             let message = match name.kind {
                 TokenKind::End => "`Set` needs the name of a setting".to_owned(),
-                _ => format!("there is no setting `{}`", shown(&name.literal())),
+                _ => format!("there is no setting `{}`", printable(&name.literal())),
             };
             match nearest_word(name.text, known) {
                 Some(near) => self.error_with_hint(name, message, format!("did you mean `{near}`?")),
@@ -64,8 +64,8 @@ impl<'a> TapeParser<'a, '_, '_> {
         let value = self.peek;
         let literal = value.literal();
         if value.kind == TokenKind::Illegal && !value.text.is_ascii() {
-            // VHS takes its first byte for the value, and stumbles over the others.
-            let message = format!("`{}` begins no value", shown(value.text));
+            // VHS takes its first byte as the value, and fails at the next ones.
+            let message = format!("`{}` begins no value", printable(value.text));
             self.error_with_hint(value, message, "a text stands in quotes such as \"…\" or '…'");
             self.skip_value();
             return None;
@@ -102,7 +102,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 self.next();
                 if value.kind == TokenKind::End || !WINDOW_BARS.contains(&literal.as_ref()) {
                     let hint = "Colorful, ColorfulRight, Rings or RingsRight";
-                    let message = format!("there is no window bar `{}`", shown(&literal));
+                    let message = format!("there is no window bar `{}`", printable(&literal));
                     self.error_with_hint(value, message, hint);
                     return None;
                 }
@@ -115,7 +115,7 @@ impl<'a> TapeParser<'a, '_, '_> {
                 }
                 let hex = literal.strip_prefix('#');
                 if hex.is_some_and(|hex| hex.len() != 6 || !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
-                    let message = format!("`{}` is not a colour", shown(&literal));
+                    let message = format!("`{}` is not a colour", printable(&literal));
                     self.error_with_hint(value, message, "for example \"#6b50ff\"");
                     return None;
                 }
@@ -145,7 +145,7 @@ impl<'a> TapeParser<'a, '_, '_> {
             "Shell" => {
                 if !SHELLS.contains(&literal.as_ref()) {
                     let message =
-                        format!("VHS does not start `{}`, but {}", shown(&literal), SHELLS.join(", "));
+                        format!("VHS does not start `{}`, but {}", printable(&literal), SHELLS.join(", "));
                     self.warn(value.start, value.end, message);
                 }
                 Some(S::Shell(literal.into_owned()))
@@ -167,7 +167,7 @@ impl<'a> TapeParser<'a, '_, '_> {
         self.setting(name, value, setting)
     }
 
-    /// A setting, or an error when its value is none. VHS does not look at the values of settings that it
+    /// A setting, or an error if its value is invalid. VHS does not check the values of settings that it
     /// ignores.
     pub(super) fn setting(
         &mut self,
@@ -185,13 +185,13 @@ impl<'a> TapeParser<'a, '_, '_> {
                 "LetterSpacing" | "LineHeight" | "PlaybackSpeed" | "LoopOffset" => "a number",
                 _ => "a whole number",
             };
-            self.error(value, format!("`{}` is {kind}, not `{}`", name.text, shown(&literal)));
+            self.error(value, format!("`{}` is {kind}, not `{}`", name.text, printable(&literal)));
         }
         setting
     }
 }
 
-/// A number as Go's `ParseFloat` takes it.
+/// A number as read by Go's `ParseFloat`.
 fn float(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|number| number.is_finite())
 }

@@ -14,15 +14,15 @@ use crate::core::time::WallTime;
 use crate::fs::cast_file::{CastFile, CastWriteError};
 use crate::sys::clock::Clock;
 
-/// How long output is collected before it is written: what a host that is killed loses.
+/// How long output is collected before it is written, which is what a killed host loses.
 const BATCH: Duration = Duration::from_millis(20);
 /// The longest output of an event, in bytes.
 const EVENT_BYTES: usize = 1 << 16;
-/// Lines that are written without encoding more, in bytes: they are still in the processor's cache.
+/// Encoded lines are written once they reach this size, in bytes: they are still in the processor's cache.
 const WRITE_BYTES: usize = 1 << 17;
-/// What each buffer keeps when nothing has happened for [`FLOOD_MEMORY_KEPT`], in bytes.
+/// What each buffer keeps after [`FLOOD_MEMORY_KEPT`] without events, in bytes.
 const KEPT_BYTES: usize = 1 << 16;
-/// How long the memory of a flood is kept: to return it and to get it again costs more than to write into it.
+/// How long the memory of a flood is kept: returning it and getting it again costs more than reusing it.
 const FLOOD_MEMORY_KEPT: Duration = Duration::from_secs(1);
 /// The most bytes that wait for the disk; with more, the recording ends.
 const WAITING_MAX: usize = 64 << 20;
@@ -32,13 +32,13 @@ const WAITING_MAX: usize = 64 << 20;
 pub(super) struct CastEnd {
     /// Length of the file, in bytes.
     pub bytes: u64,
-    /// Why it ended before it was stopped.
+    /// Why it ended by itself; `None` if it was stopped.
     pub failure: Option<String>,
     /// The file has reached its limit.
     pub is_full: bool,
 }
 
-/// Events in the order in which they came.
+/// Events in order of arrival.
 #[derive(Debug, Default)]
 struct CastBatch {
     events: Vec<BatchEvent>,
@@ -56,13 +56,13 @@ struct BatchEvent {
 
 #[derive(Debug)]
 enum BatchEventKind {
-    /// So many bytes of [`CastBatch::output`], behind those of the event before.
+    /// This many bytes of [`CastBatch::output`], after those of the previous event.
     Output(usize),
     Other(CastEventKind),
 }
 
 impl CastBatch {
-    /// Adds output to the last event, or as another.
+    /// Appends output to the last event, or adds an event.
     fn add_output(&mut self, at_us: u64, bytes: &[u8]) {
         self.output.extend_from_slice(bytes);
         match self.events.last_mut() {
@@ -76,7 +76,7 @@ impl CastBatch {
         }
     }
 
-    /// Adds an event that is no output.
+    /// Adds an event other than output.
     fn add(&mut self, at_us: u64, kind: CastEventKind) {
         if let CastEventKind::Input(bytes) = &kind {
             self.input += bytes.len();
@@ -96,7 +96,7 @@ impl CastBatch {
         self.input = 0;
     }
 
-    /// Encodes and writes the events, which are gone then.
+    /// Encodes and writes the events, and clears the batch.
     fn write(
         &mut self,
         writer: &mut CastWriter,
@@ -108,7 +108,7 @@ impl CastBatch {
             match kind {
                 BatchEventKind::Output(len) => {
                     let bytes = output.split_off(..len).unwrap_or_default();
-                    // What is given at once may be of any length.
+                    // One call may bring output of any length.
                     for part in bytes.chunks(EVENT_BYTES) {
                         writer.output(at_us, part, lines);
                         write_lines(lines, WRITE_BYTES, file)?;
@@ -121,7 +121,7 @@ impl CastBatch {
     }
 }
 
-/// Writes the lines if they are at least so many bytes.
+/// Writes the lines if they are at least `least` bytes.
 fn write_lines(lines: &mut Vec<u8>, least: usize, file: &mut CastFile) -> Result<(), CastWriteError> {
     if lines.len() >= least {
         file.write(lines)?;
@@ -135,7 +135,7 @@ struct CastQueue {
     batch: CastBatch,
     /// Bytes of output and input in the batch, and in the one that is being written.
     waiting: usize,
-    /// No more events come.
+    /// No more events follow.
     closed: bool,
     /// Length of the file.
     written: u64,
@@ -153,15 +153,14 @@ impl CastShared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for events and takes them in exchange for an empty batch. False when there is nothing left to
-    /// write.
+    /// Waits for events and swaps them for an empty batch. False when there is nothing left to write.
     ///
-    /// From the first event on it waits for a time, whatever comes: in a flood the loop wakes the thread once
-    /// in that time.
+    /// From the first event on it waits a fixed time, so that in a flood the loop wakes the thread once in
+    /// that time.
     fn next_batch(&self, batch: &mut CastBatch, lines: &mut Vec<u8>) -> bool {
         batch.clear();
-        let goes_on = |queue: &mut CastQueue| queue.end.is_none() && !queue.closed;
-        let has_nothing = |queue: &mut CastQueue| queue.batch.events.is_empty() && goes_on(queue);
+        let is_open = |queue: &mut CastQueue| queue.end.is_none() && !queue.closed;
+        let has_nothing = |queue: &mut CastQueue| queue.batch.events.is_empty() && is_open(queue);
         let waited = self.changed.wait_timeout_while(self.lock(), FLOOD_MEMORY_KEPT, has_nothing);
         let (mut queue, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
@@ -170,7 +169,7 @@ impl CastShared {
             }
             queue = self.changed.wait_while(queue, has_nothing).unwrap_or_else(PoisonError::into_inner);
         }
-        let waited = self.changed.wait_timeout_while(queue, BATCH, goes_on);
+        let waited = self.changed.wait_timeout_while(queue, BATCH, is_open);
         let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut queue.batch, batch);
         queue.end.is_none() && !batch.events.is_empty()
@@ -195,19 +194,19 @@ impl CastShared {
         let mut queue = self.lock();
         (queue.batch, queue.waiting) = (CastBatch::default(), 0);
         queue.end.get_or_insert(CastEnd { bytes: file.bytes(), failure, is_full });
-        // The file is closed and unlocked before anybody learns of the end.
+        // Close and unlock the file before the end is reported.
         drop(file);
         self.changed.notify_all();
     }
 }
 
-/// Typed bytes as they may be recorded while the terminal does not echo a line: one dot for each character,
-/// and control characters, which are no part of a password.
+/// Typed bytes as they may be recorded while the terminal does not echo a line: one dot per character, and
+/// control characters, which are not part of a password.
 pub(super) fn masked(bytes: &[u8]) -> Vec<u8> {
     let mut masked = Vec::with_capacity(bytes.len());
     for byte in bytes {
         match byte {
-            // The rest of a character.
+            // Continuation of a UTF-8 character.
             0x80..=0xbf => {}
             0x1b | b' '..=b'~' | 0xc0.. => masked.extend_from_slice("•".as_bytes()),
             _ => masked.push(*byte),
@@ -231,7 +230,7 @@ pub(super) struct CastRecording {
 }
 
 impl CastRecording {
-    /// Starts the thread; the header is written where the file has none.
+    /// Starts the thread; it writes the header if the file has none.
     pub fn begin(
         file: CastFile,
         path: PathBuf,
@@ -293,13 +292,13 @@ impl CastRecording {
         self.shared.lock().end.clone()
     }
 
-    /// The program has written these bytes.
+    /// Records output of the program.
     pub fn output(&self, bytes: &[u8]) {
         let at_us = self.at();
         self.add(|batch| batch.add_output(at_us, bytes));
     }
 
-    /// Anything else has happened.
+    /// Records any other event.
     pub fn put(&self, kind: CastEventKind) {
         let at_us = self.at();
         self.add(|batch| batch.add(at_us, kind));
@@ -318,11 +317,11 @@ impl CastRecording {
         add(&mut queue.batch);
         queue.waiting += queue.batch.bytes() - before;
         if queue.waiting > WAITING_MAX {
-            // The thread may hang for ever; its end is not waited for.
+            // The thread may hang forever, so do not wait for its end.
             queue.batch = CastBatch::default();
             let failure = Some("its disk is too slow".to_owned());
             queue.end = Some(CastEnd { bytes: queue.written, failure, is_full: false });
-            // Readable from now on.
+            // Makes the descriptor readable from now on.
             let _ = self.wake.shutdown(Shutdown::Both);
         }
         if is_first {
@@ -420,7 +419,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.cast");
         let recording = begin(&path, u64::MAX);
-        // The thread is kept from the batch, so that what is late could join it.
+        // Locking the queue keeps the thread from taking the batch, so that the late event could join it.
         {
             let mut queue = recording.shared.lock();
             queue.batch.add_output(0, b"in time");
@@ -439,7 +438,7 @@ mod tests {
         let recording = begin(&path, u64::MAX);
         recording.output(b"hello");
         let began = Instant::now();
-        // The bytes are counted behind the write.
+        // Bytes are counted after the write.
         while !std::fs::read_to_string(&path).unwrap().contains("hello") || recording.bytes() == 0 {
             assert!(began.elapsed() < LONG);
             std::thread::yield_now();
@@ -456,7 +455,7 @@ mod tests {
         let end = recording.wait(LONG).unwrap();
         assert!(end.failure.unwrap().contains("limit of 200 bytes"));
         assert_eq!(events(&path), []);
-        // Nothing waits for it any more.
+        // Nothing more is written.
         for _ in 0..1000 {
             recording.output(&[b'x'; 300]);
         }
@@ -469,7 +468,7 @@ mod tests {
         assert!(end.failure.unwrap().contains("No space left"));
     }
 
-    /// A disk that hangs: a FIFO that nobody reads, which accepts no more than its buffer.
+    /// A FIFO without a reader stands for a disk that hangs, which accepts no more than its buffer.
     #[test]
     fn a_disk_that_hangs_ends_it_and_holds_up_nobody() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! The recording of a session (`hopty record`): begun and ended on request, and told what happens.
+//! The recording of a session (`hopty record`).
 //!
-//! [`SessionCast`] owns it, and knows who waits for its beginning or end. Files are opened by a thread; what
-//! was recorded is written by another (`cast_thread`).
+//! [`SessionCast`] owns it, and the requests that wait for its start or end. One thread opens files, another
+//! writes the recording (`cast_thread`).
 
 mod cast_thread;
 
@@ -26,7 +26,7 @@ use cast_thread::{CastEnd, CastRecording, masked};
 
 /// The longest file of a recording by default, in bytes.
 const FILE_MAX: u64 = 1 << 30;
-/// What the names of recordings begin with that `record.auto` makes.
+/// Prefix of the names of `record.auto`'s recordings.
 const AUTO_PREFIX: &str = "auto-";
 /// The longest label of a marker, in characters.
 const LABEL_MAX: usize = 200;
@@ -36,7 +36,7 @@ const IDLE_LIMIT_S: f64 = 2.0;
 /// sequence, resets it, and empties its history.
 const FRESH: &[u8] = b"\x18\x1b\\\x1bc\x1b[3J";
 
-/// The number of a recording that nobody has asked for.
+/// The request number of a recording that no request started.
 pub(super) const UNASKED: u64 = u64::MAX;
 
 /// The session that is recorded.
@@ -45,7 +45,7 @@ pub(super) struct CastSubject {
     pub name: SessionName,
     /// The command, without secrets.
     pub command: String,
-    /// Where recordings are kept for which no file was named, and whether that outlives the session.
+    /// The directory for recordings without a file name, and whether it outlives the session.
     pub recordings: PathBuf,
     pub outlives: bool,
     /// The longest file of `record.auto`, in bytes.
@@ -59,13 +59,13 @@ impl CastSubject {
     }
 }
 
-/// The screen when a recording begins.
+/// The screen when a recording starts.
 #[derive(Clone, Debug)]
 pub(super) struct CastPicture {
     pub size: Size,
-    /// The terminal's type; empty if it is not known.
+    /// The terminal's type (`TERM`); empty if unknown.
     pub term: String,
-    /// What draws it, piece by piece.
+    /// The bytes that draw it, in pieces.
     pub output: Vec<Vec<u8>>,
 }
 
@@ -81,29 +81,29 @@ pub(super) struct CastOrder {
 }
 
 impl CastOrder {
-    /// Opens the file, and creates its directory if that is `own`.
+    /// Opens the file, after creating its directory if that is `own`.
     pub fn open(&self, own: &Path) -> Result<CastFile, CastFileError> {
         if self.path.parent() == Some(own) {
-            // Whether it exists is seen when the file is created in it.
+            // Ignored: creating the file shows whether the directory exists.
             let _ = std::fs::DirBuilder::new().mode(0o700).create(own);
         }
         CastFile::open(&self.path, self.opening, self.max_bytes)
     }
 }
 
-/// The session's recording, and who waits for its beginning or end.
+/// The session's recording, and the requests that wait for its start or end.
 #[derive(Debug)]
 pub(super) struct SessionCast {
     clock: Clock,
     /// The recording in progress.
     current: Option<Box<CastRecording>>,
-    /// The file of one that is about to begin is being opened.
+    /// The file of the next recording is being opened.
     opening: bool,
     /// Numbers of the requests that wait for its end.
     stops: Vec<u64>,
-    /// The session is recorded because `record.auto` says so: files, of which the last is being written.
+    /// The files of `record.auto`; the last is being written.
     own_files: Vec<PathBuf>,
-    /// The conversation that is followed.
+    /// The conversation that the observer follows.
     conversation: Option<ConversationId>,
     /// A handoff was saved for the next conversation.
     is_handing_over: bool,
@@ -119,7 +119,7 @@ pub(super) struct EndedCast {
     lasted_ms: u64,
     /// The requests that wait for the end.
     pub stops: Vec<u64>,
-    /// The next file of `record.auto` follows.
+    /// The next file of `record.auto` will be opened.
     pub continues: bool,
 }
 
@@ -139,7 +139,7 @@ impl EndedCast {
         }
     }
 
-    /// Why it ended before it was stopped, in a sentence without its full stop.
+    /// Why it ended before it was stopped, as a sentence without the full stop.
     pub fn failure(&self) -> Option<String> {
         let why = self.end.failure.as_ref()?;
         Some(format!("The recording to {} has stopped: {why}", self.file))
@@ -170,8 +170,8 @@ impl SessionCast {
         self.current.as_ref().map(|recording| recording.fd())
     }
 
-    /// A request for a recording. Its file must be opened now, by a thread, because a disk may hang; then
-    /// comes [`SessionCast::opened`].
+    /// Handles a request for a recording. Open its file now in a thread, because a disk may hang, and then
+    /// call [`SessionCast::opened`].
     pub fn ask(&mut self, wanted: &Record, subject: &CastSubject, ended: bool) -> Result<CastOrder, Failure> {
         if ended {
             return Err(Failure::session_has_ended());
@@ -191,7 +191,7 @@ impl SessionCast {
         Ok(order)
     }
 
-    /// What a request asks for.
+    /// Turns a request into an order.
     fn order(wanted: &Record, subject: &CastSubject) -> Result<CastOrder, Failure> {
         let opening = match (wanted.append, wanted.overwrite) {
             (false, false) => CastOpening::New,
@@ -217,7 +217,7 @@ impl SessionCast {
         Ok(CastOrder { path, opening, with_input: wanted.input, max_bytes })
     }
 
-    /// The next file of `record.auto`, and one that is too many now: two are kept.
+    /// The next file of `record.auto`, and one to delete: two are kept.
     pub fn next_own(&mut self, subject: &CastSubject) -> (CastOrder, Option<PathBuf>) {
         let path = subject.recordings.join(format!("{AUTO_PREFIX}{}.cast", file_time()));
         self.own_files.push(path.clone());
@@ -245,7 +245,7 @@ impl SessionCast {
         }
     }
 
-    /// Starts a recording with the whole state of the screen, as for a terminal that attaches now.
+    /// Starts a recording with the whole state of the screen, as a client that attaches now would get it.
     pub fn begin(
         &mut self,
         file: CastFile,
@@ -276,7 +276,7 @@ impl SessionCast {
         Ok(())
     }
 
-    /// Starts a recording before the program does. Returns the message for the person.
+    /// Starts a recording before the program starts. Returns the message for the person.
     pub fn begin_now(
         &mut self,
         wanted: &Record,
@@ -289,8 +289,7 @@ impl SessionCast {
         Ok(format!("recording to {}", order.path.display()))
     }
 
-    /// Starts the recording that `record.auto` asks for. Returns why it cannot, which keeps no session from
-    /// its start.
+    /// Starts the recording of `record.auto`. Returns why it cannot, which does not prevent the session.
     pub fn begin_own(&mut self, subject: &CastSubject, picture: CastPicture) -> Option<String> {
         let (order, _) = self.next_own(subject);
         let opened = order.open(&subject.recordings).map_err(|error| cast_failure(&error));
@@ -298,7 +297,8 @@ impl SessionCast {
         begun.err().map(|failure| format!("the session is not recorded: {}", failure.message))
     }
 
-    /// A request to end the recording: it gets `number`, and its answer with [`SessionCast::take_end`].
+    /// Handles a request to end the recording. It gets `number`, and is answered after
+    /// [`SessionCast::take_end`].
     pub fn stop(&mut self, number: impl FnOnce() -> u64, subject: &CastSubject) -> Result<(), Failure> {
         let recording = self.current.as_ref().ok_or_else(|| subject.not_recorded())?;
         recording.close();
@@ -327,7 +327,7 @@ impl SessionCast {
         Ok(RecordAnswer::of(recording.path()))
     }
 
-    /// Marks what hopty itself does.
+    /// Adds markers for what hopty itself does.
     pub fn decided(&mut self, decision: &Decision) {
         match decision.kind {
             DecisionKind::HandoffSaved => self.is_handing_over = true,
@@ -351,7 +351,7 @@ impl SessionCast {
         self.put(CastEventKind::Marker(label));
     }
 
-    /// Marks where another conversation begins.
+    /// Adds a marker where another conversation begins.
     pub fn follow(&mut self, next: ConversationId) {
         let Some(last) = self.conversation.replace(next.clone()).filter(|last| *last != next) else { return };
         let label = if std::mem::take(&mut self.is_handing_over) {
@@ -363,20 +363,20 @@ impl SessionCast {
         self.put(CastEventKind::Marker(label));
     }
 
-    /// The program has written these bytes.
+    /// Records output of the program.
     pub fn output(&self, bytes: &[u8]) {
         if let Some(recording) = &self.current {
             recording.output(bytes);
         }
     }
 
-    /// The session has this size.
+    /// Records a new size.
     pub fn resized(&self, size: Size) {
         let (cols, rows) = size.drawn();
         self.put(CastEventKind::Resize { cols, rows });
     }
 
-    /// Bytes are typed into the program. `hidden`: its terminal does not echo the line.
+    /// Records input to the program. `hidden`: its terminal does not echo the line.
     pub fn input(&self, bytes: &[u8], hidden: impl FnOnce() -> bool) {
         if self.current.as_ref().is_some_and(|recording| recording.with_input()) {
             let bytes = if hidden() { masked(bytes) } else { bytes.to_vec() };
@@ -384,7 +384,7 @@ impl SessionCast {
         }
     }
 
-    /// The session is over.
+    /// Records the program's exit code.
     pub fn exit(&self, code: u8) {
         if let Some(recording) = &self.current {
             recording.put(CastEventKind::Exit(i32::from(code)));
@@ -392,7 +392,7 @@ impl SessionCast {
         }
     }
 
-    /// Ends the recording, and waits for its last bytes, up to a limit.
+    /// Ends the recording and waits up to `limit` for its last bytes.
     pub fn finish(&mut self, limit: Duration) {
         if let Some(recording) = self.current.take() {
             recording.close();
@@ -400,7 +400,7 @@ impl SessionCast {
         }
     }
 
-    /// The `recording` part of the session object.
+    /// The `recording` part of the session status.
     pub fn status(&self) -> Option<RecordingStatus> {
         let recording = self.current.as_ref()?;
         Some(RecordingStatus {
@@ -418,7 +418,7 @@ impl SessionCast {
     }
 }
 
-/// Why a file cannot be recorded into.
+/// The error answer for a file that cannot be recorded into.
 fn cast_failure(error: &CastFileError) -> Failure {
     let code = match error {
         CastFileError::Unsafe(_) => Code::Internal,
@@ -432,7 +432,7 @@ fn file_time() -> String {
     Clock::wall().rfc3339_ms().replace(':', "-")
 }
 
-/// Removes the recordings of `record.auto` that are older than so many days.
+/// Removes the recordings of `record.auto` that are older than `days`.
 pub(super) fn remove_old(paths: &Paths, days: u32) {
     let limit = Duration::from_secs(u64::from(days) * 86_400);
     for (name, _) in session::list(paths) {

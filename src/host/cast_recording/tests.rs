@@ -80,7 +80,7 @@ fn markers_tell_a_hand_over_from_another_conversation() {
     let mut cast = SessionCast::new(Clock::start());
     let conversation =
         |n: u8| -> ConversationId { format!("0196f8a2-7c1e-4d3a-9b60-5f2d8e4c1a{n:02x}").parse().unwrap() };
-    // What happens before a recording counts for its markers, too.
+    // Events before a recording starts count for its markers, too.
     cast.follow(conversation(1));
     let order = cast.ask(&to(&path), &subject, false).unwrap();
     begin(&mut cast, &order, &subject);
@@ -113,7 +113,7 @@ fn a_full_file_of_its_own_is_followed_by_the_next_and_two_are_kept() {
     std::fs::create_dir(&subject.recordings).unwrap();
     let mut cast = SessionCast::new(Clock::start());
     let (mut order, _) = cast.next_own(&subject);
-    // The names tell apart files of different milliseconds.
+    // Names differ only if the milliseconds differ.
     order.path.set_file_name("auto-1.cast");
     cast.own_files = vec![order.path.clone()];
     begin(&mut cast, &order, &subject);

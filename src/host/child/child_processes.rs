@@ -1,5 +1,5 @@
-//! The processes that a host starts, signals and inspects. It is a trait so that the laws of the host can
-//! supply a child of their own, which starts, stops and ends when they say so.
+//! The processes that a host starts, signals and inspects. A trait, so that the laws of the host can supply a
+//! child that starts, stops and ends on command.
 
 use std::io;
 
@@ -13,7 +13,6 @@ use crate::sys::process::{Process, Stat, descendants, ignores, own_children};
 
 /// A host's operations on processes.
 pub(in crate::host) trait Processes: std::fmt::Debug {
-    /// Opens a pseudo-terminal.
     fn open(&mut self, size: Size) -> io::Result<Pty>;
     /// Starts a program in a pseudo-terminal and returns its process id.
     fn start(&mut self, pty: &Pty, program: &ChildProgram) -> Result<i32, SpawnError>;
@@ -25,7 +24,6 @@ pub(in crate::host) trait Processes: std::fmt::Debug {
     fn ignores(&self, pid: i32, signal: Signal) -> bool;
     /// Reaps the host's children other than `child`: orphans that it adopted.
     fn collect_orphans(&mut self, child: i32);
-    /// The child's descendants.
     fn descendants(&self, pid: i32) -> Vec<Process>;
 }
 

@@ -6,7 +6,7 @@ use crate::sys::process::Process;
 
 /// How long remaining descendants get between SIGTERM and SIGKILL, in ms.
 const GRACE_MS: u64 = 2000;
-/// How long one that was killed may take to be gone, in ms. One that hangs in the kernel takes for ever.
+/// How long to keep a descendant that was killed, in ms. One that hangs in the kernel never goes.
 const KILLED_MS: u64 = 1000;
 
 /// The descendants of a run and of the one before.
@@ -27,7 +27,7 @@ struct Leftover {
 }
 
 impl Descendants {
-    /// For the next run: passes on those that have not ended yet.
+    /// For the next run: keeps only those that have not ended.
     pub fn handed_on(self) -> Self {
         Descendants { tree: Vec::new(), leftovers: self.leftovers }
     }
@@ -46,8 +46,8 @@ impl Descendants {
         !self.leftovers.is_empty()
     }
 
-    /// Adds the program's current descendants. Those of an earlier check that the host has adopted since
-    /// still count.
+    /// Adds the program's current descendants. Keeps those of an earlier check that the host has adopted
+    /// since.
     pub fn collect(&mut self, found: Vec<Process>) {
         self.tree.retain(|known| !known.is_gone());
         let new: Vec<Process> =
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn one_that_not_even_sigkill_ends_is_forgotten() {
-        // A zombie is gone, and nothing in a test hangs in the kernel: it is as if the signal had not come.
+        // A zombie counts as gone, and nothing in a test hangs in the kernel, so act as if the signal had
+        // been lost.
         let mut program = sleeper();
         let mut left = Descendants::default();
         left.leftovers.push(Leftover { process: process(&program), killed: true, until: Stamp(5) });

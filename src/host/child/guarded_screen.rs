@@ -1,4 +1,4 @@
-//! A screen behind a guard: a panic in it switches it off and ends nothing else.
+//! A screen behind a guard: a panic in it only switches the screen off.
 //!
 //! The host can only reach a [`Screen`] through this guard: it is private here, and callers pass a closure,
 //! whose result they get unless the screen has failed. Whether the screen or the closure panics makes no
@@ -35,7 +35,7 @@ impl GuardedScreen {
         })
     }
 
-    /// The same for a closure that changes the screen.
+    /// [`GuardedScreen::look`] with a closure that changes the screen.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Screen) -> T) -> Option<T> {
         let screen = self.0.as_mut().ok()?;
         let done = catch_unwind(AssertUnwindSafe(|| change(screen))).ok();
@@ -45,7 +45,7 @@ impl GuardedScreen {
         done
     }
 
-    /// The screen is not to be trusted any more.
+    /// Switches the screen off after a panic.
     pub fn switch_off(&mut self) {
         let Ok(screen) = &self.0 else { return };
         // The modes that are set now must still be undone; later ones are unknown.
@@ -58,12 +58,12 @@ impl GuardedScreen {
         self.0.is_err()
     }
 
-    /// The sequences that undo what was set when it failed; `None` while it works.
+    /// The sequences that undo the modes set when it failed; `None` while it works.
     pub fn last_undo(&self) -> Option<&[u8]> {
         self.0.as_ref().err().map(|remains| remains.undo.as_slice())
     }
 
-    /// A new size in columns and rows. A screen that is switched off has a size, too.
+    /// Sets the size in columns and rows, even of a screen that is switched off.
     pub fn resize(&mut self, (cols, rows): (u16, u16)) {
         self.change(|screen| {
             crate::sys::fault_injection::panic_at("resize");

@@ -2,7 +2,7 @@
 //! Claude's and the project's files, another writes the files that hopty supplies. A hanging disk keeps
 //! Claude from starting only where Claude would hang as well.
 //!
-//! [`Launching`] knows how far a launch is. It hands out what is to be done next as a [`LaunchStep`], which
+//! [`Launching`] tracks a launch. It returns the next thing to do as a [`LaunchStep`], which
 //! `wiring/program_launch` does.
 
 use std::io;
@@ -26,7 +26,7 @@ use crate::host::observer::status_line;
 const CLEAR_LOOK_MS: u64 = 5;
 /// How long writing the launch files may take, in ms; after that Claude starts without them.
 const WRITE_MS: u64 = 2000;
-/// How often a start is tried for which the machine lacks something, and the time between, in ms: ten
+/// How often to retry a start for which the machine lacks a resource, and the time between, in ms: ten
 /// seconds.
 const START_TRIES: u32 = 40;
 const AGAIN_MS: u64 = 250;
@@ -38,9 +38,9 @@ pub(in crate::host) struct LaunchPlan {
     pub start: StartKind,
     pub conversation: Option<ConversationId>,
     pub dir: Option<String>,
-    /// The person's prompt is its first one, as an argument.
+    /// The person's prompt is passed as an argument.
     pub prompt: bool,
-    /// The first prompt of the person's arguments is its own: no run before has taken it.
+    /// The first prompt in the person's arguments still has to be sent: no earlier run has taken it.
     pub first_prompt: bool,
 }
 
@@ -49,48 +49,46 @@ pub(in crate::host) struct LaunchPlan {
 pub(in crate::host) struct Launching {
     next: Option<(LaunchPlan, LaunchStage)>,
     pub given: LaunchFiles,
-    /// How often the start of this run was tried in vain.
+    /// Failed attempts to start this run.
     tries: u32,
     /// Why the program could not be started.
     pub failure: Option<String>,
 }
 
-/// How far a launch is.
 #[derive(Debug)]
 enum LaunchStage {
-    /// Waiting for the descendants of the run before: until they have ended they could change what is read.
+    /// Waiting for the descendants of the previous run: until they end they could change the files that are
+    /// read.
     Clears,
-    /// Reading the settings that it starts with.
+    /// Reading the settings for the run.
     Reads { until: Stamp },
     /// Writing the launch files.
     Writes { until: Stamp },
-    /// Waiting for what the machine lacked.
+    /// Waiting for the missing resource.
     Lacks { until: Stamp },
 }
 
 /// What a launch needs next.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::host) enum LaunchStep {
-    /// Read where this run starts, and what it starts with; then call [`Launching::site_read`], or for the
-    /// first run [`Launching::written`].
+    /// Read the run's directory and settings; then call [`Launching::site_read`], or for the first run
+    /// [`Launching::written`].
     Read { number: u32, dir: Option<String> },
-    /// Write its launch files; then call [`Launching::written`].
+    /// Write the launch files; then call [`Launching::written`].
     Write { number: u32 },
-    /// Start it; with the reason if it has no hooks although it should.
+    /// Start the run. `without_hooks`: why it has no hooks although it should.
     Start { next: LaunchPlan, without_hooks: Option<String> },
-    /// Do not start it: this has changed since a person accepted it.
+    /// Do not start it: these settings have changed since a person accepted them.
     Hold { changed: Vec<String> },
 }
 
 impl Launching {
-    /// A run is ordered.
     pub fn begin(&mut self, next: LaunchPlan) {
         self.next = Some((next, LaunchStage::Clears));
         self.tries = 0;
     }
 
-    /// The machine lacked something for the start of this run: it is tried again in a moment. False: that was
-    /// tried for long enough.
+    /// The machine lacks a resource for this run: plans another try. False after too many tries.
     pub fn lacks(&mut self, next: LaunchPlan, now: Stamp) -> bool {
         self.tries += 1;
         let again = self.tries < START_TRIES;
@@ -120,7 +118,7 @@ impl Launching {
         self.next().filter(|next| next.start == StartKind::Fresh)?.conversation.as_ref()
     }
 
-    /// The next step, if one is due. `is_clear`: nothing of the run before is left.
+    /// The next step, if one is due. `is_clear`: no descendant of the previous run is left.
     pub fn due(&mut self, now: Stamp, is_clear: bool, agent: Agent) -> Option<LaunchStep> {
         let (next, stage) = self.next.as_mut()?;
         match stage {
@@ -142,12 +140,12 @@ impl Launching {
         }
     }
 
-    /// Whether this run waits for what it starts with.
+    /// Whether this run waits for its settings to be read.
     pub fn reads(&self, number: u32) -> bool {
         matches!(&self.next, Some((next, LaunchStage::Reads { .. })) if next.number == number)
     }
 
-    /// What this run starts with has been read. `changed`: what differs from what a person accepted.
+    /// The settings for this run were read. `changed`: what differs from what a person accepted.
     pub fn site_read(&mut self, number: u32, changed: Vec<String>, now: Stamp) -> Option<LaunchStep> {
         if !self.reads(number) {
             return None;
@@ -160,7 +158,7 @@ impl Launching {
         Some(LaunchStep::Write { number: next.number })
     }
 
-    /// The launch files of this run were written or failed.
+    /// The launch files of this run were written, or could not be.
     pub fn written(&mut self, number: u32, given: io::Result<LaunchFiles>) -> Option<LaunchStep> {
         if self.next()?.number != number {
             return None;
@@ -190,7 +188,6 @@ pub(in crate::host) struct LaunchFiles {
 }
 
 impl LaunchFiles {
-    /// Deletes them.
     pub fn remove(&self) {
         if let Some(plugin) = &self.plugin {
             let _ = std::fs::remove_dir_all(plugin);
@@ -201,10 +198,10 @@ impl LaunchFiles {
     }
 }
 
-/// Where a run starts, and its settings.
+/// The directory that a run starts in, and its settings.
 #[derive(Debug)]
 pub(in crate::host) struct Site {
-    /// Another directory than the session's, and its channel.
+    /// A directory other than the session's, and its channel.
     pub moved: Option<(PathBuf, Option<Channel>)>,
     pub found: CodeFound,
     /// The content of `--settings`.
@@ -212,8 +209,8 @@ pub(in crate::host) struct Site {
 }
 
 impl Site {
-    /// Reads it. `asked`: the directory that the run was asked to start in, if that is not the session's
-    /// `dir`. `refresh_s`: how often Claude runs the status line without an occasion.
+    /// Reads it. `asked`: the directory requested for the run, if that is not the session's `dir`.
+    /// `refresh_s`: how often Claude runs the status line without a reason.
     pub fn read(
         paths: &Paths,
         own: &OwnArgs,
@@ -252,7 +249,7 @@ impl LaunchOrder {
             return Ok(LaunchFiles::default());
         }
         let plugin = plugin::write(&self.dir, &plugin::this_binary(), self.parts)?;
-        // A file, because everybody can read arguments and their length is limited.
+        // In a file, because arguments are visible to every user and limited in length.
         let file = self.dir.join("settings.json");
         let stands = |text: &String| {
             plugin::holds(&file, text)

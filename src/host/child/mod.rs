@@ -4,14 +4,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `program_run` | one life of the program: its output and its exit |
-//! | `descendants` | what hangs on it, and what it left |
+//! | `descendants` | its descendants, and those that outlive it |
 //! | `screen_model`, `guarded_screen`, `output_chunk` | the screen beside the byte stream, fed after the terminals |
-//! | `screen_marks` | what is new on it since a mark |
+//! | `screen_marks` | what is new on the screen since a mark |
 //! | `screen_reader` | Claude's screen, read by the rules |
-//! | `segment_refresh` | how Claude is brought to draw its status line anew |
-//! | `muting` | what stays on the terminal of a run that is stopped for the next one |
-//! | `launching`, `run_command` | from the order to start a run to its start: arguments, environment, files |
-//! | `child_processes` | starting, signalling and asking about processes; the tests put their own in its place |
+//! | `segment_refresh` | how to make Claude redraw its status line |
+//! | `muting` | what a run that is stopped for the next one leaves on the terminal |
+//! | `launching`, `run_command` | the steps of a launch: arguments, environment, files |
+//! | `child_processes` | starting, signalling and inspecting processes; tests supply their own |
 
 mod child_processes;
 mod descendants;
@@ -40,7 +40,7 @@ use crate::core::supervisor::screen_facts::ScreenFacts;
 use crate::core::terminal::Size;
 use crate::core::time::Stamp;
 use crate::host::event_loop::PollToken;
-use crate::host::start::Lent;
+use crate::host::start::InheritedDescriptors;
 use crate::host::terminals::ScreenRevision;
 use crate::sys::poll::{Interest, PollSet};
 use child_processes::System;
@@ -69,38 +69,37 @@ pub(super) struct Child {
     pub processes: Box<dyn Processes>,
     /// The current run; after its end, the last one until the next starts.
     pub run: Option<ChildRun>,
-    /// How the last run ended.
     pub last_end: Option<ProcessEnd>,
-    /// Whether the program draws on the alternate screen, once known; passed on to the next run.
+    /// Whether the program uses the alternate screen, once known; passed on to the next run.
     pub full_screen: Option<bool>,
     pub launching: Launching,
     /// Variables that the next run takes from the client's environment (`program.update_env`).
-    pub lent_env: BTreeMap<String, String>,
+    pub client_env: BTreeMap<String, String>,
     /// What the program inherits from the process that started this host.
-    pub lent: Lent,
+    pub inherited: InheritedDescriptors,
     rules: ScreenRules,
 }
 
 impl Child {
-    pub fn new(lent: Lent) -> Self {
+    pub fn new(inherited: InheritedDescriptors) -> Self {
         Child {
             processes: Box::new(System),
             run: None,
             last_end: None,
             full_screen: None,
             launching: Launching::default(),
-            lent_env: BTreeMap::new(),
-            lent,
+            client_env: BTreeMap::new(),
+            inherited,
             rules: ScreenRules::default(),
         }
     }
 
-    /// The process of the program, or of the last one.
+    /// The process id of the program, or of the last one.
     pub fn pid(&self) -> Option<u32> {
         self.run.as_ref().and_then(|run| u32::try_from(run.pid).ok())
     }
 
-    /// Watches the master: for output while there is room for it, and for what waits to be written.
+    /// Watches the master: for output if `room`, and for room if input waits to be written.
     pub fn register<'fd>(&'fd self, set: &mut PollSet<'fd, PollToken>, room: bool) {
         let Some(run) = &self.run else { return };
         match (room && run.may_have_output(), run.input.is_empty()) {
@@ -111,13 +110,13 @@ impl Child {
         }
     }
 
-    /// The facts of the screen, as the supervisor knows them.
+    /// The facts of the screen as last reported to the supervisor.
     pub fn facts(&self) -> Option<&ScreenFacts> {
         self.run.as_ref().map(|run| &run.facts)
     }
 
-    /// What terminals show; `None` without a run, or while its output is muted.
-    pub fn shown_revision(&self) -> Option<ScreenRevision> {
+    /// The revision of the screen that terminals show; `None` without a run, or while its output is muted.
+    pub fn terminal_revision(&self) -> Option<ScreenRevision> {
         let run = self.run.as_ref().filter(|run| !run.is_muted())?;
         Some(ScreenRevision { run: run.number, revision: run.model.revision() })
     }
@@ -127,29 +126,29 @@ impl Child {
         self.run.as_ref().is_some_and(|run| run.input.len() > INPUT_HIGH)
     }
 
-    /// Whether the memory that only the run's start needed was not freed yet.
+    /// Whether memory that only the run's start needed is still to be freed.
     pub fn is_untidied(&self) -> bool {
         self.run.as_ref().is_some_and(|run| !run.is_tidied())
     }
 
-    /// The session has this size.
+    /// Sets the terminal's size.
     pub fn resize_terminal(&self, size: Size) {
         if let Some(run) = &self.run {
             let _ = run.pty.resize(size);
         }
     }
 
-    /// Asks the program to draw anew.
+    /// Asks the program to redraw.
     pub fn ask_redraw(&self) {
         if let Some(run) = &self.run {
             let _ = run.pty.signal_foreground(Signal(SIGWINCH));
         }
     }
 
-    /// Claude has asked for the segment and was told this.
-    pub fn tell_segment(&mut self, gist: SegmentGist) {
+    /// Claude was given this segment for its status line.
+    pub fn segment_was_sent(&mut self, gist: SegmentGist) {
         if let Some(run) = &mut self.run {
-            run.segment.tell(gist);
+            run.segment.was_sent(gist);
         }
     }
 
@@ -167,33 +166,33 @@ impl Child {
         self.run.as_ref().map_or(Stamp(0), |run| run.changed)
     }
 
-    /// From when on the screen counts as quiet, if it does not change.
+    /// When the screen counts as quiet if it does not change until then.
     pub fn quiet_from(&self) -> Stamp {
         self.screen_changed().after(QUIET_MS)
     }
 
-    /// The run that takes what is typed.
+    /// The number of the run that takes typed input.
     pub fn takes_typing(&self) -> Option<u32> {
         self.run.as_ref().filter(|run| run.takes_typing()).map(|run| run.number)
     }
 
-    /// Whether there was output a moment ago.
+    /// Whether the program has just written output.
     pub fn flows(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.model.due().is_some())
     }
 
-    /// The next deadline in the middle of a burst of output: all others can wait a millisecond.
+    /// The next deadline in the middle of a burst of output: the others can wait a millisecond.
     pub fn burst_deadline(&self, now: Stamp) -> Option<Stamp> {
         let due = self.run.as_ref().and_then(|run| run.model.due());
         [due, Some(now.after(1))].into_iter().flatten().min()
     }
 
-    /// Only the screen shows when the program has read what was typed: when to look at it.
+    /// When to check the screen for whether the program has read what was typed; nothing else shows that.
     pub fn unread_deadline(&self, now: Stamp) -> Option<Stamp> {
         self.run.as_ref().filter(|run| run.facts.unread).map(|_| now.after(LOOK_MS))
     }
 
-    /// Types what a person typed.
+    /// Types a person's input.
     pub fn type_persons(&mut self, bytes: &[u8]) {
         if let Some(run) = &mut self.run {
             run.begin_unread();
@@ -209,7 +208,7 @@ impl Child {
         }
     }
 
-    /// Types the host's answers to queries of the program, as far as it takes them.
+    /// Types the host's answers to queries of the program, as many as it accepts.
     pub fn type_answers(&mut self, answers: Vec<Vec<u8>>) {
         let Some(run) = &mut self.run else { return };
         run.mix_unread();
@@ -220,41 +219,40 @@ impl Child {
         }
     }
 
-    /// What a person typed and the program that has ended did not read.
+    /// What a person typed that the ended program did not read.
     pub fn take_unread(&mut self) -> Option<Vec<u8>> {
         let run = self.run.as_mut().filter(|run| run.end.is_some())?;
         run.unread.take(&run.pty, &mut run.input)
     }
 
-    /// A mark of the screen; `None` without a screen. `seq`: the number of the last decision.
+    /// Takes a mark of the screen; `None` without a screen. `seq`: the number of the last decision.
     pub fn take_mark(&mut self, seq: u64, now: Stamp) -> Option<ScreenMark> {
         let run = self.run.as_mut()?;
         Some(ScreenMark { seq, run: run.number, frame: run.model.take_mark(now)? })
     }
 
-    /// The screen must be read again: its prompt box is now compared with another text.
-    pub fn look_anew(&mut self) {
+    /// Forces the screen to be read again, because its prompt box is now compared with another text.
+    pub fn force_look(&mut self) {
         if let Some(run) = &mut self.run {
-            run.look_anew();
+            run.force_look();
         }
     }
 
-    /// Something has changed that the segment may tell: it is looked at after `ms`.
+    /// The segment may have changed: checks it after `ms`.
     pub fn segment_may_differ(&mut self, now: Stamp, ms: u64) {
         if let Some(run) = &mut self.run {
             run.segment.may_differ(now, ms);
         }
     }
 
-    /// What Claude shows of the segment, if something is to be done about it now; it is put back with
-    /// [`Child::put_segment`].
+    /// The state of the segment, if it needs an action now; return it with [`Child::put_segment`].
     pub fn take_due_segment(&mut self, now: Stamp) -> Option<SegmentRefresh> {
         let run = self.run.as_mut()?;
         run.segment.deadline().filter(|at| *at <= now)?;
         Some(std::mem::take(&mut run.segment))
     }
 
-    /// `step`: what is to be done with the terminal's size. A program that has just ended has no terminal.
+    /// `step`: how to change the terminal's size. A program that has just ended has no terminal.
     pub fn put_segment(&mut self, refresh: SegmentRefresh, step: Option<SizeStep>) {
         let Some(run) = &mut self.run else { return };
         run.segment = refresh;
@@ -271,7 +269,7 @@ impl Child {
         self.run.as_ref().is_some_and(|run| run.end.is_none() && self.processes.is_stopped(run.pid))
     }
 
-    /// Handles SIGCHLD. A stop is reported at once, an end only after the output has been read.
+    /// Handles SIGCHLD. A stop is reported at once; an end only after the output has been read.
     pub fn take_changes(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         while let Some(run) = self.run.as_mut().filter(|run| run.lives()) {
             match self.processes.change(run.pid) {
@@ -284,11 +282,11 @@ impl Child {
         self.processes.collect_orphans(child);
     }
 
-    /// Signals the program or its process group while it lives.
+    /// Signals the program or its process group if it is alive.
     pub fn signal(&mut self, signal: Signal, group: bool, agent: Agent) {
         let Some(run) = self.run.as_ref().filter(|run| run.lives()) else { return };
         let _ = self.processes.signal(run.pid, signal, group);
-        // A shell at its prompt ignores SIGTERM; it ends on SIGHUP, as when its window is closed.
+        // A shell at its prompt ignores SIGTERM; it ends on SIGHUP, as if its window were closed.
         if signal == Signal::TERM && agent == Agent::Plain && self.processes.ignores(run.pid, signal) {
             let _ = self.processes.signal(run.pid, Signal::HUP, group);
         }
@@ -301,7 +299,7 @@ impl Child {
         }
     }
 
-    /// Ends the recorded descendants that are left.
+    /// Ends the recorded descendants that remain.
     pub fn reap_tree(&mut self, now: Stamp, events: &mut VecDeque<Event>) {
         if let Some(run) = &mut self.run
             && let processes @ 1.. = run.descendants.end(now)
@@ -310,7 +308,7 @@ impl Child {
         }
     }
 
-    /// Kills those whose time to end is over.
+    /// Kills descendants that did not end in time.
     pub fn kill_late_descendants(&mut self, now: Stamp) {
         if let Some(run) = &mut self.run {
             run.descendants.kill_late(now);

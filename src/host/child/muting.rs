@@ -1,5 +1,5 @@
-//! The output of a run that is stopped for a restart: muted, with the lines kept that stay on the terminal
-//! above the next run.
+//! The output of a run that is stopped for a restart is muted; some of its lines stay on the terminal above
+//! the next run.
 
 use super::{Child, ChildRun};
 use crate::core::claude::screen_reading::ScreenPromptBox;
@@ -8,7 +8,8 @@ use crate::screen::Screen;
 use crate::tty::raw::END_OF_ANYTHING;
 
 impl Child {
-    /// Claude's output while it exits would only clutter the screen of the next run. `shown`: its prompt box.
+    /// Claude's output while it exits would only clutter the screen of the next run. `shown`: the prompt box
+    /// on the screen.
     pub fn mute(&mut self, shown: Option<&ScreenPromptBox>) {
         if let Some(run) = &mut self.run {
             run.mute(shown);
@@ -28,7 +29,7 @@ impl ChildRun {
         self.muted.get_or_insert(undo);
     }
 
-    /// Erases Claude's prompt box and everything below it on the primary screen, so that the next run begins
+    /// Erases Claude's prompt box and everything below it on the primary screen, so that the next run starts
     /// there. The cursor moves are relative, because the program may have begun further down on the person's
     /// terminal than in the model.
     fn without_the_box(&mut self, shown: Option<&ScreenPromptBox>) -> Vec<u8> {
@@ -53,15 +54,15 @@ impl ChildRun {
         moves.unwrap_or_else(|| b"\r\n".to_vec())
     }
 
-    /// Copies the text above the prompt box from the alternate screen to the primary one: no terminal has it
-    /// in its history.
+    /// Copies the text above the prompt box from the alternate screen to the primary one: terminals do not
+    /// keep it in their history.
     fn last_lines(&mut self, shown: Option<&ScreenPromptBox>) -> Vec<u8> {
         self.above_the_box(shown, |screen, lines| if screen.alternate() { lines } else { Vec::new() })
             .unwrap_or_default()
     }
 
-    /// The same for the history that a later terminal gets: it matches that of the terminals that saw the old
-    /// run end.
+    /// [`Self::last_lines`] for the scrollback that a later client gets: it matches that of the terminals
+    /// that saw the old run end.
     fn left_above(&mut self, shown: Option<&ScreenPromptBox>) -> Option<Vec<u8>> {
         self.above_the_box(shown, |screen, lines| {
             [repaint_on_attach::history(screen, usize::MAX).as_bytes(), &lines].concat()

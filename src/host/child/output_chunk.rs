@@ -1,14 +1,13 @@
-//! The buffer for the child's output: it is written to the terminals from there, and waits there for the
-//! screen model.
+//! The buffer for the child's output: terminals are written from it, and the screen model is fed from it
+//! later.
 
 /// The size of a chunk in bytes. A master returns some 4 KiB per read, so a chunk serves many reads.
 pub(in crate::host) const CHUNK: usize = 1 << 16;
-/// The size during a flood: the more output the screen gets at once, the less of it needs laying out.
+/// The size during a flood: the more output the screen model gets at once, the less of it it has to lay out.
 pub(in crate::host) const FLOOD_CHUNK: usize = 2 << 20;
 /// Free space in a chunk, in bytes, below which the next read gets a new one.
 const ROOM_MIN: usize = 1 << 13;
 
-/// Bytes as they were read.
 #[derive(Debug)]
 pub(in crate::host) struct OutputChunk {
     buffer: Box<[u8]>,
@@ -16,17 +15,16 @@ pub(in crate::host) struct OutputChunk {
 }
 
 impl OutputChunk {
-    /// An empty chunk.
     pub fn new() -> Self {
         OutputChunk { buffer: vec![0; CHUNK].into(), filled: 0 }
     }
 
-    /// The same for a flood.
+    /// An empty chunk for a flood.
     pub fn of_flood() -> Self {
         OutputChunk { buffer: vec![0; FLOOD_CHUNK].into(), filled: 0 }
     }
 
-    /// A chunk of the same size without the content.
+    /// An empty chunk of the same size.
     pub fn emptied(self) -> Self {
         OutputChunk { filled: 0, ..self }
     }
@@ -36,7 +34,6 @@ impl OutputChunk {
         self.size() == FLOOD_CHUNK
     }
 
-    /// The content.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[..self.filled]
     }

@@ -1,5 +1,5 @@
-//! One run of the program: its pseudo-terminal, the screen model beside it, and its end. All of it is
-//! replaced when the next run starts.
+//! One run of the program: its pseudo-terminal, the screen model beside it, and its end. The next run
+//! replaces all of it.
 
 use super::Child;
 use super::descendants::Descendants;
@@ -17,7 +17,7 @@ use crate::core::terminal::{Ahead, Modes, Size};
 use crate::core::text::word_wrap::wrap_message;
 use crate::core::time::Stamp;
 use crate::host::cast_recording::CastPicture;
-use crate::host::terminals::{Capabilities, ShownRun, UnreadInput, repaint_on_attach, takes_window_names};
+use crate::host::terminals::{Capabilities, TerminalRun, UnreadInput, repaint_on_attach, takes_window_names};
 use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError};
 use crate::pty::typeahead_feed;
@@ -28,11 +28,11 @@ use crate::sys::outbuf::OutBuf;
 use crate::sys::return_memory;
 use crate::tty::modes;
 
-/// Bytes waiting for the child above which keys are no longer read, so that the keyboard waits.
+/// Bytes waiting for the child above which keys are not read, so that the keyboard waits.
 pub(in crate::host) const INPUT_HIGH: usize = 1 << 18;
 /// How long to wait for a dead child's output while another process holds the terminal open, in ms.
 const DRAIN_MS: u64 = 100;
-/// How often to check a terminal that nobody has open, in ms.
+/// How often to check a terminal that no process has open, in ms.
 const AWAY_MS: u64 = 200;
 
 #[derive(Debug)]
@@ -43,25 +43,25 @@ pub(in crate::host) struct ChildRun {
     pub(super) input: OutBuf,
     pub model: ScreenModel,
     pub size: Size,
-    /// The terminal that the child was started for.
+    /// The terminal type that the child was started for.
     pub(super) kind: Capabilities,
     /// The master has no more output.
     pub(super) at_end: bool,
-    /// The child lives and has closed its terminal: when to check whether a process has opened it again.
+    /// The child is alive but has closed its terminal: when to check whether a process has opened it again.
     pub(super) away: Option<Stamp>,
-    /// The child has ended; when, and how.
+    /// When and how the child ended.
     pub(super) ended: Option<(Stamp, ProcessEnd)>,
     /// How it ended, once reported: another process may have its pid by now.
     pub(super) end: Option<ProcessEnd>,
-    /// The output is muted, from a stop for a restart on; with the sequences that undo the modes set at that
-    /// time.
+    /// Set while the output is muted, from a stop for a restart on: the sequences that undo the modes set at
+    /// that time.
     pub(super) muted: Option<Vec<u8>>,
-    /// The lines that stay on the terminal above the next run, if they are not all that the screen shows.
+    /// The lines that stay on the terminal above the next run; `None`: all that the screen shows.
     pub(super) above: Option<Vec<u8>>,
     pub(super) facts: ScreenFacts,
     /// The first line of the dialog that the screen showed last.
     pub(super) dialog_title: Option<String>,
-    /// What its status line shows of hopty's segment.
+    /// What the status line shows of hopty's segment.
     pub(super) segment: SegmentRefresh,
     pub(super) seen: u64,
     pub(super) looked: Stamp,
@@ -70,17 +70,17 @@ pub(in crate::host) struct ChildRun {
     revision: u64,
     pub(super) descendants: Descendants,
     pub(super) unread: UnreadInput,
-    /// It has ended, and its terminal still marks pastes, for the next run.
+    /// It has ended, and its terminal still has bracketed paste on for the next run.
     marks_pastes: bool,
     /// The memory that only its start needed was freed.
     tidied: bool,
 }
 
-/// Bracketed paste off, as the undo of a run has it, and on.
+/// Bracketed paste off, as in the undo of a run, and on.
 const PASTES_OFF: &[u8] = b"\x1b[?2004l";
 const PASTES_ON: &[u8] = b"\x1b[?2004h";
 
-/// Output that was just read, with its chunk.
+/// Output that was just read, and its chunk.
 #[derive(Debug)]
 pub(in crate::host) struct Output {
     chunk: OutputChunk,
@@ -91,13 +91,13 @@ pub(in crate::host) struct Output {
 }
 
 impl Output {
-    /// The data that people's terminals show of it.
-    pub fn shown(&self) -> Option<&[u8]> {
+    /// The bytes that people's terminals show of it.
+    pub fn visible(&self) -> Option<&[u8]> {
         (self.new > 0 && !self.muted).then(|| self.chunk.latest(self.new))
     }
 }
 
-/// What a new run takes over from the one before, in the same terminal.
+/// What a new run takes over from the previous one in the same terminal.
 #[derive(Debug, Default)]
 pub(super) struct Inheritance {
     /// The state of the terminal before the session.
@@ -131,7 +131,6 @@ impl Inheritance {
 }
 
 impl ChildRun {
-    /// A run that has just started.
     pub(super) fn new(
         (number, pid): (u32, i32),
         pty: Pty,
@@ -178,23 +177,23 @@ impl ChildRun {
         run
     }
 
-    /// Types these bytes: as many as the program takes at once, the rest when it is ready.
+    /// Types these bytes: now as many as the program accepts, the rest later.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if !self.at_end && self.input.send(&self.pty, bytes).is_err() {
             self.input.clear();
         }
     }
 
-    /// The program is ready for more typed bytes.
+    /// Writes typed bytes that wait, because the program is ready for more.
     pub fn flush(&mut self) {
         if self.input.flush(&self.pty).is_err() {
             self.input.clear();
         }
     }
 
-    /// What terminals show of it.
-    pub fn shown(&mut self) -> ShownRun<'_> {
-        ShownRun {
+    /// What terminals show of the run.
+    pub fn for_terminals(&mut self) -> TerminalRun<'_> {
+        TerminalRun {
             number: self.number,
             model: &mut self.model,
             size: &mut self.size,
@@ -204,19 +203,19 @@ impl ChildRun {
         }
     }
 
-    /// Input that is not a person's is typed.
+    /// Notes that input was typed that is not a person's.
     pub(super) fn mix_unread(&mut self) {
         self.unread.mix();
     }
 
-    /// A person types. Whether all earlier input was read is only visible if no line waits for its end.
+    /// A person types. Whether all earlier input was read is only known if no line waits for its end.
     pub(super) fn begin_unread(&mut self) {
         if self.input.is_empty() {
             self.unread.begin(&self.pty);
         }
     }
 
-    /// Whether it may write.
+    /// Whether there may be output to read.
     pub(super) fn may_have_output(&self) -> bool {
         !self.at_end && self.away.is_none()
     }
@@ -240,18 +239,18 @@ impl ChildRun {
         self.tidied
     }
 
-    /// Whether it has read everything that was typed.
+    /// Whether the program has read all typed input.
     pub fn has_read_all(&self) -> bool {
         self.input.is_empty() && !self.pty.unread()
     }
 
-    /// Whether it takes typed bytes, because enough of the earlier ones have been written.
+    /// Whether it accepts typed bytes, because few enough of the earlier ones still wait.
     pub fn takes_input(&self) -> bool {
         !self.at_end && self.input.len() <= INPUT_HIGH
     }
 
-    /// Reads some output, which goes to people's terminals and then back to [`ChildRun::feed`]. `None`: there
-    /// is no more.
+    /// Reads some output. Write it to people's terminals and then pass it to [`ChildRun::feed`]. `None`:
+    /// there is no more.
     pub fn read(&mut self, clock: &Clock) -> Option<Output> {
         if self.at_end {
             return None;
@@ -282,7 +281,7 @@ impl ChildRun {
         new > 0
     }
 
-    /// Whether the program has not ended, as far as is known.
+    /// Whether the program has not ended as far as the host knows.
     pub(super) fn lives(&self) -> bool {
         self.ended.is_none() && self.end.is_none()
     }
@@ -317,7 +316,7 @@ impl ChildRun {
         self.descendants.have_time()
     }
 
-    /// The host ends although the child may live: closing the terminal ends the child.
+    /// Used when the host ends although the child may be alive: closing the terminal ends the child.
     pub fn abandon(self) {
         self.descendants.kill();
     }
@@ -329,7 +328,7 @@ pub(in crate::host) struct RunStart<'a> {
     pub program: ChildProgram,
     /// The size of the first run; later ones take that of the run before.
     pub size: Size,
-    /// The modes of the outer terminal as the client found it, and what was typed there before.
+    /// The modes of the person's terminal before raw mode, and what was typed ahead there.
     pub found: Option<&'a Modes>,
     pub typed: &'a Ahead,
     /// How many lines of history the screen model keeps.
@@ -339,9 +338,9 @@ pub(in crate::host) struct RunStart<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::host) struct StartedRun {
     pub pid: i32,
-    /// How many lines of history it has from the runs before.
+    /// How many lines of scrollback it has from earlier runs.
     pub history: u64,
-    /// The screen model of the run before had failed.
+    /// The screen model of the previous run had failed.
     pub was_blind: bool,
 }
 
@@ -350,7 +349,7 @@ pub(in crate::host) struct StartedRun {
 pub(in crate::host) struct FinishedRun {
     pub number: u32,
     pub end: ProcessEnd,
-    /// Undoes the modes that it left set, and nothing else.
+    /// Undoes exactly the modes that the run left set.
     pub undo: Vec<u8>,
 }
 
@@ -362,11 +361,11 @@ pub(in crate::host) struct InputModes {
 }
 
 impl Child {
-    /// Starts a run in the place of the one before.
+    /// Starts a run in place of the previous one.
     pub fn start(&mut self, start: &RunStart<'_>, now: Stamp) -> Result<StartedRun, SpawnError> {
         let size = self.size().unwrap_or(start.size);
         let pty = self.processes.open(size)?;
-        // Open until the program runs: without a slave the master reports an end.
+        // Held open until the program runs: without a slave the master reports an end.
         let slave = pty.open_slave()?;
         if let Some(found) = start.found {
             typeahead_feed::put(&pty, found, start.typed, |wanted| modes::set(&slave, wanted))?;
@@ -382,12 +381,12 @@ impl Child {
         Ok(StartedRun { pid, history, was_blind })
     }
 
-    /// The size of the terminal, once a run has one.
+    /// The size of the terminal; `None` before the first run.
     pub fn size(&self) -> Option<Size> {
         self.run.as_ref().map(|run| run.size)
     }
 
-    /// Feeds the screen model if that is due. Returns whether the model failed now; `None` if it was not due.
+    /// Feeds the screen model if due. Returns whether the model failed now; `None` if it was not due.
     pub fn feed_when_due(&mut self, clock: &Clock) -> Option<bool> {
         let run = self.run.as_mut()?;
         if !run.model.feed_when_due(clock) && run.model.is_bursting() {
@@ -399,7 +398,7 @@ impl Child {
         Some(run.model.take_failure())
     }
 
-    /// Records what the screen model shows now.
+    /// Notes what the screen model shows now.
     pub fn note_screen(&mut self, now: Stamp) {
         let Some(run) = &mut self.run else { return };
         run.note_change(now);
@@ -419,27 +418,27 @@ impl Child {
         self.run.as_ref().is_some_and(|run| run.is_to_be_looked_at(now))
     }
 
-    /// Whether the program has ended and its end was not reported yet.
+    /// Whether the program has ended and its end has not been reported.
     pub fn is_ending(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.ended.is_some())
     }
 
-    /// The end of the run, once its output has been read. `anyway`: also if there is more output.
+    /// The end of the run, once its output has been read. `anyway`: even if there is more output.
     pub fn finish(&mut self, now: Stamp, anyway: bool) -> Option<FinishedRun> {
         let run = self.run.as_mut()?;
-        // Others may keep the terminal open.
+        // Other processes may keep the terminal open.
         let is_drained = anyway || run.at_end;
         let (_, end) = run.ended.take_if(|(at, _)| is_drained || now >= at.after(DRAIN_MS))?;
         run.end = Some(end);
         run.at_end = true;
-        let undo = run.shown().undo();
+        let undo = run.for_terminals().undo();
         run.muted = None;
         self.last_end = Some(end);
         Some(FinishedRun { number: run.number, end, undo })
     }
 
-    /// What is pasted between two runs arrives as a paste: without the mode each of its lines would be a
-    /// prompt. Adds that to the sequences that undo the modes of the run that has ended.
+    /// Keeps bracketed paste on between two runs, because without it each line of a paste would be a prompt.
+    /// Changes `undo`, the sequences that undo the ended run's modes, accordingly.
     pub fn keep_pastes(&mut self, undo: &mut Vec<u8>) {
         let Some(run) = &mut self.run else { return };
         if undo.windows(PASTES_OFF.len()).any(|part| part == PASTES_OFF) {
@@ -448,27 +447,28 @@ impl Child {
         }
     }
 
-    /// No run follows: what is left to undo.
+    /// Undoes what [`Self::keep_pastes`] kept; call it when no run follows.
     pub fn end_pastes(&mut self) -> Option<&'static [u8]> {
         let run = self.run.as_mut()?;
         std::mem::take(&mut run.marks_pastes).then_some(PASTES_OFF)
     }
 
-    /// A line of hopty's own that stays on the terminal above the next run.
+    /// Leaves a line of hopty's own on the terminal above the next run.
     pub fn leave_line(&mut self, line: &str) {
         if let Some(above) = self.run.as_mut().and_then(|run| run.above.as_mut()) {
             above.extend_from_slice(line.as_bytes());
         }
     }
 
-    /// A text of hopty's own on the run's screen.
+    /// Prints a text of hopty's own on the run's screen.
     pub fn print(&mut self, text: &str) {
         if let Some(run) = &mut self.run {
             run.model.change(|screen| screen.feed(text.as_bytes()));
         }
     }
 
-    /// The same in place of all that it shows; the lines stay that are to stay above the next run.
+    /// Prints a text in place of everything that the run shows, except the lines that stay above the next
+    /// run.
     pub fn print_page(&mut self, text: &str) {
         if let Some(run) = &mut self.run
             && run.above.is_none()
@@ -478,13 +478,13 @@ impl Child {
         self.print(&format!("\x1b[m\x1b[2J\x1b[H{text}"));
     }
 
-    /// A message of hopty's own as rows of this terminal.
+    /// Lays out a message of hopty's own as rows of this terminal.
     pub fn on_rows(&self, message: &str) -> String {
         let (cols, _) = self.size().unwrap_or(Size::cells(0, 0)).drawn();
         wrap_message(message, usize::from(cols)).replace('\n', "\r\n")
     }
 
-    /// The whole state of the screen, for a recording that begins now. `size`: that of a session without a
+    /// The whole state of the screen, for a recording that starts now. `size`: that of a session without a
     /// run.
     pub fn cast_picture(&mut self, size: Size) -> CastPicture {
         let term = self.term();
@@ -493,17 +493,17 @@ impl Child {
         let mut output: Vec<Vec<u8>> =
             dump.map(|dump| [dump.history, dump.screen, dump.unfinished].concat()).into_iter().collect();
         if run.end.is_some() {
-            output.push(run.shown().undo());
+            output.push(run.for_terminals().undo());
         }
         CastPicture { size: run.size, term, output }
     }
 
-    /// Whether its terminal does not echo the line that is being typed.
+    /// Whether the terminal does not echo the line being typed.
     pub fn hides_input(&self) -> bool {
         self.has_local_modes(libc::ICANON, libc::ECHO)
     }
 
-    /// Whether its terminal would show an answer to a query: it edits lines and echoes them.
+    /// Whether an answer to a query would show up on the terminal: it edits lines and echoes them.
     pub fn echoes_answers(&self) -> bool {
         self.has_local_modes(libc::ICANON | libc::ECHO, 0)
     }
@@ -514,7 +514,6 @@ impl Child {
         })
     }
 
-    /// How the program reads keys and pastes now.
     pub fn input_modes(&mut self) -> InputModes {
         let on = |screen: &Screen| {
             (screen.is_on(TerminalMode::CursorKeys), screen.is_on(TerminalMode::BracketedPaste))

@@ -14,24 +14,24 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::phase::StartKind;
 
-/// What the arguments of a run depend on, besides hopty's launch files.
+/// The inputs from which the arguments of a run are made, besides hopty's launch files.
 #[derive(Debug)]
 pub(in crate::host) struct ArgumentSources<'a> {
     pub agent: Agent,
     /// The person's own arguments.
     pub own: &'a [OsString],
     pub start: StartKind,
-    /// The conversation that it runs; `None` if Claude picks it.
+    /// The conversation to run; `None` if Claude picks it.
     pub conversation: Option<&'a ConversationId>,
-    /// The model that the run before was started with.
+    /// The model that the previous run was started with.
     pub model: Option<&'a str>,
     /// The model that the person switched to.
     pub switched: Option<&'a str>,
     pub permission_mode: Option<PermissionMode>,
-    /// Claude makes its system prompt anew and takes none from the transcript, which any program of this user
-    /// can write, unless the person's own arguments say so.
+    /// Claude builds its system prompt again instead of taking it from the transcript, which any program of
+    /// this user can write, unless the person's own arguments decide otherwise.
     pub renews_system_prompt: bool,
-    /// The conversation's name, where it is given one.
+    /// The conversation's name, if it gets one.
     pub name: Option<&'a str>,
 }
 
@@ -45,7 +45,7 @@ impl Child {
         let own: Vec<String> = of.own.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let mut words = with_name(&own, of.name);
         if of.renews_system_prompt {
-            // Before the person's own: of two the last counts.
+            // Before the person's own: the last one wins.
             words.insert(0, "--system-prompt-snapshot=off".to_owned());
         }
         let with_settings = |args: Vec<String>| match &given.settings {
@@ -54,7 +54,7 @@ impl Child {
         };
         let made = match (of.conversation, of.start) {
             (None, _) => match plugin {
-                // Not as text: what hopty need not read stays as it is.
+                // Keeps the original bytes, which need not be text.
                 None if words == own => return of.own.to_vec(),
                 None => words,
                 Some(plugin) => {
@@ -85,7 +85,7 @@ impl Child {
 
     /// The terminal that a run is started for: its `TERM`.
     pub fn term(&self) -> String {
-        self.lent_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
+        self.client_env.get("TERM").cloned().unwrap_or_else(|| std::env::var("TERM").unwrap_or_default())
     }
 
     /// The environment of run `number` of this session.
@@ -96,7 +96,7 @@ impl Child {
         session: &SessionName,
         socket: &Path,
     ) -> Vec<(OsString, OsString)> {
-        // Too deep a hopty has been refused before there was a host.
+        // A hopty nested too deeply was refused before the host started.
         let depth =
             next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).unwrap_or_else(|TooDeep(next)| next);
         let full_screen = self.full_screen.filter(|_| number > 1);
@@ -108,8 +108,8 @@ impl Child {
             claude: agent == Agent::Claude,
             no_flicker: full_screen.map(|full| if full { "1" } else { "0" }),
         };
-        let lent = |name: &OsStr| name.to_str().is_some_and(|name| self.lent_env.contains_key(name));
-        let own = std::env::vars_os().filter(|(name, _)| !lent(name));
-        of_child(own.chain(self.lent_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
+        let from_client = |name: &OsStr| name.to_str().is_some_and(|name| self.client_env.contains_key(name));
+        let own = std::env::vars_os().filter(|(name, _)| !from_client(name));
+        of_child(own.chain(self.client_env.iter().map(|(name, value)| (name.into(), value.into()))), &add)
     }
 }

@@ -1,46 +1,46 @@
 //! What is new on the screen since a mark, for `hopty wait --since`.
 //!
-//! Nothing is followed until the first mark is asked for. From then on each frame is compared with the one
-//! before, which costs some microseconds; the last marks keep what stood on the screen. A frame ends where
-//! the program has been quiet for a moment and holds no picture back; in output without a pause, every
-//! [`FRAME_MS`].
+//! Nothing is tracked until the first mark is taken. From then on each frame is compared with the one before,
+//! which takes some microseconds; the last marks keep the screens to compare with. A frame ends when the
+//! program has been quiet for a moment and is not in the middle of a synchronized update; in output without a
+//! pause, every [`FRAME_MS`].
 
 use crate::core::time::Stamp;
 use crate::screen::{FrameChanges, Screen};
 
-/// How long output without a pause is one frame, in ms.
+/// The length of a frame in output without a pause, in ms.
 const FRAME_MS: u64 = 100;
 
-/// The rows of a screen with what is new in them.
+/// The rows of a screen, and what is new in them.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::host) struct RowsSince {
     /// The text of each row, without blanks at its end.
     pub rows: Vec<String>,
-    /// Row, and from which to which byte of its text.
+    /// The new parts: row, and the first and last byte of its text.
     pub new: Vec<(u16, usize, usize)>,
-    /// The cursor: its row, and how many bytes of that row's text stand before it.
+    /// The cursor: its row, and how many bytes of that row's text are before it.
     pub cursor: (u16, usize),
 }
 
-/// The frames of one run's screen, once somebody wants to know what is new.
+/// The frames of one run's screen, tracked from the first mark on.
 #[derive(Debug, Default)]
 pub(super) struct ScreenMarks {
     changes: Option<FrameChanges>,
-    /// Output came since the last frame.
+    /// Output has arrived since the last frame.
     is_open: bool,
     /// When the last frame ended.
     ended: Stamp,
 }
 
 impl ScreenMarks {
-    /// Output came.
+    /// Output has arrived.
     pub fn open(&mut self, now: Stamp) {
         if self.changes.is_some() && !self.is_open {
             (self.is_open, self.ended) = (true, now);
         }
     }
 
-    /// Whether there was such a frame.
+    /// Whether a frame has this number.
     pub fn has(&self, frame: u64) -> bool {
         self.changes.as_ref().is_some_and(|changes| frame <= changes.now())
     }
@@ -50,12 +50,12 @@ impl ScreenMarks {
         self.is_open
     }
 
-    /// Whether the frame has lasted for as long as one may.
+    /// Whether the frame has reached its longest duration.
     pub fn is_overdue(&self, now: Stamp) -> bool {
         self.is_open && now.since(self.ended) >= FRAME_MS
     }
 
-    /// All that is on the screen is old from now on. Returns the number of the frame.
+    /// Takes a mark: everything on the screen is old from now on. Returns the frame's number.
     pub fn take(&mut self, screen: &mut Screen, now: Stamp) -> u64 {
         (self.is_open, self.ended) = (false, now);
         let changes = self.changes.get_or_insert_with(|| FrameChanges::new(screen));
@@ -63,7 +63,7 @@ impl ScreenMarks {
         changes.mark(screen)
     }
 
-    /// The frame ends, unless the program is in the middle of a picture.
+    /// The frame ends, unless the program is in the middle of a synchronized update.
     pub fn end_frame(&mut self, screen: &mut Screen, now: Stamp) {
         let Some(changes) = &mut self.changes else { return };
         (self.is_open, self.ended) = (false, now);
@@ -72,8 +72,8 @@ impl ScreenMarks {
         }
     }
 
-    /// The rows with what became new after the frame `mark`; everything is, where `mark` is `None`. `None` in
-    /// the middle of a frame.
+    /// The rows with what is new since the frame `mark`; with `None` everything is new. Returns `None` in the
+    /// middle of a frame.
     pub fn rows_since(&self, screen: &Screen, mark: Option<u64>) -> Option<RowsSince> {
         let rows = (0..screen.size().1).map(|row| screen.row_text(row));
         let rows: Vec<_> = rows.collect();

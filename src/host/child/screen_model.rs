@@ -2,9 +2,9 @@
 //! afterwards.
 //!
 //! Bytes are read into its chunks, written to the terminals from there, and wait until the child is quiet,
-//! until too many wait, or until something reads the screen, which is then up to date. The backlog is bounded
-//! and nothing is dropped. A model that panics is switched off ([`super::guarded_screen`]); the bytes still
-//! reach the terminals.
+//! until too many wait, or until the screen is read, which then is up to date. The backlog is bounded and
+//! nothing is dropped. A model that panics is switched off ([`super::guarded_screen`]); the bytes still reach
+//! the terminals.
 
 use std::collections::VecDeque;
 
@@ -24,31 +24,31 @@ const WAITING_MAX: usize = (4 << 20) + (1 << 18);
 const BURST: usize = 1 << 14;
 /// The backlog above which output is read into larger chunks.
 const FLOOD: usize = 1 << 18;
-/// How long a flood's memory is kept for the next one, in ms: floods come in a row, and new memory takes a
-/// twentieth of the time in which a flood passes.
+/// How long a flood's memory is kept for the next one, in ms: floods come in series, and allocating takes a
+/// twentieth of a flood's time.
 const KEPT_MS: u64 = 1000;
 /// The most chunks that are kept: more than a flood fills.
 const SPARES_MAX: usize = 16;
 /// How long the child must be quiet before the model is fed, in ms.
 const QUIET_MS: u64 = 2;
-/// The same with a large backlog: in the middle of a burst the child may lose its processor for some ms, and
-/// the model would take it.
+/// How long it must be quiet with a large backlog: in the middle of a burst the child may lose its processor
+/// for some ms, and the model would take it.
 const PAUSE_MS: u64 = 10;
 /// How long bytes may wait while the child is not quiet, in ms.
 const OLD_MS: u64 = 100;
-/// How long the model is fed at a time, in microseconds: a key that is typed meanwhile waits that long.
+/// How long the model is fed at a time, in microseconds: the longest delay of a key typed meanwhile.
 const SLICE_US: u64 = 250;
-/// Bytes that are fed between two readings of the clock, at first: more if the screen is fast, which makes it
-/// faster still, and fewer if a few bytes make it draw much.
+/// Bytes that are fed between two readings of the clock, at first: more while feeding is fast, fewer if a few
+/// bytes take long.
 const STEP: usize = 8192;
-/// The fewest.
+/// The fewest bytes that are fed between two readings of the clock.
 const STEP_MIN: usize = 256;
-/// How many bytes of people's terminals are kept while the model is behind; more are dropped, since they are
-/// only used for learning.
+/// How many bytes from people's terminals are kept while the model is behind; more are dropped, since they
+/// only help to learn the terminal's state.
 const HEARD_MAX: usize = 1 << 12;
 /// How many bytes to feed at a time after a step of `step` bytes took this many microseconds. It grows
-/// slowly. `whole`: the step was not cut by a chunk's end; the time for a few bytes predicts little, unless
-/// it was long.
+/// slowly. `whole`: the step was not cut by a chunk's end; the time of a few bytes predicts little unless it
+/// was long.
 fn next_step(step: usize, fed: usize, took: u64, whole: bool) -> usize {
     let fitting =
         usize::try_from(fed as u64 * SLICE_US / 2 / took.max(1)).unwrap_or(STEP).clamp(STEP_MIN, CHUNK / 2);
@@ -64,21 +64,21 @@ pub(in crate::host) struct ScreenModel {
     spares: Vec<OutputChunk>,
     /// How much of the first chunk was fed.
     fed: usize,
-    /// Bytes that take about half a slice, by estimate.
+    /// Estimate of the bytes that take half a slice.
     step: usize,
     waiting: usize,
     /// When the last flood was, until its memory is freed.
     flooded: Option<Stamp>,
-    /// Since when bytes wait.
+    /// When the oldest waiting bytes arrived.
     since: Stamp,
-    /// When the last bytes came.
+    /// When the newest bytes arrived.
     latest: Stamp,
     /// The rest of the backlog is being fed.
     catching_up: bool,
-    /// Input from the leader's terminal meanwhile: an answer is read after its query.
+    /// Input from the leader's terminal meanwhile: an answer must be read after its query.
     heard: Vec<u8>,
-    /// The last chunk is being read into.
-    lent: bool,
+    /// The last chunk is in use by a reader.
+    is_being_read: bool,
     /// Its failure was reported.
     told: bool,
     marks: ScreenMarks,
@@ -98,13 +98,13 @@ impl ScreenModel {
             latest: Stamp(0),
             catching_up: false,
             heard: Vec::new(),
-            lent: false,
+            is_being_read: false,
             told: false,
             marks: ScreenMarks::default(),
         }
     }
 
-    /// For a run: with this many lines of history; `names`: its terminal accepts window names.
+    /// For a run, with `history` lines of scrollback; `names`: its terminal accepts window names.
     pub fn of_run(size: Size, history: usize, takes_names: bool) -> Self {
         let mut model = Self::new(size);
         model.change(|screen| {
@@ -114,9 +114,9 @@ impl ScreenModel {
         model
     }
 
-    /// Starts with a blank screen below these lines, which become its history.
+    /// Starts with a blank screen below these lines, which become scrollback.
     pub fn begin_below(&mut self, lines: &[u8]) {
-        // This many line feeds scroll the content away, and no empty row with it.
+        // These line feeds scroll the content away without adding an empty row.
         let below = usize::from(self.screen.size().1) - 1;
         self.screen.change(|screen| {
             screen.feed(lines);
@@ -128,7 +128,7 @@ impl ScreenModel {
     /// The chunk for the next read, with free space at its end; return it with [`ScreenModel::put`] before
     /// anything reads the screen.
     pub fn chunk(&mut self) -> OutputChunk {
-        self.lent = true;
+        self.is_being_read = true;
         let last =
             if self.chunks.back().is_some_and(OutputChunk::has_room) { self.chunks.pop_back() } else { None };
         let flood = self.waiting >= FLOOD;
@@ -144,7 +144,7 @@ impl ScreenModel {
 
     /// Takes a chunk back with `new` more bytes at its end.
     pub fn put(&mut self, chunk: OutputChunk, new: usize, now: Stamp) {
-        self.lent = false;
+        self.is_being_read = false;
         if self.screen.is_off() {
             self.forget();
             return;
@@ -167,7 +167,7 @@ impl ScreenModel {
         self.chunks.push_back(chunk);
     }
 
-    /// A screen that failed is not fed.
+    /// Drops the backlog of a screen that failed.
     fn forget(&mut self) {
         self.chunks.clear();
         self.spares.clear();
@@ -234,7 +234,7 @@ impl ScreenModel {
         }
     }
 
-    /// A mark: what is on the screen, all output included, is old from now on. `None` as for
+    /// Takes a mark: what is on the screen, all output included, is old from now on. `None` as for
     /// [`ScreenModel::look`].
     pub fn take_mark(&mut self, now: Stamp) -> Option<u64> {
         self.catch_up();
@@ -242,13 +242,13 @@ impl ScreenModel {
         self.screen.change(|screen| marks.take(screen, now))
     }
 
-    /// Whether this mark may have been taken.
+    /// Whether this mark can be one of this screen.
     pub fn has_mark(&self, mark: u64) -> bool {
         self.screen.is_off() || self.marks.has(mark)
     }
 
-    /// The rows with what is new in them since a mark; everything is, where it is `None`. The outer `None` is
-    /// that of [`ScreenModel::look`], the inner one stands for the middle of a frame.
+    /// The rows with what is new in them since a mark; with `None` everything is new. The outer `None` is
+    /// that of [`ScreenModel::look`], the inner one means the middle of a frame.
     pub fn rows_since(&mut self, mark: Option<u64>, now: Stamp) -> Option<Option<RowsSince>> {
         self.end_frame(now);
         let marks = &self.marks;
@@ -257,11 +257,10 @@ impl ScreenModel {
 
     /// Feeds the next bytes; returns how many, and whether they were a whole step; `None` if there are none.
     fn step(&mut self) -> Option<(usize, bool)> {
-        debug_assert!(!self.lent, "what is being read is not known yet");
+        debug_assert!(!self.is_being_read, "what is being read is not known yet");
         let first = self.chunks.front()?;
         let rest = &first.bytes()[self.fed..];
-        // Lines that a flood scrolls away are skipped, once per chunk, because the whole chunk is searched
-        // for them.
+        // Lines that a flood scrolls away are skipped, once per chunk, because that searches the whole chunk.
         let skipped =
             if self.fed == 0 { self.screen.change(|screen| screen.skip(rest)).unwrap_or(0) } else { 0 };
         let length = if skipped > 0 { skipped } else { rest.len().min(self.step) };
@@ -283,7 +282,7 @@ impl ScreenModel {
         Some((length, skipped == 0 && length == self.step))
     }
 
-    /// Switches the model off: its result caused a failure.
+    /// Switches the model off because a result of it caused a failure.
     pub fn give_up(&mut self) {
         self.screen.switch_off();
     }
@@ -321,12 +320,12 @@ impl ScreenModel {
         self.screen.look(look)
     }
 
-    /// The same for the screen as fed so far.
+    /// [`ScreenModel::look`] at the screen as fed so far.
     pub fn look_so_far<T>(&mut self, look: impl FnOnce(&Screen) -> T) -> Option<T> {
         self.screen.look(look)
     }
 
-    /// The same for a closure that changes the screen, after feeding all output.
+    /// [`ScreenModel::look`] with a closure that changes the screen.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Screen) -> T) -> Option<T> {
         self.catch_up();
         self.screen.change(change)
@@ -342,7 +341,7 @@ impl ScreenModel {
         self.screen.revision()
     }
 
-    /// The same for the undo.
+    /// Increases when the undo may have changed, as fed so far.
     pub fn undo_revision(&self) -> u64 {
         self.screen.undo_revision()
     }
@@ -356,14 +355,14 @@ impl ScreenModel {
         })
     }
 
-    /// Resizes the screen, after feeding the output that was written for the old size.
+    /// Resizes the screen, after feeding output that was written for the old size.
     pub fn resize(&mut self, size: Size) {
         self.catch_up();
         self.screen.resize(size.drawn());
         self.marks.open(self.latest);
     }
 
-    /// Takes the child's queries to its terminal, as fed so far. `None`: none.
+    /// Takes the child's queries to its terminal, as fed so far; `None` if there are none.
     pub fn take_queries(&mut self) -> Option<Vec<Query>> {
         self.screen.change(Screen::take_queries).filter(|queries| !queries.is_empty())
     }
@@ -373,7 +372,7 @@ impl ScreenModel {
         self.screen.change(Screen::take_notifications).unwrap_or_default()
     }
 
-    /// Its answers in place of a terminal.
+    /// The screen model's answers to queries, in place of a terminal.
     pub fn answer(&mut self, queries: &[Query], identity: &TerminalIdentity<'_>) -> Vec<Vec<u8>> {
         let answer = |screen: &mut Screen| {
             crate::sys::fault_injection::panic_at("answer");
@@ -384,7 +383,7 @@ impl ScreenModel {
         self.change(answer).unwrap_or_default()
     }
 
-    /// Takes input from the leader's terminal: answers in it describe the terminal before the child.
+    /// Reads input from the leader's terminal: answers in it describe the terminal before the child started.
     pub fn learn(&mut self, bytes: &[u8]) {
         if self.waiting == 0 {
             self.screen.change(|screen| screen.learn(bytes));
@@ -394,14 +393,14 @@ impl ScreenModel {
         }
     }
 
-    /// Restores a terminal that shows all of the child's output.
+    /// The bytes that restore a terminal that shows all of the child's output.
     pub fn undo(&mut self) -> Vec<u8> {
         let undo = self.look(|screen| [screen.ending(), &screen.undo()].concat());
-        // The unfinished sequence is not known any more.
+        // What sequence was unfinished is no longer known.
         undo.unwrap_or_else(|| [END_OF_ANYTHING, &self.last_undo()].concat())
     }
 
-    /// The same for the output fed so far, without the end of an unfinished sequence.
+    /// [`ScreenModel::undo`] for the output fed so far, without ending an unfinished sequence.
     pub fn undo_so_far(&mut self) -> Vec<u8> {
         let undo = self.screen.look(Screen::undo);
         undo.unwrap_or_else(|| self.last_undo())

@@ -1,4 +1,4 @@
-//! Claude's screen, read by the rules: as text, as a view, and as facts for the supervisor.
+//! Reads Claude's screen by the rules: as text, as a reading, and as facts for the supervisor.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -55,7 +55,7 @@ impl Child {
         self.view(events)?.prompt_box.map(|shown| shown.text).filter(|text| !text.is_empty())
     }
 
-    /// What a dialog is about that no rule names: its own first line.
+    /// The subject of a dialog that no rule names: its first line.
     pub fn dialog_subject(&self, dialog: Option<&str>) -> Option<String> {
         let run = self.run.as_ref().filter(|_| dialog == Some("unknown"))?;
         run.dialog_title.as_deref().map(topic_line)
@@ -69,11 +69,11 @@ impl Child {
         }
     }
 
-    /// Reads the screen if it has changed, or if `unread` has; reports the facts that are new. `unread`: not
-    /// all that was typed has been read.
+    /// Reads the screen if it has changed, or if `unread` has; reports facts that changed. `unread`: not all
+    /// typed input has been read.
     pub fn look(&mut self, now: Stamp, typing: &TypingNow<'_>, unread: bool, events: &mut VecDeque<Event>) {
         let Some(paste) = self.run.as_mut().and_then(|run| run.begin_look(now, unread)) else { return };
-        // A screen that cannot be read any more proves nothing: a dialog that was there may be gone.
+        // A screen that cannot be read proves nothing: a dialog on it may be gone.
         let view = self.view(events).unwrap_or_default();
         if let Some(run) = &mut self.run {
             run.dialog_title = view.dialog.as_ref().and_then(|dialog| dialog.title.clone());
@@ -94,8 +94,8 @@ impl ChildRun {
         self.model.look(text)
     }
 
-    /// Whether the screen is read now; if so, whether the program takes pastes. The screen of a run that has
-    /// ended says nothing about the next one.
+    /// Whether to read the screen now; if so, returns whether the program accepts bracketed paste. The screen
+    /// of a run that has ended says nothing about the next one.
     fn begin_look(&mut self, now: Stamp, unread: bool) -> Option<bool> {
         let changed = self.model.revision() != self.seen && now >= self.looked.after(LOOK_MS);
         if self.at_end || (!changed && unread == self.facts.unread) {
@@ -107,13 +107,13 @@ impl ChildRun {
         Some(paste)
     }
 
-    pub(super) fn look_anew(&mut self) {
+    pub(super) fn force_look(&mut self) {
         self.seen = u64::MAX;
         self.looked = Stamp(0);
     }
 }
 
-/// The facts of a view, but for what the screen model and the pseudo-terminal know.
+/// The facts of a reading, without those that the screen model and the pseudo-terminal add.
 fn facts(view: ScreenReading, typing: &TypingNow<'_>) -> ScreenFacts {
     let prompt = match &view.prompt_box {
         None => PromptBox::None,

@@ -1,48 +1,47 @@
-//! When Claude has to draw its status line anew, because hopty's segment in it has changed without Claude's
-//! doing: by a key of hopty's, a new name, a decision.
+//! When to make Claude redraw its status line, because hopty's segment in it changed without Claude's doing:
+//! by a key of hopty's, a new name, a decision.
 //!
-//! Claude runs the status line when it has something new itself, and when its terminal has another size: for
-//! 2.1.332 one row less for 20 ms is enough, it draws what is on the screen once or twice (1 to 4 KiB) and
-//! runs the status line 0.3 s later. Nothing else that hopty can reach makes it do so: it does not watch the
-//! file of `--settings`, and a `refreshInterval` short enough would run the person's own status line all day.
+//! Claude runs the status line when it has something new itself, and when its terminal's size changes: for
+//! 2.1.332 one row less for 20 ms is enough; it redraws the screen once or twice (1 to 4 KiB) and runs the
+//! status line 0.3 s later. Nothing else within hopty's reach triggers it: Claude does not watch the file of
+//! `--settings`, and a short `refreshInterval` would run the person's own status line all day.
 
 use crate::core::status_segment::SegmentGist;
 use crate::core::time::Stamp;
 
-/// How long the terminal has another size, in ms.
+/// How long the terminal has the other size, in ms.
 const RESIZED_MS: u64 = 20;
 
-/// What Claude shows of the segment, and what is under way.
+/// What Claude shows of the segment, and the refresh in progress.
 #[derive(Debug, Default)]
 pub(in crate::host) struct SegmentRefresh {
-    /// What it was last told, once it has asked.
+    /// The segment that Claude last got, once it has asked.
     told: Option<SegmentGist>,
-    /// What the size was changed for: once is enough, also if Claude does not ask.
+    /// The segment for which the size was last changed: once is enough, even if Claude does not ask.
     tried: Option<SegmentGist>,
-    /// When to look whether it shows something else than it would be told.
+    /// When to check whether Claude shows an outdated segment.
     due: Option<Stamp>,
-    /// When the terminal gets its size back.
+    /// When to restore the terminal's size.
     back: Option<Stamp>,
 }
 
-/// What is to be done with the terminal's size.
+/// How to change the terminal's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum SizeStep {
-    /// A row less for a moment.
+    /// One row less, for a moment.
     Less,
-    /// Its own again.
+    /// Back to its own size.
     Back,
 }
 
 impl SegmentRefresh {
-    /// Claude has asked and was told this.
-    pub fn tell(&mut self, gist: SegmentGist) {
+    /// Claude asked and got this segment.
+    pub fn was_sent(&mut self, gist: SegmentGist) {
         self.told = Some(gist);
         self.tried = None;
     }
 
-    /// Something has changed that the segment may show: it is looked at after `ms`, in which Claude may ask
-    /// by itself.
+    /// The segment may have changed: checks it after `ms`, in which Claude may ask by itself.
     pub fn may_differ(&mut self, now: Stamp, ms: u64) {
         if self.told.is_some() {
             self.due = self.due.or(Some(now.after(ms)));
@@ -53,8 +52,8 @@ impl SegmentRefresh {
         self.due.into_iter().chain(self.back).min()
     }
 
-    /// Does what is due. `gist`: what Claude would be told now; `None` where it may not be made to ask now,
-    /// which is looked at again when something changes.
+    /// Does what is due. `gist`: the segment that Claude would get now; `None` if Claude must not be made to
+    /// ask now; the next change starts another check.
     pub fn step(&mut self, now: Stamp, gist: impl FnOnce() -> Option<SegmentGist>) -> Option<SizeStep> {
         if self.back.take_if(|at| *at <= now).is_some() {
             return Some(SizeStep::Back);
@@ -81,7 +80,7 @@ mod tests {
         let mut refresh = SegmentRefresh::default();
         refresh.may_differ(Stamp(0), 100);
         assert_eq!(refresh.deadline(), None, "it has no status line");
-        refresh.tell(gist("a").unwrap());
+        refresh.was_sent(gist("a").unwrap());
         refresh.may_differ(Stamp(0), 100);
         refresh.may_differ(Stamp(50), 100);
         assert_eq!(refresh.deadline(), Some(Stamp(100)), "the first one counts");
@@ -94,7 +93,7 @@ mod tests {
         assert_eq!(refresh.step(Stamp(320), || gist("b")), Some(SizeStep::Back));
         refresh.may_differ(Stamp(400), 0);
         assert_eq!(refresh.step(Stamp(400), || gist("b")), None, "it did not ask, and is left alone");
-        refresh.tell(gist("b").unwrap());
+        refresh.was_sent(gist("b").unwrap());
         refresh.may_differ(Stamp(500), 0);
         assert_eq!(refresh.step(Stamp(500), || None), None, "not in a hand-over");
         refresh.may_differ(Stamp(600), 0);

@@ -1,4 +1,4 @@
-//! The program's runs, with processes that are made up and a socket in place of the pseudo-terminal.
+//! The program's runs, with scripted processes and a socket in place of the pseudo-terminal.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ use crate::pty::spawn::{ChildProgram, ErrorStream, SpawnError};
 use crate::sys::clock::Clock;
 use crate::sys::process::Process;
 
-/// What the processes do next, and the signals that they got.
+/// What the processes do next, and the signals that they received.
 #[derive(Clone, Debug, Default)]
 struct Script(Rc<RefCell<(VecDeque<ProcessEnd>, Vec<Signal>)>>);
 
@@ -62,7 +62,8 @@ fn run(number: u32, old: Inheritance) -> (ChildRun, UnixStream) {
 
 fn child() -> (Child, Script, UnixStream) {
     let script = Script::default();
-    let mut child = Child::new(Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal });
+    let mut child =
+        Child::new(InheritedDescriptors { descriptors: Vec::new(), errors: ErrorStream::Terminal });
     child.processes = Box::new(script.clone());
     let (run, far) = run(1, Inheritance::default());
     child.run = Some(run);
@@ -97,14 +98,14 @@ fn output_is_shown_before_the_screen_model_has_it() {
     let clock = Clock::start();
     far.write_all(b"hello").unwrap();
     let output = run.read(&clock).unwrap();
-    assert_eq!(output.shown(), Some(&b"hello"[..]));
+    assert_eq!(output.visible(), Some(&b"hello"[..]));
     assert_eq!(run.model.look_so_far(|screen| screen.lines()[0].clone()).as_deref(), Some(""));
     assert!(run.feed(output));
     assert_eq!(run.model.look(|screen| screen.lines()[0].clone()).as_deref(), Some("hello"));
     run.muted = Some(Vec::new());
     far.write_all(b" there").unwrap();
     let output = run.read(&clock).unwrap();
-    assert_eq!(output.shown(), None);
+    assert_eq!(output.visible(), None);
     run.feed(output);
     assert_eq!(run.model.look(|screen| screen.lines()[0].clone()).as_deref(), Some("hello there"));
 }
@@ -155,16 +156,17 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
     child.launching.given.plugin = Some("/p".into());
     assert_eq!(child.arguments(&of), own);
     of.agent = Agent::Claude;
-    // Claude picks the conversation itself.
+    // Claude chooses the conversation itself.
     assert_eq!(child.arguments(&of), words(&["--plugin-dir=/p", "--model", "opus", "go"]));
     of.conversation = Some(&id);
     let first = child.arguments(&of);
     assert!(first.contains(&"--session-id".into()) && first.ends_with(&own), "{first:?}");
-    // The next run does not begin with the first one's prompt.
+    // The next run does not start with the first one's prompt.
     of.start = StartKind::Fresh;
     let next = child.arguments(&of);
     assert!(next.contains(&"opus".into()) && !next.contains(&"go".into()), "{next:?}");
-    // What hopty resumes by itself takes no system prompt from the transcript, unless the person says so.
+    // A conversation that hopty resumes by itself takes no system prompt from the transcript, unless the
+    // person's arguments say so.
     (of.start, of.renews_system_prompt) = (StartKind::Resume, true);
     let own = words(&["--system-prompt-snapshot", "on", "go"]);
     of.own = &own;
@@ -178,7 +180,7 @@ fn a_plain_program_gets_its_own_arguments_and_claude_hoptys_in_front() {
 #[test]
 fn a_run_knows_its_session_and_takes_variables_from_the_last_client() {
     let (mut child, ..) = child();
-    child.lent_env.insert("TERM".to_owned(), "foot".to_owned());
+    child.client_env.insert("TERM".to_owned(), "foot".to_owned());
     child.full_screen = Some(true);
     let name = "proj".parse().unwrap();
     let value = |child: &Child, number: u32, wanted: &str| {
@@ -237,5 +239,5 @@ fn what_stays_above_the_next_run_is_taken_when_the_output_is_muted() {
     let run = child.run.as_mut().unwrap();
     let above = String::from_utf8(run.above.clone().unwrap()).unwrap();
     assert!(above.contains("said") && above.ends_with("hopty: on\r\n"), "{above:?}");
-    assert!(run.muted.is_some() && run.shown().undo() == run.muted.clone().unwrap());
+    assert!(run.muted.is_some() && run.for_terminals().undo() == run.muted.clone().unwrap());
 }

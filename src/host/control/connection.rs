@@ -1,4 +1,4 @@
-//! One connection to the socket: how much of it may be read, what waits for it, and its deadlines.
+//! One connection to the socket: how much of it may be read, what waits to be written, and its deadlines.
 
 use std::os::fd::AsFd;
 
@@ -17,35 +17,34 @@ use crate::sys::process::ProcessStart;
 const ANSWERS_HIGH: (usize, usize) = (1 << 20, 1 << 16);
 /// How long the first line of a connection may take, in ms.
 const HELLO_MS: u64 = 5000;
-/// How long a connection that waits for nothing may be silent, in ms: a person's, and that of a descendant or
-/// another Claude.
+/// How long an idle connection is kept, in ms: a person's, and that of a descendant or another Claude.
 const IDLE_MS: (u64, u64) = (60_000, 10_000);
 /// How long a connection that is being closed may take to read its last answer, in ms.
 pub(super) const CLOSING_MS: u64 = 1000;
-/// How long a session that is over stays for a client that is about to send a request, in ms.
+/// How long a session that has ended waits for a client's next request, in ms.
 pub(super) const ASKS_MS: u64 = 250;
 
 /// What a connection carries.
 #[derive(Debug)]
 pub(in crate::host) enum ConnectionStage {
-    /// Nothing yet: its first line is awaited since then.
+    /// Nothing yet; the time since which its first line is awaited.
     Greeting(Stamp),
-    /// Requests and hook calls, a line each.
+    /// Requests and hook calls, one per line.
     Requests(RequestLines),
     /// A client's frames.
     Client {
-        /// It was told to stop sending typed bytes.
-        told_to_wait: bool,
+        /// It was asked to stop sending typed bytes.
+        is_paused: bool,
     },
 }
 
-/// What a peer that sends requests is waited for, and waits for itself.
+/// What the host still expects from a peer that sends requests, and what the peer waits for.
 #[derive(Debug)]
 pub(in crate::host) struct RequestLines {
     /// When it last sent a request or got an answer.
     pub active: Stamp,
-    /// It has just connected, or was shown a screen that it searches: at the session's end, how long to wait
-    /// for its next request.
+    /// It has just connected, or got a screen to search: how long to wait for its next request at the
+    /// session's end.
     pub asks: Option<Stamp>,
     /// It asked to end the session and waits for that.
     pub stops: bool,
@@ -57,16 +56,15 @@ pub(in crate::host) struct RequestLines {
 pub(in crate::host) struct Connection {
     pub stream: FrameStream,
     pub peer: Peer,
-    /// The peer's process.
     pub process: ProcessStart,
-    /// The run that was the last one when it connected.
+    /// The current run when it connected.
     pub run: u32,
     pub stage: ConnectionStage,
     /// Close it once everything is written, and at this time in any case.
     pub closing: Option<Stamp>,
     /// It has more input than one turn handles.
     pub more: bool,
-    /// Its input has to wait.
+    /// Its input must wait.
     pub held: bool,
 }
 
@@ -76,7 +74,7 @@ impl Connection {
         Connection { stream, peer, process, run: 0, stage, closing: None, more: false, held: false }
     }
 
-    /// The peer has greeted: its requests follow.
+    /// The peer has sent its hello; requests follow.
     pub fn greeted(&mut self, now: Stamp) {
         if let ConnectionStage::Greeting(opened) = self.stage {
             let asks = Some(opened.after(ASKS_MS));
@@ -85,7 +83,7 @@ impl Connection {
         }
     }
 
-    /// The peer's requests, unless it has not greeted or is a client.
+    /// The state of a peer that sends requests; `None` before its hello, and for a client.
     pub fn requests(&mut self) -> Option<&mut RequestLines> {
         if let ConnectionStage::Requests(requests) = &mut self.stage { Some(requests) } else { None }
     }
@@ -100,7 +98,7 @@ impl Connection {
         matches!(&self.stage, ConnectionStage::Requests(requests) if requests.stops || requests.restart.is_some())
     }
 
-    /// Until when its next request is waited for at the session's end.
+    /// How long to wait for its next request at the session's end.
     pub fn asks_until(&self) -> Option<Stamp> {
         match &self.stage {
             ConnectionStage::Greeting(opened) => Some(opened.after(ASKS_MS)),
@@ -109,14 +107,14 @@ impl Connection {
         }
     }
 
-    /// It is not silent: it has just sent a request or got an answer.
+    /// Restarts its idle time.
     pub fn note_active(&mut self, now: Stamp) {
         if let Some(requests) = self.requests() {
             requests.active = now;
         }
     }
 
-    /// Whether everything for it is written.
+    /// Whether everything for it has been written.
     pub fn is_quiet(&self) -> bool {
         self.stream.waiting() == 0
     }
@@ -131,17 +129,18 @@ impl Connection {
         if self.is_client() { input_waits } else { self.stream.waiting() > self.of_peer(ANSWERS_HIGH) }
     }
 
-    /// A relayed client holds its keyboard back itself: no other frame could get past typed bytes.
-    pub fn tell_to_wait(&mut self, input_waits: bool) {
-        if let ConnectionStage::Client { told_to_wait } = &mut self.stage
-            && *told_to_wait != input_waits
+    /// Asks a relayed client to pause its keyboard: typed bytes in the socket would block every frame after
+    /// them.
+    pub fn pause_typing(&mut self, input_waits: bool) {
+        if let ConnectionStage::Client { is_paused } = &mut self.stage
+            && *is_paused != input_waits
         {
-            *told_to_wait = input_waits;
+            *is_paused = input_waits;
             self.frame(tag::HOLD, &[u8::from(input_waits)]);
         }
     }
 
-    /// When it is closed if it neither waits nor sends a request by then.
+    /// When it is closed for being idle.
     pub fn idle_until(&self) -> Option<Stamp> {
         let ConnectionStage::Requests(requests) = &self.stage else { return None };
         Some(requests.active.after(self.of_peer(IDLE_MS)))
@@ -152,12 +151,12 @@ impl Connection {
         if self.peer == Peer::Person { person } else { other }
     }
 
-    /// When it is closed if it has not greeted by then.
+    /// When it is closed for not having sent a hello.
     fn greeting_until(&self) -> Option<Stamp> {
         if let ConnectionStage::Greeting(opened) = self.stage { Some(opened.after(HELLO_MS)) } else { None }
     }
 
-    /// Whether it is to be closed now: it never spoke, or its last answer is written or has taken too long.
+    /// Whether to close it now: it never spoke, or its last answer was written or took too long.
     /// `client_quiet`: its client's terminal has taken everything.
     pub(super) fn is_over(&self, now: Stamp, client_quiet: bool) -> bool {
         let silent = self.greeting_until().is_some_and(|until| now >= until);
@@ -213,7 +212,7 @@ mod tests {
         connection.greeted(Stamp(0));
         connection.more = true;
         assert_eq!(connection.deadline(false), Some(Stamp(0)));
-        // The bytes that the socket does not take are queued.
+        // Bytes that the socket does not take are queued.
         connection.stream.send(&vec![b'x'; 8 * ANSWERS_HIGH.0]);
         assert!(connection.is_deaf(false));
         assert_eq!(connection.deadline(false), connection.idle_until());

@@ -1,5 +1,5 @@
 //! What arrives on a connection: lines, and frames once it is a client's. One connection gets a bounded turn,
-//! and its input waits while its answers are not read, or the program does not read what its client types.
+//! and its input waits while its answers are unread, or the program does not read what its client types.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,27 +23,27 @@ const REQUESTS: (u32, u32) = (8, 2);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     id: u64,
-    /// Lines and frames so far.
+    /// Lines and frames handled so far.
     taken: u32,
     life: ConnectionState,
     /// The peer has closed its end.
     gone: bool,
 }
 
-/// What stands next in a connection's stream.
+/// The next unit in a connection's stream.
 enum Incoming {
     Line(Vec<u8>),
     Frame(Frame),
 }
 
 impl Connection {
-    /// Reads what came, and writes what it takes. `None`: its input is not handled.
+    /// Reads from a connection and writes to it what it takes. `None`: its input is not handled.
     pub(super) fn read(&mut self, id: u64, ready: FdReadiness) -> Option<Reading> {
         if ready.write {
             self.stream.flush();
         }
         if self.closing.is_some() {
-            // Its input is ignored from now on, but hopty need not wait for a peer that is gone.
+            // Its input is ignored from now on, but do not wait for a peer that is gone.
             return ready.gone.then_some(Reading { id, taken: 0, life: ConnectionState::Closed, gone: true });
         }
         let life = if ready.read || ready.gone { self.stream.fill() } else { ConnectionState::Open };
@@ -68,7 +68,7 @@ impl Connection {
 }
 
 impl Control {
-    /// The next event of the connection that is read now, until there is none.
+    /// The next event of the connection being read; `None` if there is none.
     pub fn next_event(&mut self, now: Stamp, uses: &dyn ConnectionUse) -> Option<ControlEvent> {
         loop {
             let mut turn = self.reading?;
@@ -96,13 +96,13 @@ impl Control {
         }
     }
 
-    /// The turn is over: forgets a connection whose end was reached.
+    /// Ends the turn, and forgets a connection that has ended.
     fn end_turn(&mut self, turn: Reading) -> Option<ControlEvent> {
         self.reading = None;
         let connection = self.connection(turn.id)?;
-        // Do not wait for the turn of a peer that is gone: it may never come.
+        // A peer that is gone gets no further turn.
         let waits = connection.more || (connection.held && !turn.gone);
-        // The end of a full connection is not read.
+        // The end of a connection with a full buffer is not read.
         let gone = turn.life == ConnectionState::Closed || (turn.gone && connection.stream.is_full());
         if !gone || waits {
             return None;
@@ -112,7 +112,7 @@ impl Control {
         Some(ControlEvent::Closed { connection: turn.id, unread })
     }
 
-    /// Lines or frames that have already arrived and had to wait.
+    /// Handles lines or frames that have already arrived and had to wait.
     pub fn read_on(&mut self, id: u64, uses: &dyn ConnectionUse) {
         let input_waits = uses.input_waits(id);
         if self.connection(id).is_some_and(|c| (c.more || c.held) && !c.is_deaf(input_waits)) {
@@ -132,7 +132,7 @@ impl Control {
         match parse_request(line) {
             Ok((request, wanted)) => {
                 let asked = RequestId { connection: id, request };
-                // Looking at the peer costs its own request if it fails, not the session.
+                // A failure to identify the peer costs its request, not the session.
                 let refusal = catch_unwind(AssertUnwindSafe(|| {
                     crate::sys::fault_injection::panic_at("refusal");
                     self.refusal(id, &wanted)
@@ -179,7 +179,7 @@ impl Control {
         }
     }
 
-    /// The error for a peer whose line was too long. A frame has no room for one.
+    /// The error for a peer whose line was too long. A client that sends frames gets none.
     fn refuse_size(&mut self, id: u64, what: &str, now: Stamp) {
         if self.connection(id).is_some_and(|c| !c.is_client()) {
             let failure = Failure::new(Code::TooLarge, what, "send less");

@@ -1,4 +1,4 @@
-//! The control socket: accepts connections, and says when a socket file that vanished is to be bound again.
+//! The control socket: accepts connections, and decides when to bind a vanished socket file again.
 
 use std::os::unix::net::{UnixListener, UnixStream};
 
@@ -11,22 +11,22 @@ use crate::ipc::stream::FrameStream;
 use crate::sys::poll::FdReadiness;
 use crate::sys::process::ProcessStart;
 
-/// How long after its socket vanished a host binds it again by itself, in ms.
+/// How long a host waits before it binds a vanished socket file again, in ms.
 const REBIND_MS: u64 = 1000;
 /// How long to accept no connections after running out of descriptors, in ms.
 const ACCEPT_MS: u64 = 200;
 /// The most connections at once.
 const MAX_CONNECTIONS: usize = 32;
-/// The most from descendants of the session's own program: the rest is for people.
+/// The most from descendants of the session's own program: the rest is reserved for people.
 const MAX_INSIDE: usize = 16;
 /// The most from the Claudes of other sessions; they do not count against the other two.
 const MAX_OUTSIDE: usize = 8;
-/// How many connections are accepted before others have their turn.
+/// How many connections are accepted in one turn.
 pub(in crate::host) const TURN: u32 = 64;
 
 impl Control {
-    /// The connection to the process that started this host: it is about to attach. The two already know each
-    /// other, because the client existed before the child.
+    /// Takes the connection to the process that started this host, which is about to attach. They need no
+    /// handshake, because the client existed before the child.
     pub fn admit_launcher(&mut self, socket: UnixStream, now: Stamp) -> Option<u64> {
         let stream = FrameStream::new(socket).ok()?;
         let (pid, _) = stream.peer().unwrap_or_default();
@@ -35,8 +35,8 @@ impl Control {
         Some(self.admit(connection))
     }
 
-    /// Asks for a socket file that vanished to be bound again, a moment later, so as not to disturb whoever
-    /// removes the directory.
+    /// Plans to bind a vanished socket file again, a moment later, so as not to disturb a removal of the
+    /// directory.
     pub fn rebind_soon(&mut self, now: Stamp) {
         self.rebind_at.get_or_insert(now.after(REBIND_MS));
     }
@@ -46,17 +46,16 @@ impl Control {
         self.rebind_at
     }
 
-    /// Whether the socket is to be bound again now; true once.
+    /// Whether to bind the socket again now; true once.
     pub fn take_rebind(&mut self, now: Stamp) -> bool {
         self.rebind_at.take_if(|at| *at <= now).is_some()
     }
 
-    /// The socket was bound again.
     pub fn rebound(&mut self, listener: UnixListener) {
         self.listener = listener;
     }
 
-    /// Accepts the next connection, and reads what came on it. False if nobody else waits.
+    /// Accepts the next connection and reads from it. False if none is waiting.
     pub fn accept(&mut self, now: Stamp) -> bool {
         let socket = match self.listener.accept() {
             Ok((socket, _)) => socket,
@@ -82,8 +81,8 @@ impl Control {
         true
     }
 
-    /// Whether there is no room for another connection of its kind. Some are reserved for people, which
-    /// Claude and its tools cannot take, and some for these, which the Claude of another session cannot take.
+    /// Whether there is no room for another connection of its kind. Some places are reserved for people,
+    /// against Claude and its tools, and some for these, against the Claudes of other sessions.
     fn full_for(&self, peer: &Peer) -> Option<Failure> {
         let open_of = |is_of_kind: fn(&Peer) -> bool| {
             self.connections.values().filter(|connection| is_of_kind(&connection.peer)).count()

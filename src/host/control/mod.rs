@@ -1,19 +1,19 @@
-//! The control socket: who may connect, what arrives, and which answers are still owed.
+//! The control socket: who may connect, what arrives, and the requests without an answer.
 //!
-//! [`Control`] owns the listener, the connections and everything that was asked on them. What arrives comes
+//! [`Control`] owns the listener, the connections and all open requests. What arrives comes
 //! out as [`ControlEvent`]s, one at a time ([`Control::next_event`]), because what one request does decides
 //! how the next bytes are read. `wiring/requests` answers them. What is due by time is done in
 //! [`Control::due`], at [`Control::deadline`].
 //!
 //! | file | holds |
 //! |---|---|
-//! | `listener` | connections are accepted; when a socket file that vanished is bound again |
-//! | `peer` | who is at the other end, and what they may ask for |
+//! | `listener` | accepting connections; binding a vanished socket file again |
+//! | `peer` | who is at the other end, and what they may request |
 //! | `connection` | one connection: its stream and its time limits |
 //! | `client_links` | a client's connection, as its terminal uses it |
 //! | `incoming` | what arrives on it, in turns |
-//! | `owed_answers` | requests whose answer is still owed |
-//! | `unanswered_hooks` | hook calls that are held |
+//! | `owed_answers` | requests that the supervisor has not answered |
+//! | `unanswered_hooks` | hook calls without an answer |
 //! | `waits` | requests that wait for a state, an end or a change of the screen |
 //! | `screen_answer` | the screen as `hopty screen` and the dashboard receive it |
 
@@ -56,53 +56,53 @@ pub(super) use waits::{Awaited, WaitOutcome, WaitScene};
 pub(super) enum ControlEvent {
     /// A request that its peer may make.
     Request { asked: RequestId, wanted: Request },
-    /// Claude calls a hook. `run` is the run that it belongs to; 0 or `None`: it does not say.
+    /// Claude calls a hook. `run` is the run that it belongs to; 0 or `None`: unknown.
     Hook { asked: RequestId, run: Option<u32>, event: String, payload: Value },
-    /// Whether its peer may make a request could not be found out: looking failed inside the host.
+    /// A request whose peer could not be identified because of an error in the host.
     Failed { asked: RequestId },
     /// A client's frame.
     Frame { connection: u64, frame: Frame },
-    /// The connection broke, and is forgotten. `unread`: what was sent last has not been read.
+    /// The connection broke, and was removed. `unread`: the peer did not read what was sent last.
     Closed { connection: u64, unread: bool },
 }
 
-/// What the rest of the host knows of a connection.
+/// What the connection needs to know of the rest of the host.
 pub(super) trait ConnectionUse {
     /// Whether it belongs to a client whose typed bytes come over it.
     fn is_relayed(&self, id: u64) -> bool;
     /// Whether the program has enough unread input, so that the keyboard must wait.
     fn typing_waits(&self) -> bool;
-    /// Whether its client's terminal, if any, has taken everything.
+    /// Whether its client's terminal, if any, has taken all output.
     fn is_quiet(&self, id: u64) -> bool;
-    /// Whether somebody else answers on it, so that its silence means nothing.
+    /// Whether another part still answers on it, so that its silence means nothing.
     fn is_needed(&self, id: u64) -> bool;
 
-    /// Whether the keyboard waits on this connection.
+    /// Whether to stop reading the keyboard on this connection.
     fn input_waits(&self, id: u64) -> bool {
         self.is_relayed(id) && self.typing_waits()
     }
 }
 
-/// The control socket and everybody who is connected to it.
+/// The control socket and its connections.
 #[derive(Debug)]
 pub(super) struct Control {
-    /// The session's name, as peers are told it.
+    /// The session's name, as sent to peers.
     name: SessionName,
     paths: Paths,
     config: config::Control,
     listener: UnixListener,
     socket: PathBuf,
-    /// The sockets by the names that the session had before; the running program was told one of them.
+    /// The sockets of the session's earlier names; the running program knows one of them.
     former: Vec<PathBuf>,
-    /// Connections cannot be accepted: when to try again.
+    /// When to accept connections again, if that failed.
     accept_at: Option<Stamp>,
     /// The socket file is gone: when to bind it again.
     rebind_at: Option<Stamp>,
-    /// The number of the run, as peers are told it.
+    /// The run's number, as sent to peers.
     run: u32,
-    /// Boxed one by one: a map reserves space for eleven entries even when it is empty.
+    /// Each boxed: a map reserves space for eleven entries even when it is empty.
     connections: BTreeMap<u64, Box<Connection>>,
-    /// The connection whose bytes are handled now.
+    /// The connection that is being read.
     reading: Option<incoming::Reading>,
     next_id: u64,
     pub hooks: HookCalls,
@@ -140,13 +140,13 @@ impl Control {
         &self.socket
     }
 
-    /// The session has this name and only this socket from now on.
+    /// Gives the session this name and only this socket.
     pub fn rebind_as(&mut self, name: &SessionName, socket: PathBuf) {
         self.name = name.clone();
         self.socket = socket;
     }
 
-    /// The session was given another name, and its socket can be reached by both.
+    /// Gives the session another name; both sockets lead to it.
     pub fn add_name(&mut self, name: &SessionName, socket: PathBuf) {
         self.former.retain(|former| *former != socket);
         self.former.push(std::mem::replace(&mut self.socket, socket));
@@ -162,7 +162,7 @@ impl Control {
         self.run = number;
     }
 
-    /// The host's first line.
+    /// The host's hello line.
     fn hello(&self) -> String {
         let hello = HostHello {
             hopty: PROTOCOL,
@@ -174,13 +174,13 @@ impl Control {
         format!("{}\n", json!(hello))
     }
 
-    /// A number that nothing else of this session has: for connections, hook calls and requests.
+    /// A number that is unique in this session: for connections, hook calls and requests.
     fn number(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
     }
 
-    /// Takes a connection that was let in.
+    /// Adds an accepted connection.
     pub fn admit(&mut self, mut connection: Connection) -> u64 {
         let id = self.number();
         connection.run = self.run;
@@ -196,17 +196,16 @@ impl Control {
         self.connections.get_mut(&id).map(Box::as_mut)
     }
 
-    /// The connections there are.
     pub fn ids(&self) -> Vec<u64> {
         self.connections.keys().copied().collect()
     }
 
-    /// Whether nobody is connected.
+    /// Whether there are no connections.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
 
-    /// Whether everything is written, and nobody is about to ask something else.
+    /// Whether everything is written, and no peer is expected to send another request.
     pub fn is_quiet(&self, now: Stamp) -> bool {
         self.connections.values().all(|c| c.is_quiet() && c.asks_until().is_none_or(|until| now >= until))
     }
@@ -216,7 +215,7 @@ impl Control {
         self.connections.clear();
     }
 
-    /// Watches the listener and the connections; only those of relayed clients during a burst of output.
+    /// Watches the listener and the connections; during a burst of output only those of relayed clients.
     pub fn register<'fd>(
         &'fd self,
         set: &mut PollSet<'fd, PollToken>,
@@ -243,24 +242,25 @@ impl Control {
         self.connections.iter().filter_map(|(id, connection)| connection.deadline(relayed(*id))).min()
     }
 
-    /// When the listener is watched again.
+    /// When to watch the listener again.
     pub fn accept_deadline(&self, now: Stamp) -> Option<Stamp> {
         self.accept_at.filter(|at| *at > now)
     }
 
-    /// When the session's end stops waiting for the next request of a peer.
+    /// When to stop waiting for a peer's next request at the session's end.
     pub fn farewell_deadline(&self, now: Stamp) -> Option<Stamp> {
         self.connections.values().filter_map(|c| c.asks_until()).filter(|at| *at > now).min()
     }
 
-    /// Closes connections that never spoke, are silent for too long or were to be closed. Returns them.
+    /// Closes connections that never spoke, were idle for too long, or have reached their closing time.
+    /// Returns them.
     pub fn due(&mut self, now: Stamp, uses: &dyn ConnectionUse) -> Vec<u64> {
         let mut closed = Vec::new();
         for id in self.ids() {
             let input_waits = uses.input_waits(id);
             let needed = self.is_awaited(id) || uses.is_needed(id);
             let Some(connection) = self.connections.get_mut(&id) else { continue };
-            connection.tell_to_wait(input_waits);
+            connection.pause_typing(input_waits);
             let idle = connection.idle_until().is_some_and(|until| now >= until);
             if connection.is_over(now, uses.is_quiet(id)) || idle && !needed {
                 self.connections.remove(&id);
@@ -286,7 +286,7 @@ impl Control {
         }
     }
 
-    /// Reads what came on a connection, and writes what it takes. Then [`Control::next_event`] has what came.
+    /// Reads from a connection and writes what it takes. [`Control::next_event`] returns what arrived.
     pub fn ready(&mut self, id: u64, ready: FdReadiness) {
         self.reading = self.connection_mut(id).and_then(|connection| connection.read(id, ready));
     }

@@ -1,4 +1,4 @@
-//! Requests whose answer is still owed: the supervisor decides about them, or a restart has to come about.
+//! Requests without an answer: the supervisor has to decide, or a restart has to finish.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,6 @@ use crate::sys::process::ProcessStart;
 /// Requests that the supervisor has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct OwedAnswers {
-    /// By the supervisor's number.
     requests: BTreeMap<u64, RequestId>,
     /// A restart requested with the prefix key.
     by_key: Option<u64>,
@@ -27,19 +26,19 @@ impl OwedAnswers {
 }
 
 impl Control {
-    /// A number for the supervisor with which its answer finds the request.
+    /// Registers a request under a number for the supervisor, with which the answer finds it again.
     pub fn owe(&mut self, asked: RequestId) -> u64 {
         let number = self.number();
         self.owed.requests.insert(number, asked);
         number
     }
 
-    /// The request that is answered now.
+    /// Removes the request that is being answered.
     pub fn settle(&mut self, number: u64) -> Option<RequestId> {
         self.owed.requests.remove(&number)
     }
 
-    /// The same for a restart that a person requests with the prefix key.
+    /// Registers a restart that a person requests with the prefix key.
     pub fn owe_key(&mut self) -> u64 {
         let number = self.number();
         self.owed.by_key = Some(number);
@@ -55,42 +54,42 @@ impl Control {
         self.connection_mut(id)?.requests()
     }
 
-    /// A connection is a client's from now on: frames follow. Gives its process.
-    pub fn becomes_client(&mut self, id: u64) -> Option<ProcessStart> {
+    /// Turns a connection into a client's: frames follow. Returns the client's process.
+    pub fn make_client(&mut self, id: u64) -> Option<ProcessStart> {
         let connection = self.connection_mut(id)?;
-        connection.stage = ConnectionStage::Client { told_to_wait: false };
+        connection.stage = ConnectionStage::Client { is_paused: false };
         Some(connection.process)
     }
 
-    /// It was shown a screen that it searches: at the session's end, its next request is waited for.
+    /// It got a screen to search: at the session's end, wait for its next request.
     pub fn expect_request(&mut self, id: u64, now: Stamp) {
         if let Some(requests) = self.requests_of(id) {
             requests.asks = Some(now.after(ASKS_MS));
         }
     }
 
-    /// This connection asked to end the session, and stays open until it has.
+    /// This connection asked to end the session, and stays open until then.
     pub fn waits_for_end(&mut self, id: u64) {
         if let Some(requests) = self.requests_of(id) {
             requests.stops = true;
         }
     }
 
-    /// This request is answered again when the restart is over.
+    /// This request gets another answer when the restart is over.
     pub fn waits_for_restart(&mut self, id: u64, request: u64) {
         if let Some(requests) = self.requests_of(id) {
             requests.restart = Some(request);
         }
     }
 
-    /// No restart will come of it.
+    /// Removes a request whose restart will not happen.
     pub fn waits_no_more(&mut self, id: u64) {
         if let Some(requests) = self.requests_of(id) {
             requests.restart = None;
         }
     }
 
-    /// Answers the requests that wait for the end of a restart: with what came of it, or why there is none.
+    /// Answers the requests that wait for a restart: with its outcome, or with the reason why it failed.
     pub fn settle_restarts(&mut self, outcome: &Result<RestartAnswer, String>, now: Stamp) {
         let waiting: Vec<(u64, u64)> = self
             .connections
@@ -109,7 +108,7 @@ impl Control {
     }
 }
 
-/// What came of a restart with this decision, after which the session is in this phase: what the new
+/// The outcome of a restart after this decision, if the session is now in this phase: what the new
 /// conversation got, or why there is none. `None`: it is not over.
 pub(in crate::host) fn restart_outcome(
     decision: &Decision,
@@ -118,7 +117,7 @@ pub(in crate::host) fn restart_outcome(
     let done = |handoff| Ok(RestartAnswer { handoff, conversation: decision.conversation.clone() });
     match decision.kind {
         DecisionKind::DeliverySubmitted => Some(done(decision.handoff.clone())),
-        // No prompt follows, so there is nothing else to wait for.
+        // No prompt follows, so there is nothing to wait for.
         DecisionKind::RunSpawned if !phase.is_delivering() => Some(done(None)),
         // The new run has died: later prompts are not the requested one.
         DecisionKind::RunEnded if !matches!(phase, Phase::Cooling { .. }) => None,

@@ -13,17 +13,18 @@ use crate::ipc::message::{Code, Failure, Request};
 use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
 
-/// How long to look up the name of another session. A loaded machine may take its time; a hanging disk costs
+/// How long to look up the name of another session. Long enough for a loaded machine; a hanging disk costs
 /// this once.
 const NAME_LOOKUP_LIMIT: Duration = Duration::from_secs(1);
 
-/// Such a lookup is under way.
+/// Whether such a lookup is under way.
 static LOOKING: AtomicBool = AtomicBool::new(false);
 
 /// The peer of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Peer {
-    /// A person: the same user, outside of every Claude that hopty runs, or whoever started this session.
+    /// A person: the same user, outside of every Claude that hopty runs, or the process that started this
+    /// session.
     Person,
     /// A descendant of the session's own child.
     Inside,
@@ -33,7 +34,7 @@ pub(in crate::host) enum Peer {
 
 impl Control {
     /// Identifies a peer. `held`: the pidfd of the process that connected, an error if it was gone by then.
-    /// Also returns when it began, in clock ticks since boot; 0 if it is gone.
+    /// Also returns its start time in clock ticks since boot; 0 if it is gone.
     pub(super) fn look_up(&self, pid: i32, held: std::io::Result<Option<OwnedFd>>) -> (Peer, u64) {
         // A process that has ended since it connected can no longer be identified: it does not count as a
         // person.
@@ -48,7 +49,7 @@ impl Control {
 
     fn of_chain(&self, pid: i32, chain: &[NamedProcess]) -> Peer {
         let own = i32::try_from(std::process::id()).unwrap_or(-1);
-        // Its child, and orphans of its descendants that it adopted.
+        // The host's own child, and adopted orphans of its descendants.
         if chain.iter().any(|named| named.stat.parent == own) {
             return Peer::Inside;
         }
@@ -68,8 +69,8 @@ impl Control {
         Peer::Other(self.names_of(others))
     }
 
-    /// The sessions of these hosts, according to their locks; one whose disk hangs has no name here and is
-    /// not allowed by name.
+    /// The sessions of these hosts, according to their locks; one whose disk hangs gets no name here, so no
+    /// rule can allow it.
     fn names_of(&self, hosts: Vec<(i32, u64)>) -> Vec<Option<SessionName>> {
         let unknown = vec![None; hosts.len()];
         // One lookup at a time: a peer that keeps connecting while a disk hangs does not get a thread each
@@ -114,13 +115,13 @@ impl Control {
         self.connections.get(&id).map_or(Peer::Inside, |connection| connection.peer.clone())
     }
 
-    /// The same for the supervisor: the Claude of another session is not a person, even if it may control
-    /// this one.
+    /// The peer as the supervisor knows it: the Claude of another session is not a person, even if it may
+    /// control this one.
     pub fn asker(&self, id: u64) -> Asker {
         if self.peer(id) == Peer::Person { Asker::Person } else { Asker::Descendant }
     }
 
-    /// Why the peer may not make this request, if so: only a person may control or end the session.
+    /// Why the peer may not make this request, if it may not: only a person may control or end the session.
     pub(super) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
         let peer = self.peer(id);
         let inside = peer == Peer::Inside;
@@ -142,7 +143,7 @@ impl Control {
                     hint,
                 ));
             }
-            // What an earlier run has asked for is done with it.
+            // Once a run has ended, what was requested in it no longer counts.
             Request::Restart { .. }
                 if inside && self.connection(id).is_some_and(|open| open.run != self.run) =>
             {
@@ -161,7 +162,7 @@ impl Control {
         let who = match peer {
             Peer::Person => return None,
             Peer::Inside => "a command inside the session".to_owned(),
-            // All of them are allowed by name.
+            // All of them must be allowed by name.
             Peer::Other(names)
                 if !control.allow_from.is_empty()
                     && names

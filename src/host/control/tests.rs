@@ -13,7 +13,7 @@ use peer::Peer;
 
 const NOW: Stamp = Stamp(1000);
 
-/// A connection whose typed bytes may have to wait.
+/// A connection whose input may have to wait.
 #[derive(Default)]
 struct Uses {
     relayed: bool,
@@ -56,7 +56,7 @@ fn place() -> Place {
 }
 
 impl Place {
-    /// A connection of this peer, and its other end.
+    /// A connection from this peer, and its other end.
     fn connect(&mut self, peer: Peer) -> (u64, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         far.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -65,7 +65,7 @@ impl Place {
         (self.control.admit(connection), far)
     }
 
-    /// The same after the greeting.
+    /// [`Self::connect`] and the handshake.
     fn greeted(&mut self, peer: Peer) -> (u64, UnixStream) {
         let (id, mut far) = self.connect(peer);
         far.write_all(b"{\"hopty\": 1}\n").unwrap();
@@ -87,7 +87,7 @@ impl Place {
 /// The next line from the host.
 fn answer(far: &UnixStream) -> Value {
     let mut line = String::new();
-    // Byte by byte: later lines stay in the socket.
+    // One byte at a time: later lines stay in the socket.
     BufReader::with_capacity(1, far).read_line(&mut line).unwrap();
     serde_json::from_str(&line).unwrap()
 }
@@ -172,7 +172,7 @@ fn one_connection_gets_a_bounded_turn() {
 fn typed_bytes_wait_and_other_frames_do_not() {
     let mut place = place();
     let (id, mut far) = place.greeted(Peer::Person);
-    assert_eq!(place.control.becomes_client(id), Some(ProcessStart { pid: 1, ticks: None }));
+    assert_eq!(place.control.make_client(id), Some(ProcessStart { pid: 1, ticks: None }));
     let frames = [Frame::new(tag::INPUT, b"a").encode(), Frame::new(tag::RESIZE, b"").encode()];
     far.write_all(&frames.concat()).unwrap();
     let tags = |events: Vec<ControlEvent>| -> Vec<u8> {
@@ -263,7 +263,7 @@ fn silence_closes_a_connection_that_waits_for_nothing() {
     assert_eq!(place.control.ids(), [waits]);
 }
 
-/// Its process was stopped, say: its end tells whether the answer was read.
+/// Its process may have been stopped; its end tells whether the answer was read.
 #[test]
 fn silence_does_not_close_a_connection_whose_answer_must_be_read() {
     let mut place = place();

@@ -1,4 +1,4 @@
-//! Hook calls that have no answer yet: Claude waits for it.
+//! Hook calls without an answer: Claude waits for each.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,24 +17,23 @@ use crate::ipc::message::{RequestId, ok_line};
 /// A hook call without an answer yet.
 #[derive(Debug)]
 pub(in crate::host) struct OpenHookCall {
-    /// Its connection, and the id of its request there.
     pub asked: RequestId,
     pub call: hooks::HookInput,
-    /// The lines that it waits for, and until when.
+    /// The transcript lines that it waits for, and until when.
     pub awaits: Option<(Want, Stamp)>,
-    /// PreCompact: a record is being saved, and until when the call waits for it.
+    /// PreCompact: how long the call waits for the record that is being saved.
     pub saves: Option<Stamp>,
 }
 
 impl OpenHookCall {
-    /// The prompt that a person, or a script in their place, has submitted with it.
+    /// The prompt of a `UserPromptSubmit` call, if it comes from a person or from a script in their place.
     pub fn persons_prompt(&self) -> Option<&str> {
         let hook = &self.call.hook;
         let persons = matches!(hook.prompt, Some(PromptOf::Person | PromptOf::Sent));
         self.call.prompt.as_deref().filter(|_| persons && hook.event == HookEvent::UserPromptSubmit)
     }
 
-    /// Whether a prompt was submitted with it in this conversation.
+    /// Whether it submits a prompt in this conversation.
     pub fn is_prompt_in(&self, conversation: Option<&ConversationId>) -> bool {
         let hook = &self.call.hook;
         let of_this = !hook.agent && hook.conversation.as_ref() == conversation;
@@ -46,12 +45,12 @@ impl OpenHookCall {
 #[derive(Debug, Default)]
 pub(in crate::host) struct HookCalls {
     calls: BTreeMap<u64, OpenHookCall>,
-    /// The connections on which an answer was sent that has to reach Claude, with the number of its call.
+    /// Connections with an answer that Claude must read, and the number of the call.
     sent: BTreeMap<u64, u64>,
 }
 
 impl HookCalls {
-    /// Whether one of this connection is held.
+    /// Whether a call of this connection is held.
     pub(super) fn has(&self, connection: u64) -> bool {
         self.calls.values().any(|call| call.asked.connection == connection)
     }
@@ -64,39 +63,39 @@ impl HookCalls {
         self.calls.get(&id)
     }
 
-    /// A call that is answered now.
+    /// Removes a call that is being answered.
     pub fn remove(&mut self, id: u64) -> Option<OpenHookCall> {
         self.calls.remove(&id)
     }
 
-    /// The answer to the call `id`, on this connection, has to reach Claude.
+    /// Notes that Claude must read the answer to call `id`.
     pub fn must_be_read(&mut self, connection: u64, id: u64) {
         self.sent.insert(connection, id);
     }
 
-    /// Whether such an answer was sent on this connection: its end tells whether it was read.
+    /// Whether such an answer was sent on this connection: how it closes tells whether it was read.
     pub(super) fn awaits_reading(&self, connection: u64) -> bool {
         self.sent.contains_key(&connection)
     }
 
-    /// The prompts of people that have no answer, in order.
+    /// The unanswered prompts of people, in order.
     pub fn persons_prompts(&self, conversation: Option<&ConversationId>) -> impl Iterator<Item = &str> {
         let calls = self.calls.values().filter(move |call| call.is_prompt_in(conversation));
         calls.filter_map(OpenHookCall::persons_prompt)
     }
 
-    /// Whether any waits for lines of the transcript.
+    /// Whether any call waits for transcript lines.
     pub fn await_lines(&self) -> bool {
         self.calls.values().any(|call| call.awaits.is_some())
     }
 
-    /// A call waits for lines of the transcript. False: it is no longer there.
+    /// Makes a call wait for transcript lines. False if the call is gone.
     pub fn await_line(&mut self, id: u64, want: Want, until: Stamp) -> bool {
         self.calls.get_mut(&id).map(|call| call.awaits = Some((want, until))).is_some()
     }
 
-    /// Reports the calls whose lines have come. `facts`: of a transcript that was read to its end. Returns
-    /// whether one of them is Claude's own.
+    /// Reports the calls whose lines have arrived. `facts` must be of a transcript read to its end. Returns
+    /// whether one of them waited for Claude's own lines.
     pub fn report_lines(&mut self, facts: &TranscriptFacts, events: &mut VecDeque<Event>) -> bool {
         let mut heard = false;
         for (id, waiting) in &mut self.calls {
@@ -117,7 +116,7 @@ impl HookCalls {
         heard
     }
 
-    /// Reports the calls whose time for their lines is up.
+    /// Reports the calls that have waited too long for their lines.
     pub fn report_late_lines(
         &mut self,
         now: Stamp,
@@ -131,7 +130,7 @@ impl HookCalls {
         }
     }
 
-    /// The record for a PreCompact call is saved, or failed: now the call is handled. `changes`: the settings
+    /// The record for a PreCompact call was saved, or failed: the call continues. `changes`: the settings
     /// that run code and have changed since a person accepted them.
     pub fn settle_record(
         &mut self,
@@ -154,45 +153,44 @@ impl HookCalls {
         Some(Event::Hook { id, hook })
     }
 
-    /// When to continue one without its lines.
+    /// When to continue a call without its lines.
     pub fn lines_deadline(&self) -> Option<Stamp> {
         self.calls.values().filter_map(|call| call.awaits).map(|(_, until)| until).min()
     }
 
-    /// When to continue one without its record.
+    /// When to continue a call without its record.
     pub fn record_deadline(&self) -> Option<Stamp> {
         self.calls.values().filter_map(|call| call.saves).min()
     }
 
-    /// Those whose record has taken too long.
+    /// The calls whose record has taken too long.
     pub fn late_records(&self, now: Stamp) -> Vec<u64> {
         let late = |call: &OpenHookCall| call.saves.is_some_and(|at| at <= now);
         self.calls.iter().filter(|(_, call)| late(call)).map(|(id, _)| *id).collect()
     }
 }
 
-/// What a stop now would interrupt.
 fn cut(want: Want, facts: Option<&TranscriptFacts>) -> Cut {
     facts.filter(|_| want == Want::Assistant).map_or(Cut::Free, |facts| at_a_boundary(facts).cut())
 }
 
 impl Control {
-    /// Answers a hook call that it is held.
+    /// Answers a hook call with "hold".
     pub fn hold_hook(&mut self, id: u64, now: Stamp) {
         if let Some(asked) = self.hooks.get(id).map(|call| call.asked) {
             self.send(asked.connection, &ok_line(asked.request, &HookReply::hold()), now);
         }
     }
 
-    /// A hook is called; gives its number.
+    /// Adds a hook call and returns its number.
     pub fn hold_call(&mut self, call: OpenHookCall) -> u64 {
         let id = self.number();
         self.hooks.calls.insert(id, call);
         id
     }
 
-    /// Forgets the calls of a connection that is gone. Returns them, and the one whose answer is `unread`
-    /// that had to reach Claude.
+    /// Removes the calls of a closed connection. Returns them, and with `unread` the call whose answer Claude
+    /// had to read but did not.
     pub fn drop_calls_of(&mut self, connection: u64, unread: bool) -> Vec<u64> {
         let HookCalls { calls, sent } = &mut self.hooks;
         let mut gone: Vec<u64> =
@@ -204,8 +202,8 @@ impl Control {
         gone
     }
 
-    /// The run is over: the remaining calls get no answer, which Claude treats as no output. `more`: the
-    /// connections of calls that are not handled yet.
+    /// The run is over: closes the remaining calls without an answer, which Claude treats as no output.
+    /// `more`: the connections of calls that were not handled.
     pub fn drop_calls(&mut self, more: Vec<u64>) {
         let calls = std::mem::take(&mut self.hooks.calls);
         for connection in calls.into_values().map(|call| call.asked.connection).chain(more) {

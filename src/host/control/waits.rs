@@ -2,8 +2,8 @@
 //!
 //! Nothing is polled: a waiting request is checked after each event and each time the screen was fed
 //! ([`WaitingRequest::answer`]). Text is not searched here. The rows of a changed screen go to the client, at
-//! most one answer in [`SCREEN_MS`], and the client searches them: the process that forwards a person's keys
-//! never pays for an expensive pattern.
+//! most once in [`SCREEN_MS`], and the client searches them: the process that forwards a person's keys never
+//! pays for an expensive pattern.
 
 use crate::core::screen_mark::ScreenMark;
 use crate::core::supervisor::Supervisor;
@@ -25,7 +25,7 @@ pub(in crate::host) enum Awaited {
 }
 
 impl Awaited {
-    /// Whether it depends on what Claude does.
+    /// Whether it depends on Claude's state.
     pub fn needs_agent(&self) -> bool {
         match self {
             Awaited::Condition(wait) => !matches!(wait.wanted, WaitFor::Exit | WaitFor::Text),
@@ -33,7 +33,7 @@ impl Awaited {
         }
     }
 
-    /// Whether a change of the screen is an answer.
+    /// Whether a change of the screen answers it.
     pub fn shows_screen(&self) -> bool {
         match self {
             Awaited::Condition(wait) => wait.wanted == WaitFor::Text,
@@ -64,7 +64,7 @@ impl Awaited {
         }
     }
 
-    /// What a program that is no agent never is.
+    /// The state in words, for the error about a program that has no such state.
     fn words(&self) -> &'static str {
         match self {
             Awaited::Condition(wait) => wait.wanted.word(),
@@ -89,12 +89,12 @@ impl WaitingRequest {
         now >= self.from
     }
 
-    /// Whether its time is up.
+    /// Whether it has timed out.
     fn is_late(&self, now: Stamp) -> bool {
         now >= self.until
     }
 
-    /// The answer, if there is one.
+    /// The answer, if it is due.
     pub fn answer(&self, scene: &mut WaitScene<'_>) -> Option<WaitOutcome> {
         let wanted = match &self.wanted {
             Awaited::Condition(wanted) => wanted,
@@ -159,7 +159,7 @@ impl WaitingRequest {
     }
 }
 
-/// What a waiting request is compared with.
+/// What a waiting request is checked against.
 pub(in crate::host) struct WaitScene<'host> {
     pub supervisor: &'host Supervisor,
     /// The run, and its screen.
@@ -169,10 +169,10 @@ pub(in crate::host) struct WaitScene<'host> {
     pub now: Stamp,
 }
 
-/// What comes of a request that waited.
+/// The outcome of a request that waited.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::host) enum WaitOutcome {
-    /// Whether the condition holds; with the session object.
+    /// Whether the condition holds, and the session status.
     Session {
         met: bool,
     },
@@ -183,9 +183,9 @@ pub(in crate::host) enum WaitOutcome {
     Refused(Failure),
 }
 
-/// The screen's rows if they differ from those of revision `known`, or the fact that there are none any more.
+/// The screen's rows if they differ from those of revision `known`, or the fact that the screen is gone.
 fn changed_screen(run: u32, model: &mut ScreenModel, known: Option<u64>, ended: bool) -> Option<RowsAnswer> {
-    // In a burst the model is fed when that is due, not for every request.
+    // In a burst the model is fed when due, not for every request.
     let latest = known.is_none() || ended;
     let revision = |screen: &Screen| revision_of(run, screen.revision());
     let rows =
@@ -201,7 +201,7 @@ fn changed_screen(run: u32, model: &mut ScreenModel, known: Option<u64>, ended: 
     }
 }
 
-/// The same for whom it matters what is new since a mark: only between two frames.
+/// [`changed_screen`] with what is new since a mark: only between two frames.
 fn screen_since(
     run: u32,
     model: &mut ScreenModel,
@@ -224,12 +224,12 @@ fn screen_since(
     })
 }
 
-/// Whether a mark cannot have been taken in this session.
+/// Whether a mark cannot be one of this session.
 fn is_foreign(mark: ScreenMark, screen: Option<(u32, &ScreenModel)>) -> bool {
     screen.is_some_and(|(run, model)| mark.run > run || mark.run == run && !model.has_mark(mark.frame))
 }
 
-/// Another run has another screen, whose revisions start again.
+/// Combines run and revision: each run has another screen, whose revisions start again.
 fn revision_of(run: u32, revision: u64) -> u64 {
     revision.wrapping_add(u64::from(run) << 40)
 }
@@ -243,12 +243,12 @@ impl Waits {
         self.0.iter().any(|waiting| waiting.asked.connection == connection)
     }
 
-    /// Whether a request waits for Claude's state, so that the screen must be read.
+    /// Whether a request waits for Claude's state, for which the screen must be read.
     pub fn for_state(&self) -> bool {
         self.0.iter().any(|waiting| waiting.wanted.needs_agent())
     }
 
-    /// A request waits from now on.
+    /// Adds a waiting request.
     pub(super) fn add(&mut self, asked: RequestId, wanted: Awaited, now: Stamp) -> Result<(), Failure> {
         if self.has(asked.connection) {
             let hint = "open another connection";
@@ -260,8 +260,8 @@ impl Waits {
         Ok(())
     }
 
-    /// The same for a new request. `plain`: the program, if it is no agent; `screen`: the run, and its
-    /// screen.
+    /// Adds a new request after checking it. `plain`: the program, if it is not an agent; `screen`: the run
+    /// and its screen.
     pub fn ask(
         &mut self,
         asked: RequestId,
@@ -285,17 +285,16 @@ impl Waits {
         self.add(asked, wanted, now)
     }
 
-    /// All of them, to be answered or put back.
+    /// Takes all requests, to be answered or put back.
     pub fn take(&mut self) -> Vec<WaitingRequest> {
         std::mem::take(&mut self.0)
     }
 
-    /// There is no answer for it yet.
+    /// Puts back a request that has no answer yet.
     pub fn put_back(&mut self, waiting: WaitingRequest) {
         self.0.push(waiting);
     }
 
-    /// The next deadline.
     pub fn deadline(&self, now: Stamp) -> Option<Stamp> {
         let shows = |waiting: &WaitingRequest| waiting.wanted.shows_screen() && waiting.from > now;
         self.0.iter().map(|waiting| if shows(waiting) { waiting.from } else { waiting.until }).min()
@@ -330,7 +329,7 @@ mod tests {
         Watch { state: false, entered: Some(0), screen: false, after: None, mark: None, timeout_ms: 100 }
     }
 
-    /// The answer to a request of time 0.
+    /// The answer to a request made at time 0.
     fn answer(
         wanted: Awaited,
         model: Option<&mut ScreenModel>,

@@ -1,5 +1,5 @@
-//! What the next run starts with: the settings that run code, the directory, and the files that hopty
-//! supplies. Each comes as a job for a thread, because a disk may hang.
+//! The inputs of the next run: the settings that run code, the directory, and the files that hopty supplies.
+//! Each is read or written by a job on a thread, because a disk may hang.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::fs::trusted_dirs;
 use crate::host::child::{LaunchOrder, Site};
 use crate::host::jobs::CodeFound;
 
-/// How often Claude runs the status line while a question may stand in it, in seconds.
+/// How often Claude runs the status line while it may contain a question, in seconds.
 const REFRESH_S: u64 = 5;
 
 impl SessionIdentity {
@@ -38,12 +38,12 @@ impl SessionIdentity {
         move || CodeFound::read(&places, &next.filter(|dir| dir.is_dir()).unwrap_or(own))
     }
 
-    /// Reads where the next run starts, and its settings.
+    /// Reads the directory of the next run, and its settings.
     pub fn next_site(&self, asked: Option<String>) -> impl FnOnce() -> Site + Send + use<> {
         let found = self.next_found(asked.as_deref());
         let (paths, own, dir) = (self.paths.clone(), self.own.clone(), self.dir.clone());
         let config = &self.launch.config;
-        // A question that waits for an answer says how long; nothing else in the segment changes by itself.
+        // An unanswered question says how long it has waited; nothing else in the segment changes by itself.
         let asks = config.terminal.segment && config.restart.mode == RestartMode::Ask;
         let refresh_s = asks.then_some(REFRESH_S);
         move || Site::read(&paths, &own, asked.map(PathBuf::from), &dir, refresh_s, found)

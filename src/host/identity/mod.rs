@@ -1,10 +1,10 @@
-//! Who the session is: its name and directories, and the program with its arguments as the person started it.
+//! The session's identity: name, directories, and the program with the person's own arguments.
 //! The other parts ask it for paths and for what a thread needs to read or write there.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `own_files` | the session's own directory: noticed when it is gone, and restored by a thread |
-//! | `launch_site` | what the next run starts with: which settings run code, where it starts, the launch files |
+//! | `own_files` | the session's own directory: detecting its loss, and restoring it on a thread |
+//! | `launch_site` | the inputs of the next run: settings that run code, directory, launch files |
 
 mod launch_site;
 mod own_files;
@@ -39,7 +39,7 @@ pub(super) use own_files::{RestoreOrder, RestoredFiles, not_renamed, wanted_name
 #[derive(Debug)]
 pub(super) struct SessionIdentity {
     pub launch: Launch,
-    /// The program's arguments as the person gave them, and what hopty reads from them.
+    /// The person's own arguments, and what hopty reads from them.
     pub args: Vec<OsString>,
     pub own: OwnArgs,
     /// Where the program works, and the channel of that directory.
@@ -47,17 +47,16 @@ pub(super) struct SessionIdentity {
     pub channel: Channel,
     pub paths: Paths,
     pub claim: NameLock,
-    /// The session's own directory, where the person's state directory cannot be used.
+    /// The session's own directory, used if the person's state directory cannot be.
     pub private: Option<PrivateStateDir>,
     /// When the session began.
     pub began: WallTime,
-    /// The time of day of its stamp 0, as today's clock has it: later than `began` by as much as the machine
-    /// has slept, because stamps stand still meanwhile.
+    /// The wall clock time of stamp 0 by today's clock: later than `began` by the time that the machine has
+    /// slept, because stamps stop meanwhile.
     pub zero: WallTime,
 }
 
-/// How far time of day and stamps may drift apart before the stamps get other times, in ms: less is only
-/// rounding.
+/// How far wall clock and stamps may drift apart before `zero` is corrected, in ms: less is only rounding.
 const DRIFT_MS: u64 = 1000;
 
 impl SessionIdentity {
@@ -74,7 +73,7 @@ impl SessionIdentity {
         self.zero.after(stamp.0)
     }
 
-    /// Follows the time of day, which goes on while the machine sleeps, and may be set.
+    /// Follows the wall clock, which keeps running while the machine sleeps, and may be set.
     pub fn keep_time(&mut self, now: Stamp, wall: WallTime) {
         if wall.0.abs_diff(self.wall(now).0) > DRIFT_MS {
             self.zero = WallTime(wall.0.saturating_sub_unsigned(now.0));
@@ -88,7 +87,7 @@ impl SessionIdentity {
         redact_words(&command)
     }
 
-    /// The program with the arguments of a run.
+    /// The program with the arguments of a run, without secrets.
     pub fn command_of(&self, args: &[OsString]) -> Vec<String> {
         let words =
             std::iter::once(self.launch.program.as_os_str()).chain(args.iter().map(OsString::as_os_str));
@@ -105,7 +104,7 @@ impl SessionIdentity {
         }
     }
 
-    /// The file with the last screen of a session that nobody was watching.
+    /// The file with the last screen of a session that ended without a client.
     pub fn last_screen(&self) -> PathBuf {
         self.paths.last_screen(self.name())
     }
@@ -115,7 +114,7 @@ impl SessionIdentity {
         self.launch.config.record.auto && self.private.is_none()
     }
 
-    /// Where recordings are kept for which no file was named.
+    /// The directory for recordings without a file name.
     pub fn recordings(&self) -> PathBuf {
         self.claim.dir.join(session::RECORDINGS)
     }
@@ -131,14 +130,14 @@ impl SessionIdentity {
         }
     }
 
-    /// That the session could not take the name that the person asked for.
+    /// The notice that the session could not take the requested name.
     pub fn name_notice(&self) -> Option<String> {
         let (wanted, name) = (&self.launch.name, self.name());
         let asked = self.launch.title.is_some() && name != wanted;
         asked.then(|| format!("the name {wanted} is taken: this session is {name}"))
     }
 
-    /// The next conversation has this name.
+    /// Sets the name of the next conversation.
     pub fn rename_conversation(&mut self, name: Option<&str>) {
         self.launch.title = name.map(safe_line).or(self.launch.title.take());
     }
@@ -153,7 +152,7 @@ impl SessionIdentity {
         Ok(differ)
     }
 
-    /// The origin of a record that is made now.
+    /// The origin of a record made now.
     pub fn origin(
         &self,
         conversation: ConversationId,
@@ -198,8 +197,8 @@ impl SessionIdentity {
         }
     }
 
-    /// The page with the keys behind the prefix key, on a terminal of this size: in a low one there is room
-    /// for little else. `watches`: of a client that only watches.
+    /// The page with the keys behind the prefix key, on a terminal of this size: a low one has room for
+    /// little else. `watches`: the client is read-only.
     pub fn help_page(&self, (cols, rows): (u16, u16), watches: bool) -> String {
         let (cols, rows) = (usize::from(cols), usize::from(rows));
         let prefix = self.launch.config.terminal.prefix.to_string();

@@ -1,5 +1,5 @@
-//! The session's own directory, socket and journal: noticed when they are gone, and restored by a thread, so
-//! that every command finds the session again.
+//! The session's own directory, socket and journal: detects that they are gone and restores them on a thread,
+//! so that every command finds the session again.
 
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ const OWN_SOCKET: Duration = Duration::from_millis(50);
 pub(in crate::host) struct RestoreOrder {
     paths: Paths,
     keeper: Keeper,
-    /// The path of the journal.
+    /// The journal's file, by device and inode.
     journal: Option<DeviceInode>,
 }
 
@@ -53,7 +53,7 @@ impl RestoreOrder {
         RestoredFiles { claim, failed, lost: self.journal.filter(|id| Some(*id) != there), name, dir }
     }
 
-    /// The same, and a new socket where the session cannot be reached.
+    /// [`RestoreOrder::run`], and a new socket if the session cannot be reached.
     pub fn run_with_socket(&self) -> (RestoredFiles, Option<UnixListener>) {
         let unsafe_now = session::prepare(&self.paths).is_err();
         let restored = self.run();
@@ -92,7 +92,7 @@ impl SessionIdentity {
                 let linked = paths.socket(&name);
                 let _ = std::fs::remove_file(&linked);
                 if let Err(error) = std::fs::hard_link(&socket, &linked) {
-                    // It is bound again when it is missed.
+                    // The loss is noticed later, and the socket bound again.
                     log(format_args!("cannot give the socket its new name: {error}"));
                 }
             }
@@ -101,7 +101,7 @@ impl SessionIdentity {
     }
 }
 
-/// A name that a person asks for.
+/// Parses a name that a person asks for.
 pub(in crate::host) fn wanted_name(name: &str) -> Result<SessionName, Failure> {
     name.parse().map_err(|error| {
         let hint = "a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`";
@@ -109,7 +109,6 @@ pub(in crate::host) fn wanted_name(name: &str) -> Result<SessionName, Failure> {
     })
 }
 
-/// Why a session could not take this name.
 pub(in crate::host) fn not_renamed(name: &SessionName, error: &SessionError) -> Failure {
     let code = match error {
         SessionError::Taken(_) | SessionError::Former { .. } | SessionError::Ended(_) => Code::Refused,

@@ -18,7 +18,6 @@ const FILE: &str = "ask.json";
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 4096;
 
-/// The file's content.
 #[derive(Debug, Serialize, Deserialize)]
 struct SavedAskAnswer {
     conversation: ConversationId,
@@ -28,7 +27,7 @@ struct SavedAskAnswer {
 }
 
 impl Jobs {
-    /// Stores an answer below `dir`. `left`: how long a snooze lasts, in ms; 0: for ever.
+    /// Stores an answer below `dir`. `left`: how long a snooze lasts, in ms; 0: forever.
     pub fn keep_ask_answer(
         &mut self,
         dir: &Path,
@@ -42,14 +41,14 @@ impl Jobs {
         self.write_small(dir.join(FILE), text);
     }
 
-    /// A person may have answered an earlier host in this conversation.
+    /// Looks for the person's answer to an earlier host of this conversation.
     pub fn recall_ask_answer(&mut self, dir: &Path, conversation: &ConversationId) {
         let (file, conversation) = (dir.join(FILE), conversation.clone());
         self.read(move || JobEvent::Recalled(conversation, atomic::read(&file, LONGEST).ok().flatten()));
     }
 }
 
-/// The answer in a file of that name, if it is of this conversation and still counts.
+/// The answer in this file, if it belongs to this conversation and has not expired.
 pub(in crate::host) fn recalled_ask_answer(
     conversation: &ConversationId,
     bytes: Option<&[u8]>,

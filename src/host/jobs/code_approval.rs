@@ -1,5 +1,5 @@
-//! The settings that run code when Claude starts: accepted when the session begins and with every `hopty
-//! restart` of a person, compared before a hand-over stops Claude, and once more when the next run starts.
+//! The settings that run code when Claude starts: accepted at the start of the session and with every `hopty
+//! restart` by a person, compared before a hand-over stops Claude and again before the next run starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -60,21 +60,21 @@ pub(in crate::host) struct CodeApproval {
 }
 
 impl CodeApproval {
-    /// A person accepts these settings.
     pub fn accept(&mut self, found: CodeFound) {
         self.everywhere = found.code.everywhere;
         self.dirs.insert(found.real, found.code.here);
     }
 
-    /// The same for settings that were read because of a restart requested at `at`. A much later reading may
-    /// include somebody else's changes.
+    /// [`CodeApproval::accept`] for settings that were read because of a restart requested at `at`. A much
+    /// later reading may include changes that the person has not seen.
     pub fn accept_read(&mut self, at: Stamp, now: Stamp, found: Vec<CodeFound>) {
         if now.since(at) < READ_MS {
             found.into_iter().for_each(|found| self.accept(found));
         }
     }
 
-    /// The settings of other directories when the session began. A restart may lead into any of them.
+    /// Notes the settings of other directories at the start of the session. A restart may lead into any of
+    /// them.
     pub fn know(&mut self, dirs: Vec<(PathBuf, CodeDigest)>) {
         for (dir, digest) in dirs {
             self.dirs.entry(dir).or_insert(digest);
@@ -99,7 +99,8 @@ impl CodeApproval {
         listed.chain((more > 0).then(|| format!("{more} more"))).collect()
     }
 
-    /// A person requests a restart into `dir`. Nothing is accepted before it is clear that there will be one.
+    /// A person requests a restart into `dir`. Its settings count as accepted only once the restart is
+    /// decided.
     pub fn restart_requested(&mut self, number: u64, dir: Option<PathBuf>) {
         self.restarts.insert(number, dir);
     }
@@ -116,7 +117,7 @@ impl CodeApproval {
         self.check
     }
 
-    /// The settings for a comparison were read: the changes, if anybody still waits for them.
+    /// The settings for a comparison were read: the changes, if the comparison has not been given up.
     pub fn end_check(&mut self, number: u64, found: &CodeFound) -> Option<Vec<String>> {
         if number != self.check {
             return None;
@@ -129,7 +130,7 @@ impl CodeApproval {
         self.until
     }
 
-    /// Gives up a comparison whose time is up: what is reported instead.
+    /// Gives up a comparison that takes too long; returns what to report instead of changes.
     pub fn due(&mut self, now: Stamp) -> Option<Vec<String>> {
         self.until.take_if(|at| *at <= now).map(|_| vec![UNREADABLE.to_owned()])
     }
@@ -142,8 +143,8 @@ impl Jobs {
         self.read(move || JobEvent::Checked(number, read()));
     }
 
-    /// A request was decided. If it was a person's restart and is accepted, so are the current settings of
-    /// every directory that the restart may lead into. `next`: the directory of the next run.
+    /// A request was decided. If it was a person's restart and was accepted, the current settings of every
+    /// directory that the restart may lead into are accepted, too. `next`: the directory of the next run.
     pub fn restart_decided(
         &mut self,
         (number, accepted): (u64, bool),
@@ -176,8 +177,8 @@ impl Jobs {
         hooks.settle_record(id, saved, || found.map_or_else(unreadable, |found| self.code.changes(found)))
     }
 
-    /// A restart may lead into any directory that Claude trusts: its current settings are the basis of
-    /// comparison.
+    /// Reads the current settings of every directory that Claude trusts, as the basis of comparison, because
+    /// a restart may lead into any of them.
     pub fn look_at_trusted(&mut self, session: &SessionIdentity) {
         let (places, dir) = (session.start_code_paths(), session.dir.clone());
         self.copy(move || JobEvent::Known(CodeFound::trusted(&places, &dir)));

@@ -1,5 +1,5 @@
 //! The source documents' own forms: what [`SessionCompat`] asks for is done on the worker. A failure never
-//! delays a hand-over, and is a line of the journal.
+//! delays a hand-over and becomes a line of the journal.
 //!
 //! [`SessionCompat`]: crate::core::compat::SessionCompat
 
@@ -12,7 +12,7 @@ use crate::fs::edits::{self, Disk};
 use crate::sys::clock::{Clock, local};
 
 impl Jobs {
-    /// Does what a form asks for. `capture`: where the conversation stands.
+    /// Does what a form asks for. `capture`: the state of the conversation.
     pub fn do_compat(&mut self, work: CompatWork, place: LayoutPlace, capture: Option<Capture>) {
         let now = Clock::wall();
         match work {

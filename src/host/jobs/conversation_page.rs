@@ -1,4 +1,4 @@
-//! The end of the conversation before the last hand-over, on a page for who has forgotten what was said.
+//! A page with the end of the conversation before the last hand-over.
 
 use super::{JobEvent, Jobs};
 use crate::core::conversation::entry::{Entry, EntryReader, Speaker};
@@ -12,13 +12,13 @@ use crate::fs::whole_transcript;
 
 /// How much of the end of a transcript is read, in bytes.
 const END: u64 = 1 << 20;
-/// Rows of the page that are not the conversation's.
+/// Rows of the page that show no conversation.
 const FRAME_ROWS: usize = 4;
-/// How text is shown.
+/// What of a conversation the page shows.
 const SHOWN: PageOptions = PageOptions { redacts: true, with_tools: false, with_thinking: false };
 
 impl Jobs {
-    /// Has the page for a client made. The transcript is read by a thread: no key waits for the disk.
+    /// Builds the page for a client. A thread reads the transcript, so no key waits for the disk.
     pub fn read_conversation(&mut self, client: u64, conversation: &ConversationId, size: Size) {
         let (paths, conversation) = (self.paths.clone(), conversation.clone());
         self.copy(move || JobEvent::Page(client, end_of(&paths, &conversation, size)));
@@ -46,7 +46,7 @@ fn end_of(paths: &Paths, conversation: &ConversationId, size: Size) -> String {
     page(&format!(" conversation {conversation}, before the hand-over"), &text, size)
 }
 
-/// What was said, and which tools were used.
+/// The conversation as text: messages, and the tools that were used.
 fn text_of(entries: &[Entry], cols: usize) -> String {
     let said = entries.iter().filter_map(|entry| match entry {
         Entry::Said { speaker: Speaker::Person, text, .. } => Some(format!("❯ {}", SHOWN.clean(text.trim()))),

@@ -1,5 +1,6 @@
 //! The writer: one thread that writes the journal, the session's file and `host.log` to the disk, in order.
-//! The loop queues its writes and goes on: a disk that is slow, full or gone costs lines, never the terminal.
+//! The loop queues its writes and continues: a disk that is slow, full or gone costs lines, never the
+//! terminal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,14 +14,14 @@ use crate::host::jobs::log;
 
 /// The most bytes that wait for the disk: above that, journal lines are dropped.
 const WAITING_JOURNAL_MAX: usize = 1 << 20;
-/// How long the idle thread waits before it ends: a session at rest has none.
+/// How long the idle thread waits before it ends: an idle session has no such thread.
 const REST: Duration = Duration::from_secs(1);
 
 /// Where a journal is, and how long it gets.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct JournalPlace {
     pub path: PathBuf,
-    /// The size above which it is rotated, in bytes.
+    /// It is rotated above this size, in bytes.
     pub max_bytes: u64,
     /// How many files are kept.
     pub files: u32,
@@ -32,13 +33,12 @@ pub(in crate::host) enum WriteJob {
     Lines(String),
     /// A new file of the journal, which begins with this line.
     Rotate(String),
-    /// A new journal at this path, which begins with this line: the old file is gone.
+    /// Start a new journal at this path, with this first line: the old file is gone.
     Anew(PathBuf, String),
     /// Continues the journal after a failure, from this line on; opens it if it is not open.
     Open(JournalPlace, String),
     /// A file's new content.
     File(PathBuf, Vec<u8>),
-    /// Deletes a file.
     Remove(PathBuf),
     /// Lines of `host.log`.
     Log(String),
@@ -57,7 +57,7 @@ impl WriteJob {
         }
     }
 
-    /// How many journal lines are missing if it is not done.
+    /// How many journal lines are lost if it is not done.
     fn lines(&self) -> u64 {
         match self {
             WriteJob::Lines(text) | WriteJob::Rotate(text) | WriteJob::Anew(_, text) => count(text),
@@ -216,7 +216,7 @@ impl DiskThread {
         let mut state = self.shared.lock();
         state.bytes += job.bytes();
         if let WriteJob::File(path, _) = &job {
-            // Only the last state counts, and it comes after the lines that led to it.
+            // Only the last state counts, and it must follow the lines that led to it.
             let stale = |waiting: &&WriteJob| matches!(waiting, WriteJob::File(other, _) if other == path);
             state.bytes -= state.jobs.iter().filter(stale).map(WriteJob::bytes).sum::<usize>();
             state.jobs.retain(|waiting| !stale(&waiting));
@@ -263,7 +263,7 @@ impl DiskThread {
         self.shared.lock().journal_id
     }
 
-    /// Whether everything is written or was dropped.
+    /// Whether everything was written or dropped.
     pub fn is_idle(&self) -> bool {
         let state = self.shared.lock();
         state.jobs.is_empty() && !state.busy
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(writer.shared.lock().bytes, 0);
     }
 
-    /// A disk that hangs: a FIFO that nobody reads, which accepts no more than its buffer.
+    /// A FIFO without a reader stands for a disk that hangs.
     #[test]
     fn a_disk_that_hangs_holds_up_nobody_and_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
@@ -327,7 +327,7 @@ mod tests {
         }
         assert!((100..200).contains(&put), "{put}");
         assert!(!writer.flush(Duration::from_millis(1)) && began.elapsed() < LONG);
-        // Held lines are written when the disk works again.
+        // Held lines are written once the disk works again.
         let read = std::thread::spawn(move || {
             let (mut reader, mut left, mut buf) = (reader, put * line.len(), vec![0; 1 << 16]);
             while left > 0 {
@@ -357,7 +357,7 @@ mod tests {
         writer.put(WriteJob::Lines("e\n".to_owned()));
         assert!(writer.flush(LONG) && writer.take_failure().is_none());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "open\ne\n");
-        // Without a journal it is opened, and the old one is kept.
+        // Without a journal a new one is opened, and the old file is kept.
         let mut writer = DiskThread::default();
         writer.put(WriteJob::Open(place, "again\n".to_owned()));
         assert!(writer.flush(LONG) && writer.take_failure().is_none());

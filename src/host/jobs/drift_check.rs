@@ -14,7 +14,8 @@ pub fn since(config: &Config, store: &Store, loaded: &Loaded, dir: &Path) -> Vec
         return Vec::new();
     }
     let Some((then, patch)) = store.records().work_tree(&loaded.entry.id) else { return Vec::new() };
-    // Where the work was done: the next conversation starts elsewhere, and goes there.
+    // Compare the directory in which the work was done: the next conversation starts elsewhere and changes to
+    // it.
     let there =
         then.as_ref().and_then(|git| git.dir.as_deref()).map(Path::new).filter(|there| there.is_absolute());
     if let Some(gone) = there.filter(|there| !there.is_dir()) {

@@ -1,5 +1,5 @@
-//! Handoffs: saved, claimed and consumed; the brief of the one on its way; the copies of transcripts. A
-//! hand-over never waits for the copy of an earlier one's transcript.
+//! Handoffs: saving, claiming, consuming; the brief being delivered; copies of transcripts. A hand-over never
+//! waits for the copy of an earlier transcript.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(in crate::host) struct RestartReason {
 }
 
 impl RestartReason {
-    /// hopty's own line between two runs, while the old one is being stopped.
+    /// The line that hopty prints between two runs.
     pub fn handover_line(&self, supervisor: &Supervisor) -> String {
         let fill = supervisor.fill();
         // A person who requested the restart knows the reason.
@@ -67,13 +67,13 @@ pub(in crate::host) struct Brief {
     pub id: HandoffId,
     /// The answer to SessionStart.
     pub text: String,
-    /// The file to read where no hook can show the text.
+    /// The file to read if no hook can show the text.
     pub document: PathBuf,
     /// The prompt as it was typed.
     pub typed: Option<String>,
-    /// The fingerprint for comparison with the handoff before.
+    /// Fingerprint, for comparison with the previous handoff.
     pub mark: Option<Mark>,
-    /// The transcript that its record still lacks.
+    /// The transcript that has yet to be copied into the record.
     pub raw: Option<PathBuf>,
     /// The data for its layouts.
     pub material: Option<Box<Material>>,
@@ -84,7 +84,7 @@ pub(in crate::host) struct Brief {
 }
 
 impl Brief {
-    /// The prompt that names the handoff; if the context does not have the brief, it names the file to read.
+    /// The prompt that names the handoff; if the brief is not in the context, it names the file to read.
     pub fn prompt(&self, with_brief: bool) -> String {
         let made = if with_brief {
             Continuation::with_brief(&self.id)
@@ -116,7 +116,8 @@ impl Jobs {
         Budget::of(&self.config.handoff)
     }
 
-    /// What is known of a conversation, for a record of it. `facts`: of its transcript, if it is followed.
+    /// Captures what is known of a conversation for its record. `facts`: those of its transcript, if it is
+    /// followed.
     pub fn capture(
         &self,
         origin: HandoffOrigin,
@@ -134,8 +135,8 @@ impl Jobs {
         capture
     }
 
-    /// Saves a record of what a compaction is about to shorten. It stays in the store for people who look for
-    /// it; no conversation continues from it. `code` reads what runs code at the next start.
+    /// Saves a record of the conversation before a compaction shortens it. It stays in the store for people
+    /// to find; no conversation continues from it. `code` reads the settings that run code at the next start.
     pub fn save_record(
         &mut self,
         hook: u64,
@@ -159,7 +160,7 @@ impl Jobs {
         });
     }
 
-    /// Saves a handoff and claims it for a conversation. `material`: whether its layouts need theirs.
+    /// Saves a handoff and claims it for a conversation. `material`: whether its layouts need material.
     pub fn save_handoff(
         &mut self,
         mut capture: Capture,
@@ -184,7 +185,7 @@ impl Jobs {
             let mark = Mark::of(&capture, &next);
             let saved = Store::open(&store).and_then(|store| {
                 let saved = store.save(capture, keeping)?;
-                // What is told as not saved is not to be offered.
+                // A handoff that is reported as not saved must not be offered.
                 store.claim(&saved.id, claim).inspect_err(|_| drop(store.clear(&saved.id)))?;
                 Ok((saved, store.take_notices()))
             });
@@ -211,7 +212,7 @@ impl Jobs {
         self.work(move || catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(failed));
     }
 
-    /// Claude's last message may be its note in a tool loop.
+    /// Claude's last message may be its note, in the middle of a tool loop.
     pub fn hear_note(&mut self, facts: Option<&TranscriptFacts>) {
         if let Some(facts) = facts {
             self.note.hear(facts.last_text());
@@ -223,8 +224,8 @@ impl Jobs {
         self.brief.as_ref().filter(|brief| brief.id == *id)
     }
 
-    /// The raw copy is made after the next run has its prompt: earlier, it would compete with the new Claude
-    /// for the processor.
+    /// Compresses transcripts, after the next run has its prompt: earlier, this would compete with the new
+    /// Claude for the processor.
     pub fn compress_transcripts(&mut self) {
         let Some(brief) = &mut self.brief else { return };
         let Some(source) = brief.raw.take() else { return };
@@ -243,7 +244,7 @@ impl Jobs {
     /// A conversation has continued from a handoff.
     pub fn consume(&mut self, handoff: &HandoffId, conversation: &ConversationId) {
         let (store, id, by) = (self.paths.claude.clone(), handoff.clone(), conversation.clone());
-        self.inherited.went_on(handoff);
+        self.inherited.continued_from(handoff);
         let claim = claim_for(conversation);
         self.work(move || {
             let done = Store::open(&store).and_then(|store| {
@@ -266,7 +267,8 @@ impl Jobs {
         });
     }
 
-    /// Pending handoffs must not expire while nobody can load them. `until` is in seconds since 1970.
+    /// Pending handoffs must not expire while no conversation can load them. `until` is in seconds since
+    /// 1970.
     pub fn keep_handoffs(&mut self, channel: Channel, until: u64) {
         let store = self.paths.claude.clone();
         self.work(move || {
@@ -287,7 +289,7 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: GitLimits)
     if let Ok(channel) = registry::channel_of(&paths.claude, dir) {
         capture.origin.channel = channel;
     }
-    // A person may have gone back to an older conversation of the chain.
+    // A person may have returned to an older conversation of the chain.
     let begun_from = Store::at(&paths.claude).begun_from(&capture.origin.conversation);
     capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
     let moved = capture.situation.moved_to.as_deref();

@@ -1,5 +1,5 @@
-//! What a conversation inherits: the handoff that it began from (`--handoff` claims one), and files that
-//! Claude or the person wrote for the next conversation.
+//! What a conversation inherits: the handoff that it started from (`--handoff` claims one), and files that
+//! Claude or the person wrote for it.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::sys::clock::Clock;
 /// The origin of the current conversation.
 #[derive(Debug, Default)]
 pub(in crate::host) struct InheritedHandoff {
-    /// The handoff that it continued from.
+    /// The handoff from which it continued.
     pub predecessor: Option<HandoffId>,
     /// When that handoff was saved.
     carried: Option<WallTime>,
@@ -36,22 +36,22 @@ impl InheritedHandoff {
         self.saved = Some(Clock::wall());
     }
 
-    /// A new conversation continued from a handoff: files that it included are not carried again.
-    pub fn went_on(&mut self, from: &HandoffId) {
+    /// A new conversation continued from a handoff: do not carry the files again that it included.
+    pub fn continued_from(&mut self, from: &HandoffId) {
         self.predecessor = Some(from.clone());
         self.carried = self.saved.take().or(self.carried);
     }
 }
 
-/// A handoff that the session begins from.
+/// A handoff from which the session starts.
 #[derive(Debug)]
 pub(in crate::host) struct LoadedHandoff {
     pub id: HandoffId,
-    /// What the person is told before the program draws.
+    /// Notices for the person, shown before the program draws.
     pub notices: Vec<String>,
 }
 
-/// Where Claude's own files may be, for a worker that looks for them.
+/// Where to look for files of Claude's own, on a worker.
 pub(in crate::host) struct ClaudeFiles {
     claude: PathBuf,
     pid: Option<u32>,
@@ -59,7 +59,7 @@ pub(in crate::host) struct ClaudeFiles {
 }
 
 impl ClaudeFiles {
-    /// Puts their text into the record. Returns sentences for the person about them.
+    /// Adds their text to the record. Returns sentences for the person about them.
     pub fn add_to(&self, capture: &mut Capture) -> Vec<String> {
         let (found, mut said) =
             handwritten_handoffs::find(&self.claude, &capture.origin.channel, self.pid, self.since);
@@ -72,13 +72,13 @@ impl ClaudeFiles {
 }
 
 impl Jobs {
-    /// Files of Claude's own for the next record. `pid`: the program; `began`: when the session did.
+    /// Files of Claude's own for the next record. `pid`: the program; `began`: the session's start.
     pub fn own_files(&self, pid: Option<u32>, began: WallTime) -> ClaudeFiles {
         ClaudeFiles { claude: self.paths.claude.clone(), pid, since: self.inherited.carried.unwrap_or(began) }
     }
 
-    /// The session went back to the conversation before a handoff: it must not be loaded again, unless
-    /// another conversation already continues from it.
+    /// The session went back to the conversation before a handoff: discards the handoff, unless another
+    /// conversation already continues from it.
     pub fn discard(&mut self, handoff: HandoffId) {
         let store = self.paths.claude.clone();
         self.work(move || {
@@ -92,8 +92,8 @@ impl Jobs {
 
     /// `--handoff`: claims a pending handoff for a new conversation, before the first run.
     ///
-    /// # Errors
-    /// When there is none, or it may not be loaded: what the person is told instead of a session.
+    /// The error is the message for the person if there is none or it may not be loaded; the session does not
+    /// start.
     pub fn load_handoff(
         &mut self,
         id: Option<&str>,

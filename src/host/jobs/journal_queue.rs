@@ -21,12 +21,12 @@ const AGAIN_MOST_MS: u64 = 60_000;
 /// How often to check whether the writer has failed, while it is busy, in ms.
 const LOOK_MS: u64 = 1000;
 
-/// What became of the journal.
+/// A change in whether the journal is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) enum JournalEvent {
     /// Lines are missing from here on, for the first time in this session.
     Failed,
-    /// It is written again; so many lines of it are missing.
+    /// It is written again; this many of its lines are missing.
     Resumed { missing: u64 },
 }
 
@@ -35,18 +35,17 @@ enum JournalState {
     /// There is no journal.
     #[default]
     Off,
-    /// Lines are written. After a failure that is not certain yet: how many were missing then.
+    /// Lines are written. `resumed`: lines missing before, until the first write proves that it works again.
     On { resumed: Option<JournalGap> },
     /// Lines have been missing since it failed.
     Broken { missing: JournalGap, again: Stamp },
 }
 
-/// The journal, the thread that writes it, and what became of it.
+/// The journal, the thread that writes it, and its state.
 #[derive(Debug)]
 pub(in crate::host) struct Journal {
     config: config::Journal,
     writer: DiskThread,
-    /// The session's directory.
     dir: PathBuf,
     state: JournalState,
     /// Bytes in the journal's file, including queued ones.
@@ -59,7 +58,6 @@ pub(in crate::host) struct Journal {
 }
 
 impl Journal {
-    /// No journal yet; one would be in `dir`.
     pub fn new(config: config::Journal, dir: &Path) -> Self {
         Journal {
             config,
@@ -73,15 +71,14 @@ impl Journal {
         }
     }
 
-    /// What became of it since the last call.
+    /// The next change since the last call.
     pub fn next_event(&mut self) -> Option<JournalEvent> {
         self.events.pop_front()
     }
 
     /// Opens the journal before the loop runs; one of an earlier session with the same name is rotated away.
     ///
-    /// # Errors
-    /// When it cannot be opened. It is tried again later.
+    /// Fails when it cannot be opened. It is tried again later.
     pub fn open(&mut self, now: Stamp) -> io::Result<()> {
         match JournalFile::begin(&self.path(), self.config.max_bytes, self.config.files) {
             Ok(file) => {
@@ -97,7 +94,7 @@ impl Journal {
         }
     }
 
-    /// Writes lines. `open` makes the first line of another file.
+    /// Writes lines. `open` makes the first line if a new file is needed.
     pub fn write(&mut self, lines: &str, now: Stamp, open: impl FnOnce() -> String) {
         match &mut self.state {
             JournalState::Off => return,
@@ -120,13 +117,13 @@ impl Journal {
         }
     }
 
-    /// The session's directory is another one.
+    /// The session's directory has moved to `dir`.
     pub fn moved(&mut self, dir: &Path) {
         dir.clone_into(&mut self.dir);
     }
 
     /// Starts a new file with this line after the old one was deleted or moved away; the old content is gone
-    /// with it. The writer does it after the queued lines, which belong to the old one.
+    /// with it. The writer does it after the queued lines, which belong to the old file.
     pub fn renew(&mut self, open: String) {
         self.bytes = open.len() as u64;
         self.writer.put(WriteJob::Anew(self.path(), open));
@@ -152,7 +149,7 @@ impl Journal {
         self.put_log();
     }
 
-    /// Has the writer continue it, which may have to open the file first.
+    /// Lets the writer continue the journal; it may have to open the file first.
     fn resume(&mut self, missing: JournalGap, now: Stamp, line: impl FnOnce(JournalGap) -> String) {
         let missing = JournalGap { lines: missing.lines + self.writer.take_lost(), ..missing };
         if !self.writer.is_idle() {
@@ -265,7 +262,7 @@ mod tests {
         let mut journal = journal(&dir);
         assert!(journal.open(Stamp(0)).is_err());
         journal.write("a\nb\n", Stamp(0), never);
-        // The directory is still missing: the writer fails, and what was queued behind it is missing, too.
+        // The directory is still missing: the writer fails, and the lines queued after it are lost, too.
         assert_eq!(journal.deadline(Stamp(0)), Some(Stamp(AGAIN_MS)));
         journal.tend(Stamp(AGAIN_MS), gap);
         journal.write("c\n", Stamp(AGAIN_MS), never);

@@ -1,4 +1,4 @@
-//! The host's own log, `host.log` of its session: failures that nobody waits for. It is the host's standard
+//! The host's own log, `host.log` of its session: failures that no answer reports. It is the host's standard
 //! error.
 
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::core::text::visible::visible;
 use crate::fs::session;
 
-/// Opens the one in this session's directory from now on, if possible.
+/// Opens the one in this session's directory, if possible.
 pub(in crate::host) fn to(dir: &Path) {
     if let Ok(log) = session::open_log(dir) {
         let _ = nix::unistd::dup2_stderr(&log);
@@ -30,7 +30,7 @@ pub(in crate::host) fn log(what: impl Display) {
     }
 }
 
-/// The lines that wait.
+/// Takes the lines that wait to be written.
 pub(in crate::host) fn take() -> String {
     std::mem::take(&mut *WAITING.lock().unwrap_or_else(PoisonError::into_inner))
 }

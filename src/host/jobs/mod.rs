@@ -1,16 +1,16 @@
-//! Jobs: what the host writes, and what it has read, git asked or compressed, on threads. The loop waits for
+//! Jobs: everything that the host writes, reads, compresses or asks git, on threads. The loop waits for
 //! none of them.
 //!
-//! [`Jobs`] owns the threads, the journal, the handoff on its way and what it comes from, and the settings
-//! that a person accepted. What a job has brought comes out as a [`JobEvent`], which `wiring/jobs` handles.
+//! [`Jobs`] owns the threads, the journal, the handoff being delivered and its origin, and the settings
+//! that a person accepted. The result of a job is a [`JobEvent`], which `wiring/jobs` handles.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `handoffs` | handoffs: saved, claimed, consumed; the brief of the one on its way; transcripts compressed |
-//! | `inherited_handoff` | `--handoff`, and what a conversation has from before it |
+//! | `handoffs` | saving, claiming and consuming handoffs; the brief being delivered; compressing transcripts |
+//! | `inherited_handoff` | `--handoff`, and what a conversation inherits |
 //! | `note_so_far` | Claude's own words for the next handoff |
 //! | `drift_check` | whether the work tree is still the one that a handoff was made in |
-//! | `code_approval` | what runs code when Claude starts, and whether a person accepted it |
+//! | `code_approval` | settings that run code when Claude starts, and whether a person accepted them |
 //! | `journal_queue`, `disk_writer_thread` | the journal; the thread that writes it, the session's file and `host.log` |
 //! | `compat_work` | the source documents' own forms |
 //! | `ask_answer` | the person's answer in mode `ask` |
@@ -68,12 +68,12 @@ pub(super) use handoffs::{Brief, RestartReason};
 pub(super) use journal_queue::JournalEvent;
 pub(super) use note_so_far::NoteState;
 
-/// The version that journals name.
+/// hopty's version, as the journal states it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How long the reader's thread waits for another scan, in ms.
 const REST_MS: u64 = 2000;
 
-/// What a job has brought.
+/// The result of a job.
 #[derive(Debug)]
 pub(super) enum JobEvent {
     /// A handoff is saved and claimed, with the store's notices for the person.
@@ -94,17 +94,17 @@ pub(super) enum JobEvent {
     Accepted(Stamp, Vec<CodeFound>),
     /// The settings for a check.
     Checked(u64, CodeFound),
-    /// Where this run starts, and its settings.
+    /// The directory and the settings for this run.
     Site(u32, Box<Site>),
     /// The launch files of this run were written.
     Written(u32, Box<RestoredFiles>, io::Result<LaunchFiles>),
-    /// The session's directory and its socket are back.
+    /// The session's directory and its socket were restored.
     Restored(Box<RestoredFiles>, Option<UnixListener>),
     /// The session has its new name, for the request of this connection and number.
     Renamed(RequestId, SessionName, Result<PathBuf, SessionError>),
     /// A scan of Claude's files.
     Scanned(Box<FileReader>, Box<ScanResult>),
-    /// The answer that an earlier host got in this conversation.
+    /// The person's answer to an earlier host of this conversation.
     Recalled(ConversationId, Option<Vec<u8>>),
     /// The file of a recording, for the request with this number.
     CastOpened(u64, Result<CastFile, CastFileError>, Box<CastOrder>),
@@ -121,7 +121,7 @@ pub(super) enum JobEvent {
 pub(super) struct Jobs {
     /// Jobs that a hand-over waits for, and small files.
     worker: Worker<JobEvent>,
-    /// Jobs that may take any time, on a thread of their own so that nothing else waits behind them.
+    /// Jobs that may take any time, on a thread of their own so that no hand-over waits for them.
     copier: Worker<JobEvent>,
     /// Reads Claude's and the project's files.
     reader: Worker<JobEvent>,
@@ -133,7 +133,7 @@ pub(super) struct Jobs {
     pub reason: RestartReason,
     /// Claude's own words for the next handoff.
     pub note: NoteState,
-    /// The handoff whose prompt is being delivered, and the text for the new conversation.
+    /// The handoff being delivered, and its text for the new conversation.
     pub brief: Option<Brief>,
     pub inherited: InheritedHandoff,
     pub code: CodeApproval,
@@ -142,7 +142,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    /// No thread runs yet. The journal would be in `dir`.
+    /// No thread runs yet. `dir`: where the journal will be.
     pub fn new(paths: &Paths, config: &Config, dir: &Path) -> Self {
         Jobs {
             worker: Worker::new("hopty-worker"),
@@ -176,7 +176,7 @@ impl Jobs {
         }
     }
 
-    /// Whether a job is still to be done.
+    /// Whether a job is waiting or running.
     pub fn are_busy(&self) -> bool {
         self.threads().into_iter().any(Worker::is_busy)
     }
@@ -186,29 +186,28 @@ impl Jobs {
         self.threads().into_iter().any(Worker::has_done_here)
     }
 
-    /// What the jobs have brought since the last call.
+    /// The results since the last call.
     pub fn take(&mut self) -> Vec<JobEvent> {
         self.threads_mut().into_iter().flat_map(Worker::take).collect()
     }
 
-    /// Ends the threads that are used once per hand-over: none waits for the next one.
+    /// Ends the idle threads that are used once per hand-over.
     pub fn rest(&mut self) {
         for worker in [&mut self.copier, &mut self.launch_writer] {
             worker.rest();
         }
     }
 
-    /// When the reader's thread ends because nobody has needed it for a while. `scan_began`: when the last
-    /// scan began.
-    pub fn reader_rests_at(&self, scan_began: Stamp) -> Option<Stamp> {
+    /// When to end the reader's thread, which has been idle for a while. `scan_began`: when the last scan
+    /// began.
+    pub fn reader_stops_at(&self, scan_began: Stamp) -> Option<Stamp> {
         let idles = self.reader.fd().is_some() && !self.reader.is_busy();
         idles.then(|| scan_began.after(REST_MS))
     }
 
     /// Opens the journal of a session that began at this time, with its first line.
     ///
-    /// # Errors
-    /// When it cannot be opened. It is tried again later.
+    /// Fails when it cannot be opened. It is tried again later.
     pub fn begin_journal(&mut self, recorder: &mut Recorder, began: WallTime, now: Stamp) -> io::Result<()> {
         self.journal.open(now)?;
         let open = recorder.open_line(Stamp(0), began, VERSION);
@@ -220,17 +219,17 @@ impl Jobs {
         self.journal.write(lines, now, || recorder.open_line(now, Clock::wall(), VERSION));
     }
 
-    /// The journal's file was deleted or moved away: another one begins.
+    /// Starts another journal file, because the old one was deleted or moved away.
     pub fn renew_journal(&mut self, recorder: &mut Recorder, now: Stamp) {
         self.journal.renew(recorder.open_line(now, Clock::wall(), VERSION));
     }
 
-    /// Checks what became of the journal's lines.
+    /// Handles the results of queued journal writes.
     pub fn tend_journal(&mut self, recorder: &mut Recorder, now: Stamp) {
         self.journal.tend(now, |missing| recorder.resume_line(now, Clock::wall(), VERSION, missing));
     }
 
-    /// Has Claude's files read.
+    /// Starts a scan of Claude's files.
     pub fn scan(&mut self, mut reader: Box<FileReader>, order: ScanOrder, session: SessionFiles) {
         self.read(move || {
             // A failed scan costs only its own findings.
@@ -239,33 +238,33 @@ impl Jobs {
         });
     }
 
-    /// Ends the reader's thread when it is idle.
+    /// Ends the reader's thread if it is idle.
     pub fn rest_reader(&mut self) {
         self.reader.rest();
     }
 
-    /// Does a job that a hand-over may wait for.
+    /// Runs a job that a hand-over may wait for.
     pub fn work(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
         self.worker.submit(job);
     }
 
-    /// Does a job that may take long.
+    /// Runs a job that may take long.
     pub fn copy(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
         self.copier.submit(job);
     }
 
-    /// Has something read. A hanging disk never answers, so every caller has a deadline.
+    /// Runs a job that reads. A hanging disk never answers, so every caller has a deadline.
     pub fn read(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
         self.reader.submit(job);
     }
 
-    /// Writes what a launch needs.
+    /// Runs a job that writes launch files.
     pub fn write_launch(&mut self, job: impl FnOnce() -> JobEvent + Send + 'static) {
         self.launch_writer.submit(job);
     }
 
     /// Opens the file of a recording, for the request with this number. `own`: the session's own directory of
-    /// recordings; `gone`: a file that is removed first.
+    /// recordings; `gone`: a file to remove first.
     pub fn open_recording(&mut self, number: u64, order: CastOrder, own: PathBuf, gone: Option<PathBuf>) {
         self.work(move || {
             gone.iter().for_each(|gone| drop(std::fs::remove_file(gone)));
@@ -273,7 +272,7 @@ impl Jobs {
         });
     }
 
-    /// Removes the recordings of `record.auto` that are older than so many days.
+    /// Removes the recordings of `record.auto` that are older than `days`.
     pub fn remove_old_recordings(&mut self, days: u32) {
         let paths = self.paths.clone();
         self.work(move || {
@@ -282,7 +281,7 @@ impl Jobs {
         });
     }
 
-    /// Checks that the session can be reached, and restores what is missing for that.
+    /// Checks that the session can be reached, and restores what is missing.
     pub fn restore_socket(&mut self, order: RestoreOrder) {
         self.write_launch(move || {
             let (restored, listener) = order.run_with_socket();
@@ -299,24 +298,24 @@ impl Jobs {
     }
 }
 
-/// For the laws: jobs are done when the test says so.
+/// For the laws: jobs run when the test says so.
 #[cfg(test)]
 impl Jobs {
     pub fn work_by_hand(&mut self) {
         self.threads_mut().into_iter().for_each(Worker::work_by_hand);
     }
 
-    /// The disk with the session's own files does a job of each thread.
+    /// Runs a job of each thread that uses the session's own disk.
     pub fn do_next(&mut self) -> bool {
         self.worker.do_next() | self.copier.do_next()
     }
 
-    /// The reader does a job.
+    /// Runs a job of the reader.
     pub fn do_next_read(&mut self) -> bool {
         self.reader.do_next()
     }
 
-    /// The launch writer does a job.
+    /// Runs a job of the launch writer.
     pub fn do_next_launch(&mut self) -> bool {
         self.launch_writer.do_next()
     }

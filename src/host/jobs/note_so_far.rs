@@ -1,28 +1,27 @@
-//! Claude's own words for the next handoff, as far as it has written them.
+//! Claude's hand-over note, as far as Claude has written it.
 
 use crate::core::handoff::note::Note;
 
-/// Claude's own words for the next handoff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::host) enum NoteState {
     /// Claude was not asked.
     #[default]
     None,
-    /// Claude was asked, and its turn is not over yet.
+    /// Claude was asked, and its turn is not over.
     Asked,
     /// Claude answered in the requested form.
     Said(Note),
 }
 
 impl NoteState {
-    /// The end of a turn: takes the answer, if Claude was asked. One in another form is ignored.
+    /// The turn is over: takes the answer if Claude was asked, and ignores one in another form.
     pub fn answer(&mut self, last_message: Option<&str>) {
         if *self == NoteState::Asked {
             *self = last_message.and_then(Note::read).map_or(NoteState::None, NoteState::Said);
         }
     }
 
-    /// A message in the middle of a turn: it may be the answer, and so may a later one.
+    /// Takes a message in the middle of a turn: it may be the answer, and so may a later one.
     pub fn hear(&mut self, message: &str) {
         if *self == NoteState::Asked
             && let Some(note) = Note::read(message)

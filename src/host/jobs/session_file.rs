@@ -1,11 +1,11 @@
-//! When `session.json` is written, which outlives the host.
+//! When to write `session.json`, which outlives the host.
 
 use crate::core::time::Stamp;
 
-/// How long after the start of the first run to write it, in ms: a terminal waits for the first bytes.
+/// How long after the start of the first run to write it, in ms: the terminal's first bytes come first.
 const SOON_MS: u64 = 5;
 
-/// When the session's file is written next.
+/// When the session's file is due.
 #[derive(Debug, Default)]
 pub(in crate::host) struct SessionFile {
     at: Option<Stamp>,
@@ -14,13 +14,13 @@ pub(in crate::host) struct SessionFile {
 }
 
 impl SessionFile {
-    /// It is written a moment later.
+    /// Plans to write it a moment later.
     pub fn write_soon(&mut self, now: Stamp) {
         self.at = Some(now.after(SOON_MS));
     }
 
-    /// Whether the session's state is another one than at the last call. `line`: the journal line at which it
-    /// began.
+    /// Whether the session's state differs from the one at the last call. `line`: the journal line at which
+    /// it began.
     pub fn note_state(&mut self, line: u64) -> bool {
         std::mem::replace(&mut self.state_line, line) != line
     }
@@ -30,7 +30,7 @@ impl SessionFile {
         self.at
     }
 
-    /// It is written now.
+    /// Notes that it is being written.
     pub fn written(&mut self) {
         self.at = None;
     }

@@ -1,5 +1,5 @@
-//! Whether another session runs the followed conversation, too: a person can pick one from Claude's own list,
-//! and two Claudes then write into one transcript.
+//! Detects that another session runs the followed conversation, too: a person can pick one from Claude's own
+//! list, and two Claudes then write into one transcript.
 
 use super::{JobEvent, Jobs};
 use crate::core::ids::{ConversationId, SessionName};
@@ -7,7 +7,7 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 
 impl Jobs {
-    /// Looks for it in what the hosts of other sessions have written of themselves.
+    /// Searches the files of other sessions' hosts for it.
     pub fn look_for_shared_conversation(
         &mut self,
         paths: &Paths,

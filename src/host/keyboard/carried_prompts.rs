@@ -1,6 +1,6 @@
-//! The person's prompts between two runs: the one that was stopped in the old conversation and begins the
-//! fresh one, and those queued behind it. None is lost and none is typed twice: each has one owner at a time,
-//! and a prompt that no run gets is saved to a file at the end.
+//! The person's prompts between two runs: the carried one, which was stopped in the old conversation and
+//! begins the fresh one, and those queued after it. None is lost and none is typed twice: each has one owner
+//! at a time, and a prompt that no run gets is saved to a file at the end.
 
 use crate::core::claude::carry_over::CarriedPrompt;
 use crate::core::claude::pasted_prompt::{PromptPlace as Found, SentPrompt};
@@ -16,11 +16,11 @@ const EARLIER_MS: i64 = 10_000;
 /// The prompts that the next run may get.
 #[derive(Debug, Default)]
 pub(in crate::host) struct CarriedPrompts {
-    /// The prompts in Claude's queue, according to its transcript: a run that continues still has them.
+    /// The prompts in Claude's queue, according to its transcript: a cancelled hand-over leaves them there.
     queued: Vec<String>,
-    /// The run whose queue that is.
+    /// The run with that queue.
     queued_in: u32,
-    /// The prompts that Claude was told to drop: only hopty has them.
+    /// The prompts that Claude was told to drop, so that only hopty has them.
     stopped: Vec<String>,
     /// The prompt that begins the fresh conversation, and the run in which it was submitted.
     taken: Option<(CarriedPrompt, u32)>,
@@ -32,7 +32,7 @@ pub(in crate::host) struct CarriedPrompts {
 
 impl CarriedPrompts {
     /// A handoff of run `run` is being saved, and these prompts are in Claude's queue. The transcript may
-    /// still list a stopped one. Those in the queue of a run before have nobody any more but hopty.
+    /// still list a stopped one. Prompts from the queue of an earlier run are hopty's alone.
     pub fn found_queued(&mut self, run: u32, queued: Vec<&str>) {
         if std::mem::replace(&mut self.queued_in, run) != run {
             self.stopped.append(&mut self.queued);
@@ -49,7 +49,7 @@ impl CarriedPrompts {
         }
     }
 
-    /// The hook of a prompt answers that Claude does not work on it. The first such prompt begins the fresh
+    /// The hook's answer stops a prompt before Claude works on it. The first such prompt begins the fresh
     /// conversation: returns what to look for in the transcript. `run`: the run in which it was submitted.
     pub fn stop_first(&mut self, prompt: &str, run: u32, now: WallTime) -> Option<SentPrompt> {
         self.forget_stale(run);
@@ -63,12 +63,12 @@ impl CarriedPrompts {
         sought
     }
 
-    /// One that was submitted before run `run` and has not begun its conversation is in the person's hands.
+    /// Forgets a prompt that was submitted before run `run` and has not begun its conversation: the person
+    /// has it back.
     fn forget_stale(&mut self, run: u32) {
         self.taken.take_if(|(_, of)| *of < run);
     }
 
-    /// Claude was told to drop this prompt.
     pub fn stop(&mut self, prompt: &str) {
         self.queued.retain(|queued| !CarriedPrompt::new(queued).is(prompt));
         let is_taken = self.taken.as_ref().is_some_and(|(taken, _)| taken.is(prompt));
@@ -90,7 +90,7 @@ impl CarriedPrompts {
         taken.chain(self.stopped.iter().chain(&self.queued).map(String::as_str))
     }
 
-    /// Whether `prompt` is the one that run `run` was to begin with.
+    /// Whether `prompt` is the one with which run `run` was to begin.
     pub fn begins(&self, run: u32, prompt: &str) -> bool {
         self.taken.as_ref().is_some_and(|(taken, of)| run > *of && taken.is(prompt))
     }
@@ -100,8 +100,8 @@ impl CarriedPrompts {
         self.taken.as_ref().map(|(taken, _)| taken.text())
     }
 
-    /// The first queued prompt, which the record that was just saved includes, begins the fresh conversation.
-    /// `run`: the run in which it was submitted.
+    /// Makes the first queued prompt, which the record that was just saved includes, begin the fresh
+    /// conversation. `run`: the run in which it was submitted.
     pub fn take_first_queued(&mut self, run: u32) {
         self.forget_stale(run);
         if self.taken.is_none() && !self.queued.is_empty() {
@@ -109,14 +109,14 @@ impl CarriedPrompts {
         }
     }
 
-    /// The first prompt of the person's arguments, which no run has taken, begins the fresh conversation.
-    /// `run`: the run that was started with it.
+    /// Makes the first prompt of the person's arguments, which no run has taken, begin the fresh
+    /// conversation. `run`: the run that was started with it.
     pub fn take_argument(&mut self, prompt: &str, run: u32) {
         self.forget_stale(run);
         self.taken.get_or_insert_with(|| (CarriedPrompt::new(prompt), run));
     }
 
-    /// The prompt begins nothing: the next run submits it again, or it becomes part of the draft.
+    /// Gives up the carried prompt: the next run submits it again, or it becomes part of the draft.
     pub(super) fn give_back(&mut self, submit: bool) -> Option<String> {
         let (taken, _) = self.taken.take()?;
         if submit {
@@ -126,7 +126,7 @@ impl CarriedPrompts {
         Some(taken.text().to_owned())
     }
 
-    /// Nobody needs it any more.
+    /// Drops the carried prompt.
     pub fn drop_taken(&mut self) {
         self.taken = None;
     }
@@ -140,8 +140,8 @@ impl CarriedPrompts {
         self.awaits.map(|(_, until)| until)
     }
 
-    /// Reports whether the line is there, or that its time is up. `whole`: the transcript, if it has been
-    /// read to its end.
+    /// Reports that the line has been found, or that time is up. `whole`: the transcript, if it has been read
+    /// to its end.
     pub fn report_line(&mut self, now: Stamp, whole: Option<&mut ObservedTranscript>) -> Option<Event> {
         let (id, until) = self.awaits?;
         let found = whole.is_some_and(|transcript| transcript.facts.take_found().is_some());
@@ -158,15 +158,15 @@ impl CarriedPrompts {
         to_be_found(taken, now)
     }
 
-    /// The fresh conversation provably has the prompt that begins it. `hoptys`: hopty's own, which the
-    /// transcript shows by its text.
+    /// The fresh conversation provably has its carried prompt. `hoptys`: it was part of hopty's own prompt,
+    /// which the transcript shows by its text.
     pub fn submitted(&mut self, conversation: Option<&ConversationId>, hoptys: bool) {
         if self.taken.take().is_some() || !hoptys {
             self.given_to = conversation.cloned();
         }
     }
 
-    /// What the transcript says about the prompt that began its conversation. `run`: the current run.
+    /// What the transcript says about the carried prompt. `run`: the current run.
     pub fn report(&mut self, run: u32, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
         let ObservedTranscript { conversation, facts, .. } = transcript?;
         let conversation = conversation.clone();
@@ -186,7 +186,7 @@ fn has(prompts: &[String], prompt: &str) -> bool {
     prompts.iter().any(|known| CarriedPrompt::new(known).is(prompt))
 }
 
-/// A line of the transcript with this prompt, written from now on.
+/// What to look for in the transcript: a line with this prompt, written from now on.
 fn to_be_found(prompt: &CarriedPrompt, WallTime(now): WallTime) -> Option<SentPrompt> {
     let mut sent = SentPrompt::new(prompt.text()).ok()?;
     sent.entered(WallTime(now - EARLIER_MS).rfc3339_ms());
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(carried.unsent().collect::<Vec<_>>(), ["third", "fourth"], "of the same run");
     }
 
-    /// Its hook is called while its run is being stopped.
+    /// Its hook runs while its run is being stopped.
     #[test]
     fn a_first_prompt_of_the_arguments_is_kept_once() {
         let mut carried = CarriedPrompts::default();

@@ -1,4 +1,4 @@
-//! The input state of one client: its labels, and bytes that have not been routed yet.
+//! The input of one client: its labels, and bytes that have not been routed yet.
 
 use super::held_input::ECHO_LOOK_MS;
 use crate::core::input::{Classifier, InputPiece};
@@ -12,20 +12,18 @@ const REPORT_MS: u64 = 250;
 /// How long without input before a lone ESC counts as the Escape key, in ms.
 const FLUSH_MS: u64 = 100;
 
-/// The input state of one client.
 #[derive(Debug)]
 pub(in crate::host) struct ClientInput {
     classifier: Classifier,
     /// When to label bytes whose sequence is still unfinished.
     unflushed: Option<Stamp>,
     reported: Option<(KeyClass, Stamp)>,
-    /// Bytes that are not routed yet because their label is unknown, and the offset behind them.
+    /// Bytes that are not routed yet because their label is unknown, and the offset after them.
     pending: Vec<u8>,
     offset: u64,
-    /// The first bytes of a sequence that the child was given before the rest came, and the run that got
-    /// them.
+    /// The first half of a sequence that was passed to the child, and the run that got it.
     head: Option<(u32, Vec<u8>)>,
-    /// Bytes that were typed while another client was in the middle of a sequence.
+    /// Bytes typed while another client is in the middle of a sequence.
     pub behind: Vec<u8>,
     /// The prefix key was pressed: the next key is a command.
     pub armed: bool,
@@ -46,7 +44,6 @@ impl ClientInput {
         }
     }
 
-    /// Labels bytes that were just typed.
     pub fn feed(&mut self, bytes: &[u8], now: Stamp) -> Vec<InputPiece> {
         let mut pieces = Vec::new();
         self.classifier.feed(bytes, &mut pieces);
@@ -56,8 +53,8 @@ impl ClientInput {
         pieces
     }
 
-    /// A lone ESC that has waited long enough was a key. It waits longer behind another client's sequence
-    /// (`waits_behind`).
+    /// Labels a lone ESC as a key once it has waited long enough: longer while another client is in the
+    /// middle of a sequence (`waits_behind`).
     pub fn flush(&mut self, now: Stamp, waits_behind: bool) -> Option<Vec<InputPiece>> {
         self.unflushed.filter(|at| *at <= now)?;
         if waits_behind || !self.behind.is_empty() {
@@ -70,9 +67,9 @@ impl ClientInput {
         Some(pieces)
     }
 
-    /// The rest of a sequence of which a run has the first half, if `first` is that sequence. The same run
-    /// gets it, whatever happens to the keys behind it; if that run is over or ending, the whole sequence
-    /// goes where keys go now. `takes`: the run that takes input; `waits`: keys are held.
+    /// The rest of a sequence whose first half a run has, if `first` is that sequence. The same run gets it,
+    /// whatever happens to later keys; if that run is over or ending, the whole sequence goes where keys go
+    /// now. `takes`: the run that takes input; `waits`: keys are held.
     pub fn complete_head(
         &mut self,
         takes: Option<u32>,
@@ -91,7 +88,7 @@ impl ClientInput {
         Some(self.cut(first).1)
     }
 
-    /// Takes the part of a piece that was not routed yet, and returns whether that is all of it.
+    /// Takes the part of a piece that was not routed yet; also returns whether that is all of it.
     pub fn cut(&mut self, piece: &InputPiece) -> (bool, Vec<u8>) {
         let given = self.offset - self.pending.len() as u64;
         let length = usize::try_from(piece.range.end.saturating_sub(given))
@@ -100,7 +97,7 @@ impl ClientInput {
         (given <= piece.range.start, self.pending.drain(..length).collect())
     }
 
-    /// All unrouted bytes went to this run: those without a label are the start of a sequence.
+    /// Marks all unrouted bytes as passed to this run: those without a label start a sequence.
     pub fn take_pending(&mut self, run: u32) -> Vec<u8> {
         let bytes = std::mem::take(&mut self.pending);
         let unlabelled = usize::try_from(self.classifier.pending()).unwrap_or(usize::MAX);
@@ -111,7 +108,7 @@ impl ClientInput {
         bytes
     }
 
-    /// Whether to report such keys to the supervisor now.
+    /// Whether to report keys of this class to the supervisor now.
     pub fn is_news(&mut self, class: KeyClass, now: Stamp) -> bool {
         let again = self.reported.is_some_and(|(c, at)| c == class && now.since(at) < REPORT_MS);
         if !matches!(class, KeyClass::Interrupt | KeyClass::Mode) && again {
@@ -121,7 +118,7 @@ impl ClientInput {
         true
     }
 
-    /// Whether a run has been given the first half of a sequence that may still be completed.
+    /// Whether a run has the first half of a sequence that may still be completed.
     pub fn is_in_a_sequence(&self) -> bool {
         self.unflushed.is_some() && self.head.is_some()
     }
@@ -148,7 +145,7 @@ mod tests {
         assert_eq!(input.cut(&pieces[0]), (true, b"\x1b".to_vec()));
     }
 
-    /// An input of which run 1 was given the first half of an arrow key.
+    /// Input after run 1 has received the first half of an arrow key.
     fn halved() -> ClientInput {
         let mut input = ClientInput::new(None);
         assert!(input.feed(b"\x1b[", Stamp(0)).is_empty());
@@ -160,10 +157,10 @@ mod tests {
     fn the_rest_of_a_sequence_goes_to_the_run_that_has_its_first_half() {
         let mut input = halved();
         let pieces = input.feed(b"A", Stamp(1));
-        // Nothing to do while everything goes to that run anyway.
+        // Nothing to do while that run takes input anyway.
         assert_eq!(input.complete_head(Some(1), false, pieces.first()), None);
         assert_eq!(input.complete_head(Some(1), true, pieces.first()), Some(b"A".to_vec()));
-        // Another run takes input now: it gets the sequence whole.
+        // Another run takes input now: it gets the whole sequence.
         let mut input = halved();
         let pieces = input.feed(b"A", Stamp(1));
         assert_eq!(input.complete_head(Some(2), true, pieces.first()), None);

@@ -18,24 +18,23 @@ use crate::sys::worker::within;
 
 /// How long writing an unsent draft to a file may take at the end of a session.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
-/// How long after Enter the hook of its prompt may be called, in ms: longer than Claude takes to start a hook
-/// on a busy machine.
+/// How long after Enter its hook may run, in ms: longer than Claude takes to start a hook on a busy machine.
 const ENTERED_MS: u64 = 10_000;
-/// How long Claude has waited for a prompt when its queue is surely empty, in ms: it takes the next one out
-/// at the end of a turn.
-const RESTS_MS: u64 = 5_000;
-/// How a draft begins that becomes no prompt, or one that begins like it: a slash command, a shell command, a
-/// note for the memory.
+/// How long Claude has waited for a prompt after which its queue is certainly empty, in ms: it takes the next
+/// prompt from it at the end of a turn.
+const QUEUE_EMPTY_MS: u64 = 5_000;
+/// First characters of drafts that are not submitted as typed: a slash command, a shell command, a note for
+/// the memory.
 const COMMANDS: [u8; 3] = [b'/', b'!', b'#'];
-/// How many of the texts are remembered that were submitted in a run.
+/// How many submitted texts of a run are remembered.
 const ENTERED_CAP: usize = 256;
 /// A prompt of this length may be longer than a draft, in bytes: its line in the queue is cut.
 const LONG_PROMPT: usize = 32 << 10;
-/// Keys that bring text into the box which was not typed: the arrow up, completion, a name behind `@`, the
-/// search in the history, pastes of Claude's own, and an image's path.
+/// Keys that bring text into the box that was not typed: arrow up, completion, a name after `@`, history
+/// search, Claude's own paste, and an image's path.
 const RECALLS: [&[u8]; 10] =
     [b"\x1b[A", b"\x1bOA", b"\t", b"@", b"\x12", b"\x10", b"\x19", b"\x16", b".png", b".jp"];
-/// Keys that answer a dialog of Claude's without an Enter.
+/// Keys that answer a dialog of Claude's without Enter.
 const ANSWERS: [char; 11] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'y', 'n'];
 /// How many characters of a draft are shown if it cannot be saved.
 const SHOWN_MOST: usize = 500;
@@ -43,26 +42,26 @@ const SHOWN_MOST: usize = 500;
 /// The draft in Claude's prompt box: what was typed since the last submit, and the copy for the next run.
 #[derive(Debug)]
 pub(in crate::host) struct PromptDraft {
-    /// Labels the person's keys that went to the child.
+    /// Labels the person's keys that were passed to the child.
     labels: Classifier,
     typed: Draft,
-    /// Whether somebody has pressed a key since the last prompt was submitted: without one there is no draft,
+    /// Whether a person has pressed a key since the last prompt was submitted: without one there is no draft,
     /// whatever the box shows. Any program of this user can draw there.
     has_keys: bool,
-    /// Whether one came behind the last Enter.
+    /// Whether a person has pressed a key since the last Enter.
     has_keys_behind: bool,
     /// The draft of the old run, to be typed into the new one.
     saved: Vec<u8>,
     /// The run whose draft was saved last.
     saved_in: Option<u32>,
-    /// When a person pressed Enter behind a draft that no hook has told of yet, and the draft, oldest first.
+    /// Drafts that were entered but not yet reported by a hook, and when, oldest first.
     entered: VecDeque<(Stamp, Vec<u8>)>,
     /// What was typed before each Enter of this run whose prompt may wait in Claude's queue, oldest first: it
-    /// tells who typed a prompt there.
+    /// shows who typed a prompt there.
     entered_here: VecDeque<(Stamp, Vec<u8>)>,
-    /// Since when Claude waits for a prompt, by its hooks.
+    /// Since when Claude waits for a prompt, according to its hooks.
     idle_since: Option<Stamp>,
-    /// The program has a prompt box.
+    /// Whether the program has a prompt box.
     has_box: bool,
 }
 
@@ -82,7 +81,7 @@ impl PromptDraft {
         }
     }
 
-    /// A person's keys are on their way to the child.
+    /// Notes keys of a person that are passed to the child.
     pub fn note(&mut self, bytes: &[u8], now: Stamp) {
         if !self.has_box {
             return;
@@ -101,7 +100,7 @@ impl PromptDraft {
                 self.was_submitted(typed, now);
             }
             self.typed.take(&[], std::slice::from_ref(piece));
-            // An Enter behind nothing answers a dialog.
+            // Enter without a draft answers a dialog.
             if piece.class != InputClass::Submit || is_draft {
                 self.note_key(piece.class);
             }
@@ -112,12 +111,12 @@ impl PromptDraft {
         if matches!(class, InputClass::Typed | InputClass::Paste | InputClass::Interrupt | InputClass::Submit)
         {
             self.has_keys = true;
-            // Enter behind a backslash continues the draft.
+            // Enter after a backslash continues the draft.
             self.has_keys_behind = class != InputClass::Submit || !self.typed.bytes().is_empty();
         }
     }
 
-    /// A lone ESC was a key.
+    /// Labels a lone ESC as a key.
     pub fn flush(&mut self) {
         let mut pieces = Vec::new();
         self.labels.flush(&mut pieces);
@@ -125,7 +124,7 @@ impl PromptDraft {
         pieces.iter().for_each(|piece| self.note_key(piece.class));
     }
 
-    /// A hook tells that `prompt` was submitted. Keys that came behind its Enter are of the next draft.
+    /// A hook reports that `prompt` was submitted. Keys pressed after its Enter belong to the next draft.
     pub fn prompt_was_submitted(&mut self, prompt: Option<&str>, now: Stamp) {
         self.has_keys = self.has_keys_behind;
         if !self.has_keys_behind {
@@ -136,36 +135,37 @@ impl PromptDraft {
         if let Some(at) = self.enter_of(prompt, now) {
             self.entered.remove(at);
         }
-        // It begins a turn at once; while Claude works, the hook is called for what it puts into its queue.
+        // It begins a turn at once; while Claude works, the hook runs when the prompt is queued.
         let typed = self.entered_here.iter().map(|(_, typed)| typed);
         if let Some(at) = place_of(typed, prompt).filter(|_| was_idle) {
             self.entered_here.remove(at);
         }
     }
 
-    /// A hook tells that Claude waits for a prompt.
+    /// A hook reports that Claude waits for a prompt.
     pub fn turn_has_ended(&mut self, now: Stamp) {
         self.idle_since = self.idle_since.or(Some(now));
     }
 
-    /// Claude works, whatever the hook at the end of a turn told: another hook may have sent it back to work.
+    /// Claude works, whatever the hook at the end of a turn reported: another hook may have sent it back to
+    /// work.
     pub fn claude_works(&mut self) {
         self.idle_since = None;
     }
 
-    /// Claude has waited for a prompt since then, and long enough that its queue is surely empty.
-    fn rests_since(&self, now: Stamp) -> Option<Stamp> {
-        self.idle_since.filter(|at| now.since(*at) >= RESTS_MS)
+    /// Since when Claude waits for a prompt, if that is long enough for its queue to be empty.
+    fn waits_since(&self, now: Stamp) -> Option<Stamp> {
+        self.idle_since.filter(|at| now.since(*at) >= QUEUE_EMPTY_MS)
     }
 
-    /// Whether a person has just pressed Enter behind what may be `prompt`: behind exactly that, where the
-    /// typed bytes explain a text. Any program of this user can report a prompt.
+    /// Whether a person has just pressed Enter after what may be `prompt`: after exactly that, if the typed
+    /// bytes determine a text. Any program of this user can report a prompt.
     pub fn was_entered(&self, prompt: &str, now: Stamp) -> bool {
         self.enter_of(prompt, now).is_some()
     }
 
-    /// The place of the Enter behind `prompt` among those that no hook has told of. One behind exactly that
-    /// text may be long ago: the prompt has waited in Claude's queue.
+    /// The index of the Enter for `prompt` among those not yet reported by a hook. One after exactly that
+    /// text may be old: the prompt waited in Claude's queue.
     fn enter_of(&self, prompt: &str, now: Stamp) -> Option<usize> {
         let may_be = |(at, typed): &(Stamp, Vec<u8>)| {
             let first = typed.first().filter(|first| COMMANDS.contains(first));
@@ -177,12 +177,12 @@ impl PromptDraft {
         exactly.or_else(|| self.entered.iter().position(may_be))
     }
 
-    /// A text has been submitted, by a person's Enter or by hopty for a script; empty: one that is too long
-    /// for a draft.
+    /// Notes a text submitted by a person's Enter, or by hopty for a script; empty: it is too long for a
+    /// draft.
     pub fn was_submitted(&mut self, text: Vec<u8>, now: Stamp) {
-        if let Some(since) = self.rests_since(now) {
+        if let Some(since) = self.waits_since(now) {
             self.entered_here.retain(|(at, _)| *at >= since);
-            // It runs at once, and no hook tells of it.
+            // It runs at once, and no hook reports it.
             if text.first().is_some_and(|first| COMMANDS.contains(first)) {
                 return;
             }
@@ -190,14 +190,14 @@ impl PromptDraft {
         push_bounded(&mut self.entered_here, (now, text));
     }
 
-    /// Takes out of `queued` what nobody has entered in this run, and returns it. Any program of this user
-    /// can write a line of the transcript that puts a prompt into Claude's queue, and a shell command of the
-    /// person's stands there like a prompt (2.1.332).
+    /// Removes from `queued` the prompts that were not entered in this run, and returns them. Any program of
+    /// this user can write a line of the transcript that puts a prompt into Claude's queue, and the person's
+    /// shell commands look like prompts there (2.1.332).
     pub fn take_foreign(&self, queued: &mut Vec<String>) -> Vec<String> {
         let mut entered: Vec<&Vec<u8>> = self.entered_here.iter().map(|(_, typed)| typed).collect();
         let mut foreign = Vec::new();
         queued.retain(|prompt| {
-            // Each Enter submits one prompt; what was surely another one is not this.
+            // Each Enter submits one prompt, so one that was certainly for another does not count.
             let place = place_of(entered.iter().copied(), prompt);
             match place {
                 Some(at) => drop(entered.remove(at)),
@@ -208,22 +208,22 @@ impl PromptDraft {
         foreign
     }
 
-    /// Before run `run` ends: saves the content of its prompt box, as bytes that produce it again, behind
-    /// what an earlier run left and this one never got. Done once a run.
+    /// Before run `run` ends: saves the content of its prompt box, as bytes that produce it again, after what
+    /// an earlier run left and this one never got. Once per run.
     pub fn save(&mut self, run: u32, shown: Option<&ScreenPromptBox>) {
         if self.saved_in.replace(run) == Some(run) {
             return;
         }
-        // The first half of a sequence is not text: the whole sequence is typed when the rest has come.
+        // The first half of a sequence is not text: the whole sequence is typed when the rest arrives.
         let typed = self.typed.bytes().to_vec();
         self.saved.extend(match shown {
-            // There is no box to read: the typed bytes are all that is known.
+            // There is no box to read: only the typed bytes are known.
             None => typed,
             Some(shown) if shown.text.is_empty() || !self.has_keys => Vec::new(),
             Some(shown) if shown.folded || self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
-            // Keys that answered a dialog, and a text that a program drew.
+            // Keys that answered a dialog, with text in the box that a program drew.
             Some(_) if is_answers(&typed) => Vec::new(),
-            // The bytes do not explain the text in the box: the text that the person saw counts.
+            // The bytes do not determine the text in the box: what the person saw counts.
             Some(shown) => paste(&shown.text),
         });
         self.typed = Draft::new();
@@ -238,18 +238,18 @@ impl PromptDraft {
         self.saved.splice(..0, paste(text));
     }
 
-    /// A new run gets the saved draft, and its own draft begins.
+    /// Takes the saved draft for a new run, whose own draft begins.
     pub fn take_saved(&mut self) -> Vec<u8> {
         std::mem::replace(self, PromptDraft::new(self.has_box)).saved
     }
 
-    /// Whether the typed bytes alone explain the text in the box.
+    /// Whether the typed bytes alone produce the text in the box.
     fn is(&self, text: &str) -> bool {
         text_of(self.typed.bytes()).is_some_and(|typed| squeeze(&typed) == squeeze(text))
     }
 }
 
-/// Puts a text behind the others; the oldest goes where there are too many.
+/// Appends a text; drops the oldest if there are too many.
 fn push_bounded<T>(texts: &mut VecDeque<T>, text: T) {
     if texts.len() >= ENTERED_CAP {
         texts.pop_front();
@@ -257,14 +257,14 @@ fn push_bounded<T>(texts: &mut VecDeque<T>, text: T) {
     texts.push_back(text);
 }
 
-/// Whether typed bytes became a prompt; `None` where only Claude knows.
+/// Whether the typed bytes became this prompt; `None` if only Claude knows.
 fn explains(typed: &[u8], prompt: &str) -> Option<bool> {
     let prompt = &*unwrap_pasted(prompt);
     if typed.is_empty() {
         return if prompt.len() >= LONG_PROMPT { None } else { Some(false) };
     }
     if let Some(first) = typed.first().filter(|first| COMMANDS.contains(first)) {
-        // A command may be completed, so that there is more than was typed, but not less.
+        // A command may be completed, so the prompt may have more than was typed, but not less.
         let mut letters = squeeze(prompt).chars().collect::<Vec<_>>().into_iter();
         let completes = |text: String| squeeze(&text).chars().all(|c| letters.any(|other| other == c));
         let may_be = prompt.as_bytes().first() == Some(first) && text_of(typed).is_none_or(completes);
@@ -272,18 +272,18 @@ fn explains(typed: &[u8], prompt: &str) -> Option<bool> {
     }
     if let Some(text) = text_of(typed) {
         let (typed, prompt) = (squeeze(&text), squeeze(prompt));
-        // The keys that answered a dialog before stand in front.
+        // Keys that answered a dialog may come before the prompt.
         return Some(typed == prompt || typed.trim_start_matches(ANSWERS) == prompt);
     }
     let is_recalled = RECALLS.iter().any(|keys| typed.windows(keys.len()).any(|part| part == *keys));
     if is_recalled {
-        // The words beside completed names are as they were typed.
+        // The words around completed names are as they were typed.
         let typed = String::from_utf8_lossy(typed);
         let is_plain = !typed.contains(|c: char| c.is_control());
         let has_words = typed.split(' ').filter(|word| !word.contains('@')).all(|word| prompt.contains(word));
         return if is_plain && !has_words { Some(false) } else { None };
     }
-    // What was moved in and deleted from holds every character of what is left.
+    // After cursor movement and deletion, every remaining character was typed.
     let mut left: Vec<char> = String::from_utf8_lossy(typed).chars().collect();
     let has_all = squeeze(prompt).chars().all(|c| {
         let at = left.iter().position(|other| *other == c);
@@ -292,18 +292,18 @@ fn explains(typed: &[u8], prompt: &str) -> Option<bool> {
     if has_all { None } else { Some(false) }
 }
 
-/// The place of the Enter whose typed bytes became a prompt: surely, else perhaps.
+/// The index of the Enter whose bytes became a prompt: preferably one that is certain.
 fn place_of<'t>(typed: impl Iterator<Item = &'t Vec<u8>> + Clone, prompt: &str) -> Option<usize> {
     let exactly = typed.clone().position(|typed| explains(typed, prompt) == Some(true));
     exactly.or_else(|| typed.clone().position(|typed| explains(typed, prompt).is_none()))
 }
 
-/// Whether these are keys that answer a dialog, and nothing else.
+/// Whether these are only keys that answer a dialog.
 fn is_answers(typed: &[u8]) -> bool {
     !typed.is_empty() && typed.iter().all(|byte| ANSWERS.contains(&char::from(*byte)))
 }
 
-/// The text that typed bytes produce; `None` where they move in it or change it, so that only Claude knows.
+/// The text that typed bytes produce; `None` if they move the cursor or edit, so that only Claude knows.
 fn text_of(typed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(typed).replace("\x1b[200~", "").replace("\x1b[201~", "");
     // A name behind `@` is completed, and the path of an image becomes the image.
@@ -318,8 +318,8 @@ fn squeeze(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != '\\').collect()
 }
 
-/// Whether the run that just ended leaves its draft to the next one, or to the person. A restart has saved it
-/// before.
+/// Whether the run that just ended leaves its draft to the next one or to the person. A restart has already
+/// saved it.
 pub(super) fn leaves_draft(phase: &Phase) -> bool {
     match phase {
         Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
@@ -331,7 +331,7 @@ pub(super) fn leaves_draft(phase: &Phase) -> bool {
 }
 
 /// At the end of a session, writes input that no run received to a file, so that nothing is lost silently.
-/// Returns the sentence that names the file, or shows the text if no file can be written. `own`: the
+/// Returns a sentence that names the file, or contains the text if no file can be written. `own`: the
 /// session's own file, if it outlives the session.
 pub(super) fn keep_unsent(unsent: &[u8], own: Option<PathBuf>) -> Option<String> {
     let text: String = String::from_utf8_lossy(unsent).replace("\x1b[200~", "").replace("\x1b[201~", "");
@@ -420,8 +420,8 @@ mod tests {
             };
             assert_eq!(saved(&answers), b"", "a dialog was answered by {keys:?}");
         }
-        // What cursor keys, an interrupt or a dialog bring into the box is a draft, also where its keys came
-        // before the prompt before it was known to be submitted.
+        // Text that cursor keys, an interrupt or a dialog bring into the box is a draft, even if the keys
+        // came before a hook reported the previous prompt.
         for keys in [&b"\x1b[A"[..], b"\x03", b"/rewind\r\r", b"@a"] {
             let after = |draft: &mut PromptDraft| {
                 submitted(draft);
@@ -445,7 +445,7 @@ mod tests {
         draft.save(1, None);
         draft.note(b"second", Stamp(0));
         draft.save(2, None);
-        // Another signal to end the same run.
+        // Another signal that ends the same run.
         draft.note(b"x", Stamp(0));
         draft.save(2, None);
         assert_eq!(draft.take_saved(), b"first second");
@@ -482,7 +482,7 @@ mod tests {
         assert!(draft.take_foreign(&mut vec!["sent by a script".to_owned()]).is_empty());
     }
 
-    /// Claude tells of a prompt when it has started a process for it: by then the next one may be typed.
+    /// Claude reports a prompt after starting a process for the hook: by then the next one may be typed.
     #[test]
     fn the_next_prompt_is_typed_while_the_hook_of_the_last_one_is_on_its_way() {
         for keys in [&[&b"Write it.\rTake B."[..], b"\r"], &[&b"Write it.\r"[..], b"1Take B.\r"]] {
@@ -499,7 +499,7 @@ mod tests {
         }
     }
 
-    /// What was answered long ago explains nothing that stands in the queue now.
+    /// An answered Enter does not account for a later prompt in the queue.
     #[test]
     fn an_enter_that_was_answered_explains_no_prompt_in_the_queue() {
         let forged = |keys: &[u8], prompt: &str, forged: &str| {

@@ -11,7 +11,7 @@ use crate::core::time::Stamp;
 
 /// The most bytes that are held in all; during a longer paste hopty stops reading the keyboard.
 const HELD_MAX: usize = 1 << 20;
-/// How long a queued prompt may take to appear in the box; after that its Enter is not sent. In ms.
+/// How long a queued prompt may take to appear in the box, in ms; after that its Enter is not sent.
 const ECHO_MS: u64 = 2000;
 /// The most Enters for one prompt, and how long one may take to empty the box, in ms: Claude loses some on a
 /// busy machine (2 of 40, measured on 2.1.329).
@@ -19,7 +19,7 @@ const ENTERS: u32 = 5;
 const ENTER_MS: u64 = 200;
 /// How often to check for it, or for a box that keys may be typed into, in ms.
 pub(super) const ECHO_LOOK_MS: u64 = 20;
-/// How long new keys wait behind held ones for a prompt box before they go to the child at once, in ms.
+/// How long new keys wait after held ones for a prompt box before they are passed to the child, in ms.
 const BOX_MS: u64 = 10_000;
 
 /// Input that hopty types, one after another.
@@ -76,15 +76,15 @@ pub(super) enum Keystrokes {
 #[derive(Debug, Default)]
 pub(in crate::host) struct HeldInput {
     holding: bool,
-    /// While input is held: new keys still go to the child, because a dialog needs a person.
+    /// While input is held: new keys still reach the child, because a dialog needs a person.
     passing: bool,
     /// Held input met a dialog or no prompt box, and waits: new keys go to whatever is on the screen.
     blocked: bool,
-    /// Since when there has been no prompt box for it.
-    boxless: Option<Stamp>,
+    /// Since when there has been no prompt box.
+    no_box_since: Option<Stamp>,
     bytes: Vec<u8>,
     items: VecDeque<HeldItem>,
-    /// The run that hopty wants to interrupt as soon as nobody is in the middle of a sequence.
+    /// The run that hopty wants to interrupt as soon as no client is in the middle of a sequence.
     interrupt: Option<u32>,
     due: Stamp,
 }
@@ -95,7 +95,6 @@ impl HeldInput {
         (self.interrupt.is_some() || self.is_typing()).then_some(self.due)
     }
 
-    /// Whether to call it now.
     pub fn is_due(&self, now: Stamp) -> bool {
         self.deadline().is_some_and(|at| at <= now)
     }
@@ -130,7 +129,7 @@ impl HeldInput {
         !self.holding && self.items.is_empty() && self.bytes.is_empty()
     }
 
-    /// Holds keys from now on.
+    /// Starts to hold keys.
     pub fn hold(&mut self) {
         self.holding = true;
         self.passing = false;
@@ -146,7 +145,7 @@ impl HeldInput {
     pub fn push(&mut self, class: InputClass, part: Vec<u8>) {
         match class {
             _ if self.holding => self.bytes.extend(part),
-            // A long paste comes in parts, which mean nothing by themselves.
+            // A long paste arrives in parts, which have no meaning by themselves.
             InputClass::Paste => {
                 self.items.push_back(HeldItem::Unit(Unit { class, bytes: part, pause_after_ms: 0 }))
             }
@@ -169,7 +168,7 @@ impl HeldInput {
     pub fn release(&mut self, now: Stamp) {
         self.holding = false;
         self.passing = false;
-        self.boxless = None;
+        self.no_box_since = None;
         let bytes = std::mem::take(&mut self.bytes);
         // The terminal's answers were for the old run; the new one did not ask.
         let held = units(&bytes).into_iter().filter(|unit| unit.class != InputClass::Report);
@@ -182,26 +181,26 @@ impl HeldInput {
         self.interrupt = run;
     }
 
-    /// Nothing can be typed now: somebody is in the middle of a sequence.
+    /// Nothing can be typed now: a client is in the middle of a sequence.
     pub fn postpone(&mut self, now: Stamp) {
         self.due = now.after(ECHO_LOOK_MS);
     }
 
-    /// Held keys are typed into a prompt box, never into a dialog: they were typed before it appeared, and a
+    /// Types held keys into a prompt box, never into a dialog: they were typed before it appeared, and a
     /// single Enter among them would approve whatever is asked. While there is no box, decides whether new
-    /// keys wait behind them.
+    /// keys wait, too.
     pub fn look(&mut self, now: Stamp, focus: InputFocus) -> bool {
         if focus != InputFocus::Prompt {
-            let since = *self.boxless.get_or_insert(now);
+            let since = *self.no_box_since.get_or_insert(now);
             self.blocked = focus == InputFocus::Dialog || now >= since.after(BOX_MS);
             return false;
         }
         self.blocked = false;
-        self.boxless = None;
+        self.no_box_since = None;
         true
     }
 
-    /// The prompt that was pasted and whose Enter is due once the box shows it.
+    /// The pasted prompt whose Enter is due once the box shows it.
     pub fn pasted_prompt(&self) -> Option<&str> {
         match self.items.front() {
             Some(HeldItem::Prompt { text, pasted: Some(_), .. }) => Some(text),
@@ -209,18 +208,18 @@ impl HeldInput {
         }
     }
 
-    /// What to type now. Call it for as long as [`HeldInput::is_due`].
+    /// What to type now. Call it while [`HeldInput::is_due`].
     pub(super) fn next(&mut self, now: Stamp, target: &TypingTarget) -> Option<Keystrokes> {
         if let Some(run) = self.interrupt.take() {
             return (Some(run) == target.run).then(|| Keystrokes::Persons(b"\x03".to_vec()));
         }
         let item = self.items.pop_front()?;
-        // The box is read after everything before an Enter has arrived in it.
+        // Everything before an Enter must have arrived in the box before it is read.
         let enters = matches!(&item,
             HeldItem::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == InputClass::Submit);
         if !self.look(now, target.focus) || enters && !target.has_read_all {
             match item {
-                // Claude already works on it, and asks something.
+                // Claude already works on it and asks a question.
                 HeldItem::Prompt { enters: 1.., .. } if target.focus == InputFocus::Dialog => {}
                 // Its time to appear starts again.
                 HeldItem::Prompt { text, pasted: Some(_), enters } => {
@@ -255,7 +254,7 @@ impl HeldInput {
                     shown if !is_late && shown == (enters > 0) => {
                         self.items.push_front(HeldItem::Prompt { text, pasted: Some(at), enters });
                     }
-                    // It is submitted, or stays in the box: an Enter that cannot be justified is not sent.
+                    // It was submitted, or stays in the box: an Enter without evidence is not sent.
                     _ => {}
                 }
                 None
@@ -322,7 +321,7 @@ mod tests {
         assert_eq!(held.next(Stamp(0), &target(InputFocus::Dialog)), None);
         assert!(!held.must_wait());
         assert_eq!(held.deadline(), Some(Stamp(ECHO_LOOK_MS)));
-        // An Enter waits until the program has read the bytes before it.
+        // Enter waits until the program has read the bytes before it.
         let behind = TypingTarget { has_read_all: false, ..target(InputFocus::Prompt) };
         assert_eq!(held.next(Stamp(20), &behind), None);
         assert!(held.must_wait());
@@ -361,7 +360,7 @@ mod tests {
         );
         assert_eq!(held.next(Stamp(60), &target(InputFocus::Prompt)), None);
         assert!(held.is_settled());
-        // A prompt that does not appear is left in the box.
+        // A prompt that does not appear stays in the box.
         held.put_first(vec!["count Lyra".to_owned()], b"");
         held.release(Stamp(100));
         assert!(held.next(Stamp(100), &target(InputFocus::Prompt)).is_some());

@@ -2,10 +2,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `client_input` | one client's input: its labels, and what went nowhere yet |
+//! | `client_input` | one client's input: its labels, and what has not been routed yet |
 //! | `prefix_keys` | hopty's own commands in it |
 //! | `routing` | where labelled input goes |
-//! | `typing` | from there to the program, at once or later |
+//! | `typing` | passing it to the program, at once or later |
 //! | `held_input` | input that is held during a hand-over and typed afterwards |
 //! | `send_queue` | what scripts type |
 //! | `drafts` | the draft in the prompt box |
@@ -46,14 +46,14 @@ pub(super) struct Keyboard {
     pub draft: PromptDraft,
     pub queue: SendQueue,
     pub carried: CarriedPrompts,
-    /// The run in which a prompt was submitted last.
+    /// The run in which the last prompt was submitted.
     pub prompted: Option<u32>,
-    /// At the end: the sentence that says where the unsent input was saved.
+    /// At the end: a sentence that says where the unsent input was saved.
     pub unsent: Option<String>,
 }
 
 impl Keyboard {
-    /// Nothing was typed yet. Only Claude has a prompt box whose draft outlives it.
+    /// Only Claude has a prompt box whose draft outlives it.
     pub fn new(agent: Agent) -> Self {
         Keyboard {
             held: HeldInput::default(),
@@ -65,13 +65,13 @@ impl Keyboard {
         }
     }
 
-    /// Who wrote the prompt that a hook tells of, if it is not Claude's own: `raw` as Claude sent it,
-    /// `prompt` as it was read. `run`: the run, if it is of the conversation that hopty follows.
+    /// The author of the prompt that a hook reports, if it is not Claude itself: `raw` as Claude sent it,
+    /// `prompt` as it was read. `run`: the run, if it belongs to the followed conversation.
     ///
     /// A prompt that the model scheduled looks like a person's: the call has no origin (measured on 2.1.332,
     /// CronCreate and ScheduleWakeup), and the transcript, which has one, can be written by any program. So a
-    /// prompt is a person's only if a person has just pressed Enter behind it, or begins its run: it may be
-    /// an argument, or stand in the box of a conversation that was resumed.
+    /// prompt is a person's only if a person has just pressed Enter after it, or if it begins its run: it may
+    /// be an argument, or have been in the box of a resumed conversation.
     pub fn author_of(
         &self,
         raw: Option<&str>,
@@ -91,8 +91,8 @@ impl Keyboard {
         }
     }
 
-    /// A run has ended unexpectedly, and its screen still shows its box: whether the draft there would be
-    /// lost. `ours`: hopty has typed into the box.
+    /// Whether the draft in the box of a run that ended unexpectedly would be lost. `ours`: hopty has typed
+    /// into the box.
     pub fn would_lose_draft(&self, phase: &Phase, ours: bool) -> bool {
         // An earlier saved draft has not been typed yet. Text from hopty or a script is not a person's.
         let is_saved = !self.draft.saved().is_empty();
@@ -112,8 +112,7 @@ impl Keyboard {
         self.queue.deadline(now).filter(|_| !self.held.must_wait())
     }
 
-    /// Returns the prompt that was to begin a fresh conversation to the person: submitted again, or as a
-    /// draft.
+    /// Gives the person the carried prompt back: submitted again, or as a draft.
     pub fn return_prompt(&mut self, submit: bool) {
         if let Some(prompt) = self.carried.give_back(submit) {
             self.draft.put_first(&prompt);
@@ -196,7 +195,7 @@ mod tests {
             keyboard.draft.note(typed, Stamp(1000));
             let shown = String::from_utf8_lossy(typed);
             assert_eq!(author(&keyboard, 1500), expected, "{shown:?}");
-            // What surely was this prompt may have waited in Claude's queue.
+            // A text that was certainly this prompt may have waited in Claude's queue.
             let is_exact = expected == PromptOf::Person && !shown.contains(['@', 'A']);
             let later = if is_exact { PromptOf::Person } else { PromptOf::Scheduled };
             assert_eq!(author(&keyboard, 60_000), later, "{shown:?}, long ago");

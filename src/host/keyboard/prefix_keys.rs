@@ -1,4 +1,4 @@
-//! hopty's own commands in a client's input: the prefix key and a key after it.
+//! hopty's own commands in a client's input: the prefix key and the key after it.
 
 use super::client_input::ClientInput;
 use crate::core::draft::units;
@@ -14,17 +14,16 @@ pub(in crate::host) enum InputPart {
     Command(Vec<u8>),
 }
 
-/// What keys mean on a page of hopty's own.
+/// What keys do on a page of hopty's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::host) enum PageKey {
-    /// There was no key.
     Nothing,
-    /// The page closes; the key may be one of those that it lists.
+    /// Close the page; the key may be one of those that it lists.
     Closes(Option<Vec<u8>>),
 }
 
 impl ClientInput {
-    /// Takes the commands out of labelled input; the rest is for the program.
+    /// Separates the commands from labelled input; the rest is for the program.
     pub fn split(&mut self, pieces: &[InputPiece]) -> Vec<InputPart> {
         let mut parts = Vec::new();
         for piece in pieces {
@@ -59,8 +58,8 @@ impl ClientInput {
         parts
     }
 
-    /// The same while the client's terminal shows a page of hopty's own: any key closes it. The keys that the
-    /// page lists work there as after the prefix key, which may be pressed again first.
+    /// [`Self::split`] while the client's terminal shows a page of hopty's own: any key closes it. The keys
+    /// that the page lists work there as after the prefix key, which may be pressed first.
     pub fn page_key(&mut self, pieces: &[InputPiece]) -> PageKey {
         let cut: Vec<(InputClass, Vec<u8>)> =
             pieces.iter().map(|piece| (piece.class, self.cut(piece).1)).collect();
@@ -74,7 +73,7 @@ impl ClientInput {
     }
 }
 
-/// Splits bytes into keys; characters typed in one go are separate keys.
+/// Splits bytes into keys; characters typed together are separate keys.
 fn keys(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut keys = Vec::new();
     for unit in units(bytes) {
@@ -103,7 +102,7 @@ mod tests {
         InputPart::Command(key.as_bytes().to_vec())
     }
 
-    /// What is left of parts that are not empty.
+    /// The parts that are not empty.
     fn split(input: &mut ClientInput, bytes: &[u8]) -> Vec<InputPart> {
         let pieces = input.feed(bytes, Stamp(0));
         let mut parts = input.split(&pieces);

@@ -8,19 +8,18 @@ use crate::core::input::InputClass;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyRoute {
     Program,
-    /// It answers the program, which waits for it now: only [`answers`] in it count.
+    /// To the program, which waits for an answer now: only its [`answers`] count.
     Answer,
-    /// Into held input.
     Held,
     Nowhere,
 }
 
 impl Keyboard {
-    /// Where input of this class goes. `heard`: the program asks this client's terminal.
-    pub(super) fn route(&self, class: InputClass, heard: bool) -> KeyRoute {
+    /// Where input of this class goes. `answers_queries`: the program's queries go to this client's terminal.
+    pub(super) fn route(&self, class: InputClass, answers_queries: bool) -> KeyRoute {
         match class {
             // Only answers from the terminal that was asked count.
-            InputClass::Report if !heard => KeyRoute::Nowhere,
+            InputClass::Report if !answers_queries => KeyRoute::Nowhere,
             _ if !self.held.must_wait() => KeyRoute::Program,
             InputClass::Report => KeyRoute::Answer,
             // While keys are held, a Ctrl+C is a command to hopty; the supervisor decides what it does.
@@ -30,14 +29,14 @@ impl Keyboard {
     }
 }
 
-/// The answers in a terminal's reports. A click comes from a person, and was meant for something that is no
-/// longer on the screen.
+/// The answers in a terminal's reports. Without clicks: they were meant for something that is no longer on
+/// the screen.
 pub(super) fn answers(reports: &[u8]) -> impl Iterator<Item = Vec<u8>> + use<> {
     units(reports).into_iter().map(|unit| unit.bytes).filter(|bytes| !is_mouse(bytes))
 }
 
-/// A mouse report in any of its formats: that of modes 1006 and 1016, X10's three bytes, and the bare numbers
-/// of mode 1015.
+/// A mouse report in any of its formats: modes 1006 and 1016, X10's three bytes, and the bare numbers of mode
+/// 1015.
 fn is_mouse(report: &[u8]) -> bool {
     report.starts_with(b"\x1b[<")
         || report.starts_with(b"\x1b[M")

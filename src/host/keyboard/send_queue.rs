@@ -1,8 +1,8 @@
 //! Input from scripts: `hopty send`. Bytes and keys go to the child as a person's would; a prompt to submit
-//! is typed step by step as the supervisor justifies it.
+//! is typed step by step, as the supervisor decides.
 //!
 //! Nothing is typed while keys are held for a hand-over, or while the child has enough unread input: a
-//! request waits its turn, and is answered once it was typed. The queue is bounded.
+//! request waits its turn, and is answered when it has been typed. The queue is bounded.
 
 use std::collections::VecDeque;
 
@@ -33,9 +33,9 @@ struct QueuedSend {
     asked: RequestId,
     parts: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// It was to be submitted, to a program that cannot confirm that.
+    /// It asked to submit, to a program that cannot confirm that.
     submit: bool,
-    /// A mark is wanted before the last part.
+    /// Take a mark before the last part.
     mark: bool,
 }
 
@@ -47,7 +47,7 @@ pub(in crate::host) struct TypedSend {
 }
 
 impl TypedSend {
-    /// The answer to it. `seq`: the number of the last decision; `mark`: the mark that was wanted before it.
+    /// The answer to it. `seq`: the number of the last decision; `mark`: the requested mark.
     pub fn answer(&self, seq: u64, mark: Option<ScreenMark>) -> SendAnswer {
         let (typed, result) = match self.submit {
             true => (None, Some(SendResult::Unknown.into())),
@@ -57,13 +57,13 @@ impl TypedSend {
     }
 }
 
-/// A prompt on its way.
+/// A prompt being submitted.
 #[derive(Debug)]
 struct Submitting {
     /// Its number for the supervisor.
     number: u64,
     sent: SentPrompt,
-    /// A mark is wanted before Enter.
+    /// Take a mark before Enter.
     wants_mark: bool,
     /// The mark of the first Enter.
     mark: Option<ScreenMark>,
@@ -88,12 +88,12 @@ impl SendQueue {
         self.submitting.is_some()
     }
 
-    /// The text of the prompt that is on its way.
+    /// The text of the prompt being submitted.
     pub fn text(&self) -> Option<&str> {
         self.submitting.as_ref().map(|submitting| submitting.sent.text())
     }
 
-    /// Whether `prompt`, as a hook reports it, is that one.
+    /// Whether `prompt`, as a hook reports it, is the one being submitted.
     pub fn is(&self, prompt: &str) -> bool {
         self.submitting.as_ref().is_some_and(|submitting| submitting.sent.is(prompt))
     }
@@ -103,20 +103,18 @@ impl SendQueue {
         (!self.waiting.is_empty() && self.due > now).then_some(self.due)
     }
 
-    /// A request whose bytes are typed as they are.
+    /// Queues a request whose bytes are typed unchanged.
     ///
-    /// # Errors
-    /// When it makes no sense, or too much waits already.
+    /// Fails when it makes no sense, or too much waits already.
     pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), Failure> {
         let parts = parts(wanted, modes)?;
         let bytes = parts.iter().map(Vec::len).sum();
         self.push(QueuedSend { asked, parts, bytes, submit: wanted.submit, mark: wanted.mark })
     }
 
-    /// The prompt of a request that is to be submitted to Claude, if none is on its way.
+    /// The prompt of a request that is to be submitted to Claude, if no other is being submitted.
     ///
-    /// # Errors
-    /// When another one is, or this one cannot be submitted.
+    /// Fails when another one is, or this one cannot be submitted.
     pub fn next_prompt(&self, wanted: &Send) -> Result<SentPrompt, Failure> {
         if self.is_submitting() {
             return Err(Failure::new(
@@ -128,32 +126,32 @@ impl SendQueue {
         prompt(wanted)
     }
 
-    /// This prompt is on its way, with its number for the supervisor.
+    /// Starts to submit this prompt, under a number for the supervisor.
     pub fn submit(&mut self, number: u64, sent: SentPrompt, wants_mark: bool) {
         self.submitting = Some(Submitting { number, sent, wants_mark, mark: None });
     }
 
-    /// Takes the mark of the prompt that is on its way, if one is wanted and there is none yet.
+    /// Takes the mark of the prompt being submitted, if it was requested and there is none yet.
     pub fn mark_prompt(&mut self, take: impl FnOnce() -> Option<ScreenMark>) {
         if let Some(submitting) = self.submitting.as_mut().filter(|it| it.wants_mark && it.mark.is_none()) {
             submitting.mark = take();
         }
     }
 
-    /// The mark of the prompt that is on its way.
+    /// The mark of the prompt being submitted.
     pub fn prompt_mark(&self) -> Option<ScreenMark> {
         self.submitting.as_ref()?.mark
     }
 
-    /// Enter is pressed at this time: what to look for in the transcript.
+    /// Enter was pressed at this time. Returns what to look for in the transcript.
     pub fn entered(&mut self, at: String) -> Option<SentPrompt> {
         let submitting = self.submitting.as_mut()?;
         submitting.sent.entered(at);
         Some(submitting.sent.clone())
     }
 
-    /// Whether the transcript has the prompt that is on its way. If only the transcript reports turns, this
-    /// one has begun.
+    /// Whether the transcript has the prompt being submitted. If only the transcript reports turns, its turn
+    /// has begun.
     pub fn report(&self, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
         let transcript = transcript.filter(|_| self.is_submitting())?;
         let queued = transcript.facts.take_found()? == PromptPlace::Queued;
@@ -163,12 +161,11 @@ impl SendQueue {
         Some(Event::Taken { queued })
     }
 
-    /// The supervisor has answered request `number`. Returns whether that was the prompt on its way.
+    /// The supervisor has answered request `number`. Returns whether that was the prompt being submitted.
     pub fn settle(&mut self, number: u64) -> bool {
         self.submitting.take_if(|submitting| submitting.number == number).is_some()
     }
 
-    /// Adds a request. The queue is bounded.
     fn push(&mut self, queued: QueuedSend) -> Result<(), Failure> {
         let (bytes, waiting) = (queued.bytes, self.waiting.iter().map(|queued| queued.bytes).sum::<usize>());
         if bytes > SEND_MAX {
@@ -190,7 +187,7 @@ impl SendQueue {
         Ok(())
     }
 
-    /// Whether the next piece is due, and a mark is wanted before it.
+    /// Whether the next piece is due and needs a mark first.
     pub fn wants_mark(&self, now: Stamp) -> bool {
         let first = self.waiting.front().filter(|_| self.due <= now);
         first.is_some_and(|queued| queued.mark && queued.parts.len() <= 1)
@@ -201,7 +198,7 @@ impl SendQueue {
         self.waiting.front().map(|queued| queued.asked)
     }
 
-    /// The first request is done, or nobody wants it any more.
+    /// Drops the first request, which is done or no longer wanted.
     pub fn drop_first(&mut self) {
         self.waiting.pop_front();
     }
@@ -251,8 +248,7 @@ fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
 
 /// The prompt to submit to Claude.
 ///
-/// # Errors
-/// When there is no text, or Claude would give no proof of having it.
+/// Fails when there is no text, or Claude would give no proof of having it.
 fn prompt(wanted: &Send) -> Result<SentPrompt, Failure> {
     let bytes = wanted
         .base64
@@ -282,8 +278,8 @@ fn prompt(wanted: &Send) -> Result<SentPrompt, Failure> {
     })
 }
 
-/// The labels of what a script types, for the supervisor: as if a person had typed it, so that a script's
-/// Ctrl+C counts as one, too.
+/// Key events for what a script types, as if a person had typed it, so that a script's Ctrl+C counts as one,
+/// too.
 pub(in crate::host) fn script_keys(bytes: &[u8]) -> impl Iterator<Item = Event> + use<> {
     let (mut pieces, mut classifier) = (Vec::<InputPiece>::new(), Classifier::new());
     classifier.feed(bytes, &mut pieces);

@@ -7,15 +7,14 @@ use super::routing::{KeyRoute, answers};
 use crate::core::input::InputClass;
 use crate::core::time::Stamp;
 
-/// The program, as what is typed reaches it.
+/// The program, as typed input reaches it.
 pub(in crate::host) trait ProgramInput {
-    /// What a person types.
+    /// Types a person's input.
     fn type_persons(&mut self, bytes: &[u8]);
     /// Input that does not come from a person.
     fn type_own(&mut self, bytes: &[u8]);
-    /// Whether it may get an answer of a terminal although keys are held.
+    /// Whether it accepts answers of a terminal although keys are held.
     fn takes_answers(&self) -> bool;
-    /// The time.
     fn now(&self) -> Stamp;
     /// Whether Claude waits for a prompt.
     fn is_idle(&self) -> bool;
@@ -33,10 +32,16 @@ impl Keyboard {
         program.type_persons(bytes);
     }
 
-    /// Passes a labelled part of a client's input to the program, or holds it. `heard`: the program asks this
-    /// client's terminal.
-    pub fn give(&mut self, class: InputClass, part: Vec<u8>, heard: bool, program: &mut dyn ProgramInput) {
-        match self.route(class, heard) {
+    /// Passes a labelled part of a client's input to the program, or holds it. `answers_queries`: the program's queries
+    /// go to this client's terminal.
+    pub fn give(
+        &mut self,
+        class: InputClass,
+        part: Vec<u8>,
+        answers_queries: bool,
+        program: &mut dyn ProgramInput,
+    ) {
+        match self.route(class, answers_queries) {
             KeyRoute::Program => self.type_persons(&part, program),
             KeyRoute::Held => self.held.push(class, part),
             KeyRoute::Answer if program.takes_answers() => {
@@ -46,7 +51,7 @@ impl Keyboard {
         }
     }
 
-    /// The current screen decides whether keys wait behind held input.
+    /// Decides by the current screen whether new keys wait after held input.
     pub fn look(&mut self, now: Stamp, program: &mut dyn ProgramInput) {
         if self.held.is_typing() {
             let target = program.target(self.held.pasted_prompt());
@@ -69,7 +74,7 @@ impl Keyboard {
         }
     }
 
-    /// Types the prompt of a script or of hopty that is on its way, without Enter.
+    /// Types the prompt of a script or of hopty that is being submitted, without Enter.
     pub fn paste_sent(&self, program: &mut dyn ProgramInput) {
         if let Some(text) = self.queue.text() {
             program.type_own(&paste(text));
@@ -83,7 +88,7 @@ mod tests {
     use crate::core::supervisor::Agent;
     use crate::host::keyboard::InputFocus;
 
-    /// A program that has read everything, with this on its screen.
+    /// A program that has read everything, and its screen.
     struct Program {
         focus: InputFocus,
         shows_pasted: bool,
@@ -129,7 +134,7 @@ mod tests {
         }
     }
 
-    /// Lets time pass until nothing is due any more.
+    /// Lets time pass until nothing is due.
     fn rest(keyboard: &mut Keyboard, program: &mut Program) {
         for _ in 0..100 {
             let Some(at) = keyboard.held.deadline() else { return };

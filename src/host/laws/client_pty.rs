@@ -1,4 +1,4 @@
-//! A client's terminal: a pseudo-terminal whose one end the host takes.
+//! A client's terminal: a pseudo-terminal of which the host takes one end.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ const CARRY: Duration = Duration::from_secs(5);
 pub(super) struct Terminal {
     /// The person's end: keyboard and screen.
     person: File,
-    /// The end that the host is given.
+    /// The end that is passed to the host.
     given: File,
 }
 
@@ -36,7 +36,7 @@ impl Terminal {
         Terminal { person, given }
     }
 
-    /// The frame that hands it over.
+    /// Sends the host the frame that hands it over.
     pub fn hand_over(&self, socket: &UnixStream) -> bool {
         let bytes = Frame::new(tag::TERMINAL, &[]).encode();
         let (iov, fds) = ([std::io::IoSlice::new(&bytes)], [self.given.as_raw_fd()]);
@@ -50,7 +50,7 @@ impl Terminal {
         .is_ok()
     }
 
-    /// Keys are pressed. They have reached the host's end afterwards, which the kernel does in its own time.
+    /// Presses keys, and waits until the kernel has carried them to the host's end.
     pub fn press(&mut self, bytes: &[u8]) -> bool {
         let wanted = self.unread() + bytes.len();
         if self.person.write_all(bytes).is_err() {
@@ -69,7 +69,7 @@ impl Terminal {
         usize::try_from(rustix::io::ioctl_fionread(&self.given).unwrap()).unwrap()
     }
 
-    /// The screen takes what was written. Whether there was anything.
+    /// Reads what was written to the screen. Returns whether there was anything.
     pub fn show(&mut self) -> bool {
         let (mut buf, mut any) = ([0; 1 << 14], false);
         while let Ok(1..) = self.person.read(&mut buf) {

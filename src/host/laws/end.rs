@@ -1,4 +1,4 @@
-//! The end of a history: everybody does what is left to do, and then nothing may be missing.
+//! The end of a history: everything still pending happens, and then nothing may be missing.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use serde_json::json;
 use super::{Key, World};
 use crate::core::supervisor::phase::Phase;
 
-/// What was found in what a run was given.
+/// What a run received.
 #[derive(Debug, Default)]
 struct Found {
-    /// Keys and how often, by their bytes.
+    /// Keys by their bytes, and how often each arrived.
     keys: BTreeMap<Vec<u8>, u32>,
-    /// Bytes that are nobody's.
+    /// Bytes that no person typed.
     strange: Vec<Vec<u8>>,
 }
 
-/// The start of hopty's own prompt, and its last words.
+/// The start and the end of hopty's own prompt.
 const OWN: (&[u8], &[u8]) = (b"Continue from handoff ", b"go on with the next step.");
 
 impl Found {
-    /// `halves` are of clients that went away in the middle of a key; a run may end in the middle of one of
+    /// `halves` belong to clients that left in the middle of a key; a run may end in the middle of one of
     /// `keys`.
     fn of(mut bytes: &[u8], halves: &[Vec<u8>], keys: &[Key]) -> Found {
         let mut found = Found::default();
@@ -34,11 +34,11 @@ impl Found {
                     .windows(OWN.1.len())
                     .position(|part| part == OWN.1)
                     .map_or(bytes.len(), |at| at + OWN.1.len()),
-                // An answer to what the program asked its terminal.
+                // An answer to the program's query of its terminal.
                 None if bytes.starts_with(b"\x1b[?") => {
                     bytes.iter().position(|b| *b == b'c').map_or(bytes.len(), |at| at + 1)
                 }
-                // It took the first letter of a script's word for the end of a key that was never finished.
+                // It took the first letter of a script's word as the end of an unfinished key.
                 None if !halves.is_empty()
                     && bytes.get(4) == Some(&b'.')
                     && bytes[..4].iter().all(u8::is_ascii_digit) =>
@@ -63,7 +63,7 @@ impl Found {
         found
     }
 
-    /// A whole key at the front: its length.
+    /// The length of a whole key at the front.
     fn key(&mut self, bytes: &[u8]) -> Option<usize> {
         let digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
         let word = bytes.get(..6).filter(|w| w[0].is_ascii_uppercase() && digits(&w[1..5]) && w[5] == b'.');
@@ -80,7 +80,7 @@ impl Found {
 }
 
 impl World {
-    /// Everything comes to its end, and the last laws are held.
+    /// Runs everything to its end and checks the last laws.
     pub(super) fn wind_down(&mut self) {
         self.hangs_until = None;
         for n in 0..self.clients.len() {
@@ -102,11 +102,11 @@ impl World {
                 self.work();
             }
             self.rest();
-            // While a disk hangs, nobody knows what has changed: a person accepts it.
+            // While a disk hangs, changes cannot be seen: a person accepts them.
             if matches!(self.host.phase(), Phase::Cooling { held, .. } if !held.is_empty()) {
                 self.request(json!({"do": "restart"}), 1000);
             }
-            // What was told to end does it now, and a dialog is closed.
+            // A child that was told to end does so now, and a dialog is closed.
             if self.claude.dialog || self.stage.last(|child| child.dying) == Some(true) {
                 self.act(1);
             } else if self.claude.busy && self.claude.submitted.is_empty() && self.claude.drawn {
@@ -144,7 +144,7 @@ impl World {
     fn check_answers(&self) {
         for caller in &self.callers {
             for asked in &caller.asked {
-                // A run that is over answers no hook: Claude hears nothing and is gone.
+                // A run that has ended answers no hook: Claude gets no answer and is gone.
                 assert!(asked.answers == 1 || caller.hook, "never answered: {asked:?}\n{}", self.story());
             }
         }
@@ -153,7 +153,7 @@ impl World {
     fn check_keys(&self) {
         let runs: Vec<Vec<u8>> = self.stage.0.borrow().iter().map(|child| child.received.clone()).collect();
         let unsent = std::fs::read(self.paths.sessions().join("laws/unsent.txt")).unwrap_or_default();
-        // Of who went away in the middle of a key.
+        // The keys of clients that left in the middle of one.
         let left = |key: &&Key| key.cut && self.clients[key.client].rest.is_some();
         let halves: Vec<Vec<u8>> = self.keys.iter().rev().filter(left).map(Key::half).collect();
         let found: Vec<Found> = runs.iter().map(|bytes| Found::of(bytes, &halves, &self.keys)).collect();
@@ -195,7 +195,7 @@ impl World {
         }
     }
 
-    /// Who was there at the end was told where a key lies that no run got.
+    /// Every client attached at the end was told which file has the keys that no run received.
     fn check_told(&self, key: &Key) {
         let told =
             |text: &str| text.contains("Your unsent input is in ") && text.contains("/laws/unsent.txt");
@@ -217,7 +217,7 @@ impl World {
         }
     }
 
-    /// What happened, for messages.
+    /// The history, for messages.
     pub(super) fn story(&self) -> String {
         let journal =
             std::fs::read_to_string(self.paths.sessions().join("laws/journal.jsonl")).unwrap_or_default();

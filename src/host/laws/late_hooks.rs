@@ -1,4 +1,4 @@
-//! Hook calls that come too late for an answer: what they report is not lost.
+//! Hook calls that arrive too late for an answer: what they report is not lost.
 
 use std::time::{Duration, Instant};
 
@@ -20,18 +20,17 @@ impl World {
         world
     }
 
-    /// A person types a prompt.
     fn submit(&mut self, prompt: &str) {
         let now = self.now();
         self.host.keyboard.draft.note(format!("{prompt}\r").as_bytes(), now);
         self.hook("UserPromptSubmit", json!({ "prompt": prompt }));
     }
 
-    /// The run ends as it was told to, and the next one takes all that was kept for it.
+    /// The run ends as requested, and the next one takes everything that was kept for it.
     fn goes_on_with(&mut self, prompt: &str) {
         self.end(ProcessEnd::Exited(143));
         self.rest();
-        // On a busy machine the processes of the run are collected later.
+        // On a busy machine the run's processes are reaped later.
         let until = Instant::now() + Duration::from_secs(30);
         while matches!(self.host.phase(), Phase::Stopping { .. }) && Instant::now() < until {
             self.work();
@@ -48,7 +47,7 @@ fn a_call_whose_process_has_given_up_is_heard() {
     let turn = |world: &World| json!(world.host.recorder.supervisor)["run"]["turn"]["state"].clone();
     assert_eq!(turn(&world), "idle");
     world.submit("count the stars");
-    // The host was busy: it reads the call and the end of the connection at once.
+    // The host was busy: it reads the call and the end of the connection together.
     world.callers.clear();
     world.pass_resting(500);
     assert_eq!(turn(&world), "busy", "{}", world.story());

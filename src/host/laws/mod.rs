@@ -1,18 +1,18 @@
 //! The laws of the host: its own loop over random histories, with a child that is a socket, clients and
-//! callers that are sockets (half of the clients with a terminal that the host takes), a worker whose jobs
-//! are done when the test says so, and a clock that stands still between two moves.
+//! callers that are sockets, too (half of the clients with a terminal that the host takes), a worker whose jobs
+//! run when the test says so, and a clock that stops between two moves.
 //!
-//! - Nothing stays due: after each move the loop comes to rest without time passing.
-//! - What a client types reaches the program whole, as that client's and once in each run; a client that only
+//! - Nothing stays due: after each move the loop finishes without time passing.
+//! - What a client types reaches the program complete, once in each run, and attributed to that client; a client that only
 //!   watches types nothing.
 //! - A key that was held is delivered, or kept in a file that a notice names.
-//! - Every request is answered once, every hook call within its bound, also while a disk does not answer.
+//! - Every request is answered once, every hook call within its bound, even while a disk hangs.
 //! - A client is told to stop only for a program that stopped while it was attached.
-//! - A client that only watches ends nothing: not by a signal, by hanging up or by breaking off, whatever
+//! - A client that only watches ends nothing: not by a signal, a hang-up or a broken connection, whatever
 //!   `on_hangup` says.
 //! - A key that was held answers no dialog.
 //!
-//! `HOPTY_LAWS_SEED=n` takes another seed, `HOPTY_LAWS_CASES=n` more histories.
+//! `HOPTY_LAWS_SEED=n` uses another seed, `HOPTY_LAWS_CASES=n` more histories.
 
 mod client_pty;
 mod end;
@@ -36,7 +36,7 @@ use serde_json::json;
 use super::Host;
 use super::control::Connection;
 use super::control::peer::Peer;
-use super::start::{Launch, Lent};
+use super::start::{InheritedDescriptors, Launch};
 use crate::core::config::{Config, OnHangup};
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::event::Asker;
@@ -55,10 +55,10 @@ use socket_claude::{Claude, Stage};
 /// Turns of the loop within one move, and how many of them may find nothing to do.
 const TURNS: u32 = 3000;
 const IDLE_TURNS: u32 = 20;
-/// Beyond what a hook call is held (`hooks.hold`), in ms.
+/// How long a hook call may take beyond `hooks.hold`, in ms.
 const HOOK_SLACK_MS: u64 = 1000;
 
-/// A host and everybody around it.
+/// A host with its clients, callers, program and disks.
 struct World {
     host: Box<Host>,
     now: &'static AtomicU64,
@@ -67,19 +67,19 @@ struct World {
     clients: Vec<Client>,
     callers: Vec<Caller>,
     keys: Vec<Key>,
-    /// What was typed by requests, in order.
+    /// How many keys requests have typed.
     scripted: u32,
     requests: u64,
     stopped_at: Option<Stamp>,
-    /// A disk that the observer reads does not answer until then.
+    /// Until when a disk that the observer reads hangs.
     hangs_until: Option<Stamp>,
     over: bool,
     plain: bool,
     paths: Paths,
     project: PathBuf,
-    /// How often each thing happened, so that a test can say what it reached.
+    /// How often each kind of move happened, so that a test can check what it reached.
     seen: BTreeMap<&'static str, u32>,
-    /// The same in order, for messages.
+    /// The moves in order, for messages.
     trace: Vec<String>,
     root: tempfile::TempDir,
 }
@@ -100,9 +100,9 @@ impl World {
         let agent = if plain { Agent::Plain } else { Agent::Claude };
         let launch = Launch::of_test("laws", agent, config);
         let place = super::start::session_dir::find(&paths, &launch).unwrap();
-        let lent = Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
-        let mut host = Host::new(launch, Vec::new(), lent, place).unwrap();
-        // For as long as the tests run: a clock is copied.
+        let inherited = InheritedDescriptors { descriptors: Vec::new(), errors: ErrorStream::Terminal };
+        let mut host = Host::new(launch, Vec::new(), inherited, place).unwrap();
+        // Leaked for the whole test run: a clock is copied.
         let now: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(1000)));
         let stage = Stage::default();
         host.clock = Clock::manual(now);
@@ -146,7 +146,7 @@ impl World {
         self.host.child.run.as_ref().map_or(Size::cells(120, 40), |run| run.size)
     }
 
-    /// A connection to the host, as if it had been let in.
+    /// A connection to the host, as if it had been accepted.
     fn connect(&mut self, asker: Asker) -> (u64, UnixStream) {
         let (near, far) = UnixStream::pair().unwrap();
         let pid = i32::try_from(std::process::id()).unwrap();
@@ -160,7 +160,7 @@ impl World {
         (self.host.control.admit(connection), far)
     }
 
-    /// Lets the loop run until nothing is left to do at this moment, everybody else included.
+    /// Runs the loop, and everybody around it, until nothing is left to do at this time.
     fn rest(&mut self) {
         let (mut turns, mut idle) = (0, 0);
         while !self.over {
@@ -191,12 +191,11 @@ impl World {
         self.check();
     }
 
-    /// SIGCHLD.
     fn child_changed(&mut self) {
         self.host.child.take_changes(self.host.clock.now(), &mut self.host.events);
     }
 
-    /// Everybody else takes what is there. Whether anybody had something to take.
+    /// Lets everybody else read what has arrived. Returns whether there was anything.
     fn listen(&mut self) -> bool {
         let mut any = false;
         let size = self.size();
@@ -221,7 +220,7 @@ impl World {
         any
     }
 
-    /// What holds at every moment.
+    /// Checks what must always hold.
     fn check(&mut self) {
         let now = self.now();
         let stopped = self.stage.last(|child| child.stopped) == Some(true);
@@ -229,7 +228,7 @@ impl World {
             let client = &mut self.clients[n];
             let told = std::mem::take(&mut client.suspends) > 0;
             let while_there = self.stopped_at.is_some_and(|at| at >= client.since);
-            // Of one that takes nothing it is not known when it was told.
+            // It is not known when a stalled client was told.
             let known = !std::mem::replace(&mut client.was_stalled, client.stalled);
             let fits = !told || !known || (stopped && while_there && !client.read_only);
             assert!(
@@ -264,7 +263,8 @@ fn config() -> Config {
 
 #[test]
 fn the_laws_hold_for_the_loop_over_random_histories() {
-    // Else the host would learn of a client that breaks off some moves later, and another move be blamed.
+    // With other tests' programs around, the host would learn of a closed connection some moves late, and
+    // another move would be blamed.
     if !is_alone("host::laws::the_laws_hold_for_the_loop_over_random_histories") {
         return;
     }

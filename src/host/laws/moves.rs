@@ -1,4 +1,4 @@
-//! What may happen next in a history.
+//! The moves of a history.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::ipc::frame::tag;
 const PAUSES: [u64; 16] = [1, 1, 2, 5, 10, 10, 20, 20, 50, 100, 200, 300, 1000, 2500, 11_000, 70_000];
 const CLIENTS: usize = 4;
 
-/// One throw.
+/// The random bits of one move.
 #[derive(Clone, Copy)]
 pub(super) struct Dice {
     pub what: u32,
@@ -21,7 +21,6 @@ pub(super) struct Dice {
 }
 
 impl World {
-    /// One move.
     pub(super) fn play(&mut self, bits: u32) {
         let dice = Dice { what: bits & 0xff, with: (bits >> 8 & 0xff) as usize, wild: bits >> 16 };
         match dice.what {
@@ -40,13 +39,13 @@ impl World {
         }
     }
 
-    /// Time passes, not beyond what is due next: nothing is skipped.
+    /// Lets time pass, up to the next deadline, so that none is skipped.
     fn pass(&mut self, ms: u64) {
         let until = self.now().after(ms);
         loop {
             while self.read_disks() {}
             let now = self.now();
-            // A sequence that takes longer than this counts as typed in two.
+            // A sequence that takes longer than this counts as two keys.
             let cut =
                 self.clients.iter().filter_map(|client| client.rest.as_ref()).map(|(at, _)| at.after(90));
             let next = self
@@ -99,7 +98,7 @@ impl World {
             self.note("joins a stopped program");
         }
         self.clients.push(client);
-        // Its terminal may be there before the loop has done anything else.
+        // Its terminal may arrive before the loop has done anything else.
         let at_once = dice.wild.is_multiple_of(2);
         if !at_once {
             self.rest();
@@ -172,7 +171,7 @@ impl World {
         if self.clients[n].rest.is_some() {
             return;
         }
-        // Who presses Enter while a dialog is shown means the dialog.
+        // Enter while a dialog is shown is meant for the dialog.
         let meant = self.claude.dialog;
         let bytes: &[u8] = match dice.wild % 4 {
             0 => b"\x03",
@@ -245,12 +244,12 @@ impl World {
         );
     }
 
-    /// How many signals the program got.
+    /// How many signals the program received.
     fn signals(&self) -> usize {
         self.stage.last(|child| child.signals.len()).unwrap_or_default()
     }
 
-    /// A client that was stopped goes on.
+    /// Continues a client that was stopped.
     pub(super) fn take_back(&mut self, n: usize) {
         let client = &mut self.clients[n];
         if client.is_there() && client.released {
@@ -260,7 +259,7 @@ impl World {
         }
     }
 
-    /// The worker does a job.
+    /// Runs a job of the worker.
     pub(super) fn work(&mut self) {
         let hangs = self.disk_hangs();
         let jobs = &mut self.host.jobs;
@@ -320,7 +319,7 @@ impl World {
         }
     }
 
-    /// Claude's turn is over.
+    /// Ends Claude's turn.
     pub(super) fn end_turn(&mut self) {
         self.claude.busy = false;
         self.status("idle");
@@ -328,7 +327,7 @@ impl World {
         self.hook("Stop", json!({}));
     }
 
-    /// The program writes.
+    /// The program writes output.
     fn write(&mut self, bytes: &[u8]) -> bool {
         use std::io::Write;
         self.stage
@@ -351,7 +350,7 @@ impl World {
         self.paths.claude.join(format!("projects/p/{conversation}.jsonl"))
     }
 
-    /// Claude's sessions file.
+    /// Writes Claude's sessions file.
     fn status(&mut self, status: &str) {
         let (pid, conversation) = self.stage.last(|child| (child.pid, child.conversation.clone())).unwrap();
         let said = json!({"pid": pid, "sessionId": conversation, "cwd": self.project, "status": status,
@@ -382,7 +381,7 @@ impl World {
         self.note("hook");
     }
 
-    /// Claude does what its hooks tell it. Whether there was anything.
+    /// Lets Claude act on the answers of its hooks. Returns whether there were any.
     pub(super) fn hear_hooks(&mut self) -> bool {
         let answers: Vec<(Option<&'static str>, Value)> = self
             .callers
@@ -404,7 +403,7 @@ impl World {
         any
     }
 
-    /// The program stops, goes on, or ends.
+    /// The program stops, continues or ends.
     fn program_acts(&mut self, dice: Dice) {
         let stopped = self.stage.last(|child| child.stopped) == Some(true);
         match dice.with % 8 {
@@ -438,7 +437,7 @@ impl World {
         }
     }
 
-    /// The same from outside of a history.
+    /// [`Self::program_acts`] from outside of a history.
     pub(super) fn act(&mut self, with: usize) {
         self.claude_acts(Dice { what: 0, with, wild: 1 });
     }

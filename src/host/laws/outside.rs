@@ -1,4 +1,4 @@
-//! What comes from outside of the terminals: requests, and disks that do not answer.
+//! Moves from outside of the terminals: requests, and disks that hang.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ impl World {
         self.note("request");
     }
 
-    /// Somebody stops the session.
+    /// A caller stops the session.
     pub(super) fn stop(&mut self, dice: Dice) {
         if dice.with.is_multiple_of(4) {
             self.request(json!({"do": "stop", "kill": dice.wild.is_multiple_of(3)}), 1000);
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// A disk with what Claude and the project have does not answer for a while.
+    /// The disk with Claude's and the project's files hangs for a while.
     pub(super) fn hang(&mut self, dice: Dice) {
         let ms = 1000 + 19_000 * u64::from(dice.wild) / u64::from(u16::MAX);
         self.hangs_until.get_or_insert(self.now().after(ms));
@@ -77,7 +77,7 @@ impl World {
         self.hangs_until.is_some()
     }
 
-    /// The disks do what they are asked, those that answer at once. Whether that was anything.
+    /// Runs the jobs of disks that do not hang. Returns whether there were any.
     pub(super) fn read_disks(&mut self) -> bool {
         let hangs = self.disk_hangs();
         let jobs = &mut self.host.jobs;

@@ -9,7 +9,7 @@ use super::client_pty::Terminal;
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, tag};
 
-/// A key that a client pressed, in a form that no other client has and that is found again in any stream.
+/// A key that a client pressed, in a form that is unique to the client and found again in any stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub client: usize,
@@ -22,13 +22,13 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// What was typed first.
+    /// The bytes that were typed first.
     pub fn half(&self) -> Vec<u8> {
         self.bytes[..self.at].to_vec()
     }
 }
 
-/// One end of a socket that is read without waiting.
+/// One end of a socket, read without blocking.
 #[derive(Debug)]
 struct Line {
     socket: Option<UnixStream>,
@@ -41,7 +41,7 @@ impl Line {
         Line { socket: Some(socket), input: Vec::new() }
     }
 
-    /// Whether anything new came.
+    /// Returns whether anything new arrived.
     fn fill(&mut self) -> bool {
         let Some(socket) = &mut self.socket else { return false };
         let (mut buf, mut any) = ([0; 1 << 14], false);
@@ -65,7 +65,7 @@ impl Line {
     }
 
     fn write(&mut self, bytes: &[u8]) -> bool {
-        // What does not fit is lost: the histories write little.
+        // Bytes that do not fit are lost: the histories write little.
         self.socket.as_mut().is_some_and(|socket| socket.write_all(bytes).is_ok())
     }
 
@@ -79,29 +79,29 @@ impl Line {
     }
 }
 
-/// A client with its terminal: every other one hands that over, the bytes of the others come in frames.
+/// A client with its terminal: every other client hands it over, the others relay.
 #[derive(Debug)]
 pub(super) struct Client {
     pub connection: u64,
-    /// Which of all, from 0.
+    /// Its number among all clients, from 0.
     pub index: usize,
     line: Line,
-    /// The host reads and writes it; without one the client does, in frames.
+    /// Borrowed by the host; without one the client relays.
     terminal: Option<Terminal>,
     pub read_only: bool,
-    /// The answer to its request to attach has come.
+    /// Its request to attach was answered.
     pub attached: bool,
     pub since: Stamp,
-    /// It takes nothing.
+    /// It reads nothing.
     pub stalled: bool,
     pub was_stalled: bool,
-    /// The rest of a key whose first half was typed, and when that was.
+    /// The second half of a key, and when the first was typed.
     pub rest: Option<(Stamp, Vec<u8>)>,
-    /// Frames that tell it to stop, not looked at yet.
+    /// SUSPEND frames that it has not handled.
     pub suspends: u32,
-    /// It gave its terminal back and has not taken it again.
+    /// It has given its terminal back and not taken it again.
     pub released: bool,
-    /// It said that it goes: nothing more is typed there.
+    /// It has said that it leaves: nothing more is typed there.
     pub leaves: bool,
     pub bye: Option<Value>,
     pub keys: u32,
@@ -144,7 +144,7 @@ impl Client {
         self.write(&Frame::new(tag, payload).encode())
     }
 
-    /// Gives the host its terminal, or asks for frames.
+    /// Hands its terminal to the host, or asks to relay.
     pub fn hand_over(&mut self) {
         match (&self.terminal, &self.line.socket) {
             (Some(terminal), Some(socket)) => _ = terminal.hand_over(socket),
@@ -152,7 +152,7 @@ impl Client {
         }
     }
 
-    /// Keys are pressed. Whether they are on their way.
+    /// Presses keys. Returns whether they were sent.
     pub fn press(&mut self, bytes: &[u8]) -> bool {
         let there = self.is_there();
         match &mut self.terminal {
@@ -161,18 +161,18 @@ impl Client {
         }
     }
 
-    /// Whether the host reads its keys from its terminal.
+    /// Whether the host has its terminal.
     pub fn has_terminal(&self) -> bool {
         self.terminal.is_some()
     }
 
-    /// The connection breaks, and the terminal is gone.
+    /// Breaks its connection and closes its terminal.
     pub fn cut(&mut self) {
         self.line.socket = None;
         self.terminal = None;
     }
 
-    /// A key that only this client has: every other time a word, else a sequence.
+    /// A key that is unique to this client: alternately a word and a sequence.
     pub fn next_key(&mut self, held: bool) -> Key {
         self.keys += 1;
         let n = self.keys;
@@ -184,7 +184,7 @@ impl Client {
         Key { client: self.index, bytes: bytes.into_bytes(), held, at: 0, cut: false }
     }
 
-    /// Takes what the host says. Whether that was anything.
+    /// Reads what the host sends. Returns whether there was anything.
     pub fn read(&mut self) -> bool {
         if self.stalled {
             return false;
@@ -195,7 +195,7 @@ impl Client {
         }
         while !self.attached {
             let Some(line) = self.line.line() else { return true };
-            // Hello first.
+            // The hello comes first.
             if line.get("hopty").is_none() {
                 assert!(line["error"].is_null(), "nobody is refused here: {line}");
                 self.attached = true;
@@ -221,12 +221,12 @@ pub(super) struct Asked {
     pub id: u64,
     pub what: String,
     pub at: Stamp,
-    /// How long the answer may take, in ms; `None`: it comes before time moves on.
+    /// How long the answer may take, in ms; `None`: no time may pass.
     pub bound: u64,
     pub answers: u32,
 }
 
-/// Who asks: a verb or a hook.
+/// A verb or a hook that sends requests.
 #[derive(Debug)]
 pub(super) struct Caller {
     line: Line,
@@ -234,7 +234,7 @@ pub(super) struct Caller {
     /// For Claude: the hook that was called.
     pub event: Option<&'static str>,
     pub asked: Vec<Asked>,
-    /// Answers that nobody has looked at.
+    /// Answers that have not been checked.
     pub heard: Vec<Value>,
 }
 
@@ -261,7 +261,7 @@ impl Caller {
             }
             let id = line["id"].as_u64().unwrap();
             if let Some(asked) = self.asked.iter_mut().find(|asked| asked.id == id) {
-                // Who waits for the end of a restart hears first that it is under way.
+                // `restart --wait` first gets the answer that the restart was accepted.
                 if line["ok"]["state"] == "accepted" && asked.what.contains("\"wait\":true") {
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! A Claude that is only a socket: it draws a prompt box, shows what is typed into it, and calls hooks when
-//! it is told to.
+//! A Claude that is only a socket: it draws a prompt box, shows what is typed into it, and calls hooks on
+//! command.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,22 +16,22 @@ use crate::pty::open::Pty;
 use crate::pty::spawn::{ChildProgram, SpawnError};
 use crate::sys::process::Process;
 
-/// The first process id: none that the system has.
+/// The first process id: larger than any of the system.
 const FIRST_PID: i32 = 1_000_000_000;
 
 /// One life of the program.
 #[derive(Debug)]
 pub(super) struct Child {
     pub pid: i32,
-    /// Its end of the terminal; none once it has ended.
+    /// Its end of the terminal; `None` once it has ended.
     pub terminal: Option<UnixStream>,
     pub conversation: String,
     pub changes: VecDeque<ProcessEnd>,
     pub signals: Vec<Signal>,
     pub stopped: bool,
-    /// It was told to end and has not done it yet.
+    /// It was told to end and has not done so.
     pub dying: bool,
-    /// All that was typed into it.
+    /// Everything that was typed into it.
     pub received: Vec<u8>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Child {
 pub(super) struct Stage(pub Rc<RefCell<Vec<Child>>>, Rc<RefCell<Option<UnixStream>>>);
 
 impl Stage {
-    /// The program that runs, or did last.
+    /// The current program, or the last one.
     pub fn last<T>(&self, with: impl FnOnce(&mut Child) -> T) -> Option<T> {
         self.0.borrow_mut().last_mut().map(with)
     }
@@ -48,7 +48,7 @@ impl Stage {
     /// The program ends.
     pub fn end(&self, end: ProcessEnd) -> bool {
         self.last(|child| {
-            // What its terminal held for it was delivered, whether it read it or not.
+            // Bytes in its terminal count as delivered, read or not.
             if let Some(terminal) = &mut child.terminal {
                 let _ = terminal.read_to_end(&mut child.received);
             }
@@ -137,23 +137,23 @@ impl Processes for Stage {
     }
 }
 
-/// What the program does with what it reads, and what it shows.
+/// What the program does with its input, and what it shows.
 #[derive(Debug)]
 pub(super) struct Claude {
     pub pid: i32,
     classifier: Classifier,
     unlabelled: Vec<u8>,
-    /// What stands in its prompt box.
+    /// The text in its prompt box.
     text: String,
     pub busy: bool,
     pub dialog: bool,
     /// It has drawn its prompt box.
     pub drawn: bool,
-    /// It has told of its conversation.
+    /// It has reported its conversation.
     pub told: bool,
-    /// Prompts that were submitted and that no hook has told of.
+    /// Submitted prompts that no hook has reported.
     pub submitted: VecDeque<String>,
-    /// An Enter that came while a dialog stood there.
+    /// How many Enters arrived while a dialog was shown.
     pub enters_in_dialog: u32,
 }
 
@@ -173,7 +173,7 @@ impl Claude {
         }
     }
 
-    /// Reads what was typed. Whether there was anything.
+    /// Reads typed input. Returns whether there was any.
     pub fn read(&mut self, child: &mut Child, size: Size) -> bool {
         if child.stopped {
             return false;
@@ -220,7 +220,7 @@ impl Claude {
         }
     }
 
-    /// Draws the prompt box, or the dialog in its place.
+    /// Draws the prompt box, or a dialog instead.
     pub fn draw(&mut self, child: &mut Child, size: Size) {
         let (cols, _) = size.drawn();
         let rule = "─".repeat(usize::from(cols));

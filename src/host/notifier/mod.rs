@@ -1,9 +1,9 @@
-//! Notifications: a person who is not at the keyboard is told what happened, by a command, on the desktop and
+//! Notifications for a person who is not at the keyboard: by a command, on the desktop and
 //! on attached terminals.
 //!
 //! [`Notifier`] decides nothing about when ([`NotificationQueue`] does) and runs nothing on the loop: a
-//! command that hangs or fails costs a line of `host.log`. What goes to terminals comes out of
-//! [`Notifier::terminal_bytes`], to be written between two sequences of the program (`Terminals::ring`).
+//! command that hangs or fails costs a line of `host.log`. What attached terminals should get comes from
+//! [`Notifier::terminal_bytes`], and is written between two sequences of the program (`Terminals::ring`).
 //!
 //! | file | holds |
 //! |---|---|
@@ -38,18 +38,18 @@ const FAILURES: usize = 50;
 /// How long to wait for the end of the program's unfinished sequence, in ms.
 const RING_AGAIN_MS: u64 = 50;
 
-/// The channels, and what goes through them.
+/// Sends notifications through all channels.
 #[derive(Debug)]
 pub(super) struct Notifier {
     config: config::Notify,
     pub queue: NotificationQueue,
     worker: Worker<NotifyResult>,
     open: usize,
-    /// Bytes that attached terminals have yet to get.
+    /// Bytes to write to attached terminals.
     terminal: Vec<u8>,
-    /// When those may be between two sequences of the program again.
+    /// When to try again to write them between two sequences of the program.
     ring_at: Option<Stamp>,
-    /// Failures that were logged already.
+    /// Failures that were already logged.
     logged: BTreeSet<String>,
 }
 
@@ -68,17 +68,17 @@ impl Notifier {
         }
     }
 
-    /// An event and everything that follows from it were handled; this is the state now.
+    /// Call after an event and everything that follows from it, with the resulting state.
     pub fn watch(&mut self, event: &Event, state: &KnownState, now: Stamp) {
-        // Who attaches looks.
+        // A person who attaches sees the screen.
         if matches!(event, Event::Attached { how, .. } if *how != AttachKind::Watches) {
             self.queue.typed(now);
         }
         self.queue.state(now, state);
     }
 
-    /// A decision was made. Returns the notification of the session's end, which is sent at once. `cooling`:
-    /// another run follows; `day_ms`: the local time of day, in ms.
+    /// Takes a decision into account. Returns the notification of the session's end, which must be sent at
+    /// once. `cooling`: another run follows; `day_ms`: the local time of day, in ms.
     pub fn decided(
         &mut self,
         decision: &Decision,
@@ -92,7 +92,7 @@ impl Notifier {
         told.filter(|_| self.config.quiet_hours.left(day_ms).is_none())
     }
 
-    /// Takes what is due. `day_ms`: the local time of day, in ms.
+    /// The notifications that are due. `day_ms`: the local time of day, in ms.
     pub fn due(&mut self, now: Stamp, day_ms: u64) -> Vec<Notification> {
         self.queue.due(now, self.config.quiet_hours.left(day_ms))
     }
@@ -100,7 +100,7 @@ impl Notifier {
     /// Sends a notification through every channel. `at`: the wall clock time of the event.
     pub fn send(&mut self, told: &Notification, at: WallTime, session: &SessionStatus) {
         let mut told = told.clone();
-        // What the dialog is about saves the way to the terminal.
+        // The subject of the dialog saves a trip to the terminal.
         let subject = session.waiting_subject.as_ref().filter(|_| told.event == config::NotifyEvent::Blocked);
         told.text.extend(subject.map(|subject| format!(": {subject}")));
         if let Some(error) = session.turn_error.as_deref().filter(|_| told.event == config::NotifyEvent::Idle)
@@ -128,7 +128,7 @@ impl Notifier {
         self.worker.submit(move || job.run());
     }
 
-    /// Takes what came of the commands.
+    /// Logs the results of the commands.
     pub fn take_done(&mut self) {
         for outcome in self.worker.take() {
             self.open = self.open.saturating_sub(1);
@@ -157,12 +157,13 @@ impl Notifier {
         self.worker.fd()
     }
 
-    /// What attached terminals have yet to get.
+    /// Bytes to write to attached terminals.
     pub fn terminal_bytes(&self) -> &[u8] {
         &self.terminal
     }
 
-    /// They have it, or nobody is attached; else they are in the middle of a sequence of the program's.
+    /// `done`: the bytes were written, or no terminal is attached; otherwise the program is in the middle of
+    /// a sequence.
     pub fn rang(&mut self, done: bool, now: Stamp) {
         if done {
             self.terminal.clear();
@@ -170,7 +171,6 @@ impl Notifier {
         self.ring_at = (!done).then(|| now.after(RING_AGAIN_MS));
     }
 
-    /// When something is to be sent.
     pub fn is_due(&self, now: Stamp) -> bool {
         self.queue.deadline().is_some_and(|at| at <= now)
     }

@@ -1,12 +1,13 @@
-//! The sequences by which a terminal shows a notification.
+//! The sequences that make a terminal show a notification.
 
 use crate::core::config::NotifyTerminal;
 use crate::core::text::safe_text::short_line;
 
-/// How much of a text a terminal is shown, in characters.
+/// The longest text for a terminal, in characters.
 const TEXT: usize = 200;
 
-/// The bytes for one notification. Neither text has a character that ends a sequence or separates its fields.
+/// The bytes for one notification. Neither text may contain a character that ends a sequence or separates its
+/// fields.
 pub(super) fn bytes(ways: &[NotifyTerminal], title: &str, text: &str) -> Vec<u8> {
     let clean = |text: &str| short_line(text, TEXT).replace(';', ",");
     let (title, text) = (clean(title), clean(text));

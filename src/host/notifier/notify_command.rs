@@ -15,12 +15,12 @@ use crate::sys::program_search::programs_outside_of;
 
 /// How long a command may take.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
-/// How often it is looked at.
+/// How often to check whether it has ended.
 const NOTIFY_POLL: Duration = Duration::from_millis(5);
-/// What shows a notification on the desktop (ADR 12).
+/// The command for desktop notifications (ADR 12).
 pub const DESKTOP: &str = "notify-send";
 
-/// What came of a command: nothing, or a sentence.
+/// The result of a command; an error is a sentence.
 pub(super) type NotifyResult = Result<(), String>;
 
 /// What a command runs.
@@ -33,7 +33,7 @@ enum NotifyProgram {
 }
 
 impl NotifyProgram {
-    /// Looks it up: a disk may be slow, so not on the loop.
+    /// Looks the program up; not on the loop, because a disk may be slow.
     fn command(self) -> Result<Command, String> {
         match self {
             NotifyProgram::Shell(command) => Ok(command),
@@ -64,7 +64,7 @@ pub(super) struct NotifyJob {
 }
 
 impl NotifyJob {
-    /// The person's own command, run by the shell in the session's directory, or in `/` where that is gone.
+    /// The person's own command, run by the shell in the session's directory, or in `/` if that is gone.
     pub fn shell(line: &str, input: Vec<u8>, variables: Vec<(&'static str, String)>, dir: PathBuf) -> Self {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", line]).envs(variables);
@@ -98,7 +98,7 @@ impl NotifyJob {
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|e| format!("cannot run {name}: {e}"))?;
         if let Some(mut input) = child.stdin.take() {
-            // One that does not read it may still succeed; more than a pipe takes is never written.
+            // A command that does not read it may still succeed; input never exceeds a pipe's capacity.
             let _ = input.write_all(&self.input);
         }
         end(&mut child, name, self.limit)

@@ -9,7 +9,7 @@ use crate::core::status_types::{Rfc3339, SessionStatus};
 use crate::core::text::visible::{escaped, visible};
 use crate::core::time::WallTime;
 
-/// The most bytes of input: a pipe takes so many before anybody reads.
+/// The longest input, in bytes, which fits into a pipe that is not read yet.
 const INPUT_MAX: usize = 60_000;
 
 /// The input and the variables.

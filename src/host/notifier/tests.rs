@@ -114,7 +114,7 @@ fn terminals_get_whole_sequences() {
         parts[0].starts_with("\x1b]9;hopty: proj: a,b") && parts[1].starts_with("\x1b]99;;hopty: proj: a,b")
     );
     assert!(parts[2].starts_with("\x1b]777;notify;hopty: proj;a,b") && parts[3] == "\x07");
-    // In the middle of a sequence: again a moment later.
+    // In the middle of a sequence: try again a moment later.
     notifier.rang(false, Stamp(5));
     assert_eq!(notifier.deadline(Stamp(5)), Some(Stamp(5 + RING_AGAIN_MS)));
     notifier.rang(true, Stamp(60));

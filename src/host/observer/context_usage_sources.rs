@@ -22,7 +22,7 @@ impl Observer {
         let line = self.status_line.as_ref();
         let age =
             |written: &str| u64::try_from(Clock::wall().0.saturating_sub(WallTime::parse(written)?.0)).ok();
-        // Reports about another conversation count for that one.
+        // A report about another conversation is no source for this one.
         let same = line.filter(|(line, _)| {
             transcript.is_some_and(|transcript| transcript.conversation == line.conversation)
         });

@@ -1,6 +1,6 @@
 //! Reads Claude's and the project's files on a thread: the transcript, the sessions file, signal files, and
 //! the session's own files. The thread borrows the reader for one scan and returns it with the results, so a
-//! disk that hangs keeps the reader away while the loop goes on.
+//! hanging disk delays the reader, not the loop.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -38,11 +38,11 @@ pub(in crate::host) struct FileReader {
     said: Option<SessionsFileEntry>,
     transcript: Option<(ConversationId, Option<Tail>)>,
     signals: SignalFiles,
-    /// The session's socket at the last look.
+    /// The session's socket at the last check.
     socket: Option<DeviceInode>,
 }
 
-/// Where the session is at the time of a scan.
+/// Where the session's files are at the time of a scan.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct SessionFiles {
     pub dir: PathBuf,
@@ -55,7 +55,7 @@ pub(in crate::host) struct SessionFiles {
 #[derive(Debug)]
 pub(in crate::host) struct FollowTranscript {
     pub conversation: ConversationId,
-    /// The path that a hook named.
+    /// The path from a hook call.
     pub transcript: Option<PathBuf>,
 }
 
@@ -69,12 +69,12 @@ pub(in crate::host) struct ScanOrder {
     /// The child's sessions file from now on.
     pub child: Option<PathBuf>,
     pub follow: Option<FollowTranscript>,
-    /// Paths that hooks named, by the number of the call: check whether each may be the transcript of its
+    /// Paths from hook calls, by the number of the call: check whether each may be the transcript of its
     /// conversation.
     pub named: Vec<(u64, PathBuf, ConversationId)>,
-    /// Look for a copy of layout `memory` that nobody has reviewed.
+    /// Look for a copy of layout `memory` that has not been reviewed.
     pub backup: bool,
-    /// Signals that were obeyed.
+    /// Signals that were obeyed and must be removed.
     pub obeyed: Vec<SignalFile>,
 }
 
@@ -85,7 +85,7 @@ pub(in crate::host) struct ScanResult {
     pub transcript: Option<TranscriptRead>,
     /// Calls whose path may be the transcript of their conversation.
     pub believed: Vec<u64>,
-    /// The copy of layout `memory` that nobody has reviewed, if requested.
+    /// The copy of layout `memory` that has not been reviewed, if requested.
     pub backup: Option<Option<PathBuf>>,
     /// The session's own files, if they were checked.
     pub own: Option<OwnFiles>,
@@ -96,7 +96,7 @@ pub(in crate::host) struct ScanResult {
 /// The session's own files on the disk: device and inode of each that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct OwnFiles {
-    /// It is there, and is the file that it was at the last look.
+    /// The socket exists and was not replaced since the last check.
     pub socket: bool,
     pub lock: Option<DeviceInode>,
     pub journal: Option<DeviceInode>,
@@ -148,7 +148,6 @@ impl FileReader {
         &self.watcher
     }
 
-    /// Runs a scan.
     pub fn scan(&mut self, order: ScanOrder, here: &SessionFiles) -> ScanResult {
         let mut found = ScanResult::default();
         let told = self.watcher.drain();
@@ -205,8 +204,8 @@ impl FileReader {
         });
     }
 
-    /// Whether the socket is there and was not replaced since the last look. The host sees to one that was,
-    /// and that it binds itself once more.
+    /// Whether the socket is there and was not replaced since the last look. The host decides what to do
+    /// about one that was.
     fn finds_socket(&mut self, path: &Path) -> bool {
         let now = file_id(path);
         let before = std::mem::replace(&mut self.socket, now);

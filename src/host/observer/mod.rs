@@ -1,18 +1,18 @@
-//! The observer: what Claude's files and the project's say. It knows the transcript, the sessions file,
+//! The observer reads Claude's and the project's files. It knows the transcript, the sessions file,
 //! signal files, the status line, how full the context window is and which usage limits are reached.
 //!
-//! It reads no file itself. The [`FileReader`] does, on a thread to which it is lent for one scan at a time,
-//! so that a disk that hangs holds nobody up. A scan is made when inotify reports a change, when a hook or a
-//! person asks, and, where nothing reports changes, every 250 ms and more and more rarely while nothing
+//! It reads no file itself. The [`FileReader`] does, on a thread that borrows it for one scan at a time,
+//! so that a hanging disk delays nothing else. A scan starts when inotify reports a change, when a hook or a
+//! person asks, and, if nothing reports changes, every 250 ms and less often while nothing
 //! happens.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `growing_file_reader` | one scan: the transcript's new bytes, the sessions file, signal files, the session's own files |
-//! | `signal_files` | files by which scripts ask for a restart |
-//! | `scan_queue` | when there is a scan, what for, and who waits for it |
-//! | `observed_transcript` | what is known of the conversation, and what the supervisor was told |
-//! | `turns` | when a turn begins and ends, where no hook tells |
+//! | `signal_files` | files with which scripts request a restart |
+//! | `scan_queue` | when to scan, for what, and who waits for it |
+//! | `observed_transcript` | the facts of the conversation, and what was reported to the supervisor |
+//! | `turns` | when a turn begins and ends, if no hook reports it |
 //! | `status_line` | Claude's status line: the window that it reports |
 //! | `context_usage_sources`, `usage_limits` | how full the window is; which limit is reached |
 //! | `session_topic` | what the conversation is about |
@@ -41,7 +41,7 @@ pub(super) use growing_file_reader::{
 pub(super) use observed_transcript::ObservedTranscript;
 pub(super) use scan_queue::{AfterScan, ScanWaiter};
 pub(super) use session_topic::topic_line;
-pub(super) use usage_limits::limit_anew;
+pub(super) use usage_limits::earlier_limit_reset;
 
 use crate::core::claude::args::OwnArgs;
 use crate::core::claude::hooks::HookInput;
@@ -62,31 +62,30 @@ use growing_file_reader::FollowTranscript;
 use scan_queue::ScanQueue;
 use unwritten_turn_check::UnwrittenTurnCheck;
 
-/// How long a call or a request waits for a scan of Claude's earlier output at most, in ms: a hanging disk
-/// must not block anybody, and a hook gives up on a host that is silent for long.
+/// How long a call or a request waits for a scan of Claude's earlier output, in ms: a hanging disk must not
+/// block anything, and a hook gives up on a host that is silent for long.
 const SCAN_MS: u64 = 150;
 /// The longest working directory that is accepted from a hook, in bytes.
 const MAX_DIR: usize = 4096;
 
-/// What is known of Claude's files, and when they are read next.
+/// What is known of Claude's files, and when to read them next.
 #[derive(Debug)]
 pub(super) struct Observer {
     scans: ScanQueue,
     transcript: Option<ObservedTranscript>,
-    /// Claude's list of tasks at the end of the conversation before: after a hand-over both share one.
+    /// Claude's task list at the end of the previous conversation: after a hand-over both share one list.
     tasks: Tasks,
-    /// Whether the transcript grows.
     unwritten_turn: UnwrittenTurnCheck,
     /// The person's last prompt in the conversations before, which a hand-over continues.
     prompt_before: Option<String>,
     name_before: Option<String>,
-    /// The last dialog that a hook told of: its kind, and what it is about.
+    /// The last dialog that a hook reported: its kind, and its subject.
     dialog: Option<(String, String)>,
     /// The model that Claude runs.
     model: Model,
     /// Claude's working directory as its hooks report it, when it differs from the session's.
     working_dir: Option<String>,
-    /// Claude's last status line, and when it came.
+    /// Claude's last status line, and when it arrived.
     status_line: Option<(StatusLine, Stamp)>,
     /// The status line of a conversation that no hook has named yet.
     early_status_line: Option<(StatusLine, Stamp)>,
@@ -96,8 +95,8 @@ pub(super) struct Observer {
     claude: bool,
     /// `context.window`; 0 when it is not set.
     configured_window: u64,
-    /// Whether people were told that the file system does not report changes.
-    told_polling: bool,
+    /// Whether people were told that the file system reports no changes.
+    polling_reported: bool,
     /// No hook reports turns or names the transcript, so hopty must find it.
     turns_by_transcript: bool,
     /// When the files were last polled.
@@ -123,7 +122,7 @@ impl Observer {
             own: own.clone(),
             claude,
             configured_window: config.context.window,
-            told_polling: false,
+            polling_reported: false,
             turns_by_transcript: false,
             polled: Stamp(0),
             patience_ms: SCAN_MS.min(config.hooks.ack.ms() / 2),
@@ -144,22 +143,22 @@ impl Observer {
         }
     }
 
-    /// Asks for a scan of everything that is watched.
+    /// Requests a scan of everything that is watched.
     pub fn scan_all(&mut self) {
         self.scans.want().all = true;
     }
 
-    /// Asks for the new part of the transcript.
+    /// Requests a scan of the new part of the transcript.
     pub fn read_on(&mut self) {
         self.scans.want();
     }
 
-    /// Asks for the sessions file.
+    /// Requests a scan of the sessions file.
     fn scan_sessions_file(&mut self) {
         self.scans.want().sessions_file = true;
     }
 
-    /// Asks whether layout `memory` has a copy that nobody has reviewed.
+    /// Requests a check whether layout `memory` has a copy that has not been reviewed.
     pub fn scan_backup(&mut self) {
         self.scans.want().backup = true;
     }
@@ -176,7 +175,7 @@ impl Observer {
         [self.poll_deadline(changed), self.scans.deadline(now, lines), watch].into_iter().flatten().min()
     }
 
-    /// When to poll the files, where the file system does not report changes.
+    /// When to poll the files, if the file system reports no changes.
     fn poll_deadline(&self, changed: Stamp) -> Option<Stamp> {
         // hopty does not compute where Claude keeps a project's transcripts, and a new directory is not
         // watched yet.
@@ -205,15 +204,15 @@ impl Observer {
         }
     }
 
-    /// The reader and its order, when a scan is wanted and the reader is idle. `lines` is set while a hook
+    /// The reader and its order, if a scan is requested and the reader is idle. `lines` is set while a hook
     /// waits for lines of the transcript.
     pub fn begin_scan(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
-        self.scans.lend(now, lines)
+        self.scans.begin(now, lines)
     }
 
     /// When the last scan began.
     pub fn scan_began(&self) -> Stamp {
-        self.scans.lent()
+        self.scans.began()
     }
 
     /// The reader has finished its scan.
@@ -221,9 +220,9 @@ impl Observer {
         self.scans.came_back(reader, result);
     }
 
-    /// Says once that the file system does not report changes: hopty then notices a script's files later.
+    /// Reports once that the file system reports no changes, so that hopty notices a script's files later.
     pub fn report_polling(&mut self, events: &mut VecDeque<Event>) {
-        if self.scans.polls() && !std::mem::replace(&mut self.told_polling, true) {
+        if self.scans.polls() && !std::mem::replace(&mut self.polling_reported, true) {
             let what = format!(
                 "Claude's files cannot be watched (this user has no inotify watches left): hopty reads them \
                  every {POLL_MS} ms, when idle every {POLL_AT_REST_MS} ms"
@@ -268,7 +267,7 @@ impl Observer {
         self.scans.forget(connection);
     }
 
-    /// Takes the hook calls that wait; they no longer do.
+    /// Takes the hook calls that wait for a scan.
     pub fn take_hooks(&mut self) -> Vec<ScanWaiter> {
         self.scans.take_hooks()
     }
@@ -293,14 +292,14 @@ impl Observer {
         self.transcript.as_mut()
     }
 
-    /// Looks for a prompt in the transcript from now on.
+    /// Starts to look for a prompt in the transcript.
     pub fn seek(&mut self, sent: Option<SentPrompt>) {
         if let (Some(sent), Some(transcript)) = (sent, &mut self.transcript) {
             transcript.facts.seek(sent);
         }
     }
 
-    /// Looks for it no longer.
+    /// Stops looking for it.
     pub fn forget_sought(&mut self) {
         if let Some(transcript) = &mut self.transcript {
             transcript.facts.forget_sought();
@@ -330,11 +329,11 @@ impl Observer {
         }
     }
 
-    /// That a turn is over and Claude has not written it down, as a sentence without its full stop; once. A
-    /// disk that does not answer is told as such.
+    /// A sentence (without its full stop), once, if a turn is over and Claude has not written it to the
+    /// transcript. A disk that does not answer is reported as such.
     pub fn standing_transcript(&mut self, now: Stamp) -> Option<String> {
         let bytes = self.transcript.as_ref().map_or(0, ObservedTranscript::bytes);
-        if !(self.scans.is_reader_here() && self.unwritten_turn.stands_still(now, bytes)) {
+        if !(self.scans.is_reader_here() && self.unwritten_turn.is_unwritten(now, bytes)) {
             return None;
         }
         let what = match self.transcript_path() {
@@ -348,7 +347,7 @@ impl Observer {
     }
 
     /// A hook was called. `is_current`: by Claude itself in the followed conversation; `cwd`: the directory
-    /// that it names; `dir`: the session's.
+    /// in the call; `dir`: the session's.
     pub fn take_hook(
         &mut self,
         call: &HookInput,
@@ -372,13 +371,13 @@ impl Observer {
         self.note_dialog(call);
     }
 
-    /// The person begins another job: the tasks of the one before do not belong to it.
+    /// The person begins another job, to which the tasks of the previous one do not belong.
     pub fn forget_tasks(&mut self) {
         self.tasks = Tasks::default();
     }
 
-    /// Follows a conversation. `hook_path` is the transcript that a hook names; `keeps_tasks` is set if the
-    /// conversation continues the tasks of the one before. Returns whether it is another conversation.
+    /// Follows a conversation. `hook_path` is the transcript from a hook call; `keeps_tasks` is set if the
+    /// conversation continues the previous one's tasks. Returns whether the conversation changed.
     pub fn follow(
         &mut self,
         conversation: &ConversationId,
@@ -411,7 +410,7 @@ impl Observer {
     }
 
     /// Takes the result of a scan of the transcript. Returns `None` if it belongs to another conversation,
-    /// else whether the file is a new one.
+    /// otherwise whether the file was replaced.
     pub fn take_transcript(&mut self, read: TranscriptRead) -> Option<bool> {
         let transcript =
             self.transcript.as_mut().filter(|transcript| transcript.conversation == read.conversation)?;
@@ -424,7 +423,7 @@ impl Observer {
     }
 
     /// Passes the totals of the transcript to the supervisor, but only once it has been read to its end: old
-    /// counts must not cross a level now. Returns whether it has been.
+    /// counts must not cross a level now. Returns whether it has been read to its end.
     pub fn report_transcript(
         &mut self,
         now: Stamp,

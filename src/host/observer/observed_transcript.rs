@@ -1,4 +1,4 @@
-//! The followed transcript: its totals, and what was reported to the supervisor.
+//! The followed transcript: its facts, and what was reported to the supervisor.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::core::context_usage::{ContextUsage, TokensFrom};
 use crate::core::ids::{ConversationId, HandoffId};
 use crate::core::supervisor::event::Event;
 
-/// A queued prompt of this many bytes may be cut.
+/// A queued prompt of at least this many bytes may have been cut.
 const QUEUED_MAX: usize = 60_000;
 
 /// A conversation's transcript.
@@ -43,7 +43,6 @@ struct Reported {
 }
 
 impl ObservedTranscript {
-    /// The transcript of a conversation that continues these tasks.
     pub fn new(conversation: ConversationId, tasks: &Tasks) -> Self {
         ObservedTranscript {
             conversation,
@@ -71,7 +70,7 @@ impl ObservedTranscript {
         !self.more
     }
 
-    /// Adds newly read content. Returns whether the file is another one than before.
+    /// Adds newly read content. Returns whether the file was replaced.
     pub(super) fn take(&mut self, read: TranscriptRead, tasks: &Tasks) -> bool {
         let found = self.path.as_ref() != Some(&read.path);
         if found {
@@ -126,7 +125,7 @@ impl ObservedTranscript {
         }
     }
 
-    /// Whether it has a failure that was not handled yet; from now on it is.
+    /// Whether it has a failure that was not handled yet; marks it as handled.
     pub(super) fn take_failure(&mut self, is_limit: bool) -> bool {
         let count = self.facts.failures();
         if self.facts.failure().is_none() {

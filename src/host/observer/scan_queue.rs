@@ -27,9 +27,9 @@ pub(super) struct ScanQueue {
     begun: u64,
     finished: u64,
     /// When the thread got the reader.
-    lent: Stamp,
+    began: Stamp,
     polls: bool,
-    told_hanging: bool,
+    hanging_reported: bool,
     asking: Vec<ScanWaiter>,
     /// The number of hook calls so far.
     calls: u64,
@@ -68,9 +68,9 @@ impl ScanQueue {
             wanted: false,
             begun: 0,
             finished: 0,
-            lent: Stamp(0),
+            began: Stamp(0),
             polls: false,
-            told_hanging: false,
+            hanging_reported: false,
             asking: Vec::new(),
             calls: 0,
         }
@@ -81,8 +81,8 @@ impl ScanQueue {
     }
 
     /// When the last scan began.
-    pub fn lent(&self) -> Stamp {
-        self.lent
+    pub fn began(&self) -> Stamp {
+        self.began
     }
 
     /// Whether the file system reports no changes.
@@ -102,15 +102,15 @@ impl ScanQueue {
     }
 
     /// The reader with its tasks, if it is idle and a scan is wanted; `lines`: a hook waits for lines.
-    pub fn lend(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
-        let due = self.wanted || (lines && now >= self.lent.after(AWAIT_LOOK_MS));
+    pub fn begin(&mut self, now: Stamp, lines: bool) -> Option<(Box<FileReader>, ScanOrder)> {
+        let due = self.wanted || (lines && now >= self.began.after(AWAIT_LOOK_MS));
         if !due {
             return None;
         }
         let reader = self.reader.take()?;
         self.wanted = false;
         self.begun += 1;
-        self.lent = now;
+        self.began = now;
         Some((reader, std::mem::take(&mut self.order)))
     }
 
@@ -157,8 +157,8 @@ impl ScanQueue {
 
     /// Whether a scan hangs; true once.
     pub fn hangs(&mut self, now: Stamp) -> bool {
-        let hangs = self.reader.is_none() && !self.told_hanging && now >= self.lent.after(HANGS_MS);
-        self.told_hanging |= hangs;
+        let hangs = self.reader.is_none() && !self.hanging_reported && now >= self.began.after(HANGS_MS);
+        self.hanging_reported |= hangs;
         hangs
     }
 
@@ -166,8 +166,8 @@ impl ScanQueue {
     pub fn deadline(&self, now: Stamp, lines: bool) -> Option<Stamp> {
         let here = self.reader.is_some();
         let wanted = (here && self.wanted).then_some(now);
-        let awaited = (here && lines).then(|| self.lent.after(AWAIT_LOOK_MS));
-        let hangs = (!here && !self.told_hanging).then(|| self.lent.after(HANGS_MS));
+        let awaited = (here && lines).then(|| self.began.after(AWAIT_LOOK_MS));
+        let hangs = (!here && !self.hanging_reported).then(|| self.began.after(HANGS_MS));
         let patience = self.asking.iter().map(|asking| asking.until).min();
         [wanted, awaited, hangs, patience].into_iter().flatten().min()
     }
@@ -194,16 +194,16 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut queue = queue(home.path());
         queue.ask(Stamp(100), asked(1, 1), AfterScan::Context);
-        let (reader, _) = queue.lend(Stamp(0), false).unwrap();
+        let (reader, _) = queue.begin(Stamp(0), false).unwrap();
         queue.ask(Stamp(100), asked(2, 1), AfterScan::Context);
-        assert!(queue.lend(Stamp(1), false).is_none() && queue.next_due(Stamp(1)).is_none());
+        assert!(queue.begin(Stamp(1), false).is_none() && queue.next_due(Stamp(1)).is_none());
         queue.came_back(reader, &ScanResult::default());
         assert_eq!(queue.next_due(Stamp(2)).map(|asking| asking.asked.connection), Some(1));
         assert!(queue.next_due(Stamp(2)).is_none());
-        let (reader, _) = queue.lend(Stamp(2), false).unwrap();
+        let (reader, _) = queue.begin(Stamp(2), false).unwrap();
         queue.came_back(reader, &ScanResult::default());
         assert_eq!(queue.next_due(Stamp(3)).map(|asking| asking.asked.connection), Some(2));
-        assert!(queue.lend(Stamp(3), false).is_none() && queue.deadline(Stamp(3), false).is_none());
+        assert!(queue.begin(Stamp(3), false).is_none() && queue.deadline(Stamp(3), false).is_none());
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut queue = queue(home.path());
         queue.ask(Stamp(100), asked(1, 1), AfterScan::Context);
-        let _away = queue.lend(Stamp(0), false).unwrap();
+        let _away = queue.begin(Stamp(0), false).unwrap();
         assert_eq!(queue.deadline(Stamp(1), true), Some(Stamp(100)));
         assert!(queue.next_due(Stamp(99)).is_none() && queue.next_due(Stamp(100)).is_some());
         assert_eq!(queue.deadline(Stamp(101), true), Some(Stamp(HANGS_MS)));

@@ -1,4 +1,4 @@
-//! What a conversation is about, for listings and notifications.
+//! The topic of a conversation, for listings and notifications.
 
 use super::Observer;
 use crate::core::claude::hooks::HookInput;
@@ -7,7 +7,7 @@ use crate::core::status_types::WorkStatus;
 use crate::core::supervisor::event::HookEvent;
 use crate::core::text::safe_text::short_line;
 
-/// How much of a prompt or a task is told, in characters.
+/// The longest text of a prompt or a task, in characters.
 const TOPIC_LINE_MAX: usize = 200;
 
 /// Text about a session on one short line, without secrets.
@@ -16,7 +16,7 @@ pub(in crate::host) fn topic_line(text: &str) -> String {
 }
 
 impl Observer {
-    /// A hook was called: Claude asks a person for something, or does so no longer.
+    /// A hook reports that Claude asks a person for something, or no longer does.
     pub(super) fn note_dialog(&mut self, call: &HookInput) {
         match (call.hook.event, &call.hook.asks, &call.subject) {
             (_, Some(asks), Some(subject)) => self.dialog = Some((asks.clone(), topic_line(subject))),
@@ -33,7 +33,7 @@ impl Observer {
         }
     }
 
-    /// What the dialog of this name is about, if a hook told of it.
+    /// The subject of this dialog, if a hook reported it.
     pub fn subject_of(&self, dialog: Option<&str>) -> Option<String> {
         self.dialog.as_ref().filter(|(asks, _)| dialog == Some(asks)).map(|(_, subject)| subject.clone())
     }
@@ -43,8 +43,8 @@ impl Observer {
         self.transcript().is_none_or(|transcript| transcript.facts.prompts().iter().next().is_none())
     }
 
-    /// Title, last prompt, tasks, model and cost of the followed conversation. `named`: what it was called
-    /// when it was started, which counts until Claude tells its name.
+    /// Title, last prompt, tasks, model and cost of the followed conversation. `named`: the name that it was
+    /// started with, which counts until Claude reports one.
     pub fn work(&self, named: Option<&str>) -> WorkStatus {
         let facts = self.transcript().map(|transcript| &transcript.facts);
         let reported = self.status_line.as_ref().map(|(line, _)| line).filter(|line| {

@@ -1,5 +1,5 @@
-//! Files by which other programs reach a session, such as a script that requests a restart. They are read
-//! when they change, and what they say is passed to the supervisor; a signal is removed once it is obeyed.
+//! Files with which other programs reach a session, such as a script that requests a restart. They are read
+//! when they change, and passed to the supervisor as events; a signal is removed once it is obeyed.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -17,7 +17,7 @@ use crate::fs::{session, trusted_dirs};
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
-/// Their last state.
+/// The last state of the signal files.
 #[derive(Debug)]
 pub(super) struct SignalFiles {
     watched: WatchedFiles,
@@ -38,18 +38,18 @@ impl SignalFiles {
         SignalFiles { versions: vec![None; watched.files.len()], watched }
     }
 
-    /// The directories of a project in which they are.
+    /// The directories of a project that may contain them.
     pub fn dirs_in_project(&self) -> Vec<&'static str> {
         let mut dirs: Vec<_> = self.watched.files.iter().filter_map(|file| file.dir_in_project()).collect();
         dirs.dedup();
         dirs
     }
 
-    /// Reads those that have changed since the last scan.
+    /// Reads the files that have changed since the last scan.
     pub fn look(&mut self, place: &SignalScan<'_>, events: &mut Vec<Event>) {
         for at in 0..self.watched.files.len() {
             let file = self.watched.files[at];
-            // A directory that leads out of the project belongs to somebody else.
+            // A directory that leads out of the project may belong to another user.
             if file.dir_in_project().is_some_and(|dir| !Disk.is_inside(&place.session.dir, dir)) {
                 continue;
             }
@@ -64,7 +64,7 @@ impl SignalFiles {
                 None => Ok(None),
             };
             if let Ok(None) = content {
-                // If it is gone since, its replacement will be read in a later scan.
+                // If it has gone since, a later scan reads its replacement.
                 self.versions[at] = None;
             }
             let content = content.as_ref().map(Option::as_deref).map_err(refusal);
@@ -92,7 +92,7 @@ impl SignalFiles {
 }
 
 impl SignalScan<'_> {
-    /// The signal, with what is known of the directory that it names.
+    /// The signal, with the kind of the directory that it names.
     fn signal(&self, signal: RestartSignal, fresh: bool) -> Event {
         let file = resolved(signal);
         let dir = match &file {
@@ -116,8 +116,8 @@ impl SignalScan<'_> {
         written + 20 >= self.began.0 && written <= Clock::wall().0 + 2000
     }
 
-    /// The kind of directory that a signal names. Another one than the session's own is accepted only if it
-    /// is the person's and Claude trusts it.
+    /// The kind of directory that a signal names. One other than the session's own is accepted only if it
+    /// belongs to the person and Claude trusts it.
     fn named_dir(&self, dir: &Path) -> NamedDir {
         let Ok(real) = dir.canonicalize() else { return NamedDir::Missing };
         if self.session.dir.canonicalize().is_ok_and(|own| own == real) {
@@ -158,7 +158,7 @@ fn refusal(error: &SafeFileError) -> &'static str {
     }
 }
 
-/// The same with the directory resolved now: a link may lead elsewhere by the time of the restart.
+/// The signal with its directory resolved now: a link may lead elsewhere by the time of the restart.
 fn resolved(file: RestartSignal) -> RestartSignal {
     let RestartSignal::Conversation { conversation, dir: Some(dir) } = file else { return file };
     let real = Path::new(&dir).canonicalize().ok().and_then(|real| real.into_os_string().into_string().ok());

@@ -1,7 +1,8 @@
 //! Claude's status line: the only source in which Claude reports the size of its context window.
 //!
-//! For each launch Claude gets `hopty statusline` in `--settings`, merged with the person's own `--settings`
-//! because only the last one counts. The person's own status line is chained, so it looks the same as always.
+//! For each launch Claude gets `hopty statusline` in `--settings`, merged with the person's own `--settings`,
+//! because Claude uses only the last one. The person's own status line is chained, so it looks the same as
+//! before.
 
 use std::path::Path;
 
@@ -18,11 +19,11 @@ use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The `--settings` of a launch: the person's own, with `hopty statusline` in front of their status line.
-/// `None`: nothing is added, because the project has a status line of its own, which Claude runs only when it
-/// is trusted.
+/// `None`: nothing is added, because the project has a status line of its own, which Claude runs only in a
+/// trusted project.
 ///
-/// `refresh_s`: how often Claude is to run it besides, in seconds, where the person did not say so (2.1.332
-/// runs it once after each answer; an older version ignores the key).
+/// `refresh_s`: how often Claude also runs it by itself, in seconds, unless the person's settings say so
+/// (2.1.332 runs it once after each answer; an older version ignores the key).
 pub(in crate::host) fn settings(
     paths: &Paths,
     project: &Path,
@@ -76,7 +77,7 @@ impl Observer {
         if same {
             self.take_status_line(reported, now);
         } else {
-            // With `--continue` it may come before the hook that names the conversation (measured on
+            // With `--continue` it may arrive before the hook that names the conversation (measured on
             // 2.1.330), and only once.
             self.early_status_line = Some((reported, now));
         }

@@ -1,5 +1,5 @@
-//! Turns according to the transcript and the screen, where no hook reports them: hooks are disabled, or an
-//! old Claude was told to end its turn after a tool, which calls no Stop.
+//! Turns according to the transcript and the screen, for when no hook reports them: hooks are disabled, or an
+//! old Claude was told to end its turn after a tool, which runs no Stop hook.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,7 @@ impl Observer {
         }
     }
 
-    /// When an end that was not reported yet may be: once the screen has been quiet until `quiet_from`.
+    /// When to report the end of a turn: once the screen has been quiet until `quiet_from`.
     pub fn turn_deadline(&self, cut: bool, quiet_from: Stamp, now: Stamp) -> Option<Stamp> {
         let told = self.transcript.as_ref().and_then(|transcript| transcript.reported_turn_over());
         let waits = self.turn_is_over(cut) == Some(true) && told != Some(true);

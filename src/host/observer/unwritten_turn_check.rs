@@ -1,46 +1,45 @@
-//! Whether Claude writes down what it does: after a turn its transcript must have grown. Without it nothing
-//! can be resumed or handed over, and no screen shows that.
+//! Checks that Claude writes a transcript: it must grow with each turn. Without it nothing can be resumed or
+//! handed over, and the screen does not show that.
 
 use crate::core::time::Stamp;
 
-/// How long after the end of a turn its lines may come, in ms. Claude's own file is up to 0.3 s late, and
-/// where nothing reports changes hopty looks every 4 s.
+/// How long after the end of a turn its lines may arrive, in ms. Claude's own file is up to 0.3 s late, and
+/// hopty polls every 4 s if nothing reports changes.
 const LATE_MS: u64 = 10_000;
 
-/// The bytes of the transcript over a turn.
+/// The growth of the transcript over a turn.
 #[derive(Debug, Default)]
 pub(in crate::host) struct UnwrittenTurnCheck {
-    /// How many there were when the turn began.
+    /// Its length when the turn began, in bytes.
     began: Option<u64>,
-    /// When it must have grown.
+    /// By when it must have grown.
     due: Option<Stamp>,
     told: bool,
 }
 
 impl UnwrittenTurnCheck {
-    /// A turn begins, and the transcript has so many bytes.
+    /// A turn begins; the transcript has this many bytes.
     pub fn begin_turn(&mut self, bytes: u64) {
-        // A turn that is still looked at keeps its figure.
+        // Keeps the length of a turn whose check is still due.
         if self.due.is_none() {
             self.began = Some(bytes);
         }
     }
 
-    /// A turn is over.
     pub fn end_turn(&mut self, now: Stamp) {
         if self.began.is_some() {
             self.due.get_or_insert(now.after(LATE_MS));
         }
     }
 
-    /// Another conversation, or another run of the program.
+    /// Another conversation or another run begins.
     pub fn forget(&mut self) {
         *self = UnwrittenTurnCheck::default();
     }
 
-    /// Whether the transcript, of so many bytes now, has not grown since the turn began. True once, until it
+    /// Whether the transcript, `bytes` long now, has not grown since the turn began. True once, until it
     /// grows again.
-    pub fn stands_still(&mut self, now: Stamp, bytes: u64) -> bool {
+    pub fn is_unwritten(&mut self, now: Stamp, bytes: u64) -> bool {
         if self.began.is_some_and(|began| began != bytes) {
             self.forget();
         }
@@ -51,7 +50,6 @@ impl UnwrittenTurnCheck {
         stands && !std::mem::replace(&mut self.told, true)
     }
 
-    /// When to look.
     pub fn deadline(&self) -> Option<Stamp> {
         self.due
     }
@@ -68,15 +66,15 @@ mod tests {
             let at = turn * 60_000;
             check.begin_turn(500);
             check.end_turn(Stamp(at + 1000));
-            assert!(!check.stands_still(Stamp(at + 10_999), 500), "its lines may be late");
-            assert_eq!(check.stands_still(Stamp(at + 11_000), 500), turn == 0);
+            assert!(!check.is_unwritten(Stamp(at + 10_999), 500), "its lines may be late");
+            assert_eq!(check.is_unwritten(Stamp(at + 11_000), 500), turn == 0);
             assert_eq!(check.deadline(), None);
         }
         check.begin_turn(500);
-        assert!(!check.stands_still(Stamp(200_000), 900), "it grows again");
+        assert!(!check.is_unwritten(Stamp(200_000), 900), "it grows again");
         check.begin_turn(900);
         check.end_turn(Stamp(201_000));
-        assert!(check.stands_still(Stamp(211_000), 900));
+        assert!(check.is_unwritten(Stamp(211_000), 900));
     }
 
     #[test]
@@ -85,7 +83,7 @@ mod tests {
         check.begin_turn(0);
         check.end_turn(Stamp(1000));
         check.begin_turn(0);
-        assert!(!check.stands_still(Stamp(12_000), 10));
+        assert!(!check.is_unwritten(Stamp(12_000), 10));
         assert_eq!(check.deadline(), None);
         check.end_turn(Stamp(13_000));
         assert_eq!(check.deadline(), None, "a turn whose begin nobody saw");

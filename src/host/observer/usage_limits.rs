@@ -34,7 +34,6 @@ impl Observer {
         }
     }
 
-    /// The limit in the transcript, and when it resets, in seconds since 1970.
     fn reached_limit(&self) -> Option<(LimitKind, u64)> {
         let failure = self.whole_transcript()?.facts.failure_of_request();
         let failure = failure.filter(|failure| failure.error == "rate_limit")?;
@@ -42,9 +41,9 @@ impl Observer {
         if let Some(resets) = failure.resets_at {
             return Some((failure.limit.as_deref().map_or(LimitKind::Other, named), resets));
         }
-        // An API key has no such limits, and its refusal is an ordinary error. Up to 2.1.197 the line has the
+        // An API key has no such limits: its refusal is an ordinary error. Up to 2.1.197 the line has the
         // limit only in words.
-        let kind = LimitKind::said(&failure.said);
+        let kind = LimitKind::named_in(&failure.said);
         let meant = |used: &&LimitUsed| kind.map_or(used.percent >= FULL, |kind| used.kind == kind);
         self.used()
             .iter()
@@ -57,7 +56,7 @@ impl Observer {
         self.status_line.as_ref().map_or(&[], |(line, _)| &line.limits)
     }
 
-    /// The `limits` part of the session object. `reached`: the limit that the supervisor waits for.
+    /// The `limits` part of the session status. `reached`: the limit that the supervisor waits for.
     pub fn limits(&self, reached: Option<UsageLimitWait>) -> LimitsStatus {
         let resets_at = |seconds: u64| Some(Rfc3339(WallTime::of_seconds(seconds)));
         LimitsStatus {
@@ -68,16 +67,16 @@ impl Observer {
         }
     }
 
-    /// How much of a limit is used up.
+    /// The share of a limit that is used up.
     fn limit_use(&self, kind: LimitKind) -> Option<LimitUse> {
         let used = self.used().iter().find(|used| used.kind == kind)?;
         Some(LimitUse { percent: used.percent, resets_at: Some(Rfc3339(WallTime::of_seconds(used.resets))) })
     }
 }
 
-/// The limit that the supervisor waits for, if it resets earlier than the loop's clock expects: the machine
-/// may have slept, and the wall clock decides.
-pub(in crate::host) fn limit_anew(supervisor: &Supervisor, now: Stamp) -> Option<Event> {
+/// A limit event for the limit that the supervisor waits for, if it resets earlier than the loop's clock
+/// expects: the machine may have slept, and the wall clock decides.
+pub(in crate::host) fn earlier_limit_reset(supervisor: &Supervisor, now: Stamp) -> Option<Event> {
     let limit = supervisor.limit()?;
     let left = time_left(limit.resets);
     let conversation = supervisor.conversation()?.clone();

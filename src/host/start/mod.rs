@@ -1,6 +1,5 @@
-//! How a host comes into being: forked by the client before that has read anything, it makes itself
-//! independent of the terminal, is told the resolved configuration, takes its name and its socket, starts the
-//! program and says how that went.
+//! The start of a host: forked by the client before that has read anything, it detaches from the terminal,
+//! receives its launch, takes its name and its socket, starts the program and reports the result.
 
 pub mod orphan;
 pub(super) mod session_dir;
@@ -32,79 +31,76 @@ use crate::ipc::message::Record;
 use crate::pty::spawn::{ChildProgram, ErrorStream};
 use crate::sys::{fd, inherited, process, signals};
 
-/// How long a session without a terminal waits for its file to appear.
+/// How long a session that starts detached waits for its file to be written.
 const FIRST_WRITES: Duration = Duration::from_millis(500);
 
-/// What the first conversation starts from.
+/// What the first conversation begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BeginWith {
     /// A fresh conversation, or the one that the person's arguments name.
     #[default]
     Fresh,
-    /// The handoff that waits in this directory's channel (`--handoff`).
+    /// The pending handoff of this directory's channel (`--handoff`).
     Pending,
     /// The handoff with this id (`--handoff=ID`).
     From(String),
 }
 
-/// What the client tells the host that it forks, besides the program's arguments.
+/// What the client sends to the host that it forks, besides the program's arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
     /// The name to take.
     pub name: SessionName,
-    /// If it is taken, take the same name with a number.
+    /// If the name is taken, add a number to it.
     pub numbered: bool,
-    /// How the person calls the session's conversation (`--name`).
+    /// The name that the person gave the conversation (`--name`).
     #[serde(default)]
     pub title: Option<String>,
-    /// The session's labels.
     #[serde(default)]
     pub labels: BTreeSet<Label>,
     /// The kind of program.
     pub agent: Agent,
-    /// Its path. Not sent as JSON, because it need not be UTF-8; it travels with the arguments.
+    /// Its path. Sent with the arguments, not as JSON, because it need not be UTF-8.
     #[serde(skip)]
     pub program: PathBuf,
-    /// The command that a person would type for it, for listings: `claude`, `vim`.
+    /// The command as a person would type it, for listings: `claude`, `vim`.
     pub called: String,
     /// Its version, if known.
     pub version: Option<String>,
-    /// Its features: they decide which hooks it gets.
+    /// Its features, which decide the hooks that it gets.
     pub offers: ClaudeFeatures,
     pub config: Config,
-    /// The initial size.
     pub size: Size,
-    /// The outer terminal's modes before the client made it raw.
+    /// The modes of the person's terminal before the client made it raw.
     pub termios: Option<Modes>,
     /// Keys typed before the program started.
     #[serde(default)]
     pub ahead: Ahead,
     /// Start from a pending handoff.
     pub handoff: BeginWith,
-    /// Start detached.
     pub detached: bool,
-    /// It resumes the conversation of a session that died (`hopty restore`).
+    /// The session resumes the conversation of one that died (`hopty restore`).
     #[serde(default)]
     pub restored: bool,
     /// The signal dispositions that hopty inherited.
     pub signals: SignalState,
-    /// Where its errors go.
+    /// Where the program's errors go.
     pub errors: ErrorOutput,
-    /// Record it from the start.
+    /// Record the session from the start.
     #[serde(default)]
     pub record: Option<Record>,
-    /// Why the person's state directory cannot be used, if that is known already.
+    /// Why the person's state directory cannot be used, if the client knows that.
     #[serde(default)]
     pub unplaced: Option<String>,
-    /// What the person was told before the program drew over it: kept among the notices.
+    /// Messages that were printed before the program drew over them: kept among the notices.
     #[serde(default)]
     pub messages: Vec<String>,
 }
 
 #[cfg(test)]
 impl Launch {
-    /// A detached session of this name with all hooks.
+    /// A detached session with this name and all hooks.
     pub fn of_test(name: &str, agent: Agent, config: Config) -> Self {
         use crate::core::claude::version_features::HookSet;
         Launch {
@@ -133,19 +129,20 @@ impl Launch {
     }
 }
 
-/// Descriptors that every run inherits and the host only borrows. Kept only for a session with a terminal:
-/// whoever started one without may wait for the end of a pipe that it left open.
+/// Inherited descriptors that every run gets and the host itself does not use. Kept only for a session with a
+/// terminal: a process that starts one without a terminal may wait for the end of a pipe that would stay
+/// open.
 #[derive(Debug)]
-pub(in crate::host) struct Lent {
+pub(in crate::host) struct InheritedDescriptors {
     pub descriptors: Vec<RawFd>,
     pub errors: ErrorStream,
 }
 
-impl Lent {
+impl InheritedDescriptors {
     fn new(launch: &Launch, descriptors: Vec<RawFd>) -> Self {
         if launch.detached {
             fd::close_all(&descriptors);
-            return Lent { descriptors: Vec::new(), errors: ErrorStream::Terminal };
+            return InheritedDescriptors { descriptors: Vec::new(), errors: ErrorStream::Terminal };
         }
         fd::close_on_exec(&descriptors);
         let errors = match launch.errors {
@@ -156,10 +153,10 @@ impl Lent {
                 .try_clone_to_owned()
                 .map_or(ErrorStream::Terminal, |fd| ErrorStream::To(Arc::new(fd))),
         };
-        Lent { descriptors, errors }
+        InheritedDescriptors { descriptors, errors }
     }
 
-    /// What a run starts.
+    /// The program of a run.
     pub fn program(
         &self,
         launch: &Launch,
@@ -187,22 +184,20 @@ impl Lent {
     }
 }
 
-/// What the host reports once the program runs, or why it does not.
+/// The host's report that the program runs, or why it does not.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StartReport {
-    /// The program runs.
     Up {
         /// The name that the session took.
         name: SessionName,
-        /// Messages for the person, shown before the program draws, one a line.
+        /// Messages for the person, shown before the program draws, one per line.
         #[serde(default)]
         told: Vec<String>,
         /// The state directory, if the session has one of its own.
         #[serde(default)]
         state: Option<String>,
     },
-    /// The program did not start.
     Failed {
         code: u8,
         message: String,
@@ -219,18 +214,15 @@ impl StartReport {
     }
 }
 
-/// The first line of the orders, and how many words follow it.
+/// The first line of a launch on the socket, and how many words follow it.
 #[derive(Serialize, Deserialize)]
 struct Orders<L> {
     launch: L,
     words: usize,
 }
 
-/// The orders that a host reads from its socket: the launch as a line of JSON, then the program and its
+/// The launch that a host reads from its socket: the launch as a line of JSON, then the program and its
 /// arguments, which may hold any bytes but NUL, each terminated by NUL.
-///
-/// # Errors
-/// When the launch cannot be serialized.
 pub fn orders(launch: &Launch, args: &[OsString]) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(&Orders { launch, words: 1 + args.len() })?;
     bytes.push(b'\n');
@@ -264,8 +256,8 @@ pub fn main(socket: UnixStream) -> i32 {
     }
 }
 
-/// Does everything until the session runs; returns the exit code if it fails. Not inlined: its frame would
-/// stay on the stack as long as the session lives.
+/// Starts the session; returns the exit code if it fails. Not inlined: its frame would stay on the stack as
+/// long as the session lives.
 #[inline(never)]
 fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     crate::sys::fault_injection::let_disks_hang();
@@ -276,7 +268,7 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     // It fails only for a group leader, which a forked process is not.
     let _ = nix::unistd::setsid();
     signals::unblock_all();
-    // Catch SIGUSR1 early: a client that finds the name taken but no socket yet sends it.
+    // Catch SIGUSR1 early: a client that finds the name taken but no socket sends it.
     for signal in [
         libc::SIGHUP,
         libc::SIGINT,
@@ -292,10 +284,10 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
     }
     process::become_subreaper();
     let Some((launch, args)) = read_orders(BufReader::new(&socket)) else {
-        // There will be no session; the process that forked this one reports why.
+        // The client decided against a session, or reports the failure itself.
         return Err(0);
     };
-    let lent = Lent::new(&launch, descriptors);
+    let inherited = InheritedDescriptors::new(&launch, descriptors);
     if let Ok(null) = fd::dev_null() {
         let _ = nix::unistd::dup2_stdin(&null);
         let _ = nix::unistd::dup2_stdout(&null);
@@ -305,10 +297,10 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
         process::call_oneself(HOST_NAMES.1);
     }
     let detached = launch.detached;
-    match begin(launch, args, lent) {
+    match begin(launch, args, inherited) {
         Ok(StartedHost { mut host, notices }) => {
             if detached {
-                // The caller may look the session up by its directory at once.
+                // The caller may look up the session by its directory at once.
                 host.jobs.journal.flush(FIRST_WRITES);
             }
             let state = host
@@ -320,32 +312,39 @@ fn up(socket: UnixStream) -> Result<Box<Host>, i32> {
             let messages = std::mem::take(&mut host.session.launch.messages);
             host.terminals
                 .keep_notices(host.clock.now(), messages.iter().chain(&notices).map(String::as_str));
-            tell(&socket, &StartReport::Up { name: host.session.name().clone(), told: notices, state });
+            send_report(
+                &socket,
+                &StartReport::Up { name: host.session.name().clone(), told: notices, state },
+            );
             if !detached && let Some(id) = host.control.admit_launcher(socket, host.clock.now()) {
                 host.terminals.expect(id);
             }
             Ok(host)
         }
         Err(failed) => {
-            tell(&socket, &failed);
+            send_report(&socket, &failed);
             Err(1)
         }
     }
 }
 
-fn tell(mut socket: &UnixStream, ready: &StartReport) {
+fn send_report(mut socket: &UnixStream, ready: &StartReport) {
     let mut line = serde_json::to_string(ready).unwrap_or_default();
     line.push('\n');
     let _ = socket.write_all(line.as_bytes());
 }
 
 #[inline(never)]
-fn begin(launch: Launch, args: Vec<OsString>, lent: Lent) -> Result<StartedHost, StartReport> {
+fn begin(
+    launch: Launch,
+    args: Vec<OsString>,
+    inherited: InheritedDescriptors,
+) -> Result<StartedHost, StartReport> {
     let paths = Paths::from_env(|name| std::env::var_os(name))
         .unwrap_or_else(|| Paths::nowhere(|name| std::env::var_os(name)));
     let place = session_dir::find(&paths, &launch)?;
     super::jobs::log::to(&place.claim.dir);
-    Host::begin(launch, args, lent, place)
+    Host::begin(launch, args, inherited, place)
 }
 
 /// How to fix a start that failed with this exit code.
@@ -370,10 +369,9 @@ pub(in crate::host) fn first_conversation(agent: Agent, own: &OwnArgs) -> Option
     }
 }
 
-/// The handoff that the first conversation is to begin with: `Some(None)` is the pending one.
+/// The handoff with which the first conversation begins: `Some(None)` is the pending one.
 ///
-/// # Errors
-/// When the person's arguments continue a conversation, which cannot begin with a handoff.
+/// Fails when the person's arguments continue a conversation, which cannot begin with a handoff.
 pub(in crate::host) fn first_handoff(
     agent: Agent,
     begin: &BeginWith,
@@ -392,7 +390,6 @@ pub(in crate::host) fn first_handoff(
     Ok(Some(id))
 }
 
-/// A new conversation id.
 pub(in crate::host) fn fresh_id() -> ConversationId {
     let text = uuid::Uuid::new_v4().to_string();
     text.parse().unwrap_or_else(|_| unreachable!("a conversation id is a version 4 UUID"))

@@ -1,5 +1,5 @@
-//! The program of a host that died unexpectedly. The kernel tells it to end (SIGHUP, SIGTERM); one that
-//! ignores both is ended by whoever finds its host dead: the client, or the next session of that name.
+//! The program of a host that died unexpectedly. The kernel signals it (SIGHUP, SIGTERM); one that ignores
+//! both is ended by the process that finds its host dead: the client, or the next session of that name.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::sys::process::{Process, environment};
 /// How long it may take to end by itself; Claude's own hooks may take 3.4 s.
 const ORPHAN_END_LIMIT: Duration = Duration::from_secs(5);
 
-/// Ensures that the program of session `name`, whose host is dead, is gone. `host_is_dead` is called first: a
-/// closed connection is no proof, and a new session may have the name by then.
+/// Makes sure that the program of session `name`, whose host is dead, has ended. Calls `host_is_dead` first:
+/// a closed connection is no proof, and a new session may have the name by now.
 pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
     let Ok(Some(last)) = session::status(&paths.session(name)) else { return };
     let pid = last.pid.filter(|pid| *pid > 1 && last.exit.is_none());
@@ -37,7 +37,7 @@ pub fn end(paths: &Paths, name: &SessionName, host_is_dead: impl Fn() -> bool) {
         && host_is_dead()
     {
         let _ = process.signal(Signal::KILL);
-        // So that the message that it is gone is true.
+        // So that the message about it is true.
         let _ = wait_for(&process.as_fd(), Interest::Read, patience);
     }
 }

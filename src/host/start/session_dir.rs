@@ -1,4 +1,4 @@
-//! Where a session lives: below the person's state directory. If that cannot be used (no home, a full or
+//! A session's directory, below the person's state directory. If that cannot be used (no home, a full or
 //! read-only disk), in a private directory that is deleted with the session: there is no journal, and no
 //! other terminal can attach.
 
@@ -76,11 +76,10 @@ fn parents() -> Vec<PathBuf> {
     all
 }
 
-/// Writes a file that outlives the session, for content that must not vanish with a private directory.
+/// Writes a file outside of the session's directory, for content that must not vanish with a private one.
 /// Returns its path.
 ///
-/// # Errors
-/// When no directory accepts it; the error is that of the last one.
+/// Fails when no directory accepts it; the error is that of the last one.
 pub(in crate::host) fn write_outside(bytes: &[u8]) -> io::Result<PathBuf> {
     write_in(&parents(), bytes)
 }
@@ -137,15 +136,14 @@ impl Refused {
 
 /// Takes a name, its directory and its socket.
 ///
-/// # Errors
-/// When the name is taken, or there is no usable directory at all.
+/// Fails when the name is taken, or there is no usable directory at all.
 pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPlace, StartReport> {
     let refused = match take(paths, launch, None) {
         Ok(place) => return Ok(place),
         Err(refused) => refused,
     };
-    // Without a terminal nobody could ever reach the session, and a requested handoff is in the directory
-    // that cannot be used.
+    // Without a terminal the session could not be reached, and a requested handoff is in the directory that
+    // cannot be used.
     let may_go = !launch.detached && launch.handoff == BeginWith::Fresh;
     let is_taken = matches!(refused, Refused::Session(SessionError::Taken(_) | SessionError::Former { .. }));
     if !may_go || is_taken {
@@ -162,9 +160,9 @@ pub(in crate::host) fn find(paths: &Paths, launch: &Launch) -> Result<SessionPla
 fn take(paths: &Paths, launch: &Launch, private: Option<PrivateStateDir>) -> Result<SessionPlace, Refused> {
     session::prepare_with_room(paths).map_err(Refused::Session)?;
     let claim = session::claim(paths, &launch.name, launch.numbered).map_err(Refused::Session)?;
-    // We hold its lock.
+    // This process holds its lock.
     orphan::end(paths, &claim.name, || true);
-    // They were those of the ended session of this name.
+    // They belonged to the ended session of this name.
     session::forget_former_names(paths, &claim.name);
     let socket = paths.socket(&claim.name);
     let listener = address::bind(&socket).map_err(Refused::Socket)?;

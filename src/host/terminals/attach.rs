@@ -1,4 +1,4 @@
-//! A client hands its terminal over, by descriptor if possible, and is shown what it missed.
+//! A client hands over its terminal, by descriptor if possible, and is shown what it missed.
 
 use super::client_terminal::Suspension;
 use super::scene::Scene;
@@ -7,7 +7,7 @@ use crate::core::supervisor::event::AttachKind;
 use crate::ipc::frame::tag;
 
 impl Terminals {
-    /// Takes the terminal that a client hands over. `None` if none is expected, else whether it comes back
+    /// Takes the terminal that a client hands over. `None` if none is expected; otherwise whether it returns
     /// from a suspension.
     pub fn take_terminal(&mut self, id: u64, scene: &mut Scene<'_>) -> Option<bool> {
         self.settle_output(scene);
@@ -18,7 +18,7 @@ impl Terminals {
         }
         let returns = suspension.is_some();
         self.catch_up(id, suspension, scene);
-        self.tell_missed(id, scene);
+        self.send_missed(id, scene);
         // Sent after the repaint: waking the client earlier would delay the first picture.
         if !self.is_relayed(id) {
             scene.links.frame(id, tag::TAKEN, &[]);
@@ -51,7 +51,7 @@ impl Terminals {
         self.draw_whole(id, former.unwrap_or_default(), scene);
     }
 
-    /// A client has just handed its terminal over. The leader's gets bytes, so only what it missed must be
+    /// Decides what a client's new terminal gets: the leader's gets bytes, so only what it missed must be
     /// shown (true); any other gets a mirror.
     fn accept(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
         let led = self.leader.and_then(|leader| self.client(leader)).is_some_and(|leader| !leader.has_left());
@@ -67,8 +67,9 @@ impl Terminals {
         bytes
     }
 
-    /// A client has attached while the program is stopped. A client that joins continues it; the one that
-    /// started it, or came back to it, stops: nobody could be told while the terminal was on its way.
+    /// Handles a client that attaches while the program is stopped. A client that joins continues the
+    /// program; the client that started it, or returned to it, stops: nothing could be sent to it while its
+    /// terminal was being handed over.
     pub fn meet_stopped_program(&mut self, id: u64, returns: bool, scene: &mut Scene<'_>) {
         match self.client(id).map(|client| client.how) {
             Some(AttachKind::Joins) if !returns => self.events.push_back(TerminalEvent::Continued),

@@ -1,7 +1,7 @@
 //! Terminal capabilities, by the name in `TERM`: sequences that a terminal lacks are left out.
 //!
 //! A child writes for the terminal that it was started for, and such a terminal gets its bytes unchanged.
-//! This file is about a simpler terminal that attaches later.
+//! This file handles a simpler terminal that attaches later.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(in crate::host) enum Capabilities {
 }
 
 impl Capabilities {
-    /// By its terminfo name.
+    /// By its terminfo name (`TERM`).
     pub fn of(term: &str) -> Self {
         let name = term.split(['-', '.', '+']).next().unwrap_or_default();
         match name {
@@ -29,15 +29,15 @@ impl Capabilities {
         }
     }
 
-    /// What it shows of a child that was started for a terminal of kind `child`.
-    pub fn shown(self, child: Capabilities) -> Rendering {
+    /// What it shows of a child that was started for a terminal with the capabilities `child`.
+    pub fn rendering(self, child: Capabilities) -> Rendering {
         match self {
             Capabilities::Full => Rendering::Bytes,
             kind if kind == child => Rendering::Bytes,
-            // Only the model can tell what the child will turn on.
+            // Only the model knows what the child will turn on.
             Capabilities::Basic if child == Capabilities::Full => Rendering::Pictures,
             Capabilities::Basic => Rendering::Bytes,
-            // It cannot draw; all it can show is text that scrolls by.
+            // It cannot draw; it can only show scrolling text.
             Capabilities::Dumb => Rendering::Text,
         }
     }
@@ -57,12 +57,12 @@ impl Capabilities {
     }
 }
 
-/// Whether terminals of that name take `ESC k` as a window's name: GNU screen and tmux.
+/// Whether terminals of this name accept `ESC k` as a window's name: GNU screen and tmux.
 pub(in crate::host) fn takes_window_names(term: &str) -> bool {
     matches!(term.split(['-', '.', '+']).next(), Some("screen" | "tmux"))
 }
 
-/// What a leader's terminal is shown.
+/// What the leader's terminal gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Rendering {
     /// The child's bytes.
@@ -73,7 +73,7 @@ pub(in crate::host) enum Rendering {
     Text,
 }
 
-/// The text with only those sequences that pass the filter. hopty itself made them, so each is complete.
+/// The text with only those sequences that pass the filter. hopty made them itself, so each is complete.
 fn filter(picture: &[u8], mut passes: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(picture.len());
     let mut rest = picture;
@@ -95,7 +95,7 @@ fn length(bytes: &[u8]) -> usize {
     let end = match bytes.get(1) {
         Some(b'[') => bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)).map(|at| at + 3),
         Some(b']' | b'P' | b'_' | b'^') => {
-            // Search no further than its end: a picture may have a link in every cell.
+            // Search only up to its end: a picture may have a link in every cell.
             let end = memchr::memchr2(0x07, 0x1b, &bytes[2..]).map(|at| at + 2);
             end.map(|at| {
                 at + if bytes[at] == 0x07 { 1 } else { 2 * usize::from(bytes[at..].starts_with(b"\x1b\\")) }
@@ -148,7 +148,7 @@ mod tests {
             (Dumb, Basic, Rendering::Text),
             (Dumb, Dumb, Rendering::Bytes),
         ] {
-            assert_eq!(kind.shown(child), shown, "{kind:?} for a child of {child:?}");
+            assert_eq!(kind.rendering(child), shown, "{kind:?} for a child of {child:?}");
         }
     }
 

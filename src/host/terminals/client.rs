@@ -1,4 +1,4 @@
-//! One client: its terminal, how bytes reach it, and what has yet to be written there.
+//! One client: its terminal, how bytes reach it, and what waits to be written there.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -25,21 +25,21 @@ use crate::sys::fd::read_some;
 use crate::sys::outbuf::OutBuf;
 use crate::sys::poll::{FdReadiness, Interest, PollSet, is_readable};
 use crate::sys::process::{ProcessStart, StatFile};
-use crate::tty::borrowed_terminal::{Handed, Spare};
+use crate::tty::borrowed_terminal::{BorrowedTerminal, KeptTerminal};
 use crate::tty::raw;
 
 /// Bytes waiting for a relay or a stopped client above which the child is not read: the child is throttled,
 /// not the keyboard.
 pub(super) const OUT_HIGH: usize = 1 << 18;
-/// The same for a terminal that takes bytes: enough for the child to go on while the client waits for a
-/// processor, and little enough that Ctrl+C takes effect soon.
+/// The same limit for a terminal that takes bytes: enough for the child to continue while the client waits
+/// for a processor, and little enough that Ctrl+C takes effect soon.
 const AHEAD: usize = 1 << 14;
-/// How often a client's state is checked at most while writing, in ms: at the start of output, and in a
-/// burst. More than 20 would be noticeable when the client stops; a check costs some 3 us.
+/// The least time between two checks of a client's state while writing, in ms: at the start of output, and in
+/// a burst. More than 20 would be noticeable when the client stops; a check costs some 3 us.
 const LOOK_MS: (u64, u64) = (1, 5);
-/// How long a terminal may take nothing before its client is dropped without the rest, in ms: at the
-/// program's end, when it should get the last bytes as it would without hopty; when somebody asked to end the
-/// session, which is sooner than the host's own end; and when the client only leaves.
+/// How long a terminal may take nothing before its client is dropped without the rest, in ms: when the
+/// program has ended and its last bytes should arrive as they would without hopty; when the session was ended
+/// on request, which is sooner than the host's own end; and when only the client leaves.
 pub(super) const STUCK_END_MS: u64 = 60_000;
 pub(super) const STUCK_STOP_MS: u64 = 1500;
 pub(super) const STUCK_LEAVE_MS: u64 = 2000;
@@ -48,7 +48,7 @@ pub(super) const STUCK_LEAVE_MS: u64 = 2000;
 pub(in crate::host) struct Client {
     pub(super) number: u32,
     pub(super) how: AttachKind,
-    /// Whether its process runs in the foreground.
+    /// The stat file of its process, which shows whether that runs in the foreground.
     stat: Option<StatFile>,
     pub(super) size: Size,
     pub(super) read_only: bool,
@@ -57,29 +57,28 @@ pub(in crate::host) struct Client {
     pub(super) terminal_id: Option<TerminalId>,
     /// The capabilities of its terminal.
     pub(super) capabilities: Capabilities,
-    /// It is a terminal of tmux.
     in_tmux: bool,
-    /// The position in the child's bytes of a terminal that gets only their text.
+    /// For a terminal that gets only text: the state within the child's sequences.
     text: Unfinished,
-    /// The modes of its terminal before it made it raw, and after.
+    /// The modes of its terminal before the client made it raw, and after.
     found: Option<Modes>,
     raw: Option<Modes>,
     state: ClientTerminal,
     pub(super) view: ClientView,
-    /// When its person last typed.
+    /// When the person at it last typed.
     pub(super) typed: Stamp,
     out: OutBuf,
     flow: TerminalFlow,
     pub(super) undo_notice: UndoNotice,
-    /// What a key means on the page that its terminal shows, besides what it means behind the prefix key.
+    /// What a key means on the page that its terminal shows, in addition to its meaning after the prefix key.
     pub(super) page_answer: Option<PageAnswer>,
     /// The numbers of the notices that it was told are read.
     pub(super) read_notices: BTreeSet<u64>,
-    /// The child asked its terminal something: until when to wait for the answer.
+    /// The child sent its terminal a query: how long to wait for the answer.
     asked: Option<Stamp>,
 }
 
-/// What a key means on one of hopty's own pages alone.
+/// What a key means only on one of hopty's own pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageAnswer {
     /// `n` shows the notices from this number on.
@@ -89,7 +88,7 @@ pub enum PageAnswer {
 }
 
 impl PageAnswer {
-    /// The number of the notice with which the next page of them begins.
+    /// The number of the notice with which the next page begins.
     #[must_use]
     pub fn next_notice(self) -> Option<u64> {
         if let PageAnswer::NextNotices(number) = self { Some(number) } else { None }
@@ -97,12 +96,12 @@ impl PageAnswer {
 }
 
 impl Client {
-    /// What a key means on the page that is being closed, once: it is about no other page.
+    /// Takes what a key means on the page that is being closed; it applies to no other page.
     pub fn take_page_answer(&mut self) -> Option<PageAnswer> {
         self.page_answer.take()
     }
 
-    /// A client that has just attached; its terminal is yet to come.
+    /// A client that has just attached, whose terminal has not arrived yet.
     pub(super) fn new(
         number: u32,
         how: AttachKind,
@@ -145,7 +144,7 @@ impl Client {
         self.size
     }
 
-    /// Whether it only watches.
+    /// Whether the client is read-only.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -155,7 +154,7 @@ impl Client {
         self.state.has_left()
     }
 
-    /// For listings.
+    /// The client, for listings.
     pub(super) fn status(&self, leader: bool) -> ClientStatus {
         ClientStatus {
             id: self.number,
@@ -193,8 +192,8 @@ impl Client {
         matches!(&self.view, ClientView::Stale { until: StaleUntil::Key, .. })
     }
 
-    /// Its person types, or its terminal reports something: what the supervisor is told of it, for the
-    /// child's keys but not for hopty's. `length`: in bytes.
+    /// Notes that the person types, or that the terminal reports something. Returns the event for the
+    /// supervisor if the keys are for the child, not for hopty. `length`: in bytes.
     pub fn note_keys(&mut self, class: InputClass, length: u64, now: Stamp) -> Option<Event> {
         let class = KeyClass::from(class);
         if class == KeyClass::Report {
@@ -209,13 +208,13 @@ impl Client {
         matches!(self.state.via(), Some(Transport::Relayed(_)))
     }
 
-    /// Whether more output may be read for it, `relayed` bytes waiting in its connection.
+    /// Whether more output may be read for it, with `relayed` bytes waiting in its connection.
     pub fn has_room(&self, relayed: usize) -> bool {
         let limit = if self.flow.is_paused() { OUT_HIGH } else { AHEAD };
         self.has_left() || !self.gets_bytes() || (self.out.len() < limit && relayed < OUT_HIGH)
     }
 
-    /// Whether everything for it is written and it has been disconnected.
+    /// Whether it has been disconnected and everything for it is written.
     pub fn is_quiet(&self) -> bool {
         self.out.is_empty() && self.has_left()
     }
@@ -237,25 +236,25 @@ impl Client {
         }
     }
 
-    /// The program has ended and the last bytes are on their way.
+    /// The program has ended and its last bytes are being written.
     pub fn is_ending(&self) -> bool {
         matches!(self.state.after_flush(), Some(AfterFlush::Disconnect { farewell, .. }) if farewell.is_end())
     }
 
-    /// Its terminal, if the host has it.
-    fn borrowed(&self) -> Option<&Handed> {
+    /// Its terminal, if the host has borrowed it.
+    fn borrowed(&self) -> Option<&BorrowedTerminal> {
         match self.state.via() {
             Some(Transport::Borrowed(terminal)) => Some(terminal),
             _ => None,
         }
     }
 
-    /// The same unless its client is stopped, as far as is known.
-    fn usable_terminal(&self) -> Option<&Handed> {
+    /// Its borrowed terminal, unless the client is stopped as far as the host knows.
+    fn usable_terminal(&self) -> Option<&BorrowedTerminal> {
         self.borrowed().filter(|_| !self.flow.is_paused())
     }
 
-    /// Whether its terminal may be touched now; if not, a later check decides.
+    /// Whether its terminal may be used now; if not, a later check decides.
     fn may_use_terminal(&mut self, now: Stamp) -> bool {
         let Some(terminal) = self.borrowed() else { return false };
         // A client that is gone is noticed when its connection ends.
@@ -269,7 +268,7 @@ impl Client {
         may
     }
 
-    /// Writes what waits for its terminal, as far as that takes it.
+    /// Writes what waits for its terminal, as much as fits.
     fn flush_out(&mut self) {
         if let Some(Transport::Borrowed(terminal)) = self.state.via()
             && self.out.flush(terminal).is_err()
@@ -303,19 +302,19 @@ impl Client {
         }
     }
 
-    /// Draws on its terminal whatever that can show.
+    /// Draws a picture on its terminal, without what that cannot show.
     pub(super) fn put_picture(&mut self, id: u64, picture: &[u8], scene: &mut Scene<'_>) {
         let picture = self.capabilities.strip(picture);
         self.put(id, &picture, scene);
     }
 
-    /// Shows it the program's output. False if there is no terminal to show it.
+    /// Shows it the program's output. False if it has no terminal now.
     pub(super) fn show(&mut self, id: u64, bytes: &[u8], scene: &mut Scene<'_>) -> bool {
         if !self.gets_bytes() {
             return false;
         }
         let program = scene.run.as_ref().map_or(Capabilities::Full, |run| run.capabilities);
-        if self.capabilities.shown(program) == Rendering::Text {
+        if self.capabilities.rendering(program) == Rendering::Text {
             let text = self.text.text(bytes);
             return self.put(id, &text, scene);
         }
@@ -331,8 +330,7 @@ impl Client {
         }
     }
 
-    /// If it was stopped and is due for a check: whether its terminal may be used again, and what waits for
-    /// it.
+    /// Checks a paused client if that is due; if it runs again, writes what waits.
     pub(super) fn look_again(&mut self, now: Stamp) {
         if self.flow.is_due(now) && self.may_use_terminal(now) {
             self.flush_out();
@@ -365,9 +363,9 @@ impl Client {
     }
 }
 
-/// How its terminal comes and goes.
+/// How its terminal arrives and leaves.
 impl Client {
-    /// Whether its terminal is yet to come.
+    /// Whether its terminal has not arrived yet.
     pub(super) fn is_pending(&self) -> bool {
         matches!(self.state.via(), Some(Transport::Pending(_)))
     }
@@ -376,24 +374,28 @@ impl Client {
         matches!(self.state.via(), Some(Transport::Suspended(_)))
     }
 
-    /// Whether its client may be told what to write if the host dies.
+    /// Whether the client can be told what to write if the host dies.
     pub(super) fn takes_undo_notice(&self) -> bool {
         !self.has_left() && !self.is_suspended()
     }
 
-    /// Takes the terminal that its client hands over. `None` if none is expected; else whether it was
-    /// suspended, and why its client has to relay bytes, if it has to.
+    /// Takes the terminal that its client hands over. `None` if none is expected; otherwise the suspension
+    /// from which it returns, and why the client must relay, if it must.
     pub(super) fn take_over(&mut self, fd: Option<OwnedFd>) -> Option<(Option<Suspension>, Option<String>)> {
         let Some(via @ Transport::Pending(_)) = self.state.via_mut() else { return None };
         let spare = fd.as_ref().and_then(|fd| fd.try_clone().ok());
-        let (taken, why) = match fd.map(|fd| Handed::take(fd, self.found.clone(), self.raw.clone())) {
+        let (taken, why) = match fd.map(|fd| BorrowedTerminal::take(fd, self.found.clone(), self.raw.clone()))
+        {
             Some(Ok(terminal)) => (Transport::Borrowed(terminal), None),
             other => {
                 let why = match other {
                     Some(Err(error)) => error.to_string(),
                     _ => "no descriptor came with the frame".to_owned(),
                 };
-                (Transport::Relayed(spare.and_then(|fd| Spare::keep(fd, self.found.clone()))), Some(why))
+                (
+                    Transport::Relayed(spare.and_then(|fd| KeptTerminal::keep(fd, self.found.clone()))),
+                    Some(why),
+                )
             }
         };
         match std::mem::replace(via, taken) {
@@ -402,29 +404,28 @@ impl Client {
         }
     }
 
-    /// Its client continues after a suspension, and is about to hand its terminal over again. False if it was
+    /// The client continues after a suspension and is about to hand over its terminal again. False if it was
     /// not suspended.
     pub(super) fn expect_again(&mut self) -> bool {
         self.state.expect_again()
     }
 
-    /// Its client says that it runs in the foreground.
+    /// The client reports that it runs in the foreground.
     pub(super) fn go_on(&mut self) {
         self.flow.go_on();
     }
 
-    /// The child has asked its terminal something.
+    /// The child has sent its terminal a query.
     pub(super) fn expect_answer(&mut self, until: Stamp) {
         self.asked = Some(until);
     }
 
-    /// Nothing more is written to its terminal than what waits.
+    /// From now on only bytes that already wait are written to its terminal.
     pub(super) fn begin_flush(&mut self, then: AfterFlush, now: Stamp) {
         self.state.flush(then, self.out.len(), now);
     }
 
-    /// Whether its terminal is on its way back and nothing holds that up: everything is written, and it owes
-    /// the program no answer.
+    /// Whether its terminal can be given back: everything is written, and it owes the program no answer.
     pub(super) fn is_flushed(&mut self, id: u64, scene: &mut Scene<'_>) -> bool {
         let now = scene.now();
         let is_flushing = self.state.after_flush().is_some();
@@ -441,7 +442,7 @@ impl Client {
             if usable && !self.out.is_empty() && !stuck {
                 return false;
             }
-            // The terminal is not ours to touch: the client writes the rest itself when it continues.
+            // Its terminal must not be used: the client writes the rest itself when it continues.
             let rest = self.out.take();
             if !usable {
                 send_output(id, &rest, scene);
@@ -450,21 +451,21 @@ impl Client {
         true
     }
 
-    /// Its client has its terminal back. Returns the farewell of a client that leaves.
+    /// The client gets its terminal back. Returns the farewell of a client that leaves.
     pub(super) fn give_back(&mut self) -> Option<Farewell> {
         self.flow.go_on();
         self.state.give_back()
     }
 
-    /// Its terminal hung up, or its client was told that it would.
+    /// Its terminal hung up, or the client was told that it would.
     pub(super) fn hang_up(&mut self) {
-        // Perhaps only the client got the signal and the terminal still exists: one attempt to restore it.
+        // Perhaps only the client got the signal and the terminal still exists: try once to restore it.
         self.flush_out();
         self.out.clear();
         self.state.leave();
     }
 
-    /// How much waits for its terminal, in bytes.
+    /// How many bytes wait for its terminal.
     pub(super) fn waiting(&self) -> usize {
         self.out.len()
     }
@@ -474,23 +475,23 @@ impl Client {
         self.watches() && self.out.is_empty() && !self.flow.is_paused()
     }
 
-    /// Whether it stalls the program, which goes on without it from now on. `alone`: nobody else watches;
-    /// `relayed`: bytes that wait in its connection; `written`: bytes that its connection has taken.
+    /// Whether it stalls the program, which continues without it from now on. `alone`: no other client
+    /// watches; `relayed`: bytes waiting in its connection; `written`: bytes that its connection has taken.
     pub(super) fn is_left_behind(&mut self, alone: bool, relayed: usize, written: u64, now: Stamp) -> bool {
         let holds_up = alone && self.watches() && !self.has_room(relayed);
         self.flow.note_stall(holds_up, self.out.written() + written, now)
     }
 
-    /// Writes this on the terminal of a client that died without a farewell, and restores its modes. It takes
-    /// `limit_ms` at most.
+    /// Writes `undo` to the terminal of a client that died without a farewell, and restores the modes. Takes
+    /// at most `limit_ms`.
     pub(super) fn restore(&mut self, undo: &[u8], scene: &Scene<'_>, limit_ms: u64) {
         if let Some(Transport::Relayed(spare)) = self.state.via_mut()
             && let Some(spare) = spare.take()
         {
-            spare.mend([raw::END_OF_ANYTHING, undo].concat());
+            spare.restore_later([raw::END_OF_ANYTHING, undo].concat());
         }
         let Some(Transport::Borrowed(terminal)) = self.state.via() else { return };
-        // After its backlog: the undo is for a terminal that has received all of it.
+        // Appended to its backlog: the undo is for a terminal that has received all output.
         let _ = self.out.send(terminal, undo);
         let until = scene.now().after(limit_ms);
         while !self.out.is_empty() && scene.now() < until {
@@ -504,7 +505,7 @@ impl Client {
     }
 }
 
-/// Sends a client the bytes that it must write on its terminal itself.
+/// Sends a client bytes to write on its terminal itself.
 pub(super) fn send_output(id: u64, bytes: &[u8], scene: &mut Scene<'_>) {
     for part in bytes.chunks(MAX_PAYLOAD) {
         scene.links.frame(id, tag::OUTPUT, part);

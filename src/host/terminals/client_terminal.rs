@@ -1,11 +1,11 @@
-//! Where a client's terminal is: yet to come, in use, on its way back, or gone.
+//! The state of a client's terminal: not yet here, in use, being given back, or gone.
 
 use super::client::STUCK_LEAVE_MS;
 use crate::core::time::Stamp;
 use crate::ipc::farewell::Farewell;
-use crate::tty::borrowed_terminal::{Handed, Spare};
+use crate::tty::borrowed_terminal::{BorrowedTerminal, KeptTerminal};
 
-/// What a client that was suspended is shown when it comes back.
+/// What a client is shown when it returns from a suspension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Suspension {
     /// The run that it was suspended from, and the sequences that restore its modes; `None` if only a repaint
@@ -16,18 +16,19 @@ pub(super) struct Suspension {
 /// How bytes reach a client's terminal.
 #[derive(Debug)]
 pub(super) enum Transport {
-    /// The client is about to hand it over, again if it was suspended; output is kept.
+    /// The client is about to hand it over, perhaps again after a suspension; output is kept.
     Pending(Option<Suspension>),
-    /// The host reads and writes it.
-    Borrowed(Handed),
-    /// The client does, and frames carry the bytes. The terminal is kept in case the client dies.
-    Relayed(Option<Spare>),
-    /// The client has its terminal back for a while.
+    /// The host reads and writes it directly.
+    Borrowed(BorrowedTerminal),
+    /// The client reads and writes it, and frames carry the bytes. The terminal is kept in case the client
+    /// dies.
+    Relayed(Option<KeptTerminal>),
+    /// The client has its terminal back until it continues.
     Suspended(Suspension),
 }
 
 impl Transport {
-    /// Its name in the session object.
+    /// Its name in the session status.
     pub fn word(&self) -> &'static str {
         match self {
             Transport::Borrowed(_) => "fd",
@@ -37,27 +38,26 @@ impl Transport {
     }
 }
 
-/// What happens once a client's terminal has taken everything.
+/// What to do once a client's terminal has taken everything.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AfterFlush {
-    /// It is given back for a while.
+    /// Give it back until the client continues.
     Suspend(Suspension),
-    /// The client leaves: why, and how long its terminal may take nothing, in ms.
+    /// The client leaves with this farewell; `patience`: how long its terminal may take nothing, in ms.
     Disconnect { farewell: Farewell, patience: u64 },
 }
 
-/// A client's terminal.
 #[derive(Debug)]
 pub(super) enum ClientTerminal {
     Attached(Transport),
-    /// Nothing more is written than what waits, `waiting` bytes `since` then.
+    /// Only bytes that already wait are written; `waiting` of them, unchanged `since` then.
     Flushing {
         via: Transport,
         then: AfterFlush,
         waiting: usize,
         since: Stamp,
     },
-    /// Its client has it back and leaves.
+    /// The client has it back and leaves.
     Left,
 }
 
@@ -81,7 +81,7 @@ impl ClientTerminal {
         matches!(self, ClientTerminal::Left)
     }
 
-    /// How bytes are written to it, while they are.
+    /// How bytes are written to it, while any are.
     pub fn writes(&self) -> Option<&Transport> {
         match self {
             ClientTerminal::Attached(via) => Some(via),
@@ -93,7 +93,7 @@ impl ClientTerminal {
         matches!(self.writes(), Some(Transport::Borrowed(_) | Transport::Relayed(_)))
     }
 
-    /// What happens once it has taken everything.
+    /// What to do once it has taken everything.
     pub fn after_flush(&self) -> Option<&AfterFlush> {
         match self {
             ClientTerminal::Flushing { then, .. } => Some(then),
@@ -101,8 +101,8 @@ impl ClientTerminal {
         }
     }
 
-    /// Nothing more is written than these bytes that wait. A client that leaves does so although it was to be
-    /// suspended, and not the other way round.
+    /// From now on only bytes that already wait are written. A client to be suspended may still leave, but
+    /// not the other way round.
     pub fn flush(&mut self, then: AfterFlush, waiting: usize, now: Stamp) {
         let stays = matches!((&*self, &then), (ClientTerminal::Flushing { .. }, AfterFlush::Suspend(_)));
         *self = match std::mem::replace(self, ClientTerminal::Left) {
@@ -125,7 +125,7 @@ impl ClientTerminal {
         stuck
     }
 
-    /// Until when it must take some of what waits.
+    /// By when it must take some of what waits.
     pub fn deadline(&self) -> Option<Stamp> {
         match self {
             ClientTerminal::Flushing { then: AfterFlush::Suspend(_), since, .. } => {
@@ -138,7 +138,7 @@ impl ClientTerminal {
         }
     }
 
-    /// It has taken everything, and its client gets it back. Returns the farewell of a client that leaves.
+    /// It has taken everything, and the client gets it back. Returns the farewell of a client that leaves.
     pub fn give_back(&mut self) -> Option<Farewell> {
         match std::mem::replace(self, ClientTerminal::Left) {
             ClientTerminal::Flushing { then: AfterFlush::Disconnect { farewell, .. }, .. } => Some(farewell),
@@ -153,7 +153,7 @@ impl ClientTerminal {
         }
     }
 
-    /// A client that was suspended continues, and is about to hand it over again. False if it was not.
+    /// A suspended client continues and is about to hand it over again. False if it was not suspended.
     pub fn expect_again(&mut self) -> bool {
         let Some(Transport::Suspended(suspension)) = self.via() else { return false };
         let again = Transport::Pending(Some(suspension.clone()));
@@ -163,7 +163,6 @@ impl ClientTerminal {
         true
     }
 
-    /// Its client is gone.
     pub fn leave(&mut self) {
         *self = ClientTerminal::Left;
     }

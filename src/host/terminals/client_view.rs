@@ -1,7 +1,7 @@
 //! What each terminal shows of the session.
 //!
 //! The leader's terminal gets the program's bytes. All other clients get a mirror, pictures drawn from the
-//! model; so does a leader whose terminal has another size than the session (`terminal.size`) or fewer
+//! model; and so does a leader whose terminal differs in size from the session (`terminal.size`) or fewer
 //! capabilities than the program was started with.
 
 use super::TerminalEvent;
@@ -14,7 +14,7 @@ use super::scene::{ClientLinks, Scene, ScreenRevision};
 use crate::core::time::Stamp;
 use crate::screen::{Screen, TerminalBefore};
 
-/// Shown on a terminal that would get pictures when there is no model to draw them from.
+/// Shown instead of pictures if there is no model to draw them from.
 const NOT_KNOWN: &str = "hopty: the screen model has failed and is switched off. The session continues.\n\
                          Until the next restart, only the leader sees new output.";
 
@@ -43,8 +43,8 @@ pub(in crate::host) enum StaleUntil {
 }
 
 impl Terminals {
-    /// Undoes everything on a client's terminal, and returns the bytes that did. If it got the program's
-    /// bytes, it has seen all of them.
+    /// Undoes everything on a client's terminal, and returns the bytes that do it. A terminal that got the
+    /// program's bytes has seen all of them.
     pub(super) fn take_off(&mut self, id: u64, scene: &mut Scene<'_>) -> Vec<u8> {
         let Some(client) = self.clients.get(&id) else { return Vec::new() };
         if let Some(run) = scene.run.as_mut().filter(|_| client.gets_bytes()) {
@@ -73,8 +73,7 @@ impl Terminals {
         }
     }
 
-    /// Repaints a terminal so that the program's bytes can follow. `former`: the state of the terminal before
-    /// the program.
+    /// Repaints a terminal so that the program's bytes can follow. `former`: its state before the program.
     pub(super) fn draw_whole(&mut self, id: u64, former: TerminalBefore, scene: &mut Scene<'_>) {
         let Some(run) = &mut scene.run else { return };
         let client = self.clients.get(&id);
@@ -101,11 +100,11 @@ impl Terminals {
             client.view = ClientView::Direct;
             client.put_picture(id, &picture, scene);
         }
-        // The person sees the current picture before the program is asked for more.
+        // The person sees the current picture before the program is asked to redraw.
         self.events.push_back(TerminalEvent::WantsRedraw);
     }
 
-    /// Turns a terminal into a mirror, and draws the first picture.
+    /// Turns a terminal into a mirror and draws the first picture.
     pub(super) fn draw_mirror(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let (painter, start) = MirrorPainter::new(client.size);
@@ -131,9 +130,9 @@ impl Terminals {
                     let picture =
                         run.model.look_so_far(|screen| painter.draw(screen, run.number, now)).flatten();
                     let picture = picture.unwrap_or_else(|| {
-                        // A model that cannot produce the picture is not usable for anything else either.
+                        // A model that cannot produce the picture cannot be used for anything else.
                         run.model.give_up();
-                        painter.tell(NOT_KNOWN, run.revision())
+                        painter.draw_text(NOT_KNOWN, run.revision())
                     });
                     client.put_picture(id, &picture, scene);
                 }
@@ -142,7 +141,7 @@ impl Terminals {
         }
     }
 
-    /// When the next picture is due; `shown` is the screen as it is.
+    /// When the next picture is due; `shown` is the current screen.
     pub(super) fn picture_deadline(&self, shown: ScreenRevision, links: &dyn ClientLinks) -> Option<Stamp> {
         let ready =
             self.clients.iter().filter(|(id, client)| client.takes_pictures() && links.waiting(**id) == 0);

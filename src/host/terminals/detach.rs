@@ -1,8 +1,8 @@
-//! Restores a client's terminal: for a while, when its client stops, or because its client leaves.
+//! Restores a client's terminal because the client stops or leaves.
 //!
 //! The host never touches a terminal whose client is stopped or in the background: then it belongs to the
-//! shell. It never waits for a slow one either: whatever must follow the last byte (a release, a farewell) is
-//! an [`AfterFlush`], done once the terminal has taken everything.
+//! shell. It never waits for a slow terminal either: whatever must follow the last byte (a release, a
+//! farewell) is an [`AfterFlush`], done once the terminal has taken everything.
 
 use super::client::{Client, STUCK_END_MS, STUCK_LEAVE_MS, STUCK_STOP_MS, send_output};
 use super::client_terminal::{AfterFlush, Suspension};
@@ -33,8 +33,8 @@ impl Terminals {
     }
 
     /// The client is raw and in the foreground again. After a release it hands its terminal over again and
-    /// the program continues; after a stop from outside the shell has written on the screen, so it is
-    /// repainted.
+    /// the program continues; after a stop from outside it is repainted, because the shell has written on the
+    /// screen.
     pub fn resume(&mut self, id: u64, scene: &mut Scene<'_>) {
         let in_charge = self.is_in_charge(id);
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.has_left()) else { return };
@@ -64,14 +64,14 @@ impl Terminals {
         client.put(id, &picture, scene);
     }
 
-    /// The program stopped: tells the leader's client to stop, too.
+    /// The program has stopped: asks the leader's client to stop, too.
     pub fn suspend_leader(&mut self, scene: &mut Scene<'_>) {
         if let Some(id) = self.leader.filter(|id| self.client(*id).is_some_and(Client::watches)) {
             scene.links.frame(id, tag::SUSPEND, &[]);
         }
     }
 
-    /// Disconnects a client: everything is written, its terminal is restored, then the last frame is sent.
+    /// Disconnects a client: writes everything, restores its terminal, then sends the last frame.
     pub fn disconnect(&mut self, id: u64, farewell: Farewell, scene: &mut Scene<'_>) {
         let ended = farewell.is_end();
         if ended {
@@ -91,20 +91,19 @@ impl Terminals {
             None => STUCK_LEAVE_MS,
         };
         let Some(client) = self.clients.get_mut(&id).filter(|client| !client.has_left()) else { return };
-        // It is about to hand its terminal over: first it is shown what was written before.
+        // It is about to hand over its terminal: first show it what was written before.
         if ended && client.is_pending() {
             return;
         }
         client.begin_flush(AfterFlush::Disconnect { farewell, patience }, scene.now());
         if ended && client.is_suspended() {
-            // Output that the program wrote while its client was stopped; the client sees it when it
-            // continues.
+            // Output from the time of its suspension; the client shows it when it continues.
             send_output(id, &self.backlog.take_bytes(), scene);
         }
         self.finish_flush(id, scene);
     }
 
-    /// Tells every client that the session is over, after the last byte.
+    /// Tells every client, after the last byte, that the session is over.
     pub fn disconnect_all(&mut self, message: Option<&str>, scene: &mut Scene<'_>) {
         let ids: Vec<u64> = self.clients.keys().copied().collect();
         for id in ids {
@@ -141,7 +140,7 @@ impl Terminals {
         }
     }
 
-    /// A client's terminal went away, or the client got SIGHUP: the session goes on without it.
+    /// A client's terminal went away, or the client got SIGHUP: the session continues without it.
     pub fn hang_up(&mut self, id: u64, scene: &mut Scene<'_>) {
         let (now, in_charge) = (scene.now(), self.is_in_charge(id));
         self.take_off(id, scene);

@@ -1,27 +1,28 @@
-//! Whether a client's terminal may be written to, and whether it takes what is written.
+//! Whether a client's terminal may be written to, and whether it takes bytes.
 
 use crate::core::time::Stamp;
 
 /// How often to check a client that was stopped from outside, in ms: at first, and after a while. A client
-/// that continues reports that itself.
+/// that continues also says so.
 const PAUSED_MS: (u64, u64) = (20, 500);
-/// How long a single terminal may take nothing before the program goes on without it, in ms: longer than the
-/// pauses of a poor connection, far shorter than the hours that a broken one can hang.
+/// How long a single terminal may take nothing before the program continues without it, in ms: longer than
+/// the pauses of a poor connection, far shorter than the hours that a broken one can hang.
 pub(super) const STALL_MS: u64 = 10_000;
 
-/// A client's process runs in the foreground or does not; its terminal takes bytes or does not.
+/// The client's process runs in the foreground or not, and its terminal takes bytes or not.
 #[derive(Debug)]
 pub(super) struct TerminalFlow {
-    /// It is stopped or in the background: when to check again, and since when.
+    /// Set while it is stopped or in the background: when to check again, and since when.
     paused: Option<(Stamp, Stamp)>,
     /// When it was last seen running.
     checked: Stamp,
-    /// It takes nothing and stalls the program: the bytes that it had taken by then, and since when.
+    /// Set while it takes nothing and stalls the program: the bytes that it had taken by then, and since
+    /// when.
     stalled: Option<(u64, Stamp)>,
 }
 
 impl TerminalFlow {
-    /// Of a client that was seen running now.
+    /// The state of a client that was seen running now.
     pub fn new(now: Stamp) -> Self {
         TerminalFlow { paused: None, checked: now, stalled: None }
     }
@@ -30,7 +31,7 @@ impl TerminalFlow {
         self.paused.is_some()
     }
 
-    /// Whether the client was seen running so short a time ago, in ms, that it need not be checked again.
+    /// Whether the client was seen running less than `ms` ago, so that no check is needed.
     pub fn was_checked(&self, now: Stamp, ms: u64) -> bool {
         self.paused.is_none() && now.since(self.checked) < ms
     }
@@ -40,36 +41,36 @@ impl TerminalFlow {
         self.paused.is_some_and(|(at, _)| at <= now)
     }
 
-    /// It runs in the foreground.
+    /// The check found it running in the foreground.
     pub fn found_running(&mut self, now: Stamp) {
         self.paused = None;
         self.checked = now;
     }
 
-    /// It is stopped or in the background.
+    /// The check found it stopped or in the background.
     pub fn found_stopped(&mut self, now: Stamp) {
         let since = self.paused.map_or(now, |(_, since)| since);
         let pause = if now.since(since) < PAUSED_MS.1 { PAUSED_MS.0 } else { PAUSED_MS.1 };
         self.paused = Some((now.after(pause), since));
     }
 
-    /// It says itself that it continues, or its terminal is no longer written to.
+    /// The client reports that it continues, or its terminal is no longer written to.
     pub fn go_on(&mut self) {
         self.paused = None;
     }
 
-    /// Records whether its terminal holds up the program; `written`: how many bytes it has taken in all.
-    /// Returns whether the program goes on without it: it has taken nothing for long, or its client is
-    /// stopped and has a large backlog.
+    /// Records whether its terminal holds up the program; `written`: how many bytes it has taken in total.
+    /// Returns whether to continue without it: it has taken nothing for long, or its client is stopped and
+    /// has a large backlog.
     pub fn note_stall(&mut self, holds_up: bool, written: u64, now: Stamp) -> bool {
         let before = self.stalled.filter(|(taken, _)| *taken == written);
         self.stalled = holds_up.then(|| before.unwrap_or((written, now)));
         let over = self.stalled.is_some_and(|(_, since)| now >= since.after(STALL_MS));
-        let goes_on = over || holds_up && self.paused.is_some();
-        if goes_on {
+        let continues = over || holds_up && self.paused.is_some();
+        if continues {
             self.stalled = None;
         }
-        goes_on
+        continues
     }
 
     pub fn deadline(&self) -> Option<Stamp> {

@@ -12,7 +12,7 @@ use crate::core::config::SizePolicy;
 use crate::core::terminal::Size;
 
 impl Terminals {
-    /// This client typed last.
+    /// Makes the client that just typed the leader.
     pub fn lead(&mut self, id: u64, scene: &mut Scene<'_>) {
         if !self.leads(id) && self.client(id).is_some_and(|client| !client.read_only) {
             self.leader = Some(id);
@@ -24,7 +24,7 @@ impl Terminals {
         }
     }
 
-    /// A client leaves: of the remaining ones, the client that typed last leads.
+    /// A client leaves: the remaining client that typed last becomes the leader.
     pub(super) fn unlead(&mut self, id: u64, scene: &mut Scene<'_>) {
         if self.leads(id) {
             self.leader = self.next_leader(id);
@@ -39,7 +39,7 @@ impl Terminals {
         next.filter(|id| typed(id).is_some_and(|(may, _)| may))
     }
 
-    /// A client's terminal was resized. A page of hopty's own was cut for the window as it was, and closes.
+    /// A client's terminal was resized. A page of hopty's own, laid out for the old size, closes.
     pub fn resize(&mut self, id: u64, size: Size, scene: &mut Scene<'_>) {
         let Some(client) = self.client_mut(id) else { return };
         let closes = client.size != size && client.shows_page();
@@ -53,7 +53,6 @@ impl Terminals {
         }
     }
 
-    /// Resizes the session, and shows every client its new view.
     pub fn fit(&mut self, scene: &mut Scene<'_>) {
         if scene.exit.is_some() {
             return;
@@ -94,18 +93,19 @@ impl Terminals {
 
     /// Whether this client gets the program's bytes unchanged.
     pub(super) fn may_have_bytes(&self, id: u64, scene: &Scene<'_>) -> bool {
-        // Without a model there are no pictures: then the leader gets bytes that were written for another
+        // Without a model there are no pictures: the leader then gets bytes that were written for another
         // terminal.
         let run = scene.run.as_ref().filter(|run| !run.model.is_off());
         let fits = |client: &Client| {
             run.is_none_or(|run| {
-                *run.size == client.size && client.capabilities.shown(run.capabilities) != Rendering::Pictures
+                *run.size == client.size
+                    && client.capabilities.rendering(run.capabilities) != Rendering::Pictures
             })
         };
         self.leads(id) && self.client(id).is_some_and(|client| !client.read_only && fits(client))
     }
 
-    /// Repaints a client's terminal if it should show something else than it does.
+    /// Repaints a client's terminal if its view must change.
     fn adjust(&mut self, id: u64, scene: &mut Scene<'_>) {
         let bytes = self.may_have_bytes(id, scene);
         let Some(client) = self.client(id) else { return };

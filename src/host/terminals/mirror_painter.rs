@@ -1,7 +1,7 @@
 //! A mirror: a picture of the session on a terminal that does not get the child's bytes, because of its size
-//! or because its client does not lead.
+//! or because its client is not the leader.
 //!
-//! Modes that make a terminal report (mouse, focus) stay off: nobody reads the reports.
+//! Modes that make a terminal report (mouse, focus) stay off, because the reports are not read.
 
 use super::scene::ScreenRevision;
 use crate::core::terminal::Size;
@@ -13,7 +13,7 @@ use crate::screen::{Mirror, Screen};
 /// The least time between two pictures, in ms.
 const FRAME_MS: u64 = 16;
 
-/// Draws the mirror of one terminal, and knows when the next picture is due.
+/// Draws the mirror of one terminal, and decides when the next picture is due.
 #[derive(Debug)]
 pub(in crate::host) struct MirrorPainter {
     shadow: GuardedScreen,
@@ -24,7 +24,7 @@ pub(in crate::host) struct MirrorPainter {
 }
 
 impl MirrorPainter {
-    /// For a terminal of this size without any of the program's modes, and the bytes to send first.
+    /// For a terminal of this size without any of the program's modes, and the first bytes for it.
     pub fn new(size: Size) -> (Self, Vec<u8>) {
         let start = Mirror::START.as_bytes().to_vec();
         let mut shadow = GuardedScreen::new(size.drawn());
@@ -37,7 +37,7 @@ impl MirrorPainter {
         self.shadow.size() == size.drawn()
     }
 
-    /// When the next picture is due; `now` is the screen as it is.
+    /// When the next picture is due; `now` is the current screen.
     pub fn due(&self, now: ScreenRevision) -> Option<Stamp> {
         match self.drawn {
             None => Some(Stamp(0)),
@@ -45,16 +45,16 @@ impl MirrorPainter {
         }
     }
 
-    /// The bytes that make the terminal show the screen, or the part of it around the cursor. `None`: what
-    /// the terminal shows is not known any more.
+    /// The bytes that make the terminal show the screen, or the part of it around the cursor. `None`: the
+    /// terminal's content is no longer known.
     pub fn draw(&mut self, screen: &Screen, run: u32, now: Stamp) -> Option<Vec<u8>> {
         (self.drawn, self.at) = (Some(ScreenRevision { run, revision: screen.revision() }), now);
         let mirror = &mut self.mirror;
         self.shadow.change(|shadow| mirror.draw(shadow, shadow.size().1, screen))
     }
 
-    /// The bytes that make the terminal show a text instead of the screen; `now` is the screen as it is.
-    pub fn tell(&mut self, text: &str, now: ScreenRevision) -> Vec<u8> {
+    /// The bytes that make the terminal show a text instead of the screen; `now` is the current screen.
+    pub fn draw_text(&mut self, text: &str, now: ScreenRevision) -> Vec<u8> {
         self.drawn = Some(now);
         let text = wrap_message(text, usize::from(self.shadow.size().0)).replace('\n', "\r\n");
         let sent = format!("\x1b[m\x1b[H\x1b[2J{text}").into_bytes();
@@ -62,13 +62,13 @@ impl MirrorPainter {
         sent
     }
 
-    /// The bytes that undo the modes it has set.
+    /// The bytes that undo the modes that the mirror has set.
     pub fn undo(&mut self) -> Vec<u8> {
         let undo = self.shadow.look(Screen::undo);
         undo.unwrap_or_else(|| self.shadow.last_undo().unwrap_or_default().to_vec())
     }
 
-    /// Increases whenever those may have changed.
+    /// Increases whenever the undo may have changed.
     pub fn undo_revision(&self) -> u64 {
         self.shadow.undo_revision()
     }

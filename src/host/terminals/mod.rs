@@ -1,30 +1,30 @@
-//! People's terminals: who is attached, who leads, what each terminal shows, and how it is given back.
+//! People's terminals: who is attached, who leads, what each terminal shows, and how it is restored.
 //!
-//! [`Terminals`] owns all of it. It reads no socket and no pseudo-terminal of the program: what it needs of
-//! those comes with each call ([`Scene`]), what follows for the rest of the host comes out as
+//! [`Terminals`] owns all of it. It reads neither sockets nor the program's pseudo-terminal: what it needs of
+//! them comes with each call ([`Scene`]); consequences for the rest of the host are
 //! [`TerminalEvent`]s (`wiring/terminals`). What is due by time is done in [`Terminals::due`], at
 //! [`Terminals::deadline`].
 //!
 //! | file | holds |
 //! |---|---|
-//! | `scene` | what the terminals need of the host, and what they tell it |
-//! | `client` | one client: its terminal, what it is shown and told |
-//! | `client_terminal` | whether its terminal is yet to come, in use, on its way back, or gone |
+//! | `scene` | what the terminals need from the host, and their events |
+//! | `client` | one client: its terminal, view and notices |
+//! | `client_terminal` | whether its terminal is not yet here, in use, being given back, or gone |
 //! | `flow` | whether its terminal may be written to, and takes what is written |
-//! | `undo_notice` | what it was told to write if the host dies |
+//! | `undo_notice` | what it writes if the host dies |
 //! | `attach` | a terminal is handed over and shown what it missed |
-//! | `detach` | it is given back whole: for a while, or because its client leaves |
+//! | `detach` | restoring it because the client stops or leaves |
 //! | `leader` | who leads, and how large the session is |
-//! | `output` | what the program writes and asks: to whom it goes, what is kept, who is too slow |
-//! | `client_view` | what a terminal shows: the program's bytes, a mirror, or nothing until it is drawn anew |
-//! | `mirror_painter` | a mirror: pictures of the session, drawn by difference |
-//! | `repaint_on_attach` | the whole picture, for a terminal that comes late |
-//! | `repair` | what makes a terminal whole whose host or client dies |
-//! | `capabilities` | what a terminal cannot do |
+//! | `output` | the program's output and queries: who gets them, what is kept, who is too slow |
+//! | `client_view` | what a terminal shows: the program's bytes, a mirror, or nothing until it is repainted |
+//! | `mirror_painter` | a mirror: pictures of the session, of which only changes are drawn |
+//! | `repaint_on_attach` | the whole picture, for a terminal that attaches later |
+//! | `repair` | restoring a terminal whose host or client dies |
+//! | `capabilities` | what a terminal supports |
 //! | `scrollback` | how much of the history each terminal has been shown |
 //! | `out_of_band` | sequences of hopty's own: notifications and bells |
-//! | `notices` | what people are told while a program has the screen |
-//! | `undelivered` | what was typed and the program did not read |
+//! | `notices` | messages for people while a program has the screen |
+//! | `undelivered` | input that the program did not read |
 
 mod attach;
 mod capabilities;
@@ -47,7 +47,7 @@ mod undo_notice;
 
 pub(super) use capabilities::{Capabilities, takes_window_names};
 pub(super) use client::{Client, PageAnswer, TerminalInput};
-pub(super) use scene::{ClientLinks, Scene, ScreenRevision, ShownRun, TerminalEvent};
+pub(super) use scene::{ClientLinks, Scene, ScreenRevision, TerminalEvent, TerminalRun};
 pub(super) use undelivered::UnreadInput;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -68,7 +68,7 @@ use scrollback::ScrollbackPositions;
 /// The terminals of the attached clients.
 #[derive(Debug)]
 pub(super) struct Terminals {
-    /// By connection. Boxed one by one: a map reserves space for eleven entries even when it is empty.
+    /// By connection. Each boxed: a map reserves space for eleven entries even when it is empty.
     clients: BTreeMap<u64, Box<Client>>,
     /// The connection of the client that started this host and has not attached yet.
     launcher: Option<u64>,
@@ -88,7 +88,6 @@ pub(super) struct Terminals {
 }
 
 impl Terminals {
-    /// The terminals of a session without clients.
     pub fn new(config: &config::Terminal) -> Self {
         Terminals {
             clients: BTreeMap::new(),
@@ -126,7 +125,8 @@ impl Terminals {
         self.launcher.is_some()
     }
 
-    /// That connection broke before the client attached.
+    /// The connection of the client that started this host broke before it attached. False for another
+    /// connection.
     pub fn lose_launcher(&mut self, connection: u64) -> bool {
         self.launcher.take_if(|launcher| *launcher == connection).is_some()
     }
@@ -175,12 +175,11 @@ impl Terminals {
         self.clients.iter().map(|(id, client)| (*id, client.as_ref()))
     }
 
-    /// Forgets a client that has been disconnected.
+    /// Removes a client that has been disconnected.
     pub fn remove(&mut self, id: u64) {
         self.clients.remove(&id);
     }
 
-    /// Drops all clients.
     pub fn clear(&mut self) {
         self.clients.clear();
     }
@@ -194,8 +193,8 @@ impl Terminals {
         self.leader == Some(id)
     }
 
-    /// Whether the program asks this client's terminal.
-    pub fn hears(&self, id: u64) -> bool {
+    /// Whether the program's queries go to this client's terminal.
+    pub fn answers_queries(&self, id: u64) -> bool {
         self.leads(id) && self.client(id).is_some_and(Client::gets_bytes)
     }
 
@@ -204,7 +203,7 @@ impl Terminals {
         self.clients.values().filter(|client| client.watches()).count()
     }
 
-    /// The connections of those clients.
+    /// The connections of the clients whose terminals are in use.
     fn ids_in_use(&self) -> Vec<u64> {
         self.clients.iter().filter(|(_, client)| client.watches()).map(|(id, _)| *id).collect()
     }
@@ -227,16 +226,15 @@ impl Terminals {
         self.client(id).is_some_and(Client::is_relayed)
     }
 
-    /// Whether this client acts for the program: it leads, or it may type and nobody else is there. Any other
-    /// client only watches.
+    /// Whether this client acts for the program: it leads, or it may type and no other client is attached.
     pub fn is_in_charge(&self, id: u64) -> bool {
         let clients = || self.clients.iter().filter(|(_, client)| !client.has_left());
         let may_type = clients().any(|(client, c)| *client == id && !c.read_only);
         may_type && (self.leads(id) || clients().count() == 1)
     }
 
-    /// A new run begins on the terminals that get its bytes: they have seen all `total` lines of its history;
-    /// the others have seen none.
+    /// A new run begins: the terminals that get its bytes have seen all `total` lines of its scrollback, the
+    /// others none.
     pub fn begin_run(&mut self, total: u64) {
         let shown = self.clients.values().filter(|client| client.gets_bytes());
         self.scrollback =
@@ -245,8 +243,8 @@ impl Terminals {
         self.undelivered = Vec::new();
     }
 
-    /// Whether a client other than `but` has typed the first half of a sequence and the child has read it:
-    /// anything else typed now would land in the middle of it.
+    /// Whether the child has read the first half of a sequence from a client other than `but`: anything typed
+    /// now would land in the middle of it.
     pub fn is_in_a_sequence(&self, but: Option<u64>) -> bool {
         let mut others = self.clients.iter().filter(|(id, _)| Some(**id) != but).map(|(_, client)| client);
         others.any(|client| !client.has_left() && client.input.is_in_a_sequence())
@@ -257,7 +255,7 @@ impl Terminals {
         self.undelivered = bytes;
     }
 
-    /// Whether a terminal has yet to take the program's last bytes.
+    /// Whether a terminal has not taken the program's last bytes.
     pub fn owe_bytes(&self) -> bool {
         self.clients.values().any(|client| client.is_ending())
     }
@@ -267,7 +265,6 @@ impl Terminals {
         self.clients.values().all(|client| client.is_quiet())
     }
 
-    /// For listings.
     pub fn list(&self) -> Vec<ClientStatus> {
         let there = self.clients().filter(|(_, client)| !client.has_left());
         there.map(|(id, client)| client.status(self.leads(id))).collect()
@@ -279,7 +276,7 @@ impl Terminals {
         }
     }
 
-    /// The next deadline. `shown`: the screen as it is; `None` if there is none.
+    /// The next deadline. `shown`: the current screen; `None` if there is none.
     pub fn deadline(&self, shown: Option<ScreenRevision>, links: &dyn ClientLinks) -> Option<Stamp> {
         let client = self.clients.values().filter_map(|client| client.deadline()).min();
         let picture = shown.and_then(|shown| self.picture_deadline(shown, links));
@@ -295,7 +292,7 @@ impl Terminals {
                 client.look_again(scene.now());
             }
             self.finish_flush(id, scene);
-            self.tell_undo(id, scene);
+            self.send_undo(id, scene);
         }
         self.set_stalled_aside(scene);
     }

@@ -1,8 +1,8 @@
 //! Notices for people while a program has the screen.
 //!
-//! A multiplexer would show them in its status line; hopty has none, and adds no byte to the program's
-//! output. Each client gets a frame and prints it when the terminal is the person's again; a key after the
-//! prefix key shows the last notices on a page before that.
+//! hopty has no status line and adds nothing to the program's output. Each client gets a frame and prints the
+//! notice when the person has the terminal back; a key after the prefix key shows the last notices on a page
+//! at any time.
 
 use std::collections::VecDeque;
 
@@ -21,9 +21,9 @@ use crate::ipc::frame::tag;
 
 /// How many notices are kept for the page.
 const PAGE_NOTICES_KEPT: usize = 20;
-/// How many are kept of those that came while no client was attached.
+/// How many notices are kept while no client is attached.
 const MISSED: usize = 5;
-/// Where a notice goes on below, in columns from the left.
+/// Indent of the further lines of a notice, in columns.
 const INDENT: usize = 2;
 /// How many characters of a notice are kept.
 const TEXT: usize = 1000;
@@ -31,22 +31,22 @@ const TEXT: usize = 1000;
 /// A notice for the page.
 #[derive(Debug)]
 struct KeptNotice {
-    /// Counts the session's notices.
+    /// Its number in the session.
     number: u64,
     at: Stamp,
     about: DecisionKind,
     text: String,
-    /// Whether clients get it too, and print it when their terminal is free.
+    /// Whether clients get it, too, and print it when their terminal is free.
     is_for_clients: bool,
     /// Whether a page has shown it.
     is_read: bool,
 }
 
-/// What one terminal shows of the notices.
+/// A page of notices.
 #[derive(Debug)]
 struct NoticePage {
     text: String,
-    /// The numbers of those on it that clients got.
+    /// The numbers of the notices on it that clients got.
     of_clients: Vec<u64>,
     /// The number of the notice with which the next page begins.
     next: Option<u64>,
@@ -58,7 +58,7 @@ pub(in crate::host) struct Notices {
     last: VecDeque<KeptNotice>,
     /// How many there were.
     count: u64,
-    /// Notices that came while no client was attached.
+    /// Notices from the time without a client.
     missed: VecDeque<(Stamp, DecisionKind, String)>,
 }
 
@@ -81,7 +81,7 @@ impl Notices {
         }
     }
 
-    /// What these are about is over: no client prints them any more. The page still has them.
+    /// Ends notices of these kinds: clients no longer print them. The page still has them.
     fn settle(&mut self, about: &[DecisionKind]) -> bool {
         self.missed.retain(|(_, kind, _)| !about.contains(kind));
         let mut any = false;
@@ -91,9 +91,8 @@ impl Notices {
         any
     }
 
-    /// As many as fit a terminal of this size, newest first, from the notice `from` on; without one, or where
-    /// it is gone, from the newest. Those that came at the same moment stay in their order, as lines of a
-    /// file do.
+    /// As many as fit a terminal of this size, newest first, from the notice `from` on; without it, or if it
+    /// is gone, from the newest. Notices of the same moment keep their order, like lines of a file.
     fn page(&mut self, now: Stamp, size: Size, from: Option<u64>) -> NoticePage {
         let (cols, rows) = size.drawn();
         let mut left = usize::from(rows).saturating_sub(4);
@@ -112,7 +111,7 @@ impl Notices {
             if takes > left && end > begin {
                 break;
             }
-            // One that is higher than the terminal loses its end, so that every page shows something.
+            // A notice that is higher than the terminal is cut, so that every page shows something.
             let lines: Vec<&str> = line.lines().take(left.max(1)).collect();
             text.push_str(&lines.join("\n"));
             text.push('\n');
@@ -131,10 +130,9 @@ impl Notices {
 }
 
 impl Terminals {
-    /// Sends a notice to every attached client, and keeps it for the page.
     pub fn notice(&mut self, about: DecisionKind, text: &str, scene: &mut Scene<'_>) {
         if self.expects_first() && self.in_use() == 0 {
-            // The terminal that started the session is yet to come.
+            // The terminal that started the session has not attached yet.
             return self.notices.miss(scene.now(), about, text);
         }
         self.notices.keep(scene.now(), about, text, true);
@@ -144,8 +142,7 @@ impl Terminals {
         }
     }
 
-    /// What notices of these kinds announced has come or will not come: a client that got them prints them no
-    /// more.
+    /// What notices of these kinds announced has happened or will not happen: clients no longer print them.
     pub fn settle_notices(&mut self, about: &[DecisionKind], scene: &mut Scene<'_>) {
         if !self.notices.settle(about) {
             return;
@@ -156,15 +153,15 @@ impl Terminals {
         }
     }
 
-    /// Keeps what a person was told elsewhere, for the page.
+    /// Keeps messages that a person got elsewhere, for the page.
     pub fn keep_notices<'text>(&mut self, now: Stamp, texts: impl Iterator<Item = &'text str>) {
         texts.for_each(|text| self.notices.keep(now, DecisionKind::SessionStarted, text, false));
     }
 
-    /// A program's notification reaches the terminal with its bytes; it is kept if there is none.
+    /// A program's notification reaches the terminal with its bytes; it is kept if no terminal is attached.
     pub fn keep_notifications(&mut self, scene: &mut Scene<'_>) {
         let said = scene.run.as_mut().map(|run| run.model.take_notifications()).unwrap_or_default();
-        // An attached person may have seen it by now and looks at something else.
+        // An attached person may have seen it.
         if said.is_empty() || self.in_use() > 0 || self.expects_first() {
             return;
         }
@@ -174,8 +171,8 @@ impl Terminals {
         }
     }
 
-    /// The first client to attach gets the notices that nobody got.
-    pub(super) fn tell_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
+    /// Gives the first client to attach the notices that no client got.
+    pub(super) fn send_missed(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         for (at, about, text) in self.notices.missed.drain(..) {
             let payload = json!({"kind": about, "text": text, "ago_ms": now.since(at)}).to_string();
@@ -189,13 +186,13 @@ impl Terminals {
     }
 
     /// Shows a client the last notices, from the notice with the number `from` on or from the newest, and
-    /// tells it that they need not be printed again.
+    /// tells it not to print them again.
     pub fn show_notices(&mut self, id: u64, size: Size, from: Option<u64>, scene: &mut Scene<'_>) {
         let page = self.notices.page(scene.now(), size, from);
         self.show_page(id, &page.text, scene);
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.page_answer = page.next.map(PageAnswer::NextNotices);
-        // One that is shown once more has been told to it.
+        // The client already knows about one that is shown again.
         let read = page.of_clients.into_iter().filter(|number| client.read_notices.insert(*number)).count();
         scene.links.frame(id, tag::NOTICE, json!({"read": read}).to_string().as_bytes());
     }
@@ -261,7 +258,7 @@ mod tests {
         assert!(first.text.ends_with("\nn: 4 more, any other key: return"), "{}", first.text);
         assert_eq!((first.of_clients, first.next), (vec![9], Some(5)));
         assert_eq!(notices.last.iter().filter(|notice| !notice.is_read).count(), 4);
-        // One that comes meanwhile moves nothing.
+        // A notice that arrives meanwhile moves nothing.
         notices.keep(Stamp(9), DecisionKind::Degraded, "just come", false);
         let second = notices.page(Stamp(9), size, first.next);
         assert_eq!(body(&second), ["line 5", "line 6", "line 7", "line 8"]);

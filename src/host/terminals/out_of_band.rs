@@ -24,8 +24,8 @@ impl Terminals {
     }
 }
 
-/// The same for a terminal of tmux, which drops notifications unless they are wrapped (and then passes them
-/// on with `allow-passthrough`). A bell is tmux's own affair.
+/// The sequences wrapped for tmux, which otherwise drops notifications (and passes these on with
+/// `allow-passthrough`). A bell is left to tmux.
 fn through_tmux(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() * 2);
     let mut rest = bytes;

@@ -2,8 +2,8 @@
 //! terminals are too slow.
 //!
 //! A terminal that is slower than the program while others watch gets nothing until it has caught up, and
-//! then a picture: it slows nobody. A single terminal slows the program, as it would without hopty, unless it
-//! takes nothing at all: nobody may check a hanging connection for hours.
+//! then a picture, so that it does not slow the others. A single terminal slows the program, as it would
+//! without hopty, unless it takes nothing at all: a hanging connection may go unnoticed for hours.
 
 use super::client::{Client, OUT_HIGH};
 use super::client_view::{ClientView, StaleUntil};
@@ -13,14 +13,13 @@ use crate::screen::{Screen, TerminalIdentity};
 
 /// Bytes that are kept for a client that is attaching or suspended.
 const BACKLOG_MAX: usize = 1 << 18;
-/// How long to wait for answers that the terminal owes the program before it is released, in ms.
+/// How long to wait for answers to the program's queries before a terminal is released, in ms.
 const ANSWER_MS: u64 = 100;
 
-/// Output for a client that is attaching or suspended.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     bytes: Vec<u8>,
-    /// Some of it was dropped, or its queries were answered: the client gets the picture instead.
+    /// Some output was dropped, or its queries were answered: the client gets the picture instead.
     lost: bool,
 }
 
@@ -46,7 +45,7 @@ impl Backlog {
 }
 
 impl Terminals {
-    /// Sends the program's output to every client that gets its bytes; keeps it while there is none.
+    /// Sends the program's output to every client that gets its bytes; keeps it if there is none.
     pub fn show(&mut self, bytes: &[u8], scene: &mut Scene<'_>) {
         let mut shown = false;
         for (id, client) in &mut self.clients {
@@ -63,7 +62,7 @@ impl Terminals {
         }
     }
 
-    /// Whether the program may be read. With a single terminal, it is no faster than that terminal.
+    /// Whether the program may be read. A single terminal limits its speed.
     pub fn have_room(&self, links: &dyn ClientLinks) -> bool {
         let must_wait = self.backlog.is_full() && self.expects_first();
         !must_wait
@@ -78,7 +77,7 @@ impl Terminals {
             .any(|(id, client)| client.has_typed() || client.is_relayed() && links.has_input(*id))
     }
 
-    /// A client is about to come or go: earlier queries and output were for those who were attached.
+    /// Call before a client attaches or detaches: earlier queries and output were for those attached now.
     pub fn settle_output(&mut self, scene: &mut Scene<'_>) {
         if let Some(run) = &mut scene.run {
             run.model.look(|_| ());
@@ -87,7 +86,7 @@ impl Terminals {
         self.keep_notifications(scene);
     }
 
-    /// While there is no terminal to answer, the host answers, so that the program does not wait.
+    /// Answers queries while no terminal is attached, so that the program does not wait.
     pub fn answer_queries(&mut self, scene: &mut Scene<'_>) {
         let due = scene.now().after(ANSWER_MS);
         let Some(run) = &mut scene.run else { return };
@@ -100,7 +99,7 @@ impl Terminals {
             }
             return;
         }
-        // The bytes of the query must not reach a terminal later as well.
+        // The query's bytes must not reach a terminal later, too.
         self.backlog.lost |= !watched;
         let identity = TerminalIdentity::new(env!("CARGO_PKG_VERSION"));
         self.events.push_back(TerminalEvent::Answers(run.model.answer(&queries, &identity)));
@@ -139,7 +138,7 @@ impl Terminals {
         }
     }
 
-    /// Shows a terminal nothing more until it has taken its backlog.
+    /// Shows a terminal nothing until it has taken its backlog.
     fn set_aside(&mut self, id: u64, scene: &mut Scene<'_>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let undo = scene.undo();

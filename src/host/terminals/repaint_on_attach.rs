@@ -7,20 +7,20 @@
 
 use std::ops::Range;
 
-use super::scene::ShownRun;
+use super::scene::TerminalRun;
 use crate::screen::Screen;
 
-/// Modes that are not sent: synchronized output (2026), and addressing relative to a region that is not sent
-/// (6).
+/// Modes that are not sent: synchronized output (2026), and origin mode (6), because the scroll region is not
+/// sent.
 const LEFT_OUT: [&str; 2] = ["2026", "6"];
 const ALTERNATE: [&str; 3] = ["47", "1047", "1049"];
 
-/// The state of the terminal that the picture is for.
+/// The state of the terminal before the repaint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     /// None of the program's modes are set: another terminal, or one where they were undone.
     Plain,
-    /// As the program left it, unless somebody has changed it since.
+    /// As the program left it, unless it has changed since.
     AsLeft,
 }
 
@@ -31,9 +31,9 @@ pub(super) fn modes(screen: &Screen) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The run, and the bytes that restore what `undo` turns off. Only on the primary screen: the program's last
+/// The run, and the bytes that restore what `undo` turns off. Only for the primary screen: the program's last
 /// output is still there when it continues, above the shell's.
-pub(super) fn redo(run: &mut ShownRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
+pub(super) fn redo(run: &mut TerminalRun<'_>, undo: &[u8]) -> Option<(u32, Vec<u8>)> {
     let mut out = String::new();
     if !undo.is_empty() {
         let primary = run.model.look(|screen| {
@@ -61,14 +61,13 @@ pub(in crate::host) fn rows(screen: &Screen, rows: Range<usize>) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The rows with content; none of a full-screen program.
 pub(super) fn last_lines(screen: &Screen) -> Vec<u8> {
     let last = screen.lines().iter().rposition(|line| !line.is_empty());
     last.filter(|_| !screen.alternate()).map(|last| rows(screen, 0..last + 1)).unwrap_or_default()
 }
 
-/// The rows down to the cursor's as plain text, for a terminal without sequences; the child's output
-/// continues there.
+/// The rows down to the cursor as plain text, for a terminal without sequences; the child's output continues
+/// there.
 pub(super) fn text(screen: &Screen) -> Vec<u8> {
     let lines = screen.lines();
     let end = lines.len().min(usize::from(screen.cursor().row) + 1);
@@ -99,8 +98,8 @@ pub(super) fn step_below(screen: &Screen) -> Vec<u8> {
     last.map(|last| format!("\x1b[{}B", last - cursor).into_bytes()).unwrap_or_default()
 }
 
-/// Everything, for a terminal without any of the program's modes: the last `unseen` lines of the history,
-/// then the whole state of the screen. The terminal's current content moves into its history.
+/// Everything, for a terminal without any of the program's modes: the last `unseen` lines of scrollback, then
+/// the whole state of the screen. The terminal's current content moves into its scrollback.
 pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     let mut out = format!("\r{}", history(screen, unseen));
     let dump = screen.dump_with(0);
@@ -108,7 +107,7 @@ pub(super) fn whole(screen: &Screen, unseen: usize) -> Vec<u8> {
     [out.as_bytes(), b"\x1b[m\x1b[H\x1b[2J", &dump.screen, &dump.unfinished].concat()
 }
 
-/// The same if the picture is not known: an empty screen for the output to come.
+/// The repaint if there is no picture: an empty screen for later output.
 pub(super) fn blank((_, rows): (u16, u16)) -> Vec<u8> {
     [b"\r", "\r\n".repeat(usize::from(rows)).as_bytes(), b"\x1b[m\x1b[H\x1b[2J"].concat()
 }
@@ -123,7 +122,7 @@ pub(in crate::host) fn history(screen: &Screen, unseen: usize) -> String {
             out.push_str(&run.linked_text());
         }
         out.push_str("\x1b[m");
-        // The row below the last one does not belong to them.
+        // Nothing after the last line belongs to it.
         if line + 1 == lines || !screen.history_row_wrapped(line) {
             out.push_str("\r\n");
         }
@@ -136,7 +135,8 @@ pub(in crate::host) fn above(screen: &Screen) -> Vec<u8> {
     [history(screen, usize::MAX).into_bytes(), last_lines(screen)].concat()
 }
 
-/// A full-screen picture for a terminal that is as the program left it, except for what a shell has written.
+/// A full-screen picture for a terminal in the state in which the program left it, except for what a shell
+/// has written.
 pub(super) fn again(screen: &Screen) -> Vec<u8> {
     let mut out = String::new();
     for mode in screen.modes().iter().filter(|mode| ALTERNATE.contains(&mode.as_str())) {

@@ -1,5 +1,5 @@
-//! Restores a terminal whose host or client dies: the client is told beforehand what to write, and the host
-//! writes it if a client is gone without a farewell.
+//! Restores a terminal whose host or client dies: the client knows beforehand what to write, and the host
+//! writes it if a client dies without a farewell.
 
 use super::Terminals;
 use super::client::Client;
@@ -14,7 +14,7 @@ const REPAIR_MS: u64 = 200;
 impl Terminals {
     /// Sends the sequences that a client writes if the host dies, whenever they change. The client's own
     /// messages then appear below what the program has drawn.
-    pub(super) fn tell_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
+    pub(super) fn send_undo(&mut self, id: u64, scene: &mut Scene<'_>) {
         let now = scene.now();
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(run) = scene.run.as_mut().filter(|_| client.takes_undo_notice()) else {
@@ -51,7 +51,7 @@ impl Client {
         self.restore(&undo, scene, REPAIR_MS);
     }
 
-    /// The sequences that undo everything on its terminal, with room below what the program has drawn.
+    /// The bytes that undo everything on its terminal and make room below what the program has drawn.
     fn last_undo(&mut self, scene: &mut Scene<'_>) -> Vec<u8> {
         let undo = self.undo(scene);
         let run = scene.run.as_mut().filter(|run| self.gets_bytes() && run.muted.is_none());

@@ -9,11 +9,11 @@ use crate::host::child::ScreenModel;
 use crate::host::session_exit::HostExit;
 use crate::sys::clock::Clock;
 
-/// The surroundings of the terminals during a call.
+/// What a call on the terminals needs from the rest of the host.
 pub(in crate::host) struct Scene<'host> {
     pub clock: Clock,
     /// The run that the terminals show.
-    pub run: Option<ShownRun<'host>>,
+    pub run: Option<TerminalRun<'host>>,
     /// The connections of the clients' processes.
     pub links: &'host mut dyn ClientLinks,
     /// How the session ended.
@@ -27,23 +27,23 @@ impl Scene<'_> {
 
     /// Restores a terminal that shows the run's output.
     pub fn undo(&mut self) -> Vec<u8> {
-        self.run.as_mut().map(ShownRun::undo).unwrap_or_default()
+        self.run.as_mut().map(TerminalRun::undo).unwrap_or_default()
     }
 }
 
 /// A run, as the terminals see it.
-pub(in crate::host) struct ShownRun<'host> {
+pub(in crate::host) struct TerminalRun<'host> {
     pub number: u32,
     pub model: &'host mut ScreenModel,
     pub size: &'host mut Size,
     /// The capabilities of the terminal that the program was started for.
     pub capabilities: Capabilities,
-    /// The program's output is muted; these bytes undo the modes that were set at that time.
+    /// Set while the program's output is muted: the bytes that undo the modes set at that time.
     pub muted: &'host mut Option<Vec<u8>>,
     pub has_ended: bool,
 }
 
-impl ShownRun<'_> {
+impl TerminalRun<'_> {
     /// Restores a terminal that shows this run's output.
     pub fn undo(&mut self) -> Vec<u8> {
         self.muted.clone().unwrap_or_else(|| self.model.undo())
@@ -55,7 +55,7 @@ impl ShownRun<'_> {
     }
 }
 
-/// What a screen shows: another one when the run is another, or its screen has changed.
+/// Identifies what a screen shows: it changes with the run, and when the run's screen does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) struct ScreenRevision {
     pub run: u32,

@@ -1,11 +1,11 @@
-//! The scrollback position of each terminal: how much of the history it has been shown, so that each line is
-//! shown once and not at every attach.
+//! The scrollback position of each terminal: how many lines it has been shown, so that each line is shown
+//! once and not at every attach.
 
 use nix::unistd::{Pid, getsid};
 
 use crate::sys::process::start_ticks;
 
-/// How many terminals are remembered; beyond that, the oldest is shown the history again.
+/// How many terminals are remembered; beyond that, the oldest is shown all lines again.
 const REMEMBERED_TERMINALS_MAX: usize = 64;
 
 /// A terminal: its name, and the process that leads its session. Names are reused; the pair is not.
@@ -17,7 +17,7 @@ pub(in crate::host) struct TerminalId {
 }
 
 impl TerminalId {
-    /// The terminal of a client process; `None` if it is gone or does not tell.
+    /// The terminal of a client process; `None` if it is gone or has no terminal.
     pub fn of(tty: Option<&str>, client: i32) -> Option<Self> {
         let leader = getsid(Some(Pid::from_raw(client))).ok()?.as_raw();
         Some(TerminalId { tty: tty?.to_owned(), leader, start: start_ticks(leader) })
@@ -32,7 +32,8 @@ pub(in crate::host) struct ScrollbackPositions {
 }
 
 impl ScrollbackPositions {
-    /// These terminals have seen everything, and the others nothing: a new run counts from zero.
+    /// These terminals have seen everything, and the others nothing: lines of a new run are counted from
+    /// zero.
     pub fn by(windows: impl Iterator<Item = TerminalId>, total: u64) -> Self {
         ScrollbackPositions { windows: windows.map(|window| (window, total)).collect() }
     }
@@ -43,7 +44,7 @@ impl ScrollbackPositions {
         total.saturating_sub(seen)
     }
 
-    /// It has seen all of them.
+    /// This terminal has seen all of them.
     pub fn saw(&mut self, window: Option<&TerminalId>, total: u64) {
         let Some(window) = window else { return };
         self.windows.retain(|(known, _)| known != window);
@@ -72,7 +73,7 @@ mod tests {
             ],
             [0, 3, 12]
         );
-        // Lines returned to the screen because it became higher.
+        // Lines that returned to the screen because it became taller.
         assert_eq!(seen.unseen(Some(&window(1)), 4), 0);
         seen.saw(None, 9);
         assert_eq!(seen.unseen(None, 9), 9);

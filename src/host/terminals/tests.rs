@@ -1,5 +1,4 @@
-//! The terminals by themselves: clients whose bytes go in frames that are kept here, a screen model, and a
-//! clock that stands still.
+//! The terminals alone: clients whose frames are recorded here, a screen model, and a stopped clock.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -51,7 +50,6 @@ impl ClientLinks for Frames {
     }
 }
 
-/// Terminals, and what they need.
 struct Stage {
     terminals: Terminals,
     model: ScreenModel,
@@ -77,7 +75,7 @@ impl Stage {
     }
 
     fn on<T>(&mut self, act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T) -> T {
-        let run = ShownRun {
+        let run = TerminalRun {
             number: 1,
             model: &mut self.model,
             size: &mut self.size,
@@ -95,7 +93,6 @@ impl Stage {
         self.on(|terminals, scene| terminals.due(scene));
     }
 
-    /// The program writes.
     fn write(&mut self, text: &str) {
         self.on(|terminals, scene| {
             terminals.set_slow_aside(scene);
@@ -111,13 +108,13 @@ impl Stage {
         });
         let attach: Attach = serde_json::from_value(attach).unwrap();
         let now = Stamp(self.now.load(Ordering::Relaxed));
-        // No process has this number, so none is looked at.
+        // No process has this number, so none is inspected.
         self.terminals.attach(id, &attach, ProcessStart { pid: i32::MAX, ticks: None }, now);
         assert!(self.on(|terminals, scene| terminals.take_terminal(id, scene)).is_some());
     }
 
-    /// What was sent to a client since it was last asked for: the bytes for its terminal, and the tags of all
-    /// other frames.
+    /// What was sent to a client since the last call: the bytes for its terminal, and the tags of all other
+    /// frames.
     fn take(&mut self, id: u64) -> (String, Vec<u8>) {
         let (output, others): (Vec<_>, Vec<_>) = self
             .links
@@ -333,7 +330,7 @@ fn a_page_stays_until_a_key_and_is_taken_off_whole() {
     stage.on(|terminals, scene| terminals.redraw(1, scene));
     let bytes = stage.take(1).0;
     assert!(bytes.starts_with("\x1b[?1049l") && bytes.contains("meanwhile"), "{bytes:?}");
-    // It was cut for the window as it was.
+    // It was laid out for the old size.
     stage.on(|terminals, scene| terminals.ask_restart(1, "restart?", scene));
     assert!(stage.take(1).0.ends_with("restart?"));
     let size = stage.terminals.client(1).unwrap().size;

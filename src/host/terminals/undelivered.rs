@@ -1,8 +1,8 @@
 //! Undelivered input: what a person typed and the program had not read when it ended. It goes to the shell,
 //! as it would without hopty.
 //!
-//! Only people's input qualifies: a prompt of hopty's, a script's input or a terminal's answer would be
-//! commands that nobody gave.
+//! Only people's input qualifies: in a shell, hopty's prompts, a script's input or a terminal's answers would
+//! be commands that nobody gave.
 
 use std::io;
 
@@ -17,7 +17,7 @@ use crate::sys::poll::{Interest, wait_for};
 use crate::tty::modes;
 use crate::tty::unread_input::HELD;
 
-/// Whose input a run has not read yet.
+/// Whether all input that a run has not read is a person's.
 #[derive(Debug, Default)]
 pub(in crate::host) struct UnreadInput {
     /// Other input than a person's was typed and may still be unread.
@@ -25,12 +25,12 @@ pub(in crate::host) struct UnreadInput {
 }
 
 impl UnreadInput {
-    /// Input that is not a person's is typed.
+    /// Notes input that is not a person's.
     pub fn mix(&mut self) {
         self.mixed = true;
     }
 
-    /// A person types, and nothing waits to be written to the program.
+    /// Notes a person's input; nothing waits to be written to the program.
     pub fn begin(&mut self, pty: &Pty) {
         if self.mixed {
             self.mixed = !is_read(pty).unwrap_or(false);
@@ -38,8 +38,7 @@ impl UnreadInput {
     }
 
     /// What a person typed and the ended program did not read; `None` if other input may be mixed in, or if
-    /// more was typed than a terminal holds: the middle would be lost, and the rest a command that nobody
-    /// wrote.
+    /// more was typed than a terminal holds: without its middle it would be a command that nobody wrote.
     pub fn take(&self, pty: &Pty, waiting: &mut OutBuf) -> Option<Vec<u8>> {
         if self.mixed {
             return None;
@@ -60,12 +59,11 @@ fn is_read(pty: &Pty) -> io::Result<bool> {
 /// All unread input of a terminal, including an unfinished line.
 fn take(pty: &Pty) -> io::Result<Vec<u8>> {
     let slave = pty.open_slave()?;
-    // Without O_NONBLOCK, a remaining process that reads there would make this one wait.
+    // Non-blocking, because a remaining process may read there, too.
     set_nonblocking(&slave)?;
     let found = modes::read(&slave)?;
     let lines = found.lflag & u64::from(libc::ICANON) != 0;
-    // Only the foreground group may read. The former group, if anything of it is left, gets the terminal's
-    // hangup.
+    // Only the foreground group may read. Remaining processes of the former group get the terminal's hang-up.
     let before = nix::unistd::tcgetpgrp(pty);
     nix::unistd::tcsetpgrp(&slave, nix::unistd::getpgrp())?;
     let mut all = found.clone();

@@ -1,22 +1,22 @@
-//! What a client was told to write on its terminal if the host dies.
+//! What a client writes on its terminal if the host dies, as last sent to it.
 
 use crate::core::time::Stamp;
 
-/// How long a program may draw before the client is told where there is room below it, in ms: an update after
-/// every piece would wake the client as often as the program writes.
+/// How long a program may draw before the client gets a new undo, which moves below the drawing, in ms: an
+/// update after every piece would wake the client as often as the program writes.
 const DRAWS_MS: u64 = 100;
 
 /// What the sequences depend on: the run, the screen's `undo_revision`, and whether the run is muted.
 pub(super) type UndoRevision = (u32, u64, bool);
 
-/// What a client was last told.
+/// The last undo sent to a client.
 #[derive(Debug, Default)]
 pub(super) struct UndoNotice {
     undo: Vec<u8>,
-    /// What that was made of, and the screen's `revision` at that time.
+    /// What it was made from, and the screen's `revision` at that time.
     revision: Option<UndoRevision>,
     drawn: u64,
-    /// The program has drawn since: when to tell the client again.
+    /// The program has drawn since: when to send the next one.
     at: Option<Stamp>,
 }
 
@@ -25,12 +25,12 @@ impl UndoNotice {
         self.at
     }
 
-    /// There is nothing to tell it now.
+    /// There is nothing to send now.
     pub fn rest(&mut self) {
         self.at = None;
     }
 
-    /// Whether the client is to be told now. `drawn`: the screen's `revision`.
+    /// Whether to send an undo now. `drawn`: the screen's `revision`.
     pub fn is_due(&mut self, revision: UndoRevision, drawn: u64, now: Stamp) -> bool {
         let same = self.revision.replace(revision) == Some(revision);
         if same && (self.drawn == drawn || now < *self.at.get_or_insert(now.after(DRAWS_MS))) {
@@ -40,7 +40,7 @@ impl UndoNotice {
         true
     }
 
-    /// These sequences are to be written now. False if the client was told the same before.
+    /// Notes that `undo` is sent now. False if the client already has the same.
     pub fn is_new(&mut self, undo: &[u8]) -> bool {
         let differs = self.undo != undo;
         if differs {

@@ -1,4 +1,4 @@
-//! Hook calls: each waits for what Claude has written before it, becomes an event, and is answered as the
+//! Hook calls: each waits until Claude's earlier output is read, becomes an event, and is answered as the
 //! supervisor decides.
 
 use serde_json::Value;
@@ -30,7 +30,7 @@ impl Host {
             return self.answer(asked, Ok(HookReply::text(segment)));
         }
         if event == "SessionStart" && self.compat.conversation_begins() {
-            // The scan looks for a copy that nobody has reviewed.
+            // The scan looks for a copy that has not been reviewed.
             self.observer.scan_backup();
         }
         let followed = self.recorder.supervisor.conversation();
@@ -38,10 +38,10 @@ impl Host {
         self.scan_when_due();
     }
 
-    /// Claude runs its status line. Returns hopty's segment in it; empty where it is not wanted.
+    /// Claude runs its status line. Returns hopty's segment in it; empty if it is disabled.
     fn status_line(&mut self, payload: &Value) -> String {
         if self.observer.status_line(payload, self.clock.now()) {
-            self.tell_transcript();
+            self.report_transcript_news();
         }
         if !self.session.launch.config.terminal.segment {
             return String::new();
@@ -49,21 +49,20 @@ impl Host {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
         let segment = self.segment_of(next.as_ref());
         let (text, gist) = (segment.text(), segment.gist());
-        self.child.tell_segment(gist);
+        self.child.segment_was_sent(gist);
         text
     }
 
-    /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript that it names
-    /// may be one.
+    /// Handles a hook call; Claude's earlier output was read before. `believed`: the transcript path in the
+    /// call may be right.
     pub(super) fn hook_called(&mut self, asked: RequestId, event: &str, payload: &Value, believed: bool) {
         let (call, is_current) = self.read_call(event, payload, believed);
         let now = self.clock.now();
-        // Claude no longer waits for the answer.
         let is_gone = self.control.connection(asked.connection).is_none();
         self.observer.take_hook(&call, is_current, payload["cwd"].as_str(), &self.session.dir, now);
         match call.hook.event {
             HookEvent::UserPromptSubmit if is_current => {
-                // Whoever else reports a prompt has emptied no box.
+                // A prompt of Claude's own has emptied no box.
                 if !matches!(call.hook.prompt, Some(PromptOf::Scheduled | PromptOf::Claude)) {
                     self.keyboard.draft.prompt_was_submitted(call.prompt.as_deref(), now);
                 }
@@ -73,7 +72,7 @@ impl Host {
             HookEvent::Stop if is_current => {
                 self.keyboard.draft.turn_has_ended(now);
                 self.jobs.note.answer(call.last_message.as_deref());
-                // The draft in the box must be known now.
+                // Read the draft in the box before the supervisor decides.
                 self.look_at_screen();
             }
             _ => {}
@@ -94,8 +93,8 @@ impl Host {
         }
     }
 
-    /// What a hook call says, and whether Claude itself calls it in the followed conversation. `believed`:
-    /// the transcript that it names may be one.
+    /// Reads a hook call, and whether Claude itself makes it in the followed conversation. `believed`: the
+    /// transcript path in the call may be right.
     fn read_call(&self, event: &str, payload: &Value, believed: bool) -> (hooks::HookInput, bool) {
         let expected = self.jobs.brief.as_ref().map(|brief| brief.id.clone());
         let mut call = hooks::read(event, payload, expected.as_ref());
@@ -114,8 +113,8 @@ impl Host {
         (call, is_current)
     }
 
-    /// The run is over: the remaining hook calls get no answer. Its Claude has not worked on the prompts
-    /// among them, so the next run gets those.
+    /// The run is over: the remaining hook calls get no answer. Claude has not worked on the prompts among
+    /// them, so the next run gets those.
     pub(super) fn drop_hook_calls(&mut self) {
         let waiting = self.observer.take_hooks();
         let connections: Vec<u64> = waiting.iter().map(|waiter| waiter.asked.connection).collect();
@@ -133,7 +132,7 @@ impl Host {
         self.control.drop_calls(connections);
     }
 
-    /// Nobody waits for the answer to this call any more, as the supervisor knows.
+    /// This call needs no answer any more; the supervisor already knows.
     pub(in crate::host) fn forget_call(&mut self, id: u64) {
         self.control.hooks.remove(id);
     }
@@ -146,7 +145,7 @@ impl Host {
         }
         if call.is_prompt_in(self.recorder.supervisor.conversation()) {
             if !matches!(with, HookAnswer::StopTurn { .. }) {
-                // Claude's note on its work is older than this.
+                // Claude's hand-over note is older than this prompt.
                 self.jobs.note = NoteState::None;
             } else if let Some(prompt) = call.persons_prompt() {
                 let run = self.recorder.supervisor.run();
@@ -167,7 +166,7 @@ impl Host {
         let event = call.call.hook.event;
         let pending = self.compat.told_at_start(&call.call, with).map(|text| hooks::told(event, &text));
         let stdout = match with {
-            HookAnswer::Message { .. } if self.segment_tells_wait() => String::new(),
+            HookAnswer::Message { .. } if self.segment_shows_wait() => String::new(),
             _ => pending.unwrap_or_else(|| {
                 hooks::stdout(event, with, self.jobs.brief.as_ref().map(|brief| &*brief.text))
             }),
@@ -175,12 +174,12 @@ impl Host {
         self.answer(call.asked, Ok(HookReply::text(stdout)));
     }
 
-    /// Whether the segment puts the question of mode `ask`, or says that the next prompt hands over. Claude
-    /// would show it once more, as the words of a hook.
-    pub(super) fn segment_tells_wait(&self) -> bool {
+    /// Whether the segment shows the question of mode `ask`, or that the next prompt hands over. As the words
+    /// of a hook, Claude would show it again.
+    pub(super) fn segment_shows_wait(&self) -> bool {
         let next = self.recorder.supervisor.next_handover(self.clock.now());
-        let tells = next.is_some_and(|next| matches!(next.when, HandoverWhen::Asked | HandoverWhen::Prompt));
-        tells && self.session.launch.config.terminal.segment && self.observer.has_status_line()
+        let waits = next.is_some_and(|next| matches!(next.when, HandoverWhen::Asked | HandoverWhen::Prompt));
+        waits && self.session.launch.config.terminal.segment && self.observer.has_status_line()
     }
 
     pub(in crate::host) fn await_lines(&mut self, id: u64, want: Want, until: Stamp) {
@@ -189,7 +188,7 @@ impl Host {
         } else if !self.control.hooks.await_line(id, want, until) {
             self.events.push_back(Event::Lines { id, found: false, cut: Cut::Free });
         }
-        self.tell_lines();
+        self.report_awaited_lines();
         self.observer.read_on();
     }
 }

@@ -1,5 +1,4 @@
-//! What threads have brought, and what is written: the journal, recordings, the session's file,
-//! notifications.
+//! Results of jobs, and what is written: the journal, recordings, the session's file, notifications.
 
 use crate::core::supervisor::action::DecisionKind;
 use crate::core::supervisor::event::Event;
@@ -15,9 +14,8 @@ use crate::host::jobs::{JobEvent, JournalEvent, recalled_ask_answer};
 use crate::ipc::answers::RecordAnswer;
 use crate::sys::clock::{self, Clock};
 
-/// What jobs have brought.
+/// Results of jobs.
 impl Host {
-    /// Handles what the jobs have brought.
     pub(in crate::host) fn take_jobs(&mut self) {
         for event in self.jobs.take() {
             match event {
@@ -99,7 +97,7 @@ impl Host {
         if let Some(error) = failed {
             return log(format_args!("cannot recreate the session's directory: {error}"));
         }
-        // A journal that was begun meanwhile is not lost.
+        // A journal that was started meanwhile is not lost.
         let lost = lost.is_some_and(|id| self.jobs.journal.writes_to(id));
         if claim.is_none() && !lost {
             return;
@@ -113,7 +111,7 @@ impl Host {
             self.write_session_file();
         }
         if lost {
-            // The journal's file was deleted or moved away: another one begins.
+            // The journal's file was deleted or moved away: start another one.
             self.jobs.renew_journal(&mut self.recorder, self.clock.now());
             let what = "The journal was deleted or moved: a new one continues from here".to_owned();
             self.events.push_back(Event::Limited { what });
@@ -122,9 +120,8 @@ impl Host {
     }
 }
 
-/// The journal.
 impl Host {
-    /// Tells what became of the journal.
+    /// Reports changes in whether the journal is written.
     pub(in crate::host) fn take_journal_events(&mut self) {
         while let Some(event) = self.jobs.journal.next_event() {
             match event {
@@ -186,9 +183,9 @@ impl Host {
     }
 }
 
-/// What is written of the session's status, and who is told.
+/// The session's file, and notifications.
 impl Host {
-    /// What a restore needs is saved when a turn begins, and the context usage when it ends: the host may be
+    /// Saves what a restore needs when a turn begins, and the context usage when it ends: the host may be
     /// killed at any time.
     pub(in crate::host) fn note_turn(&mut self) {
         let entered = self.recorder.supervisor.entered().1;
@@ -202,8 +199,8 @@ impl Host {
         }
     }
 
-    /// Writes `session.json`, which outlives the host. The writer does it, so that the loop does not wait for
-    /// a disk.
+    /// Writes `session.json`, which outlives the host. The disk thread writes it, so that the loop does not
+    /// wait.
     pub(in crate::host) fn write_session_file(&mut self) {
         self.jobs.session_file.written();
         let mut text = format!("{:#}", self.status().json());
@@ -211,7 +208,7 @@ impl Host {
         self.jobs.journal.put_file(self.session.claim.dir.join(session::STATUS), escaped(&text).into_bytes());
     }
 
-    /// Sends what is due, and passes on what terminals have yet to get.
+    /// Sends due notifications, and writes what attached terminals should get.
     pub(in crate::host) fn tend_notifications(&mut self) {
         self.notifier.take_done();
         let now = self.clock.now();

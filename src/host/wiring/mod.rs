@@ -1,5 +1,5 @@
-//! What joins the parts: what one part hands out is given to the others and to the supervisor. Nothing is
-//! remembered here.
+//! Passes what one part reports to the others and to the supervisor. No state is
+//! kept here.
 //!
 //! | file | holds |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | `terminals` | people's terminals: what they show, and what is typed on them |
 //! | `program` | the program: its output, its end and its screen |
 //! | `program_launch`, `program_sends` | the start of the next run; what scripts and hopty type into it |
-//! | `observer`, `hook_calls` | what Claude's files say, and the records that are made of a conversation; its hooks, and their answers |
-//! | `jobs` | what threads have brought; the journal, recordings, notifications |
+//! | `observer`, `hook_calls` | Claude's files, and the records made of a conversation; its hooks, and their answers |
+//! | `jobs` | results of jobs; the journal, recordings, notifications |
 //! | `session_status` | the session's status, from what each part knows |
 
 mod hook_calls;

@@ -1,4 +1,4 @@
-//! What Claude's files say: scans, the transcript's lines, and the records that are made of a conversation.
+//! Claude's files: scans, the transcript's lines, and the records made of a conversation.
 
 use std::path::Path;
 
@@ -18,7 +18,6 @@ use crate::host::observer::{AfterScan, FileReader, ScanResult, ScanWaiter};
 use crate::ipc::answers::ContextAnswer;
 use crate::sys::clock::Clock;
 
-/// Scans, and the transcript.
 impl Host {
     /// Starts a scan if one is wanted and the reader is idle.
     pub(in crate::host) fn scan_when_due(&mut self) {
@@ -31,7 +30,7 @@ impl Host {
             self.notifier.queue.transcript_stands(now, text);
             self.events.push_back(Event::Limited { what });
         }
-        if self.jobs.reader_rests_at(self.observer.scan_began()).is_some_and(|at| at <= now) {
+        if self.jobs.reader_stops_at(self.observer.scan_began()).is_some_and(|at| at <= now) {
             self.jobs.rest_reader();
         }
         if let Some((reader, order)) = self.observer.begin_scan(now, self.awaits_lines()) {
@@ -50,7 +49,7 @@ impl Host {
         [scans, lines, self.keyboard.carried.deadline()].into_iter().flatten().min()
     }
 
-    /// A scan is over.
+    /// Handles the result of a scan.
     pub(super) fn scanned(&mut self, reader: Box<FileReader>, result: ScanResult) {
         self.observer.end_scan(reader, &result);
         for event in result.events {
@@ -60,7 +59,7 @@ impl Host {
                     Event::Status { status, conversation, waiting_for }
                 }
                 Event::Signal { .. } => {
-                    // A draft in the box must be known now.
+                    // Read the draft in the box before the supervisor decides.
                     self.look_at_screen();
                     event
                 }
@@ -73,7 +72,7 @@ impl Host {
                 let work = self.compat.transcript_found(conversation, &path.display().to_string());
                 self.do_compat(work);
             }
-            self.tell_transcript();
+            self.report_transcript_news();
         }
         if let Some(copy) = result.backup {
             self.compat.copy_found(copy);
@@ -81,12 +80,12 @@ impl Host {
         let now = self.clock.now();
         if let Some(own) = result.own {
             if self.session.misses(&own, self.jobs.journal.journal_id()) {
-                // They are restored a moment later.
+                // Restored a moment later.
                 self.control.rebind_soon(now);
             }
             self.observer.report_polling(&mut self.events);
         }
-        self.tell_lines();
+        self.report_awaited_lines();
         self.observer.report_hanging(now, &mut self.events);
         self.go_on_without_scan(now);
     }
@@ -122,7 +121,7 @@ impl Host {
         anew: bool,
     ) {
         if anew {
-            // Another job: the tasks and notes of the one before do not apply.
+            // Another job begins: tasks and notes of the previous one do not apply.
             self.observer.forget_tasks();
             self.jobs.inherited.predecessor = None;
         }
@@ -133,13 +132,13 @@ impl Host {
         }
     }
 
-    /// Passes what is new in the transcript to the supervisor.
-    pub(super) fn tell_transcript(&mut self) {
+    /// Reports what is new in the transcript to the supervisor.
+    pub(super) fn report_transcript_news(&mut self) {
         let handoff = self.jobs.brief.as_ref().map(|brief| &brief.id);
         if !self.observer.report_transcript(self.clock.now(), handoff, &mut self.events) {
             return;
         }
-        self.tell_carried();
+        self.report_carried_prompt();
         let (observer, supervisor, now) = (&self.observer, &self.recorder.supervisor, self.clock.now());
         let work = self.compat.context_usage(|| (observer.context_usage(now).fill, supervisor.levels()));
         self.do_compat(work);
@@ -147,16 +146,16 @@ impl Host {
         self.events.extend(self.keyboard.queue.report(self.observer.transcript_mut()));
     }
 
-    /// The transcript's evidence for the prompt that began the conversation.
-    pub(in crate::host) fn tell_carried(&mut self) {
+    /// Reports the transcript's evidence for the prompt that began the conversation.
+    pub(in crate::host) fn report_carried_prompt(&mut self) {
         let (run, transcript) = (self.recorder.supervisor.run(), self.observer.transcript_mut());
         self.events.extend(self.keyboard.carried.report(run, transcript));
     }
 
-    /// Continues hook calls whose lines have come.
-    pub(super) fn tell_lines(&mut self) {
-        // The usage of a line is reported once the file has been read to its end: the line must not be
-        // reported earlier.
+    /// Continues hook calls whose lines have arrived.
+    pub(super) fn report_awaited_lines(&mut self) {
+        // The usage of a line is reported once the file has been read to its end: a hook call must not
+        // continue earlier.
         let Some(transcript) = self.observer.whole_transcript_mut() else { return };
         if self.control.hooks.report_lines(&transcript.facts, &mut self.events) {
             self.jobs.hear_note(Some(&transcript.facts));
@@ -164,9 +163,9 @@ impl Host {
         self.events.extend(self.keyboard.carried.report_line(self.clock.now(), Some(transcript)));
     }
 
-    /// Tells the supervisor when a turn began or ended. An end requires a screen that has been quiet for a
-    /// while: the lines of a message that is still being written look like its last.
-    pub(in crate::host) fn tell_turn(&mut self) {
+    /// Reports the start or end of a turn to the supervisor. An end requires a screen that has been quiet for
+    /// a while: the lines of a message that is still being written look like its last.
+    pub(in crate::host) fn report_turn_change(&mut self) {
         let now = self.clock.now();
         self.observer.set_turns_by_transcript(self.recorder.supervisor.turns_by_transcript(now));
         let Some(over) = self.observer.turn_is_over(self.recorder.supervisor.turn_is_cut()) else { return };
@@ -179,16 +178,15 @@ impl Host {
         self.observer.report_turn(over, &mut self.events);
     }
 
-    /// The `context` part of the session object.
+    /// The `context` part of the session status.
     pub(in crate::host) fn context(&self) -> ContextStatus {
         let now = self.clock.now();
         self.observer.context_usage(now).status(self.recorder.supervisor.level(), self.session.wall(now))
     }
 }
 
-/// Records of the conversation.
 impl Host {
-    /// The data on the conversation, for a record of it.
+    /// The data on the conversation for its record.
     fn capture(&self, conversation: ConversationId, kind: HandoffKind, reason: String) -> Capture {
         let (path, before) = (self.observer.transcript_path(), self.jobs.inherited.predecessor.clone());
         let origin = self.session.origin(conversation, kind, path, before);
@@ -196,7 +194,7 @@ impl Host {
         self.jobs.capture(origin, self.observer.facts(), fill, reason, moved_to)
     }
 
-    /// Has a record saved of what a compaction is about to shorten.
+    /// Saves a record of the conversation before a compaction shortens it.
     pub(super) fn save_before_compaction(&mut self, hook: u64) {
         let supervisor = &self.recorder.supervisor;
         let Some(conversation) = supervisor.conversation().cloned() else {
@@ -212,7 +210,6 @@ impl Host {
         self.jobs.save_record(hook, capture, self.session.dir.clone(), own, code);
     }
 
-    /// Has a handoff saved.
     pub(in crate::host) fn save(&mut self, by: RestartBy, claim_for: &ConversationId) {
         let Some(conversation) = self.recorder.supervisor.conversation().cloned() else {
             self.events.push_back(Event::SaveFailed { error: "no conversation is known".to_owned() });
@@ -241,8 +238,8 @@ impl Host {
         self.jobs.save_handoff(capture, claim_for, dir, own, material);
     }
 
-    /// Does what one of the source documents' own forms asks for. A failure never delays a hand-over, and is
-    /// a line of the journal.
+    /// Does what one of the source documents' own forms asks for. A failure never delays a hand-over and
+    /// becomes a line of the journal.
     pub(in crate::host) fn do_compat(&mut self, work: Option<CompatWork>) {
         let Some(work) = work else { return };
         let place = self.session.layout_place(self.child.pid(), self.observer.transcript_path());
@@ -261,7 +258,7 @@ impl Host {
         conversation: Option<&ConversationId>,
         reason: MemoryReason,
     ) {
-        // A transcript that was never read has nothing to copy.
+        // There is nothing to copy of a transcript that was never read.
         let known = self.observer.transcript().is_some_and(|transcript| {
             Some(&transcript.conversation) == conversation
                 && transcript.bytes() > 0

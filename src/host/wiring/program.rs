@@ -13,29 +13,29 @@ use crate::host::observer::topic_line;
 use crate::host::terminals::Terminals;
 use crate::sys::poll::FdReadiness;
 
-/// The most reads of a master in a turn, of some 30 us each: everybody but the person who types waits that
+/// The most reads of a master in a turn, of some 30 us each: all others than the person who types wait that
 /// long.
 const READS: u32 = 8;
 /// The most reads of output after a child's death.
 const DRAIN_READS: u32 = 256;
-/// The most reads of output before a program is muted, which may write forever; and before an Enter or a
+/// The most reads of output before a program is muted, since it may write forever; and before an Enter or a
 /// mark.
 pub(super) const MUTE_READS: u32 = 16;
-/// How long after a new state Claude may run its status line by itself, in ms: about 0.5 s after an answer.
+/// How long after a change of state Claude may run its status line by itself, in ms: about 0.5 s after an
+/// answer.
 const OWN_MS: u64 = 1500;
-/// How soon it is made to otherwise.
+/// How soon Claude is made to redraw it otherwise.
 const SOON_MS: u64 = 50;
 
-/// Output and end.
 impl Host {
-    /// The master is ready: first forward output, then feed it to the screen, then write waiting input.
+    /// The master is ready: forwards output, then feeds the screen model, then writes waiting input.
     pub(in crate::host) fn master_ready(&mut self, ready: FdReadiness) {
         let Some(run) = &mut self.child.run else { return };
         if ready.write {
             run.flush();
         }
         let reads = if ready.read { READS } else { 0 };
-        let _ = (0..reads).all(|_| self.read_output() && self.goes_on());
+        let _ = (0..reads).all(|_| self.read_output() && self.keeps_reading());
     }
 
     /// Reads some output. Returns whether there may be more.
@@ -44,21 +44,21 @@ impl Host {
         let Some(output) = self.child.run.as_mut().and_then(|run| run.read(&self.clock)) else {
             return false;
         };
-        if let Some(bytes) = output.shown() {
+        if let Some(bytes) = output.visible() {
             self.show(bytes);
         }
         self.child.run.as_mut().is_some_and(|run| run.feed(output))
     }
 
     /// Whether to read again at once: in a burst there is more by then, and only keys are polled in between.
-    fn goes_on(&self) -> bool {
+    fn keeps_reading(&self) -> bool {
         let bursts = self.child.run.as_ref().is_some_and(|run| run.model.is_bursting());
         bursts
             && self.terminals.have_room(&self.control)
             && (self.typing_waits() || !self.terminals.have_input(&self.control))
     }
 
-    /// Feeds the screen model if that is due.
+    /// Feeds the screen model if due.
     pub(in crate::host) fn feed_model(&mut self) {
         let Some(failed) = self.child.feed_when_due(&self.clock) else { return };
         if failed {
@@ -103,8 +103,8 @@ impl Host {
 
     pub(in crate::host) fn signal_child(&mut self, signal: Signal, group: bool) {
         if signal == Signal::TERM && self.phase().next_run().is_some() {
-            // No prompt box can be found in half a frame, and output that is already written belongs to the
-            // screen.
+            // An incomplete frame has no readable prompt box, and output that is already written belongs to
+            // the screen.
             (0..MUTE_READS).all(|_| self.read_output());
             let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
             self.keyboard.draft.save(self.recorder.supervisor.run(), shown.as_ref());
@@ -114,7 +114,6 @@ impl Host {
     }
 }
 
-/// Its screen, as facts for the supervisor, and hopty's segment in it.
 impl Host {
     /// Whether hopty types into the prompt box, by a delivery or for a script.
     pub(in crate::host) fn is_typing(&self) -> bool {
@@ -122,17 +121,17 @@ impl Host {
     }
 
     /// Reports changes of the screen to the supervisor while they matter.
-    pub(in crate::host) fn tell_screen(&mut self) {
+    pub(in crate::host) fn report_screen(&mut self) {
         let phase = self.phase();
         let settling = matches!(phase, Phase::Stopping { step: StopStep::Settle { .. }, .. });
-        // A hook call may lead to a stop, which a draft postpones; and whoever was told of a dialog must be
-        // told of its end.
+        // A hook call may lead to a stop, which a draft postpones; and the end of a dialog must be reported
+        // if its start was.
         let matters = settling
             || matches!(phase, Phase::Waiting { .. })
             || self.is_typing()
             || !self.control.hooks.is_empty()
             || self.control.waits.for_state()
-            || self.recorder.supervisor.stands_still()
+            || self.recorder.supervisor.in_limit_wait()
             || self.recorder.supervisor.watches_mode(self.clock.now());
         let told = self.child.facts().is_some_and(|facts| facts.dialog.is_some());
         if matters || told {
@@ -158,7 +157,7 @@ impl Host {
         self.child.look(self.clock.now(), &typing, unread, &mut self.events);
     }
 
-    /// The person's draft in the prompt box, on one short line without secrets.
+    /// The person's draft in the prompt box, on a short line without secrets.
     pub(super) fn draft_line(&mut self) -> Option<String> {
         let is_draft = self.child.facts().is_some_and(|facts| facts.prompt == PromptBox::Draft);
         if !is_draft || self.is_typing() || !self.session.is_claude() {
@@ -167,7 +166,7 @@ impl Host {
         self.child.draft_text(&mut self.events).map(|draft| topic_line(&draft))
     }
 
-    /// The segment in Claude's status line as it is now.
+    /// The current segment for Claude's status line.
     pub(super) fn segment_of<'a>(&'a self, next: Option<&'a NextHandover>) -> Segment<'a> {
         let config = &self.session.launch.config;
         Segment {
@@ -182,7 +181,7 @@ impl Host {
         }
     }
 
-    /// Something has changed that the segment may tell.
+    /// The segment may have changed.
     pub(in crate::host) fn segment_may_differ(&mut self) {
         let now = self.clock.now();
         let is_new = now.since(self.recorder.supervisor.entered().0) < OWN_MS;
@@ -191,18 +190,17 @@ impl Host {
         }
     }
 
-    /// Has Claude draw a segment anew that is out of date: not while a dialog stands before it, nor while
-    /// hopty types.
+    /// Makes Claude redraw an outdated segment, but not during a dialog or while hopty types.
     pub(in crate::host) fn refresh_segment(&mut self) {
         let now = self.clock.now();
         let Some(mut refresh) = self.child.take_due_segment(now) else { return };
         let step = refresh.step(now, || {
             let supervisor = &self.recorder.supervisor;
-            let rests = matches!(supervisor.state().state, SessionState::Idle | SessionState::Busy);
+            let may_refresh = matches!(supervisor.state().state, SessionState::Idle | SessionState::Busy);
             let types = !matches!(self.phase(), Phase::Running | Phase::Waiting { .. })
                 || self.keyboard.sends_deadline(now).is_some();
             let next = supervisor.next_handover(now);
-            (rests && !types).then(|| self.segment_of(next.as_ref()).gist())
+            (may_refresh && !types).then(|| self.segment_of(next.as_ref()).gist())
         });
         self.child.put_segment(refresh, step);
     }

@@ -1,4 +1,4 @@
-//! From the order for a run to its start.
+//! Launching a run.
 
 use std::io;
 
@@ -26,7 +26,7 @@ impl Host {
         let tasks = before.zip(fresh).map(|(before, next)| (before.clone(), next.clone()));
         match step {
             None => {}
-            // A person starts it, so they accept what runs code now. Nothing is running yet that could wait.
+            // A person starts it and so accepts the current settings. Nothing is running yet that could wait.
             Some(LaunchStep::Read { number: number @ 1, dir }) => {
                 let Site { found, settings, .. } = self.session.next_site(dir)();
                 self.jobs.code.accept(found);
@@ -50,7 +50,7 @@ impl Host {
             Some(LaunchStep::Start { next, without_hooks }) => {
                 self.events.extend(without_hooks.map(|what| Event::Limited { what }));
                 self.start_run(&next);
-                // The box of source document 002 above the first run of a session that begins from a handoff.
+                // The box of source document 002 above the first run of a session that starts from a handoff.
                 if let Some(text) = self.compat.take_resume_box() {
                     self.child.print(&text);
                     self.show(text.as_bytes());
@@ -60,7 +60,7 @@ impl Host {
         }
     }
 
-    /// The settings of the next run have been read: they must be what a person accepted.
+    /// The settings of the next run were read: they must be what a person accepted.
     pub(super) fn site_read(&mut self, number: u32, site: Site) {
         if !self.child.launching.reads(number) {
             return;
@@ -71,7 +71,7 @@ impl Host {
         self.take_launch_step(step, site.settings);
     }
 
-    /// The launch files were written or failed.
+    /// The launch files were written, or could not be.
     pub(super) fn launch_files_written(&mut self, number: u32, given: io::Result<LaunchFiles>) {
         let step = self.child.launching.written(number, given);
         self.take_launch_step(step, None);
@@ -84,7 +84,7 @@ impl Host {
             self.keyboard.draft.note(&typed.bytes(), self.clock.now());
         }
         if next.start == StartKind::Fresh {
-            // A fresh conversation goes by the name that the one before had at last.
+            // A fresh conversation gets the name of the previous one.
             self.session.rename_conversation(self.observer.conversation_name());
         }
         let launch = &self.session.launch;
@@ -96,17 +96,17 @@ impl Host {
             model: self.observer.started_model(),
             switched: self.observer.switched_model(),
             permission_mode: self.recorder.supervisor.permission_mode(),
-            // Where hopty resumes by itself, nobody has looked at the transcript.
+            // A person has not seen the transcript of a conversation that hopty resumes by itself.
             renews_system_prompt: launch.offers.renews_system_prompt
                 && (next.start == StartKind::Resume || launch.restored && next.start == StartKind::First),
-            // One that is resumed has its name already.
+            // A resumed conversation already has its name.
             name: launch.title.as_deref().filter(|_| next.start != StartKind::Resume && launch.offers.names),
         });
         self.compat.run_starts(&self.session.command_of(&args));
         if let Some(text) = self.keyboard.carried.text().filter(|_| next.prompt) {
             args.extend(["--".into(), text.into()]);
         } else if let Some(text) = self.session.own.prompt.as_deref().filter(|_| next.first_prompt) {
-            // One that was submitted while its run was being stopped is carried over.
+            // A prompt that was submitted while its run was being stopped is carried over.
             if !self.keyboard.carried.unsent().any(|carried| carried == text) {
                 args.extend(["--".into(), text.into()]);
             }
@@ -115,7 +115,7 @@ impl Host {
         let env = self.child.environment(next.number, launch.agent, name, socket);
         let start = RunStart {
             number: next.number,
-            program: self.child.lent.program(launch, args, env, self.session.dir.clone()),
+            program: self.child.inherited.program(launch, args, env, self.session.dir.clone()),
             size: launch.size,
             found: launch.termios.as_ref(),
             typed: &typed,
@@ -131,7 +131,7 @@ impl Host {
                 let (run, pid) = (next.number, started.pid);
                 self.events.push_back(Event::Started { run, pid, next: Some(fresh_id()) });
             }
-            // From the second run on everything that it is to get waits with it.
+            // From the second run on, its input waits with it.
             Err(error)
                 if error.may_pass()
                     && next.number > 1
@@ -147,7 +147,7 @@ impl Host {
         }
     }
 
-    /// While the next run is held nothing draws: the terminal shows the reason, and what to do.
+    /// While the next run is held no program draws: the terminal shows the reason, and what to do.
     pub(in crate::host) fn print_held(&mut self) {
         let Phase::Cooling { held, .. } = self.phase() else { return };
         let name = self.session.name();

@@ -10,7 +10,6 @@ use crate::ipc::message::{Code, Failure, RequestId, Send};
 use crate::sys::clock::Clock;
 
 impl Host {
-    /// A `send` request.
     pub(super) fn try_send(&mut self, asked: RequestId, wanted: &Send) -> Result<(), Failure> {
         if self.exit.is_some() {
             return Err(Failure::session_has_ended());
@@ -19,8 +18,8 @@ impl Host {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
             let (id, command) = (self.control.owe(asked), sent.is_command());
             self.keyboard.queue.submit(id, sent, wanted.mark);
-            self.child.look_anew();
-            // The box must be read before the decision.
+            self.child.force_look();
+            // The decision needs the current content of the box.
             self.look_at_screen();
             self.events.push_back(Event::Submit { id, command });
             return Ok(());
@@ -31,7 +30,7 @@ impl Host {
         Ok(())
     }
 
-    /// An `answer` request: the key of an option, typed only into the dialog that the person saw.
+    /// An `answer` request: types the key of an option, but only into the dialog that the person saw.
     pub(super) fn try_answer(&mut self, asked: RequestId, dialog: &str, option: u8) -> Result<(), Failure> {
         self.look_at_screen();
         self.settle();
@@ -48,8 +47,8 @@ impl Host {
         self.try_send(asked, &Send { keys, ..Send::default() })
     }
 
-    /// Presses Enter if, at this very moment, the prompt is still alone in the box: Claude may work, and a
-    /// dialog may have appeared since the supervisor checked.
+    /// Presses Enter if the prompt is still alone in the box now: Claude may work, and a dialog may have
+    /// appeared since the supervisor checked.
     pub(in crate::host) fn enter_sent(&mut self) {
         (0..MUTE_READS).all(|_| self.read_output());
         let shown = self.child.view(&mut self.events).and_then(|view| view.prompt_box);
@@ -58,26 +57,26 @@ impl Host {
             self.observer.seek(self.keyboard.queue.entered(Clock::wall().rfc3339_ms()));
             self.mark_prompt();
             let text = self.keyboard.queue.text().unwrap_or_default().as_bytes().to_vec();
-            self.tell_draft_of_work();
+            self.note_claude_works();
             self.keyboard.draft.was_submitted(text, self.clock.now());
             self.type_in(b"\r");
         }
     }
 
-    /// Whether Claude works when something is submitted: then it may wait in Claude's queue.
-    fn tell_draft_of_work(&mut self) {
+    /// Tells the draft whether Claude works: a prompt submitted now may wait in Claude's queue.
+    fn note_claude_works(&mut self) {
         if self.recorder.supervisor.state().state != SessionState::Idle {
             self.keyboard.draft.claude_works();
         }
     }
 
-    /// Takes the mark of the prompt that is on its way: before its first Enter.
+    /// Takes the mark of the prompt being submitted: before its first Enter.
     pub(super) fn mark_prompt(&mut self) {
         let (child, seq, now) = (&mut self.child, self.recorder.supervisor.seq(), self.clock.now());
         self.keyboard.queue.mark_prompt(|| child.take_mark(seq, now));
     }
 
-    /// Types what is due.
+    /// Types the due input of scripts.
     pub(in crate::host) fn type_sends(&mut self) {
         let now = self.clock.now();
         let in_a_sequence = self.terminals.is_in_a_sequence(None);
@@ -98,13 +97,13 @@ impl Host {
             }
             let mut mark = None;
             if self.keyboard.queue.wants_mark(now) {
-                // What the program has written belongs to the screen before the mark.
+                // Output that is already written belongs to the screen before the mark.
                 (0..MUTE_READS).all(|_| self.read_output());
                 mark = self.child.take_mark(self.recorder.supervisor.seq(), self.clock.now());
             }
             let Some((part, done)) = self.keyboard.queue.next(now) else { return };
             self.events.extend(script_keys(&part));
-            self.tell_draft_of_work();
+            self.note_claude_works();
             self.keyboard.draft.note(&part, now);
             self.notifier.queue.sent();
             self.type_in(&part);

@@ -1,4 +1,4 @@
-//! The control socket: connections, requests and their answers, and what clients send.
+//! Connections, requests and their answers, and the clients' frames.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ use crate::ipc::answers::{
 use crate::ipc::frame::{Frame, tag};
 use crate::ipc::message::{Attach, Code, Failure, Record, Request, RequestId, error_line, ok_line};
 
-/// What the other parts know of the connections.
+/// What [`Control`] needs to know about connections from the other parts.
 pub(in crate::host) struct KnownConnections<'host> {
     terminals: &'host Terminals,
     keyboard: &'host Keyboard,
@@ -62,7 +62,7 @@ impl ConnectionUse for KnownConnections<'_> {
     }
 }
 
-/// Connections, and what clients send.
+/// Connections and the clients' frames.
 impl Host {
     pub(in crate::host) fn known_connections(&self) -> KnownConnections<'_> {
         KnownConnections::of(&self.terminals, &self.keyboard, &self.child)
@@ -73,7 +73,7 @@ impl Host {
         self.known_connections().typing_waits()
     }
 
-    /// Connections wait to be accepted.
+    /// Accepts the waiting connections.
     pub(in crate::host) fn accept(&mut self) {
         for _ in 0..control::TURN {
             if !self.control.accept(self.clock.now()) {
@@ -83,7 +83,7 @@ impl Host {
         }
     }
 
-    /// Handles what came on the connection that was read last.
+    /// Handles what arrived on the connection that was read last.
     pub(in crate::host) fn take_control_events(&mut self) {
         loop {
             let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);
@@ -94,17 +94,17 @@ impl Host {
                 }
                 ControlEvent::Failed { asked } => self.request_failed(asked),
                 ControlEvent::Frame { connection, frame } => self.take_frame(connection, &frame),
-                ControlEvent::Closed { connection, unread } => self.connection_gone(connection, unread),
+                ControlEvent::Closed { connection, unread } => self.drop_connection(connection, unread),
             }
         }
     }
 
     fn attach(&mut self, id: u64, attach: &Attach) -> u32 {
         let wanted = &self.session.launch.config.program.update_env;
-        self.child.lent_env.extend(
+        self.child.client_env.extend(
             attach.env.iter().filter(|(name, _)| wanted.contains(name)).map(|(n, v)| (n.clone(), v.clone())),
         );
-        let Some(process) = self.control.becomes_client(id) else { return 0 };
+        let Some(process) = self.control.make_client(id) else { return 0 };
         let (client, how) = self.terminals.attach(id, attach, process, self.clock.now());
         self.events.push_back(Event::Attached { client, how });
         client
@@ -132,8 +132,7 @@ impl Host {
         }
     }
 
-    /// A client received a signal that ends a process: it is passed on to the program. A client that only
-    /// watches detaches instead.
+    /// Passes on to the program a signal that a client received. A read-only client detaches instead.
     fn pass_signal(&mut self, id: u64, signal: Signal) {
         // Only these signals are passed on: a hostile client cannot make the host send any other.
         use nix::libc::{SIGCONT, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -155,8 +154,8 @@ impl Host {
         }
     }
 
-    /// A connection broke, with or without a farewell. `unread`: what was sent last has not been read.
-    fn connection_gone(&mut self, id: u64, unread: bool) {
+    /// A connection broke, with or without a farewell. `unread`: the peer did not read what was sent last.
+    fn drop_connection(&mut self, id: u64, unread: bool) {
         if self.terminals.lose_launcher(id) && self.terminals.clients().next().is_none() {
             // The client ended before it attached: Ctrl+C while hopty was starting.
             self.events.push_back(Event::Stop { id: 0, kill: false });
@@ -167,8 +166,7 @@ impl Host {
         self.on_terminals(|terminals, scene| terminals.lose(id, "hangup", scene));
     }
 
-    /// Goes on with input that had to wait, closes connections that are due to close, and handles the
-    /// clients' deadlines.
+    /// Handles input that had to wait, closes connections that are due, and handles the clients' deadlines.
     pub(in crate::host) fn expire_connections(&mut self) {
         for id in self.control.ids() {
             let known = KnownConnections::of(&self.terminals, &self.keyboard, &self.child);
@@ -185,7 +183,7 @@ impl Host {
 }
 
 impl Host {
-    /// Does what a peer asks for. A failed request costs its own answer, not the session.
+    /// Carries out a request. A failed request costs its own answer, not the session.
     fn take_request(&mut self, asked: RequestId, event: ControlEvent) {
         let done = catch_unwind(AssertUnwindSafe(|| {
             crate::sys::fault_injection::panic_at("request");
@@ -206,7 +204,7 @@ impl Host {
         }
     }
 
-    /// A request failed inside the host: its peer is told, and so is the journal.
+    /// A request failed inside the host: reports it to the peer and in the journal.
     fn request_failed(&mut self, asked: RequestId) {
         let failure = Failure::new(
             Code::Internal,
@@ -217,7 +215,6 @@ impl Host {
         self.events.push_back(Event::Degraded { part: "request".to_owned() });
     }
 
-    /// Answers a request of a connection.
     pub(in crate::host) fn answer<T: Serialize>(&mut self, asked: RequestId, with: Result<T, Failure>) {
         let line = match with {
             Ok(done) => ok_line(asked.request, &done),
@@ -226,12 +223,11 @@ impl Host {
         self.control.send(asked.connection, &line, self.clock.now());
     }
 
-    /// Refuses a request of a connection.
     pub(in crate::host) fn refuse(&mut self, asked: RequestId, failure: Failure) {
         self.answer::<()>(asked, Err(failure));
     }
 
-    /// Does what a request asks for, or says why it cannot. Its answer may come later.
+    /// Carries out a request, or says why not. Its answer may come later.
     fn request(&mut self, asked: RequestId, wanted: Request) -> Result<(), Failure> {
         let RequestId { connection: id, request } = asked;
         match wanted {
@@ -269,7 +265,7 @@ impl Host {
                 } else if let Some(reply) =
                     self.recorder.supervisor.restart_changes_nothing(self.clock.now(), now, !no_handoff)
                 {
-                    // Somebody who asks again and again fills no journal.
+                    // Repeated requests must not fill the journal.
                     self.reply(number, &reply);
                     return Ok(());
                 }
@@ -305,14 +301,14 @@ impl Host {
                 self.events.push_back(Event::Ask { answer });
                 self.answer(asked, Ok(done));
             }
-            // A hook comes as an event of its own, and what is not known was answered.
+            // A hook call is another event, and an unknown request was answered.
             Request::Hook { .. } | Request::Unknown => {}
         }
         Ok(())
     }
 
     fn answer_status(&mut self, asked: RequestId) {
-        // Claude's screen is evidence too, and is read on request.
+        // Claude's screen is evidence, too, and is read on request.
         if let Some(run) = self.child.run.as_mut().filter(|run| !run.model.is_behind()) {
             run.model.look(|_| ());
         }
@@ -335,7 +331,7 @@ impl Host {
         self.answer(asked, Ok(DetachAnswer { detached: meant.len() }));
     }
 
-    /// Begins a recording or ends it; the answer comes when that is done.
+    /// Starts or ends a recording; the answer follows when that is done.
     fn record(&mut self, asked: RequestId, wanted: &Record) -> Result<(), Failure> {
         let subject = self.session.cast_subject();
         if wanted.stop {
@@ -363,13 +359,13 @@ impl Host {
         Ok(())
     }
 
-    /// A person requests a restart. Nothing is accepted before it is clear that there will be one.
+    /// A person requests a restart. Settings count as accepted only once the restart is decided.
     pub(super) fn restart_asked(&mut self, number: u64) {
         let next = self.recorder.supervisor.next_dir().map(PathBuf::from);
         self.jobs.code.restart_requested(number, next);
     }
 
-    /// Has a thread move the session's directory.
+    /// Lets a thread move the session's directory.
     fn begin_rename(&mut self, asked: RequestId, name: &str) -> Result<(), Failure> {
         let name = wanted_name(name)?;
         if name == *self.session.name() {
@@ -384,7 +380,6 @@ impl Host {
         Ok(())
     }
 
-    /// The directory has moved, or could not be moved.
     pub(super) fn end_rename(
         &mut self,
         asked: RequestId,
@@ -441,7 +436,7 @@ impl Host {
                 WaitOutcome::Change(answer) => self.answer(asked, Ok(answer)),
                 WaitOutcome::Refused(failure) => self.refuse(asked, failure),
             }
-            // The text may be in the program's last output, and the client may ask for it afterwards.
+            // The text may be in the program's last output, and the client may still ask for it.
             if waiting.wanted.shows_screen() && self.exit.is_none() {
                 self.control.expect_request(waiting.asked.connection, now);
             }
@@ -449,7 +444,7 @@ impl Host {
     }
 
     pub(in crate::host) fn reply(&mut self, number: u64, with: &Reply) {
-        // A prompt that went without an Enter of hopty's has the mark of this moment.
+        // A prompt that was submitted without Enter by hopty has its mark taken now.
         if matches!(with, Reply::Sent { .. }) {
             self.mark_prompt();
         }
@@ -508,16 +503,16 @@ impl Host {
         self.refuse(asked, failure);
     }
 
-    /// The prefix key and `r`. A client that only watches decides nothing.
+    /// The prefix key and `r`. Not for read-only clients.
     pub(super) fn hand_over_by_key(&mut self) {
         let has_no_prompt = self.observer.has_no_prompt() && self.context().known_percent().is_none();
-        // What was submitted a moment ago is not in the transcript yet.
+        // A prompt that was just submitted is not in the transcript yet.
         let supervisor = &self.recorder.supervisor;
-        // Where there can be no hand-over, the supervisor says why.
+        // If a hand-over is impossible, the supervisor says why.
         let can = supervisor.policy().no_handover.is_none();
         let may_have = supervisor.may_have_prompt(self.clock.now());
         if self.session.is_claude() && can && has_no_prompt && !may_have {
-            // It would cost a prompt and tell the fresh conversation nothing.
+            // It would cost a prompt and carry nothing over.
             let text = "No hand-over: nothing has been said in this conversation yet.";
             return self.notice(DecisionKind::RestartIgnored, text);
         }
@@ -527,13 +522,13 @@ impl Host {
     }
 }
 
-/// The session runs another program: it has no conversations.
+/// The error for a program without conversations.
 fn not_claude(session: &SessionIdentity) -> Failure {
     let hint = format!("`hopty status {}` shows what it runs", session.name());
     Failure::new(Code::Refused, "it does not run Claude", hint)
 }
 
-/// The answer to a request that answers the question of mode `ask`.
+/// The answer to an `ask` request.
 fn ask_answer(session: &SessionIdentity, answer: AskAnswer, person: bool) -> Result<SnoozeAnswer, Failure> {
     let restart = &session.launch.config.restart;
     let puts_off = answer == AskAnswer::Snooze && person && session.is_claude();

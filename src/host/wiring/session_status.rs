@@ -1,4 +1,4 @@
-//! The session's status, from what each part knows: the JSON of `hopty status --json`.
+//! The session status, from what each part knows: the JSON of `hopty status --json`.
 
 use crate::core::ids::HandoffId;
 use crate::core::status_types::{
@@ -66,7 +66,7 @@ impl Host {
         SessionStatus { why: self.why(&status), ..status }
     }
 
-    /// Why the session is as this status has it.
+    /// The text of `hopty why`.
     pub(super) fn why(&self, status: &SessionStatus) -> String {
         let step = self.recorder.supervisor.handover_step();
         self.explanation.of(status, step.as_ref(), Clock::wall(), local)

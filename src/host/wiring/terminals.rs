@@ -1,5 +1,4 @@
-//! People's terminals: what they show, what the rest of the host does about their events, and what is typed
-//! on them.
+//! People's terminals: what they show, what follows from their events, and what is typed on them.
 
 use std::collections::VecDeque;
 
@@ -28,7 +27,6 @@ use crate::ipc::farewell::Farewell;
 use crate::sys::clock::Clock;
 use crate::sys::poll::FdReadiness;
 
-/// What is shown.
 impl Host {
     /// Runs a call on the terminals, and handles the events that it returns.
     pub(in crate::host) fn on_terminals<T>(
@@ -55,7 +53,7 @@ impl Host {
             TerminalEvent::Continued => self.signal_child(Signal(SIGCONT), true),
             TerminalEvent::Answers(answers) => self.child.type_answers(answers),
             TerminalEvent::Detached { client, why, in_charge } => {
-                // Output that no terminal can reach again ends with the last terminal.
+                // Output that no terminal can reach any more ends with the last terminal.
                 let unreachable = self.session.private.is_some() && self.terminals.clients().next().is_none();
                 let ends_with_terminal = self.session.launch.config.terminal.on_hangup == OnHangup::End;
                 let ends = unreachable || in_charge && why == "hangup" && ends_with_terminal;
@@ -67,7 +65,6 @@ impl Host {
         }
     }
 
-    /// A client hands its terminal over.
     pub(super) fn take_terminal(&mut self, id: u64) {
         let taken = self.on_terminals(|terminals, scene| terminals.take_terminal(id, scene));
         let Some(returns) = taken else { return };
@@ -84,7 +81,7 @@ impl Host {
         }
     }
 
-    /// Detaches a client; the session goes on.
+    /// Detaches a client; the session keeps running.
     pub(super) fn detach(&mut self, id: u64) {
         self.on_terminals(|terminals, scene| terminals.disconnect(id, Farewell::Detached, scene));
     }
@@ -100,17 +97,16 @@ impl Host {
         self.on_terminals(|terminals, scene| terminals.notice(about, text, scene));
         self.segment_may_differ();
     }
-    /// The same of what waits now: where the segment tells it as long as it waits, it is told nowhere else,
-    /// and a terminal that is free again has no use for it.
+    /// Sends a notice about something that waits. While the segment shows it, it is sent nowhere else, and a
+    /// terminal that is free again does not need it.
     pub(in crate::host) fn notice_of_wait(&mut self, text: &str) {
-        if !self.segment_tells_wait() {
+        if !self.segment_shows_wait() {
             self.terminals.keep_notices(self.clock.now(), std::iter::once(text));
         }
         self.segment_may_differ();
     }
 }
 
-/// What is typed.
 impl Host {
     /// A borrowed terminal is ready.
     pub(in crate::host) fn terminal_ready(&mut self, id: u64, ready: FdReadiness) {
@@ -122,7 +118,7 @@ impl Host {
         }
     }
 
-    /// Bytes from a client's terminal.
+    /// Handles bytes from a client's terminal.
     pub(super) fn typed(&mut self, id: u64, bytes: &[u8]) {
         let waits_behind = self.waits_behind(id);
         let Some(client) = self.terminals.client_mut(id) else { return };
@@ -139,13 +135,13 @@ impl Host {
         self.take_pieces(id, &pieces);
     }
 
-    /// Whether this client's keys must wait for the end of another client's sequence, for a moment at most.
-    /// Held keys cannot land in a sequence.
+    /// Whether this client's keys must wait for the end of another client's sequence, briefly. Held keys
+    /// cannot land in a sequence.
     fn waits_behind(&self, id: u64) -> bool {
         self.terminals.is_in_a_sequence(Some(id)) && !self.keyboard.held.must_wait()
     }
 
-    /// Keys that were typed behind another client's sequence, once it is whole or keys are held.
+    /// Types keys that waited for another client's sequence, once that is complete or keys are held.
     pub(in crate::host) fn type_behind(&mut self) {
         let waiting = self.terminals.clients().filter(|(_, client)| !client.input.behind.is_empty());
         let waiting: Vec<u64> = waiting.map(|(id, _)| id).collect();
@@ -159,7 +155,7 @@ impl Host {
         }
     }
 
-    /// A lone ESC may have waited long enough to be a key.
+    /// Checks whether a lone ESC has waited long enough to be a key.
     pub(super) fn flush_typing(&mut self, id: u64) {
         let (now, waits_behind) = (self.clock.now(), self.waits_behind(id));
         let Some(client) = self.terminals.client_mut(id) else { return };
@@ -177,7 +173,7 @@ impl Host {
         let (takes, waits) = (self.child.takes_typing(), self.keyboard.held.must_wait());
         let Some(client) = self.terminals.client_mut(id) else { return };
         let mut pieces = pieces;
-        // A run gets the rest of a sequence that it has the first half of.
+        // A run gets the rest of a sequence whose first half it has.
         if let (Some(rest), [first, others @ ..]) =
             (client.input.complete_head(takes, waits, pieces.first()), pieces)
         {
@@ -213,14 +209,14 @@ impl Host {
             self.on_terminals(|terminals, scene| terminals.lead(id, scene));
         }
         let reports = pieces.iter().any(|piece| piece.class == InputClass::Report);
-        // Claude leaves raw mode before it ends: its terminal would show an answer that comes then.
-        let hears =
-            self.terminals.hears(id) && !(reports && self.session.is_claude() && self.child.echoes_answers());
+        // Claude leaves raw mode before it ends: its terminal would show an answer that arrives then.
+        let answers = self.terminals.answers_queries(id)
+            && !(reports && self.session.is_claude() && self.child.echoes_answers());
         let Some(client) = self.terminals.client_mut(id) else { return };
         for piece in pieces {
             self.events.extend(client.note_keys(piece.class, piece.range.end - piece.range.start, now));
         }
-        if let Some(run) = self.child.run.as_ref().filter(|_| hears && !self.keyboard.held.must_wait()) {
+        if let Some(run) = self.child.run.as_ref().filter(|_| answers && !self.keyboard.held.must_wait()) {
             let bytes = client.input.take_pending(run.number);
             let (keyboard, mut program) = self.typing();
             return keyboard.type_persons(&bytes, &mut program);
@@ -228,7 +224,7 @@ impl Host {
         let parts: Vec<_> = pieces.iter().map(|piece| (piece.class, client.input.cut(piece).1)).collect();
         let (keyboard, mut program) = self.typing();
         for (class, part) in parts {
-            keyboard.give(class, part, hears, &mut program);
+            keyboard.give(class, part, answers, &mut program);
         }
     }
 
@@ -243,7 +239,7 @@ impl Host {
         }
     }
 
-    /// A part of a client's input that may have commands in it.
+    /// Handles a part of a client's input that may contain commands.
     fn take_part(&mut self, id: u64, part: InputPart) {
         let now = self.clock.now();
         match part {
@@ -252,15 +248,15 @@ impl Host {
                 let client = self.terminals.client_mut(id).filter(|client| !client.is_read_only());
                 let Some(client) = client.filter(|_| !bytes.is_empty()) else { return };
                 self.events.extend(client.note_keys(class, bytes.len() as u64, now));
-                let hears = self.terminals.hears(id);
+                let answers = self.terminals.answers_queries(id);
                 let (keyboard, mut program) = self.typing();
-                keyboard.give(class, bytes, hears, &mut program);
+                keyboard.give(class, bytes, answers, &mut program);
             }
         }
     }
 
-    /// A key after the prefix key. An unknown one does nothing: it was not meant for the child. `answers`:
-    /// what a key means on the page that it has closed.
+    /// Handles a key after the prefix key. An unknown one does nothing: it was not meant for the child.
+    /// `answers`: what a key means on the page that it has closed.
     fn obey(&mut self, id: u64, key: &[u8], answers: Option<PageAnswer>) {
         let Some(client) = self.terminals.client(id) else { return };
         let (size, read_only) = (client.size(), client.is_read_only());
@@ -288,11 +284,11 @@ impl Host {
                 Some(conversation) => return self.jobs.read_conversation(id, conversation, size),
                 None => no_conversation_page(size),
             },
-            // A client that only watches decides nothing.
+            // Not for read-only clients.
             Some(Order::HandOver | Order::Snooze) if read_only => {
                 wrap_words(&watches_page(self.session.name()), 0, cols)
             }
-            // What the program has not saved is lost, and nobody gets it back.
+            // What the program has not saved would be lost.
             Some(Order::HandOver) if !self.session.is_claude() && answers != Some(PageAnswer::Restart) => {
                 let page = wrap_words(&restart_page(&self.session.launch.called), 0, cols);
                 return self.on_terminals(|terminals, scene| terminals.ask_restart(id, &page, scene));
@@ -306,7 +302,7 @@ impl Host {
         self.on_terminals(|terminals, scene| terminals.show_page(id, &page, scene));
     }
 
-    /// The keyboard, and the program as what is typed reaches it.
+    /// The keyboard, and the program as typed input reaches it.
     pub(in crate::host) fn typing(&mut self) -> (&mut Keyboard, ChildInput<'_>) {
         let program = ChildInput {
             child: &mut self.child,
@@ -319,20 +315,18 @@ impl Host {
         (&mut self.keyboard, program)
     }
 
-    /// Types held input that is due.
     pub(in crate::host) fn type_held(&mut self) {
         let (now, in_a_sequence) = (self.clock.now(), self.terminals.is_in_a_sequence(None));
         let (keyboard, mut program) = self.typing();
         keyboard.type_held(now, in_a_sequence, &mut program);
     }
 
-    /// Types input that does not come from a person.
     pub(in crate::host) fn type_in(&mut self, bytes: &[u8]) {
         self.typing().1.type_own(bytes);
     }
 }
 
-/// What `r` and `s` show on a terminal that only watches.
+/// The page that `r` and `s` show on a read-only client.
 fn watches_page(name: &SessionName) -> String {
     format!(
         "\x1b[1mhopty\x1b[m this terminal only watches (`--read-only`): `hopty restart {name}` hands over, \
@@ -340,7 +334,7 @@ fn watches_page(name: &SessionName) -> String {
     )
 }
 
-/// What `r` asks first where another program than Claude runs.
+/// The question before `r` restarts a program other than Claude.
 fn restart_page(called: &str) -> String {
     format!(
         "\x1b[1mhopty\x1b[m this ends {} and starts it again. What it has not saved is lost.\n\n\
@@ -349,7 +343,7 @@ fn restart_page(called: &str) -> String {
     )
 }
 
-/// What a key for Claude's conversations shows where another program runs.
+/// The page for a key about Claude's conversations if another program runs.
 fn no_claude_page(called: &str) -> String {
     format!(
         "\x1b[1mhopty\x1b[m this session runs {}, not Claude: it has no hand-overs.\n\n\
@@ -358,7 +352,7 @@ fn no_claude_page(called: &str) -> String {
     )
 }
 
-/// The program, its screen, and the recording of what is typed into it.
+/// The program, its screen, and the recording of its input.
 pub(in crate::host) struct ChildInput<'host> {
     child: &'host mut Child,
     cast: &'host SessionCast,

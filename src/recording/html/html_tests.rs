@@ -1,4 +1,4 @@
-//! The page holds the recording, plays it, and takes nothing that a program wrote for markup.
+//! The page contains the recording, plays it, and never treats output of a program as markup.
 
 use super::*;
 use crate::core::cast::CastEventKind;
@@ -8,7 +8,6 @@ fn trace(cast: Vec<u8>) -> TracePage {
     TracePage { title: "a </title><script>alert(1)</script> & b".to_owned(), cast, ..TracePage::default() }
 }
 
-/// The data of a page.
 fn data_of(page: &str) -> Value {
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
@@ -45,7 +44,7 @@ fn nothing_that_a_program_wrote_is_markup() {
     });
     (trace.failure, trace.comparison) = (Some("<i>".to_owned()), Some("<u>".to_owned()));
     let page = page(&trace).unwrap();
-    // Three scripts, one style, and no tag that came from elsewhere.
+    // Three scripts, one style, and no other tag.
     assert_eq!((page.matches("<script").count(), page.matches("</script>").count()), (3, 3));
     for tag in ["<!--", "<b>", "<i>", "<u>"] {
         assert!(!page.contains(tag), "{tag}");

@@ -1,8 +1,8 @@
 //! A recording as one page that needs nothing else: a screen whose text can be copied, a scrubber with marks,
-//! and, for a tape, its lines and what failed.
+//! and, for a tape, its lines and the failure.
 //!
-//! The page draws frames that are made here; there is no terminal in it. It may load nothing and run nothing
-//! but its own script, which is named by its hash. What a program wrote is in it as data and never as markup.
+//! The page draws frames that are made here; it contains no terminal. Its policy allows no other resource and
+//! no script but its own, by hash. Output of a program is data in it, never markup.
 
 #[cfg(test)]
 mod html_tests;
@@ -21,55 +21,46 @@ use crate::screen::{Attr, Hyperlink, Screen, StyledRun, Underline};
 
 /// The most frames a second.
 const FPS: u32 = 30;
-/// The most frames; a page of more would be slow.
+/// The most frames; more would make the page slow.
 const FRAMES_MAX: usize = 20_000;
-/// What stands around the recording in the page.
+/// The markup around the recording in the page.
 const CAST_BEGINS: &str = "<script type=\"application/x-asciicast\" id=\"cast\">";
 const CAST_ENDS: &str = "</script>";
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What a page is made of.
+/// The content of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracePage {
-    /// The heading.
     pub title: String,
-    /// The recording.
     pub cast: Vec<u8>,
-    /// The lines of a tape, in the order in which they were run.
+    /// The lines of a tape, in the order of execution.
     pub steps: Vec<TraceStep>,
     /// What failed, in words.
     pub failure: Option<String>,
-    /// What was expected and what there was, as lines of text.
+    /// Expected and actual content, as lines of text.
     pub comparison: Option<String>,
 }
 
-/// A line of a tape that was run.
+/// An executed line of a tape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceStep {
-    /// When it began, in µs since the start of the recording.
+    /// Its start, in µs since the start of the recording.
     pub at_us: u64,
     pub line: String,
-    /// Where it stands, such as `tests/vim.tape:9`.
+    /// Its location, such as `tests/vim.tape:9`.
     pub source: String,
-    /// What came of it.
     pub outcome: TraceOutcome,
 }
 
-/// What came of a line of a tape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceOutcome {
-    /// It was done.
     Passed,
     Failed,
-    /// It was not run.
+    /// It was not executed.
     Skipped,
 }
 
-/// The page.
-///
-/// # Errors
-/// When the recording cannot be read.
 pub fn page(trace: &TracePage) -> Result<String, NoCast> {
     let timeline = Timeline::load(&trace.cast)?;
     let data = data(trace, &timeline).replace('<', "\\u003c");
@@ -93,7 +84,7 @@ pub fn page(trace: &TracePage) -> Result<String, NoCast> {
     ))
 }
 
-/// The recording in a page that was made here; `None` if it is another file.
+/// The recording in a page made by hopty; `None` for another file.
 pub fn cast_of_page(file: &[u8]) -> Option<Vec<u8>> {
     if !file.starts_with(b"<!doctype html>") {
         return None;
@@ -107,7 +98,7 @@ fn markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// All that the script draws, as JSON.
+/// The data for the script, as JSON.
 fn data(trace: &TracePage, timeline: &Timeline) -> String {
     let theme = theme_of(timeline);
     let time = PlayTime::new(timeline, None);
@@ -150,7 +141,7 @@ fn data(trace: &TracePage, timeline: &Timeline) -> String {
 }
 
 /// Each frame as its time in ms, its columns, its cursor (column, row, shape) and its rows: all of them, or
-/// pairs of place and row of those that differ from the frame before.
+/// pairs of index and row for those that differ from the previous frame.
 fn frames(film: &Film) -> Vec<Value> {
     let mut last: &[u32] = &[];
     let mut frames = Vec::with_capacity(film.frames.len());
@@ -172,7 +163,7 @@ fn frames(film: &Film) -> Vec<Value> {
     frames
 }
 
-/// Rows as runs: text, the number of its style, and where it leads.
+/// Rows as runs: text, the number of its style, and its link.
 struct RowData<'a> {
     theme: &'a PictureTheme,
     styles: Vec<Value>,
@@ -197,7 +188,7 @@ impl RowData<'_> {
         Value::Array(runs).to_string()
     }
 
-    /// The number of a style: text, background, line colour, and names of what else it has.
+    /// The number of a style: text, background, line colour, and names of its attributes.
     fn style(&mut self, run: &StyledRun) -> usize {
         let (fg, bg) = self.theme.pair(&run.style);
         let fg = if fg == self.theme.fg { String::new() } else { hex(fg) };

@@ -1,5 +1,5 @@
 //! `hopty play` in a terminal: the recording on the alternate screen, drawn by hopty's own model and cut to
-//! the terminal's size, so that a recording of another size is no garbage.
+//! the terminal's size, so that a recording of another size is readable.
 
 mod player_state;
 #[cfg(test)]
@@ -29,13 +29,13 @@ use crate::sys::signals::Signals;
 use crate::tty::full_screen::{self, BEGIN, FullScreen, UNDO, changed_rows, write};
 use crate::tty::page_keys::PageKeys;
 
-/// Signals that end it.
+/// Signals that end the player.
 const ENDS: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
 /// The least time between two pictures, in ms.
 const PICTURE_MS: u64 = 8;
-/// How long a picture is waited for that the program holds back, in µs.
+/// How long to wait for the end of a synchronized update, in µs.
 const DRAWING_US: u64 = 150_000;
-/// How many files of one name are tried.
+/// How many file names are tried.
 const NAMES_MAX: u32 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +46,8 @@ pub enum PlayerEnd {
     Signal(i32),
 }
 
-/// Plays a recording in the terminal on standard input and output. Files that a person saves are called after
+/// Plays a recording in the terminal on standard input and output. Files that a person saves are named after
 /// `stem`.
-///
-/// # Errors
-/// When that is no terminal, or is gone.
 pub fn run(timeline: &Timeline, options: PlayerOptions, stem: &str) -> io::Result<PlayerEnd> {
     let caught: Vec<i32> = ENDS.into_iter().chain([libc::SIGWINCH, libc::SIGCONT, libc::SIGTSTP]).collect();
     let signals = Signals::catch(&caught)?;
@@ -85,10 +82,10 @@ struct Player<'a> {
     full_screen: FullScreen,
     keys: PageKeys,
     viewport: PlayerViewport,
-    /// What the terminal shows.
+    /// The picture on the terminal.
     drawn: PlayerPicture,
     drawn_us: u64,
-    /// For which state of the recorded terminal a panic is prepared, in raw mode.
+    /// The revision of the recorded terminal's state for which a panic is prepared, in raw mode.
     undo_revision: u64,
     stem: &'a str,
 }
@@ -172,7 +169,7 @@ impl Player<'_> {
         Ok(None)
     }
 
-    /// Draws what differs from what the terminal shows.
+    /// Draws what differs from the terminal's content.
     fn draw(&mut self) -> io::Result<()> {
         if self.state.is_raw() {
             let bytes = self.state.take_raw();
@@ -205,14 +202,14 @@ impl Player<'_> {
         write(&bytes)
     }
 
-    /// The next picture is drawn whole.
+    /// Forces the next picture to be drawn completely.
     fn forget_drawn(&mut self) {
         self.drawn = PlayerPicture::default();
         self.drawn_us = 0;
         self.state.forget_raw();
     }
 
-    /// The recording is shown in the other way from now on, drawn or as the bytes that it has.
+    /// Switches between drawing the recording and writing its bytes.
     fn change_way(&mut self) -> io::Result<()> {
         self.forget_drawn();
         self.undo_revision = 0;
@@ -223,7 +220,7 @@ impl Player<'_> {
         self.full_screen.change(BEGIN, UNDO.to_vec())
     }
 
-    /// Gives the terminal back as it was found, for a pause or for good.
+    /// Restores the terminal, for a pause or for good.
     fn give_terminal_back(&mut self) -> io::Result<()> {
         if self.state.is_raw() {
             self.full_screen.set_undo(self.raw_undo());
@@ -231,7 +228,7 @@ impl Player<'_> {
         self.full_screen.leave()
     }
 
-    /// What undoes the recorded program's sequences, with the cursor on a line of its own.
+    /// The bytes that undo the recorded program's sequences and put the cursor on a line of its own.
     fn raw_undo(&self) -> Vec<u8> {
         let screen = self.state.moment().screen();
         let mut undo = [screen.ending(), screen.undo().as_slice()].concat();
@@ -244,7 +241,7 @@ impl Player<'_> {
     fn suspend(&mut self) -> io::Result<Option<PlayerEnd>> {
         self.give_terminal_back()?;
         self.full_screen.stop()?;
-        // Having been continued is told as a signal, too: once is enough.
+        // SIGCONT is handled by the pause.
         if let Some(signal) = self.signals.take().into_iter().find(|signal| ENDS.contains(signal)) {
             return Ok(Some(PlayerEnd::Signal(signal)));
         }
@@ -252,7 +249,7 @@ impl Player<'_> {
         Ok(None)
     }
 
-    /// The terminal was somebody else's.
+    /// Takes the terminal again after a pause.
     fn come_back(&mut self) -> io::Result<()> {
         if self.state.is_raw() {
             self.full_screen.set_undo(self.raw_undo());
@@ -262,7 +259,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Writes the screen as SVG and as text, and tells where.
+    /// Writes the screen as SVG and as text; returns a message with the file names.
     fn save(&self) -> io::Result<String> {
         let moment = self.state.moment();
         let screen = moment.screen();
@@ -280,14 +277,14 @@ impl Player<'_> {
 
 impl Drop for Player<'_> {
     fn drop(&mut self) {
-        // A panic has put everything back before it came here.
+        // In a panic the hook has already restored everything.
         if !std::thread::panicking() {
             let _ = self.give_terminal_back();
         }
     }
 }
 
-/// Writes a file in the current directory under a name that is free.
+/// Writes a file in the current directory under an unused name.
 fn write_new(stem: &str, extension: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     for number in 1..=NAMES_MAX {
         let number = if number == 1 { String::new() } else { format!("-{number}") };

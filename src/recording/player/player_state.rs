@@ -1,4 +1,4 @@
-//! The player without a terminal: keys and the time go in, what to show comes out. Pure.
+//! The player without a terminal: keys and time are the input, what to show is the output. Pure.
 
 use crate::core::input::plain_keys::PlainKey;
 use crate::recording::moment::Moment;
@@ -7,33 +7,32 @@ use crate::recording::play_time::PlayTime;
 use crate::recording::timeline::Timeline;
 use crate::recording::timeline_search::{SearchDirection, SearchTurn, TimelineHit, TimelineSearch};
 
-/// What the arrows go, in µs.
+/// The step of the arrow keys, in µs.
 const NEAR_US: u64 = 5_000_000;
 const FAR_US: u64 = 30_000_000;
-/// The idle limit that `i` switches on where nobody named one, in µs.
+/// The idle limit that `i` switches on if none was given, in µs.
 const IDLE_US: u64 = 2_000_000;
-/// How long the bar stays after a key while the recording plays, and how long words do, in µs.
+/// How long the bar stays after a key while the recording plays, and how long a message does, in µs.
 const BAR_US: u64 = 2_000_000;
-/// The slowest and the fastest.
+/// The slowest and the fastest speed.
 const SPEEDS: (f64, f64) = (0.125, 64.0);
 /// The longest text that is searched for, in characters.
 const SEARCH_MAX: usize = 200;
 
-/// How a recording is played.
+/// Options of the player.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayerOptions {
-    /// How fast; 1 is as it was.
+    /// The speed; 1 is the original.
     pub speed: f64,
     /// Pauses are cut to this, in µs.
     pub idle_us: Option<u64>,
-    /// From when, in µs of the recording.
+    /// The start, in µs of the recording.
     pub from_us: u64,
     pub to_us: u64,
-    /// Does not play until a key says so.
     pub paused: bool,
-    /// Begins again at the end.
+    /// Start again at the end.
     pub looped: bool,
-    /// The output goes to the terminal itself.
+    /// Write the output to the terminal unchanged.
     pub raw: bool,
 }
 
@@ -41,13 +40,13 @@ pub struct PlayerOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayerAction {
     Quit,
-    /// Stop, as after Ctrl+Z.
+    /// Stop the process, as after Ctrl+Z.
     Suspend,
     /// Draw everything again.
     Redraw,
     /// Write what is shown to files.
     Save,
-    /// The output goes to the terminal itself from now on, or no longer.
+    /// Start or stop writing the output to the terminal unchanged.
     Raw,
 }
 
@@ -66,32 +65,31 @@ pub struct PlayerState<'a> {
     hit: Option<TimelineHit>,
     words: Option<(String, u64)>,
     help: bool,
-    /// The marker that is chosen in their list, while it is shown.
+    /// The selected marker in the list, while that is shown.
     chosen: Option<usize>,
     bar_until: u64,
-    /// What the terminal has had of the output, as a count of events.
+    /// How much of the output the terminal has received, as a count of events.
     written: Option<usize>,
 }
 
-/// How the time of playing goes.
+/// The clock of the playing time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PlayClock {
-    /// It stands, here.
+    /// Paused at this playing time.
     Paused(u64),
-    /// It was here at that time.
+    /// Running; it was at the first playing time at the second time.
     Running(u64, u64),
 }
 
-/// Text that is being typed.
+/// A search text being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPrompt {
     pub direction: SearchDirection,
-    /// So far.
     pub text: String,
 }
 
 impl<'a> PlayerState<'a> {
-    /// The player at its start, at `now_us` of any clock that goes on.
+    /// The player at its start, at `now_us` of any steady clock.
     #[must_use]
     pub fn new(timeline: &'a Timeline, options: PlayerOptions, now_us: u64) -> Self {
         let time = PlayTime::new(timeline, options.idle_us);
@@ -117,32 +115,30 @@ impl<'a> PlayerState<'a> {
         }
     }
 
-    /// What is shown.
     pub fn moment(&self) -> &Moment<'a> {
         &self.moment
     }
 
-    /// Where the text that was found stands, while that is shown.
+    /// The search result, while it is shown.
     pub fn hit(&self) -> Option<TimelineHit> {
         self.hit.filter(|hit| hit.events == self.moment.events())
     }
 
-    /// Text that is being typed.
     pub fn prompt(&self) -> Option<&SearchPrompt> {
         self.prompt.as_ref()
     }
 
-    /// Words for a person.
+    /// The current message.
     pub fn words(&self) -> Option<&str> {
         self.words.as_ref().map(|(words, _)| words.as_str())
     }
 
-    /// Whether the keys are listed.
+    /// Whether the list of keys is shown.
     pub fn shows_help(&self) -> bool {
         self.help
     }
 
-    /// The marker that is chosen in their list, from 0; `None` while the list is not shown.
+    /// The selected marker in the list, from 0; `None` while the list is not shown.
     pub fn chosen_marker(&self) -> Option<usize> {
         self.chosen
     }
@@ -151,12 +147,11 @@ impl<'a> PlayerState<'a> {
         matches!(self.clock, PlayClock::Running(..))
     }
 
-    /// Whether the output goes to the terminal itself.
+    /// Whether the output is written to the terminal unchanged.
     pub fn is_raw(&self) -> bool {
         self.options.raw
     }
 
-    /// How fast it plays.
     pub fn speed(&self) -> f64 {
         self.options.speed
     }
@@ -166,24 +161,24 @@ impl<'a> PlayerState<'a> {
         self.idle_us
     }
 
-    /// The time in playing, and how long all of it is, in µs.
+    /// The conversion of playing times.
     pub fn time(&self) -> &PlayTime {
         &self.time
     }
 
-    /// Whether the bar is to be seen where it covers a row of the picture.
+    /// Whether to show the bar if it covers a row of the picture.
     pub fn wants_bar(&self, now_us: u64) -> bool {
         let busy = self.prompt.is_some() || self.search.is_some() || self.words.is_some();
         !self.is_playing() || busy || now_us < self.bar_until
     }
 
-    /// Says something below the picture for a while.
+    /// Shows a message below the picture for a while.
     pub fn say(&mut self, words: impl Into<String>, now_us: u64) {
         self.now_us = now_us;
-        self.tell(words);
+        self.say_now(words);
     }
 
-    fn tell(&mut self, words: impl Into<String>) {
+    fn say_now(&mut self, words: impl Into<String>) {
         self.words = Some((words.into(), self.now_us + BAR_US));
     }
 
@@ -205,7 +200,7 @@ impl<'a> PlayerState<'a> {
             return None;
         }
         if std::mem::take(&mut self.help) || self.search.take().is_some() {
-            // Any key closes the list of keys and ends a search; that is all that Escape does.
+            // Any key closes the list of keys and ends a search; Escape and `h` do nothing else.
             if matches!(key, PlainKey::Escape | PlainKey::Char('h')) {
                 return None;
             }
@@ -247,7 +242,7 @@ impl<'a> PlayerState<'a> {
         None
     }
 
-    /// The time goes on. True when the end is reached and nothing comes after it.
+    /// Advances the time. True at the end if nothing follows.
     pub fn tick(&mut self, now_us: u64) -> bool {
         self.now_us = now_us;
         if self.words.as_ref().is_some_and(|(_, until)| now_us >= *until) {
@@ -260,7 +255,7 @@ impl<'a> PlayerState<'a> {
                 SearchTurn::Nothing => {
                     self.search = None;
                     let text = self.searched.as_ref().map_or("", |(text, _)| text.as_str());
-                    self.tell(format!("not found: {text}"));
+                    self.say_now(format!("not found: {text}"));
                 }
             }
             return false;
@@ -299,7 +294,7 @@ impl<'a> PlayerState<'a> {
         [Some(at(self.time.playing(next))), Some(at(second)), words, bar].into_iter().flatten().min()
     }
 
-    /// What the terminal is to be sent of the output, in raw mode.
+    /// The output that the terminal should receive, in raw mode.
     pub fn take_raw(&mut self) -> Vec<u8> {
         let events = self.moment.events();
         let bytes = match self.written {
@@ -313,7 +308,7 @@ impl<'a> PlayerState<'a> {
         bytes
     }
 
-    /// Forgets what the terminal has had: it went back before that, or was somebody else's.
+    /// Forgets what the terminal has received: the player moved back, or the terminal was used otherwise.
     pub fn forget_raw(&mut self) {
         self.written = None;
     }
@@ -327,7 +322,7 @@ impl<'a> PlayerState<'a> {
         }
     }
 
-    /// Goes to a time of the recording, playing or not as before.
+    /// Moves to a time of the recording; playing or paused as before.
     fn go_to(&mut self, recorded_us: u64) {
         let before = self.moment.events();
         self.moment.seek(recorded_us);
@@ -363,7 +358,7 @@ impl<'a> PlayerState<'a> {
         }
         self.pause();
         if !moved {
-            self.tell(if forward { "the end" } else { "the start" });
+            self.say_now(if forward { "the end" } else { "the start" });
         }
     }
 
@@ -387,10 +382,10 @@ impl<'a> PlayerState<'a> {
         match found {
             Some((at, label)) => {
                 self.go_to(at);
-                self.tell(label);
+                self.say_now(label);
             }
-            None if forward => self.tell("no marker after this"),
-            None => self.tell("no marker before this"),
+            None if forward => self.say_now("no marker after this"),
+            None => self.say_now("no marker before this"),
         }
     }
 
@@ -398,13 +393,13 @@ impl<'a> PlayerState<'a> {
         let here = self.moment.at_us();
         let timeline = self.moment.timeline();
         if timeline.markers().next().is_none() {
-            return self.tell("the recording has no markers");
+            return self.say_now("the recording has no markers");
         }
         self.chosen = Some(timeline.markers().take_while(|(at, _)| *at <= here).count().saturating_sub(1));
         self.pause();
     }
 
-    /// A key in the list of markers; every other key closes it.
+    /// Handles a key in the list of markers; unknown keys close it.
     fn marker_key(&mut self, key: PlainKey, chosen: usize) {
         let last = self.moment.timeline().markers().count().saturating_sub(1);
         match key {
@@ -426,7 +421,7 @@ impl<'a> PlayerState<'a> {
         if self.is_playing() {
             self.clock = PlayClock::Running(self.now_us, at);
         }
-        self.tell(format!("speed {}", self.options.speed));
+        self.say_now(format!("speed {}", self.options.speed));
     }
 
     fn toggle_idle(&mut self) {
@@ -442,8 +437,8 @@ impl<'a> PlayerState<'a> {
             PlayClock::Running(..) => PlayClock::Running(self.now_us, at),
         };
         match self.idle_us {
-            Some(limit) => self.tell(format!("pauses are cut to {} s", limit as f64 / 1e6)),
-            None => self.tell("pauses are as long as recorded"),
+            Some(limit) => self.say_now(format!("pauses are cut to {} s", limit as f64 / 1e6)),
+            None => self.say_now("pauses are as long as recorded"),
         }
     }
 
@@ -475,7 +470,7 @@ impl<'a> PlayerState<'a> {
 
     fn search_again(&mut self, same: bool) {
         if self.searched.is_none() {
-            self.tell("no search yet: / searches");
+            self.say_now("no search yet: / searches");
         }
         self.pause();
         self.begin_search(same);
@@ -498,7 +493,7 @@ impl<'a> PlayerState<'a> {
         self.pause();
     }
 
-    /// How far a search has come, for the bar.
+    /// The position of a running search, for the bar.
     pub fn search_progress(&self) -> Option<ClockTime> {
         self.search.as_ref().map(|search| ClockTime(search.at_us()))
     }

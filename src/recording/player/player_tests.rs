@@ -1,4 +1,4 @@
-//! The player without a terminal: what its keys do, and what is seen in terminals of several sizes.
+//! The player without a terminal: its keys, and its picture in terminals of several sizes.
 
 use super::player_state::{PlayerAction, PlayerOptions, PlayerState};
 use super::player_view::PlayerViewport;
@@ -52,7 +52,7 @@ fn press(state: &mut PlayerState<'_>, keys: &str, now_us: u64) {
     }
 }
 
-/// Goes on until a search is over.
+/// Advances until a search is over.
 fn settle(state: &mut PlayerState<'_>, now_us: u64) {
     for _ in 0..1000 {
         if state.search_progress().is_none() {
@@ -63,7 +63,7 @@ fn settle(state: &mut PlayerState<'_>, now_us: u64) {
     panic!("the search does not end");
 }
 
-/// What a terminal shows.
+/// The rows of the terminal.
 fn shown(state: &PlayerState<'_>, (cols, rows): (u16, u16), now_us: u64) -> Vec<String> {
     let picture = PlayerViewport::default().draw(state, (cols, rows), now_us);
     assert!(picture.rows.len() <= usize::from(rows));
@@ -127,7 +127,7 @@ fn speed_and_idle_limit_change_while_it_plays() {
     assert_eq!(state.key(PlainKey::End, 4 * S), None);
     press(&mut state, "5i", 4 * S);
     assert_eq!((seconds(&state), state.idle_us()), (50.0, Some(2 * S)));
-    // 40 s without anything are cut to 2 s: 12 s of playing are left, at twice the speed.
+    // A pause of 40 s is cut to 2 s: 12 s of playing are left, at twice the speed.
     state.tick(9 * S + 900_000);
     assert!(state.is_playing() && seconds(&state) < 63.0, "{}", seconds(&state));
     assert!(state.tick(10 * S));

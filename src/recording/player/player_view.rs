@@ -1,4 +1,4 @@
-//! What the player shows, as rows for a terminal of any size. Pure.
+//! The player's picture, as rows for a terminal of any size. Pure.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -11,7 +11,7 @@ use crate::screen::{Attr, Screen, Style};
 /// The narrowest track that is drawn, in columns.
 const TRACK_MIN: usize = 6;
 
-/// The keys, each with what it does.
+/// The keys and their meaning.
 const KEYS: [(&str, &str); 16] = [
     ("space", "play or pause"),
     (". ,", "one frame forward or back"),
@@ -40,7 +40,7 @@ pub struct PlayerPicture {
     pub cursor: Option<(u16, u16)>,
 }
 
-/// Which part of the screen is seen, where the terminal is smaller. It follows the cursor.
+/// The visible part of the screen, if the terminal is smaller. It follows the cursor.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlayerViewport {
     top: u16,
@@ -48,7 +48,7 @@ pub struct PlayerViewport {
 }
 
 impl PlayerViewport {
-    /// Draws the player for a terminal of so many columns and rows.
+    /// Draws the player for a terminal of this size.
     pub fn draw(&mut self, state: &PlayerState<'_>, (cols, rows): (u16, u16), now_us: u64) -> PlayerPicture {
         let screen = state.moment().screen();
         let size = screen.size();
@@ -56,7 +56,7 @@ impl PlayerViewport {
         let height = if has_bar { rows - 1 } else { rows };
         let cursor = screen.cursor();
         self.top = follow(self.top, cursor.row, height, size.1);
-        // A cursor that is hidden may stand anywhere, and the start of the lines is worth most.
+        // A hidden cursor may be anywhere; then the start of the lines is best.
         self.left = if cursor.visible { follow(0, cursor.col, cols, size.0) } else { 0 };
         let mut picture = PlayerPicture::default();
         for row in 0..height {
@@ -99,7 +99,7 @@ impl PlayerViewport {
     }
 }
 
-/// Columns of a row, at their place in a picture that begins at the column `left`.
+/// Columns of a row, for a picture that starts at the column `left`.
 fn part(
     screen: &Screen,
     row: u16,
@@ -130,14 +130,14 @@ fn part(
     }
 }
 
-/// Moves a view of `length` in `whole` as little as will show `place`.
+/// Moves a view of `length` in `whole` as little as possible to show `place`.
 fn follow(start: u16, place: u16, length: u16, whole: u16) -> u16 {
     let last = whole.saturating_sub(length);
     let least = (place + 1).saturating_sub(length);
     start.clamp(least.min(last), place.min(last).max(least.min(last)))
 }
 
-/// The bar below the picture, and the column of the cursor where a text is typed.
+/// The bar below the picture, and the column of the cursor if a text is being typed.
 fn bar(state: &PlayerState<'_>, cols: usize) -> (String, Option<u16>) {
     if let Some(prompt) = state.prompt() {
         let sign = if prompt.direction == SearchDirection::Forward { '/' } else { '?' };
@@ -166,7 +166,7 @@ fn bar(state: &PlayerState<'_>, cols: usize) -> (String, Option<u16>) {
     let left = start_within(&left, cols);
     let rest = cols - left.width();
     let wanted = label.width() + speed.width() + 2;
-    // Words have the room that they need; the track has the rest, and a half where only a label is there.
+    // A message gets the room that it needs; otherwise the track gets at least half.
     let most = if state.words().is_some() { rest } else { rest / 2 };
     let right = format!("{speed} {label} ");
     let right = start_within(&right, wanted.min(most));
@@ -175,7 +175,7 @@ fn bar(state: &PlayerState<'_>, cols: usize) -> (String, Option<u16>) {
     (format!("\x1b[0;7m{left}{track}{right}\x1b[m"), None)
 }
 
-/// The time as a line, with the markers on it.
+/// The time as a line with the markers.
 fn track(state: &PlayerState<'_>, cols: usize) -> String {
     let (time, timeline) = (state.time(), state.moment().timeline());
     let whole = time.duration_us().max(1);
@@ -200,7 +200,7 @@ fn cover_with_keys(picture: &mut PlayerPicture, cols: u16, height: u16) {
     cover(picture, &lines, None, (cols, height));
 }
 
-/// The markers, with the chosen one in view.
+/// The list of markers, with the selected one in view.
 fn cover_with_markers(
     picture: &mut PlayerPicture,
     state: &PlayerState<'_>,
@@ -217,7 +217,7 @@ fn cover_with_markers(
     cover(picture, &lines, Some(chosen - first), (cols, height));
 }
 
-/// Puts lines over the middle of the picture, in reverse but for a chosen one.
+/// Puts lines over the middle of the picture, in reverse except for the selected one.
 fn cover(picture: &mut PlayerPicture, lines: &[String], chosen: Option<usize>, (cols, height): (u16, u16)) {
     let width = lines.iter().map(|line| line.width()).max().unwrap_or(0).min(usize::from(cols));
     let top = usize::from(height).saturating_sub(lines.len()) / 2;

@@ -1,5 +1,5 @@
-//! A film as SVG: all frames side by side, of which a window shows one; CSS moves them on. Rows are drawn
-//! once, and so are groups of rows that stand beside each other in several frames.
+//! A film as SVG: all frames side by side, of which a window shows one; CSS moves them. Rows are drawn once,
+//! and so are groups of rows that occur together in several frames.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use crate::recording::film::{Film, FilmFrame};
 use crate::screen::picture::svg::{BORDER, CELL, begin_svg, draw_cursor};
 use crate::screen::picture::theme::PictureTheme;
 
-/// What has been drawn: rows and groups of rows by their numbers, and the text of their definitions.
+/// What has been drawn: the numbers of rows and groups of rows, and their definitions.
 #[derive(Default)]
 struct Definitions {
     rows: HashMap<u32, usize>,
@@ -17,7 +17,6 @@ struct Definitions {
     text: String,
 }
 
-/// The whole image.
 pub(super) fn draw(film: &Film, theme: &PictureTheme, title: &str) -> String {
     let mut definitions = Definitions::default();
     let width = usize::from(film.size.0) * CELL.0;
@@ -41,13 +40,13 @@ pub(super) fn draw(film: &Film, theme: &PictureTheme, title: &str) -> String {
     out
 }
 
-/// How many of the first frames fit into an image of so many bytes, about.
+/// Approximately how many of the first frames fit into an image of `bytes`.
 pub(super) fn fits(film: &Film, bytes: usize) -> usize {
     let mut definitions = Definitions::default();
     let mut frames = String::new();
     for (at, frame) in film.frames.iter().enumerate() {
         draw_frame(film, frame, &mut definitions, &mut frames);
-        // The frame itself, its cursor and its part of the style have about so much.
+        // The frame itself, its cursor and its part of the style need about this much.
         if definitions.text.len() + frames.len() + (at + 8) * 180 > bytes {
             return at.saturating_sub(1);
         }
@@ -55,7 +54,7 @@ pub(super) fn fits(film: &Film, bytes: usize) -> usize {
     film.frames.len()
 }
 
-/// The moves from frame to frame. Who wants no motion, and what cannot play, shows the poster.
+/// The moves from frame to frame. Without motion, by choice or for lack of support, the poster is shown.
 fn style(film: &Film, width: usize) -> String {
     if film.frames.len() < 2 {
         return String::new();
@@ -75,8 +74,8 @@ fn style(film: &Film, width: usize) -> String {
     style
 }
 
-/// A frame out of groups of rows: as many groups as there are rows in each, so that a frame in which one row
-/// is new needs little.
+/// A frame made of groups of rows: as many groups as rows in each, so that a frame with one new row needs
+/// little.
 fn draw_frame(film: &Film, frame: &FilmFrame, definitions: &mut Definitions, out: &mut String) {
     let size = frame.rows.len().isqrt().max(1);
     for (at, rows) in frame.rows.chunks(size).enumerate() {

@@ -1,5 +1,5 @@
-//! A film as SVG that plays in any browser and in a README. No script, no font and
-//! nothing from elsewhere is in it.
+//! A film as SVG that plays in any browser and in a README. It contains no script, no font and no external
+//! resource.
 
 mod film_strip;
 #[cfg(test)]
@@ -12,43 +12,41 @@ use super::timeline::Timeline;
 use crate::screen::picture::svg_row::draw_row;
 use crate::screen::picture::theme::PictureTheme;
 
-/// The largest film that is made as it is wished for, in bytes: larger ones keep fans busy.
+/// The largest film at the requested rate, in bytes: larger ones keep fans busy.
 pub const FILM_BYTES_MAX: usize = 500_000;
-/// The frames a second that are tried until the film is small enough.
+/// The frame rates that are tried until the film is small enough.
 const RATES: [u32; 5] = [12, 8, 5, 3, 2];
 /// The most frames of a film.
 const FRAMES_MAX: usize = 20_000;
-/// How long the last frame stands before the film begins again, in µs.
+/// How long the last frame stays before the film starts again, in µs.
 const HOLD_US: u64 = 2_000_000;
 
-/// The part of a recording that is shown.
+/// The part of a recording to show.
 #[derive(Clone, Copy, Debug)]
 pub struct AnimationRange<'a> {
-    /// Pauses are cut.
+    /// The playing time, with pauses cut.
     pub time: &'a PlayTime,
-    /// From when, in µs of the recording.
+    /// The start, in µs of the recording.
     pub from_us: u64,
     pub to_us: u64,
 }
 
-/// A film as an image.
+/// A film as an animated SVG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnimatedSvg {
-    /// The image.
     pub svg: String,
     pub frames: usize,
-    /// How many of them there are a second at most.
+    /// The most frames a second.
     pub fps: u32,
-    /// If it is larger than [`FILM_BYTES_MAX`]: up to when in the recording, in µs, it would not be.
+    /// If it is larger than [`FILM_BYTES_MAX`]: the end, in µs of the recording, up to which it would fit.
     pub fits_to_us: Option<u64>,
 }
 
-/// The colours of a recording's terminal.
 pub fn theme_of(timeline: &Timeline) -> PictureTheme {
     timeline.header().theme.as_ref().map(theme_of_cast).unwrap_or_default()
 }
 
-/// A part of a recording as an image that plays, with fewer frames a second where it would be too large.
+/// A part of a recording as an animated SVG, at a lower frame rate if it would be too large.
 pub fn animated_svg(timeline: &Timeline, range: AnimationRange<'_>) -> AnimatedSvg {
     let theme = theme_of(timeline);
     let AnimationRange { time, from_us, to_us } = range;

@@ -1,4 +1,4 @@
-//! What is seen is in the picture, and nothing of what is seen gets out of its place in it.
+//! The picture shows the screen, and text of the screen never becomes markup.
 
 use proptest::prelude::*;
 
@@ -7,8 +7,8 @@ use crate::core::cast::CastEventKind;
 use crate::recording::timeline_tests::{cast, output};
 use crate::screen::{PictureLines, Screen};
 
-/// Whether tags are closed in order and text has no sign of markup, which is what well-formed means for what
-/// is written here: no comments, no sections, no declarations.
+/// Checks that tags are closed in order and text contains no markup, which makes this output well-formed: it
+/// has no comments, sections or declarations.
 fn assert_well_formed(xml: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = xml;

@@ -1,5 +1,4 @@
-//! Where the cursor is on a screen of this size, and where it may go: the movements that stop at margins and
-//! tab stops.
+//! The cursor's position on a screen of this size, and its movements, which stop at margins and tab stops.
 //!
 //! A cursor outside of the margins moves as if there were none, as in xterm. What scrolls or wraps on the way
 //! is in `display/lines.rs`.
@@ -28,7 +27,7 @@ impl ActivePosition {
         Self { cols, rows, cursor, margins: Margins::whole(cols, rows), tab_stops: TabStops::new(cols) }
     }
 
-    /// Another size: the margins are reset, as terminals do. The cursor is the caller's business.
+    /// Changes the size and resets the margins, as terminals do. The caller moves the cursor.
     pub fn resize(&mut self, cols: usize, rows: usize) {
         (self.cols, self.rows) = (cols, rows);
         self.margins = self.whole();
@@ -46,31 +45,31 @@ impl ActivePosition {
         self.margins.are_narrow(self.cols)
     }
 
-    /// The column behind the last one that text reaches from where the cursor is.
+    /// The column after the last one that text can reach from the cursor.
     #[inline]
     pub fn right_edge(&self) -> usize {
         if self.cursor.col > self.margins.right { self.cols } else { self.margins.right + 1 }
     }
 
-    /// Moves to a place on the screen, cut to it.
+    /// Moves to a place on the screen, clamped to it.
     pub fn move_to(&mut self, col: usize, row: usize) {
         self.cursor.col = col.min(self.cols - 1);
         self.cursor.row = row.min(self.rows - 1);
         self.cursor.wrap_pending = false;
     }
 
-    /// CUP: in origin mode counted from the margins, and not out of them.
+    /// CUP: in origin mode relative to the margins, and clamped to them.
     pub fn move_to_addressed(&mut self, col: usize, row: usize) {
         let [col, row] = [self.addressed_col(col), self.addressed_row(row)];
         self.move_to(col, row);
     }
 
-    /// A column as CUP counts it.
+    /// A column as CUP counts.
     pub fn addressed_col(&self, col: usize) -> usize {
         if self.cursor.origin { (self.margins.left + col).min(self.margins.right) } else { col }
     }
 
-    /// A row as CUP counts it.
+    /// A row as CUP counts.
     pub fn addressed_row(&self, row: usize) -> usize {
         if self.cursor.origin { (self.margins.top + row).min(self.margins.bottom) } else { row }
     }
@@ -80,38 +79,38 @@ impl ActivePosition {
         if self.cursor.origin { (self.margins.left, self.margins.top) } else { (0, 0) }
     }
 
-    /// Column and row as a report has them: 1-based, in origin mode from the margins.
+    /// Column and row in a report: 1-based, in origin mode relative to the margins.
     pub fn reported(&self) -> (u16, u16) {
         let (left, top) = self.origin();
         let (col, row) = (self.cursor.col.saturating_sub(left) + 1, self.cursor.row.saturating_sub(top) + 1);
         (col as u16, row as u16)
     }
 
-    /// DECOM: on or off, it goes home.
+    /// DECOM: moves home when switched on or off.
     pub fn set_origin_mode(&mut self, on: bool) {
         self.cursor.origin = on;
         self.move_to_addressed(0, 0);
     }
 
-    /// CUU: not over the top margin when it starts below it.
+    /// CUU: stops at the top margin if it starts below it.
     pub fn up(&mut self, count: usize) {
         let limit = if self.cursor.row >= self.margins.top { self.margins.top } else { 0 };
         self.move_to(self.cursor.col, self.cursor.row.saturating_sub(count).max(limit));
     }
 
-    /// CUD: not over the bottom margin when it starts above it.
+    /// CUD: stops at the bottom margin if it starts above it.
     pub fn down(&mut self, count: usize) {
         let inside = self.cursor.row <= self.margins.bottom;
         let limit = if inside { self.margins.bottom } else { self.rows - 1 };
         self.move_to(self.cursor.col, (self.cursor.row + count).min(limit));
     }
 
-    /// To the left, not over the left margin when it starts to the right of it.
+    /// To the left: stops at the left margin if it starts to the right of it.
     pub fn left(&mut self, count: usize) {
         self.move_to(self.cursor.col.saturating_sub(count).max(self.left_limit()), self.cursor.row);
     }
 
-    /// CUF: not over the right margin when it starts to the left of it.
+    /// CUF: stops at the right margin if it starts to the left of it.
     pub fn right(&mut self, count: usize) {
         self.move_to((self.cursor.col + count).min(self.right_edge() - 1), self.cursor.row);
     }
@@ -128,7 +127,7 @@ impl ActivePosition {
         self.move_to(col, self.cursor.row);
     }
 
-    /// HT and CHT. A cursor that waits to wrap goes on waiting.
+    /// HT and CHT. Pending wrap stays pending.
     pub fn tab_forward(&mut self, count: usize) {
         if self.cursor.wrap_pending {
             return;
@@ -138,7 +137,7 @@ impl ActivePosition {
         }
     }
 
-    /// CBT. Only in origin mode the left margin is its end, too.
+    /// CBT. The left margin is its end only in origin mode.
     pub fn tab_back(&mut self, count: usize) {
         for _ in 0..count.min(self.cols) {
             self.move_to(self.tab_stops.previous(self.cursor.col).max(self.origin().0), self.cursor.row);
@@ -162,7 +161,7 @@ impl ActivePosition {
         }
     }
 
-    /// Columns have no margins any more.
+    /// Removes the side margins.
     pub fn drop_side_margins(&mut self) {
         if self.has_side_margins() {
             self.margins = self.margins.without_sides(self.cols);
@@ -170,14 +169,13 @@ impl ActivePosition {
         }
     }
 
-    /// DECSC. A wait at a margin is not saved: the margin may be gone. Nor is a shift for the next character
-    /// alone.
+    /// DECSC. Pending wrap at a margin is not saved, because the margin may be gone; nor is a single shift.
     pub fn saved(&self) -> CursorState {
         let wrap_pending = self.cursor.wrap_pending && self.cursor.col + 1 == self.cols;
         CursorState { wrap_pending, charsets: self.cursor.charsets.unshifted(), ..self.cursor }
     }
 
-    /// DECRC. In origin mode it is inside the margins.
+    /// DECRC. In origin mode the result is inside the margins.
     pub fn restore(&mut self, saved: CursorState) {
         self.cursor = saved;
         if self.cursor.origin {
@@ -187,12 +185,12 @@ impl ActivePosition {
         }
     }
 
-    /// What can be addressed: all of the screen, in origin mode what lies between the margins.
+    /// The addressable area: the whole screen, in origin mode the area between the margins.
     pub fn addressable(&self) -> Margins {
         if self.cursor.origin { self.margins } else { self.whole() }
     }
 
-    /// The rectangle that four parameters name: top, left, bottom, right. None are all there is.
+    /// The rectangle that four parameters name: top, left, bottom, right. `None` if the rectangle is empty.
     pub fn area(&self, [top, left, bottom, right]: [u16; 4]) -> Option<Area> {
         let last = self.addressable();
         let place = |number: u16| usize::from(number).max(1) - 1;

@@ -1,21 +1,21 @@
-//! Character sets: G0 to G3, what designates them and shifts to them, and what DEC graphics shows.
+//! Character sets: G0 to G3, designations, shifts, and the DEC graphics characters.
 
 /// A character set that `ESC (` and the like designate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charset {
-    /// US ASCII, and whatever else the text holds.
+    /// US ASCII, and all other characters of the text unchanged.
     #[default]
     Ascii,
     /// British: `#` is a pound sign.
     British,
-    /// DEC special graphics: lines and boxes in the place of small letters.
+    /// DEC special graphics: lines and boxes instead of lower-case letters.
     Graphics,
-    /// One that is not drawn here but must be undone and found again: national and supplemental sets. What
-    /// designated it: two bytes, the second 0 if there was but one, and the last byte.
+    /// A set that hopty does not draw but must undo and restore: national and supplemental sets. The bytes
+    /// that designated it: two, the second 0 if there was only one, and the last byte.
     Other([u8; 3]),
 }
 
-/// What DEC graphics shows for 0x5f to 0x7e (VT100 user guide, table 3-9).
+/// The DEC graphics characters for 0x5f to 0x7e (VT100 user guide, table 3-9).
 const GRAPHICS: [char; 32] = [
     ' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺', '⎻', '─', '⎼', '⎽',
     '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
@@ -33,7 +33,7 @@ impl Charset {
         }
     }
 
-    /// The sequence that designates it as G0 to G3: `which` is the byte for that.
+    /// The sequence that designates it as G0 to G3: `which` is the byte for one of them.
     fn designation(self, which: char) -> String {
         match self {
             Self::Ascii => format!("\x1b{which}B"),
@@ -56,12 +56,11 @@ impl Charset {
     }
 }
 
-/// G0 to G3, and which of them text is read in.
+/// G0 to G3, and the active one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charsets {
     sets: [Charset; 4],
-    /// The set that text is read in; above two bits, the one that the next character alone is read in, if
-    /// there is one.
+    /// The active set; above two bits, the set of a single shift, if there is one.
     shown: u8,
 }
 
@@ -72,7 +71,7 @@ impl Charsets {
         self.sets.get(usize::from(self.shown)).is_some_and(|set| *set == Charset::Ascii)
     }
 
-    /// The character that is shown for one that was received, and ends a shift that was for it alone.
+    /// The displayed character for a received one; ends a single shift.
     #[inline]
     pub fn read(&mut self, ch: char) -> char {
         match self.sets.get(usize::from(self.shown)) {
@@ -86,7 +85,7 @@ impl Charsets {
         }
     }
 
-    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. False when `intermediates` are no
+    /// `ESC (`, `)`, `*`, `+` and the like: the set of G0 to G3. False if `intermediates` are not a
     /// designation.
     pub fn designate(&mut self, intermediates: &[u8], last: u8) -> bool {
         let Some((first, rest)) = intermediates.split_first() else { return false };
@@ -101,7 +100,7 @@ impl Charsets {
         true
     }
 
-    /// SI, SO, LS2, LS3: text is read in G0 to G3 from here on.
+    /// SI, SO, LS2, LS3: makes one of G0 to G3 active.
     pub fn shift(&mut self, to: u8) {
         self.shown = to & 3;
     }
@@ -111,12 +110,12 @@ impl Charsets {
         self.shown = self.shown & 3 | to << 2;
     }
 
-    /// The same without a shift for the next character alone.
+    /// This state without a single shift.
     pub fn unshifted(self) -> Self {
         Self { shown: self.shown & 3, ..self }
     }
 
-    /// The sequences that bring a fresh terminal to these sets.
+    /// The sequences that set these character sets on a fresh terminal.
     pub fn redo(self) -> String {
         let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
         let mut bytes: String = changed.map(|(which, set)| set.designation(which)).collect();
@@ -125,15 +124,15 @@ impl Charsets {
         bytes
     }
 
-    /// What has to come before a character that was shown last, for it to be read as itself again: a single
-    /// shift where it was read in one, and the set that text is read in would make another of it.
+    /// What must precede the last displayed character so that it is read as itself again: a single shift, if
+    /// it was read in one and the active set would change it.
     pub fn again(self, ch: char) -> &'static str {
         let is_itself = |at: usize| self.sets.get(at).is_some_and(|set| set.map(ch) == ch);
         let shifts = [(usize::from(self.shown & 3), ""), (2, "\x1bN"), (3, "\x1bO")];
         shifts.into_iter().find(|(at, _)| is_itself(*at)).map_or("", |(_, shift)| shift)
     }
 
-    /// The sequences that bring ASCII back everywhere.
+    /// The sequences that restore ASCII everywhere.
     pub fn undo(self) -> String {
         let changed = "()*+".chars().zip(self.sets).filter(|(_, set)| *set != Charset::Ascii);
         let mut bytes: String = changed.map(|(which, _)| Charset::Ascii.designation(which)).collect();

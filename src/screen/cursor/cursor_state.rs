@@ -1,4 +1,4 @@
-//! The cursor with everything that DECSC saves of it: place, pen, character sets.
+//! The cursor with everything that DECSC saves: position, pen, character sets.
 
 use super::charset::Charsets;
 use crate::screen::grid::PackedStyle;
@@ -10,23 +10,21 @@ pub struct CursorState {
     pub col: usize,
     /// Row, below the height.
     pub row: usize,
-    /// A character was written in the last column; the next one goes to the next row first.
+    /// Pending wrap: a character was written in the last column; the next one first moves to the next row.
     pub wrap_pending: bool,
-    /// Rows are counted from the top margin, and the cursor stays inside the margins (DECOM, mode 6).
+    /// Rows are relative to the top margin, and the cursor stays inside the margins (DECOM, mode 6).
     pub origin: bool,
     pub pen: PackedStyle,
-    /// The character sets.
     pub charsets: Charsets,
 }
 
 impl CursorState {
-    /// The same place with a plain pen, outside of origin mode (DECSTR).
+    /// The same position with a plain pen, without origin mode (DECSTR).
     pub fn reset(self) -> Self {
         Self { col: self.col, row: self.row, ..Self::default() }
     }
 
-    /// The same cursor in a screen of another size. Where it stood at the edge there may be none now: it
-    /// waits no more.
+    /// The cursor on a screen of another size, without pending wrap, because the edge may have moved.
     pub fn cropped(mut self, cols: usize, rows: usize) -> Self {
         self.wrap_pending = false;
         self.col = self.col.min(cols.saturating_sub(1));

@@ -1,22 +1,19 @@
-//! The margins: rows have them always (DECSTBM), columns where mode 69 is on (DECSLRM).
+//! The margins: always for rows (DECSTBM), for columns while mode 69 is on (DECSLRM).
 
 use crate::screen::grid::Area;
 
-/// What scrolls: rows and columns, both ends included.
+/// The scrolling area: rows and columns, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Margins {
-    /// First row.
+    /// First row, from 0.
     pub top: usize,
-    /// Last row.
     pub bottom: usize,
-    /// First column.
+    /// First column, from 0.
     pub left: usize,
-    /// Last column.
     pub right: usize,
 }
 
 impl Margins {
-    /// All of a screen.
     pub fn whole(cols: usize, rows: usize) -> Self {
         Self { top: 0, bottom: rows - 1, left: 0, right: cols - 1 }
     }
@@ -38,7 +35,7 @@ impl Margins {
         self.right + 1 != cols || self.left != 0
     }
 
-    /// The same with all columns of a screen.
+    /// These margins with all columns of a screen.
     pub fn without_sides(self, cols: usize) -> Self {
         Self { left: 0, right: cols - 1, ..self }
     }

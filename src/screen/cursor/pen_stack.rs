@@ -5,23 +5,22 @@ use crate::screen::grid::PackedStyle;
 /// Most pushes that are kept: as many as in xterm.
 const DEPTH: usize = 10;
 
-/// A pen that was put aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SavedPen {
     style: PackedStyle,
-    /// Bit n: what SGR number n switches is taken back. None: all of it.
+    /// Bit n: restore what SGR number n switches. No bits: restore everything.
     parts: u32,
 }
 
-/// The pens, the last one on top.
+/// The saved pens, the last one on top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PenStack {
     pushed: Vec<SavedPen>,
 }
 
 impl PenStack {
-    /// Puts a pen aside, of which the parts that the numbers name will be taken back; all if none does. A
-    /// link and protection are no parts.
+    /// Saves a pen; the parts that the numbers name will be restored, or all without numbers. Link and
+    /// protection are never restored.
     pub fn push(&mut self, style: PackedStyle, numbers: impl Iterator<Item = u16>) {
         if self.pushed.len() < DEPTH {
             let parts = numbers
@@ -34,14 +33,14 @@ impl PenStack {
         }
     }
 
-    /// Takes the last one back into `look`.
+    /// Restores the last one into `look`.
     pub fn pop(&mut self, style: &mut PackedStyle) {
         if let Some(pen) = self.pushed.pop() {
             style.take(pen.style, pen.parts);
         }
     }
 
-    /// The pens from the lowest, each with the sequence that puts it aside.
+    /// The saved pens from the bottom, each with the sequence that saves it.
     pub fn redo(&self) -> impl Iterator<Item = (PackedStyle, String)> {
         self.pushed.iter().map(|pen| {
             let numbers =

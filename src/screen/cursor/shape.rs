@@ -1,15 +1,12 @@
-//! The cursor as a person sees it.
-
-/// The cursor as a person sees it.
+/// The visible state of the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// Column, 0-based. A cursor that waits to wrap stands in the last one.
+    /// Column, 0-based. With pending wrap it is the last one.
     pub col: u16,
     /// Row, 0-based.
     pub row: u16,
     /// Whether it is shown (DECTCEM, mode 25).
     pub visible: bool,
-    /// Its form.
     pub shape: CursorShape,
 }
 
@@ -19,17 +16,11 @@ pub enum CursorShape {
     /// 0: as the terminal is configured.
     #[default]
     Default,
-    /// 1.
     BlinkingBlock,
-    /// 2.
     SteadyBlock,
-    /// 3.
     BlinkingUnderline,
-    /// 4.
     SteadyUnderline,
-    /// 5.
     BlinkingBar,
-    /// 6.
     SteadyBar,
 }
 

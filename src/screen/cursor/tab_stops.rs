@@ -1,4 +1,5 @@
-//! Tab stops: every eight columns at first, then as HTS and TBC say. It moves no cursor; it only finds stops.
+//! Tab stops: every eight columns at first, then as set by HTS and TBC. It only finds stops and does not move
+//! the cursor.
 
 /// Columns between the stops of a fresh terminal.
 const EVERY: usize = 8;
@@ -10,7 +11,6 @@ pub struct TabStops {
 }
 
 impl TabStops {
-    /// The default stops.
     pub fn new(cols: usize) -> Self {
         Self { stops: (0..cols).map(Self::is_default).collect() }
     }
@@ -20,7 +20,7 @@ impl TabStops {
         col > 0 && col.is_multiple_of(EVERY)
     }
 
-    /// The sequences that bring a fresh terminal to these stops. They move the cursor along its row.
+    /// The sequences that set these stops on a fresh terminal. They move the cursor along its row.
     pub fn redo(&self, cols: usize) -> String {
         if *self == Self::new(cols) {
             return String::new();
@@ -31,7 +31,7 @@ impl TabStops {
             .collect()
     }
 
-    /// Keeps the stops that there are; new columns get default ones.
+    /// Keeps the existing stops; new columns get default ones.
     pub fn resize(&mut self, cols: usize) {
         self.stops.truncate(cols);
         self.stops.extend((self.stops.len()..cols).map(Self::is_default));
@@ -50,18 +50,17 @@ impl TabStops {
         }
     }
 
-    /// Removes all stops.
     pub fn clear_all(&mut self) {
         self.stops.fill(false);
     }
 
-    /// The next stop to the right of `col`, else the last column.
+    /// The next stop to the right of `col`, or the last column.
     pub fn next(&self, col: usize) -> usize {
         let last = self.stops.len().saturating_sub(1);
         (col + 1..=last).find(|at| self.stops[*at]).unwrap_or(last)
     }
 
-    /// The next stop to the left of `col`, else the first column.
+    /// The next stop to the left of `col`, or the first column.
     pub fn previous(&self, col: usize) -> usize {
         (0..col.min(self.stops.len())).rev().find(|at| self.stops[*at]).unwrap_or(0)
     }

@@ -8,7 +8,6 @@ use crate::screen::window::PointerStack;
 /// One of the two screens, with its own state.
 #[derive(Clone, Debug, Default)]
 pub struct ScreenBuffer {
-    /// The rows.
     pub grid: Grid,
     /// What DECSC saved.
     pub saved_cursor: CursorState,
@@ -33,12 +32,10 @@ impl PartialEq for ScreenBuffer {
     }
 }
 
-/// Both, and the history.
+/// Both screens, and the scrollback.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScreenBuffers {
-    /// The visible one.
     pub active: ScreenBuffer,
-    /// The other one.
     pub inactive: ScreenBuffer,
     /// How the alternate screen was entered; `None` while the primary one is shown.
     pub alternate: Option<AlternateScreen>,
@@ -47,7 +44,7 @@ pub struct ScreenBuffers {
 }
 
 impl ScreenBuffers {
-    /// The primary screen shown, with these rows.
+    /// Shows the primary screen, with these rows.
     pub fn new(grid: Grid) -> Self {
         let active = ScreenBuffer { grid, ..ScreenBuffer::default() };
         Self { active, inactive: ScreenBuffer::default(), alternate: None, history: History::default() }
@@ -58,7 +55,6 @@ impl ScreenBuffers {
         if alternate == self.alternate.is_some() { &self.active } else { &self.inactive }
     }
 
-    /// Shows the other buffer.
     pub fn swap(&mut self, cols: usize, rows: usize) {
         std::mem::swap(&mut self.active, &mut self.inactive);
         if self.active.grid.is_unused() {
@@ -80,17 +76,17 @@ impl ScreenBuffers {
         self.active.grid.scroll_up(margins.top, margins.bottom, count, blank);
     }
 
-    /// Scrolls what lies between margins down.
+    /// Scrolls the area between margins down.
     pub fn scroll_down(&mut self, margins: Margins, cols: usize, count: usize, blank: PackedStyle) {
         if margins.are_narrow(cols) {
             return self.active.grid.scroll_part_down(&margins.area(), count, blank);
         }
         self.active.grid.scroll_down(margins.top, margins.bottom, count, blank);
-        // What it went on in has left.
+        // The row into which it wrapped has left.
         self.active.grid.row_mut(margins.bottom).into_iter().for_each(|row| row.wrapped = false);
     }
 
-    /// Resizes both screens; returns the cursor's new position. `old_cols` are the columns before.
+    /// Resizes both screens; returns the cursor's new position. `old_cols`: the previous number of columns.
     pub fn resize(&mut self, cursor: CursorState, old_cols: usize, cols: usize, rows: usize) -> CursorState {
         let mut cursor = cursor;
         if let Some(place) = self.resize_primary(cursor, old_cols, cols, rows) {
@@ -106,7 +102,7 @@ impl ScreenBuffers {
             cursor = cursor.cropped(cols, rows);
         }
         for buffer in [&mut self.active, &mut self.inactive] {
-            // There is no row below in which it could go on.
+            // There is no row below to wrap into.
             buffer.grid.row_mut(rows - 1).into_iter().for_each(|row| row.wrapped = false);
         }
         cursor
@@ -145,7 +141,7 @@ impl ScreenBuffers {
         places.extend(cursor.map(|cursor| line_position(cursor, above)));
         let mut builder = LineBuilder::default();
         for (at, row) in old.range(..used).enumerate() {
-            // What lies before the cursor is text to whoever moved it there.
+            // Cells before the cursor count as text.
             let cells = cursor
                 .filter(|cursor| cursor.row == at)
                 .map_or(0, |cursor| cursor.col + usize::from(cursor.wrap_pending));
@@ -185,7 +181,7 @@ impl ScreenBuffers {
         self.history.lines().flat_map(|line| line.styles()).for_each(each);
     }
 
-    /// Changes the same, the saved pens first.
+    /// Changes all of these, the saved pens first.
     pub fn change_styles(&mut self, mut change: impl FnMut(&mut PackedStyle)) {
         for buffer in [&mut self.active, &mut self.inactive] {
             change(&mut buffer.saved_cursor.pen);
@@ -202,7 +198,7 @@ impl ScreenBuffers {
     }
 }
 
-/// Where a cursor comes to be.
+/// The new place of a cursor.
 struct CursorPlace {
     col: usize,
     row: usize,
@@ -215,7 +211,7 @@ impl CursorPlace {
     }
 }
 
-/// A cursor among all lines, with so many above the screen.
+/// A cursor among all lines, with `above` of them above the screen.
 fn line_position(cursor: CursorState, above: usize) -> LinePosition {
     LinePosition { line: above + cursor.row, cell: cursor.col + usize::from(cursor.wrap_pending) }
 }

@@ -1,32 +1,32 @@
-//! All that decides what writing does: where the cursor is, the two screen buffers, modes, pens and links.
+//! The state that writing depends on: cursor, screen buffers, modes, pens and links.
 
 use crate::screen::cursor::{ActivePosition, CursorShape, PenStack};
 use crate::screen::display::ScreenBuffers;
 use crate::screen::grid::{Grid, Hyperlink, Hyperlinks, PackedStyle};
 use crate::screen::modes::{AlternateScreen, ModeSet, TerminalMode};
 
-/// What is drawn, and what drawing depends on.
+/// The content of the display, and everything that drawing depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DisplayState {
     /// Size, cursor, margins, tab stops.
     pub position: ActivePosition,
     /// The two screens and the history.
     pub buffers: ScreenBuffers,
-    /// The modes, without origin mode, which the cursor has.
+    /// The modes, except origin mode, which is part of the cursor.
     pub modes: ModeSet,
     /// The pens that were pushed.
     pub pen_stack: PenStack,
-    /// The cursor's form, where the child has set one.
+    /// The cursor's shape, if the child has set one.
     pub cursor_shape: Option<CursorShape>,
-    /// What text leads to.
+    /// The hyperlinks of the text.
     pub links: Hyperlinks,
-    /// SPA (`ESC V`) has protected last, not DECSCA: what is protected stays when anything is erased, not
-    /// only selectively.
+    /// The last protection came from SPA (`ESC V`), not DECSCA: protected cells survive every erase, not only
+    /// a selective one.
     pub iso_protection: bool,
-    /// DECSACE 2: attributes change in rectangles, not in lines that run on.
+    /// DECSACE 2: attributes change in rectangles, not in lines.
     pub rectangular_changes: bool,
-    /// The character that was just written, for REP: as in xterm and tmux, anything that is no text makes it
-    /// forgotten.
+    /// The character that was just written, for REP: as in xterm and tmux, anything other than text clears
+    /// it.
     pub last_printed: Option<char>,
     /// Something visible changed since this was cleared.
     pub changed: bool,
@@ -46,7 +46,7 @@ impl PartialEq for BellCount {
 }
 
 impl DisplayState {
-    /// A fresh one. Both sizes are at least 1.
+    /// A fresh display. Both sizes are at least 1.
     pub fn new(cols: usize, rows: usize) -> Self {
         Self::with_grid(cols, rows, Grid::new(cols, rows))
     }
@@ -67,9 +67,9 @@ impl DisplayState {
         }
     }
 
-    /// RIS: all as new, but for the pointers, which terminals keep; the history is emptied, as in xterm. The
-    /// rows are used again: two bytes must not cost an allocation of the whole screen. Those of the primary
-    /// screen, whose moves somebody may follow.
+    /// RIS: resets everything except the pointers, which terminals keep; the scrollback is cleared, as in
+    /// xterm. The rows are reused, because two bytes must not cost an allocation of the whole screen: those
+    /// of the primary screen, whose moves may be followed.
     pub fn reset(&mut self) {
         let (cols, rows) = (self.position.cols, self.position.rows);
         let is_alternate = self.buffers.alternate.is_some();
@@ -84,7 +84,7 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// DECSTR: what a program may have left behind that garbles the next one's text. The picture stays.
+    /// DECSTR: resets state that would garble the next program's text. The picture stays.
     pub fn soft_reset(&mut self) {
         for mode in [TerminalMode::Insert, TerminalMode::CursorKeys, TerminalMode::Keypad] {
             self.modes.set(mode, false);
@@ -98,7 +98,6 @@ impl DisplayState {
         self.buffers.active.saved_cursor = Default::default();
     }
 
-    /// Changes the size.
     pub fn resize(&mut self, cols: usize, rows: usize) {
         self.position.cursor = self.buffers.resize(self.position.cursor, self.position.cols, cols, rows);
         self.unwrap_at_cursor();
@@ -131,16 +130,16 @@ impl DisplayState {
         self.check_side_margins();
     }
 
-    /// Mode 69 may have been switched off: columns have no margins then.
+    /// Removes the side margins if mode 69 was switched off.
     fn check_side_margins(&mut self) {
         if !self.is_on(TerminalMode::SideMargins) {
             self.position.drop_side_margins();
         }
     }
 
-    /// DECCOLM: the screen is erased and the margins are gone. The window's width is its owner's business,
-    /// who tells of it. 132 columns erase in most terminals without mode 40, too (alacritty, tmux, kitty,
-    /// foot); 80 are part of what `tput init` sends, and do nothing in most without it.
+    /// DECCOLM: erases the screen and resets the margins. The window's owner decides about its width and
+    /// reports it. 132 columns erase in most terminals without mode 40, too (alacritty, tmux, kitty, foot);
+    /// 80 are part of what `tput init` sends, and do nothing in most without it.
     pub fn change_columns(&mut self) {
         if !self.is_on(TerminalMode::KeepOnColumns) {
             self.clear_screen();
@@ -151,7 +150,7 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// The style that erased cells get.
+    /// The style of erased cells.
     #[inline]
     pub fn blank(&self) -> PackedStyle {
         self.position.cursor.pen.erased()
@@ -162,14 +161,14 @@ impl DisplayState {
         self.buffers.active.saved_cursor = self.position.saved();
     }
 
-    /// DECRC. Without a DECSC before it this is home, with a plain pen.
+    /// DECRC. Without a preceding DECSC it moves home with a plain pen.
     pub fn restore_cursor(&mut self) {
         self.position.restore(self.buffers.active.saved_cursor);
         self.unwrap_at_cursor();
     }
 
-    /// Other rows are where the cursor waits to wrap: the one under it goes on in the next row when the next
-    /// character comes, and not before.
+    /// Clears the wrap flag of the row under a cursor with pending wrap: it continues on the next row only
+    /// when the next character is written.
     pub fn unwrap_at_cursor(&mut self) {
         if self.position.cursor.wrap_pending {
             self.buffers
@@ -181,13 +180,13 @@ impl DisplayState {
         }
     }
 
-    /// DECSET 47, 1047, 1049. True when another buffer is shown than before.
+    /// DECSET 47, 1047, 1049. True if this changed the visible buffer.
     pub fn enter_alternate(&mut self, how: AlternateScreen) -> bool {
         if how == AlternateScreen::Saving {
             self.save_cursor();
         }
         if let Some(entered) = &mut self.buffers.alternate {
-            // A terminal that does not know the first one has entered by this one.
+            // A terminal that does not support the first mode has entered by this one.
             if how == AlternateScreen::Saving && *entered != AlternateScreen::Saving {
                 *entered = AlternateScreen::Mixed;
             }
@@ -201,8 +200,8 @@ impl DisplayState {
         true
     }
 
-    /// DECRST of the same. `?1049l` on the primary screen restores the saved cursor, too (xterm; measured in
-    /// tmux), which is why the undo must never send it there.
+    /// DECRST 47, 1047, 1049. `?1049l` on the primary screen restores the saved cursor, too (xterm; measured
+    /// in tmux), which is why the undo must never send it there.
     pub fn leave_alternate(&mut self, how: AlternateScreen) -> bool {
         let left = self.buffers.alternate.is_some();
         if left {
@@ -229,7 +228,7 @@ impl DisplayState {
         self.buffers.active.grid.erase_rows(0, self.position.rows, blank);
     }
 
-    /// OSC 8, without its number: text leads there from here on.
+    /// OSC 8, without its number: the link of later text.
     pub fn set_link(&mut self, parts: &[&[u8]]) {
         if parts.len() < 2 {
             return;
@@ -244,7 +243,7 @@ impl DisplayState {
         self.position.cursor.pen.set_link(number);
     }
 
-    /// Which numbers of links are in a cell, a line of the history, a pen or a saved pen.
+    /// The numbers of the links in cells, scrollback, pens and saved pens.
     fn used_links(&self) -> Vec<bool> {
         let mut used = self.links.unused();
         let mut mark = |style: PackedStyle| {
@@ -257,8 +256,7 @@ impl DisplayState {
         used
     }
 
-    /// The same with links numbered in the order in which they are met: two that are equal then show the
-    /// same.
+    /// This state with links numbered in order of occurrence, so that equal states compare equal.
     pub fn renumbered(&self) -> Self {
         let mut new = self.clone();
         let mut links = self.links.without_numbers();

@@ -1,7 +1,7 @@
 //! Erasing and shifting at the cursor: ED, EL, DECSED, DECSEL, ECH, ICH, DCH, IL, DL, DECALN.
 //!
-//! Margins at the sides hold back what is shifted, not what is erased. What is erased takes the pen's
-//! background (as in xterm), and a cursor that waits to wrap waits no more.
+//! Side margins limit shifts, not erases. Erased cells get the pen's background (as in xterm), and pending
+//! wrap is cancelled.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use crate::screen::cursor::Margins;
 use crate::screen::display::DisplayState;
 use crate::screen::grid::{GridRow, PackedStyle};
 
-/// Which part ED and EL erase.
+/// The part that ED and EL erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EraseExtent {
-    /// 0: from the cursor to the end, the cursor's cell included.
+    /// 0: from the cursor to the end, including the cursor's cell.
     ToEnd,
-    /// 1: from the start to the cursor, the cursor's cell included.
+    /// 1: from the start to the cursor, including the cursor's cell.
     ToStart,
     /// 2: all of it.
     All,
 }
 
 impl EraseExtent {
-    /// The extent of a parameter; `None` for others, such as ED 3, which empties the history.
+    /// The extent of a parameter; `None` for others, such as ED 3, which clears the scrollback.
     pub fn from_number(number: u16) -> Option<Self> {
         match number {
             0 => Some(Self::ToEnd),
@@ -33,14 +33,14 @@ impl EraseExtent {
 }
 
 impl DisplayState {
-    /// DECSCA: what is written is protected from being erased selectively, or no more.
+    /// DECSCA: whether later text is protected from selective erasing.
     pub fn protect(&mut self, protected: bool) {
         self.position.cursor.pen.protect(protected);
         self.iso_protection = false;
     }
 
-    /// SPA: what is written is protected from being erased in any way. Which of the two holds is no matter of
-    /// the cell but of what the child said last, as in xterm.
+    /// SPA: protects later text from all erasing. As in xterm, the last of DECSCA and SPA decides which of
+    /// the two applies, for all cells.
     pub fn protect_always(&mut self) {
         self.position.cursor.pen.protect(true);
         self.iso_protection = true;
@@ -73,7 +73,7 @@ impl DisplayState {
         }
     }
 
-    /// DECSED: what is protected stays.
+    /// DECSED: protected cells stay.
     pub fn erase_screen_selectively(&mut self, extent: EraseExtent) {
         let (cursor, blank) = (self.position.cursor.row, self.blank());
         let rows = match extent {
@@ -144,7 +144,7 @@ impl DisplayState {
         });
     }
 
-    /// IL. Nothing outside the margins.
+    /// IL. No effect outside of the margins.
     pub fn insert_lines(&mut self, count: usize) {
         if let Some(margins) = self.margins_from_cursor() {
             self.scroll_down(margins, count);
@@ -152,7 +152,7 @@ impl DisplayState {
         }
     }
 
-    /// DL. Nothing outside the margins.
+    /// DL. No effect outside of the margins.
     pub fn delete_lines(&mut self, count: usize) {
         if let Some(margins) = self.margins_from_cursor() {
             self.scroll_up(margins, count);
@@ -166,7 +166,7 @@ impl DisplayState {
             .then_some(Margins { top: row, ..self.position.margins })
     }
 
-    /// DECALN: the screen full of `E`, margins and cursor at home.
+    /// DECALN: fills the screen with `E`, resets the margins, and moves the cursor home.
     pub fn align(&mut self) {
         self.position.margins = self.position.whole();
         self.position.cursor.origin = false;
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(after("\x1b[4X"), [" b漢e", "fgh"]);
         assert_eq!(after("\x1b[?2J"), [" b漢", " g"]);
         assert_eq!(after("\x1b[2;2;2;2$z\x1b[P"), ["b漢e", "f h"]);
-        // The last to protect says from what, also for what the other has protected.
+        // The last protection decides, even for cells that the other has protected.
         assert_eq!(after("\x1b[\"q\x1b[2J"), ["", ""]);
         assert_eq!(after("\x1b[\"q\x1b[?2J"), [" b漢", " g"]);
         assert_eq!(after("\x1b[!p\x1b[2J"), ["", ""]);

@@ -1,6 +1,6 @@
-//! From one row to the next: line feeds, scrolling, reverse wrap, and columns that are shifted.
+//! From one row to the next: line feeds, scrolling, reverse wrap, and shifting columns.
 //!
-//! A cursor outside of the margins scrolls nothing. All as in xterm.
+//! A cursor outside of the margins scrolls nothing. All of this is as in xterm.
 
 use crate::screen::cursor::Margins;
 use crate::screen::display::DisplayState;
@@ -8,9 +8,9 @@ use crate::screen::grid::GridRow;
 use crate::screen::modes::TerminalMode;
 
 impl DisplayState {
-    /// BS and CUB: to the left. With reverse wrap (45) it goes on at the end of the row above, if that one
-    /// ran over into this; with the other (1045) in any case, and from the top of the margins at their
-    /// bottom. The wait to wrap is a column then.
+    /// BS and CUB: to the left. With reverse wrap (45) it continues at the end of the row above, if that row
+    /// wrapped into this one; with mode 1045 always, and from the top margin to the bottom one. Pending wrap
+    /// then counts as a column.
     pub fn go_back(&mut self, mut count: usize) {
         let anywhere = self.is_on(TerminalMode::ReverseWrapAnywhere);
         if !(anywhere || self.is_on(TerminalMode::ReverseWrap)) || !self.is_on(TerminalMode::AutoWrap) {
@@ -44,7 +44,7 @@ impl DisplayState {
         }
     }
 
-    /// IND and the line feed: down, and at the bottom margin what lies between the margins scrolls.
+    /// IND and line feed: down; at the bottom margin the area between the margins scrolls.
     pub fn index(&mut self) {
         let Margins { bottom, .. } = self.position.margins;
         if self.position.cursor.row == bottom && self.position.margins.has_col(self.position.cursor.col) {
@@ -55,7 +55,7 @@ impl DisplayState {
         }
     }
 
-    /// RI: up, and at the top margin it scrolls down.
+    /// RI: up; at the top margin the area scrolls down.
     pub fn reverse_index(&mut self) {
         let Margins { top, .. } = self.position.margins;
         if self.position.cursor.row == top && self.position.margins.has_col(self.position.cursor.col) {
@@ -66,7 +66,7 @@ impl DisplayState {
         }
     }
 
-    /// Scrolls what lies between margins up.
+    /// Scrolls the area between margins up.
     pub fn scroll_up(&mut self, margins: Margins, count: usize) {
         let blank = self.blank();
         self.buffers.scroll_up(margins, self.position.cols, count, blank);
@@ -74,7 +74,7 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// Scrolls what lies between margins down.
+    /// Scrolls the area between margins down.
     pub fn scroll_down(&mut self, margins: Margins, count: usize) {
         let blank = self.blank();
         self.buffers.scroll_down(margins, self.position.cols, count, blank);
@@ -82,14 +82,14 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// SL and DECDC: moves the columns between the margins from `col` on to the left, if the cursor is inside
-    /// of them.
+    /// SL and DECDC: moves the columns from `col` to the right margin to the left, if the cursor is inside
+    /// the margins.
     pub fn shift_left(&mut self, col: usize, count: usize) {
         let blank = self.blank();
         self.shift(col, |row, edge| row.delete_within(col..edge, count, blank));
     }
 
-    /// SR and DECIC: the same to the right.
+    /// SR and DECIC: moves them to the right.
     pub fn shift_right(&mut self, col: usize, count: usize) {
         let blank = self.blank();
         self.shift(col, |row, edge| row.insert_within(col..edge, count, blank));
@@ -112,7 +112,7 @@ impl DisplayState {
         }
     }
 
-    /// DECBI: to the left, and at the left margin the columns are shifted to the right.
+    /// DECBI: to the left; at the left margin the columns are shifted to the right.
     pub fn back_index(&mut self) {
         let margins = self.position.margins;
         if self.position.cursor.col == margins.left && margins.has_row(self.position.cursor.row) {
@@ -122,7 +122,7 @@ impl DisplayState {
         }
     }
 
-    /// DECFI: to the right, and at the right margin the columns are shifted to the left.
+    /// DECFI: to the right; at the right margin the columns are shifted to the left.
     pub fn forward_index(&mut self) {
         let margins = self.position.margins;
         if self.position.cursor.col == margins.right && margins.has_row(self.position.cursor.row) {
@@ -148,7 +148,8 @@ mod tests {
         (cursor.col, cursor.row)
     }
 
-    /// Three columns between two, in the three rows between two; the cursor in the middle.
+    /// Three columns with one on either side, in three rows with one above and below; the cursor is in the
+    /// middle.
     fn lines(bytes: &str) -> Vec<String> {
         let text = "abcde\r\nfghij\r\nklmno\r\npqrst\r\nuvwxy";
         screen(5, 5, &format!("{text}\x1b[?69h\x1b[2;4s\x1b[2;4r\x1b[3;3H{bytes}")).lines()

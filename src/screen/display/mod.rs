@@ -1,6 +1,6 @@
 //! What writing does to the screen: text and control characters, scrolling, erasing, rectangles, the two
-//! screen buffers, and skipping lines that nobody will see. It needs no parser: [`DisplayState`] is called
-//! with text and with what sequences ask for.
+//! screen buffers, and skipping lines that will not be visible. It is independent of the parser:
+//! [`DisplayState`] is called with text and with the operations of sequences.
 
 mod buffers;
 mod display_state;

@@ -30,14 +30,14 @@ impl DisplayState {
                 return;
             }
             if !self.is_on(TerminalMode::AutoWrap) {
-                // All that is left goes into the last column.
+                // The rest goes into the last column.
                 run = &run[run.len() - 1..];
             }
         }
     }
 
-    /// Writes the characters beyond ASCII that `bytes` begin with, and says how many bytes those were; 0 when
-    /// the first one is for [`Self::put`]. No character set has a say in them.
+    /// Writes the non-ASCII characters at the start of `bytes`, and returns how many bytes they have; 0 if
+    /// the first one needs [`Self::put`]. Character sets do not affect them.
     #[inline]
     pub fn put_text(&mut self, bytes: &[u8]) -> usize {
         if self.position.cursor.wrap_pending
@@ -69,8 +69,8 @@ impl DisplayState {
         }
     }
 
-    /// REP: writes the last character again. A few bytes must not cost more than a screen full of it: what is
-    /// behind that is cut by whole rows, which leaves the same screen.
+    /// REP: writes the last character again. A few bytes must not cost more than a full screen: whole rows
+    /// beyond that are skipped, with the same result.
     pub fn repeat(&mut self, count: usize) {
         let Some(ch) = self.last_printed else { return };
         let wide = width(ch) == Some(2);
@@ -90,7 +90,7 @@ impl DisplayState {
             if self.position.cursor.wrap_pending {
                 self.wrap(LineEnd::Wrap);
             }
-            // Room is made once for all that go into the row: each of them would move the whole of it.
+            // Make room once for all that go into the row: each insertion would move the rest of it.
             let width = if wide { 2 } else { 1 };
             let fit = count.min((self.position.right_edge() - self.position.cursor.col) / width).max(1);
             if fit > 1 {
@@ -108,7 +108,7 @@ impl DisplayState {
         }
     }
 
-    /// In insert mode, moves what is at the cursor and behind it by so many columns.
+    /// In insert mode, moves the text from the cursor on by `cells` columns.
     #[inline]
     fn make_room(&mut self, cells: usize) {
         let (col, style) = (self.position.cursor.col, self.position.cursor.pen);
@@ -120,7 +120,7 @@ impl DisplayState {
         }
     }
 
-    /// `room`: whether insert mode makes room for it, or has made it.
+    /// Writes a character of one column. `room`: insert mode must make room for it, or has done so.
     #[inline]
     fn put_narrow(&mut self, ch: char, room: bool) {
         if self.position.cursor.wrap_pending {
@@ -139,10 +139,10 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// As [`Self::put_narrow`].
+    /// Writes a character of two columns, with `room` as in [`Self::put_narrow`].
     #[inline]
     fn put_wide(&mut self, ch: char, room: bool) {
-        // Where it does not fit and must not wrap, it is not written at all.
+        // If it does not fit and must not wrap, it is not written.
         if self.position.cols < 2
             || (self.position.cursor.col + 2 > self.position.right_edge()
                 && !self.is_on(TerminalMode::AutoWrap))
@@ -172,21 +172,21 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// Whether writing at a column moves the rest to the right: in insert mode, between the margins.
+    /// Whether writing at a column moves the rest to the right: in insert mode between the margins.
     #[inline]
     pub fn inserts(&self, col: usize) -> bool {
         self.modes.is_on(TerminalMode::Insert) && self.position.margins.has_col(col)
     }
 
-    /// Moves the cursor behind what was written; in the last column before the edge it stays and waits, also
-    /// where nothing wraps: that may be switched on before the next character comes.
+    /// Moves the cursor after the written text; at the edge it stays with pending wrap, even without
+    /// autowrap, which may be switched on before the next character.
     #[inline]
     fn advance(&mut self, width: usize, edge: usize) {
         self.position.cursor.col += width;
         if self.position.cursor.col >= edge {
             self.position.cursor.col = edge - 1;
             self.position.cursor.wrap_pending = true;
-            // What was there before went on in the next row; this does not yet.
+            // The old text wrapped into the next row; the new text does not yet.
             if let Some(row) = self
                 .buffers
                 .active
@@ -199,18 +199,18 @@ impl DisplayState {
         }
     }
 
-    /// Goes on in the next row; without autowrap the last column is written again.
+    /// Continues in the next row; without autowrap the last column is written again.
     fn wrap(&mut self, end: LineEnd) {
         self.position.cursor.wrap_pending = false;
         if !self.is_on(TerminalMode::AutoWrap) {
             return;
         }
-        // Below the margins nothing scrolls, and the last row is written over. Between margins at the sides
-        // it is a part that goes on.
-        let goes_on = (self.position.cursor.row + 1 < self.position.rows
+        // Below the margins nothing scrolls, and the last row is overwritten. Between side margins only a
+        // part of the row continues.
+        let wraps = (self.position.cursor.row + 1 < self.position.rows
             || self.position.cursor.row == self.position.margins.bottom)
             && !self.position.has_side_margins();
-        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| goes_on) {
+        if let Some(row) = self.buffers.active.grid.row_mut(self.position.cursor.row).filter(|_| wraps) {
             row.wrapped = true;
             row.gap = end == LineEnd::Gap;
         }
@@ -218,8 +218,8 @@ impl DisplayState {
         self.position.cursor.col = self.position.margins.left;
     }
 
-    /// Joins a mark to the character before the cursor, or under it where it waits; at the left edge there is
-    /// none, and it is dropped.
+    /// Adds a combining mark to the character before the cursor, or under it with pending wrap; at the left
+    /// edge it is dropped.
     fn combine(&mut self, mark: char) {
         let col = match (self.position.cursor.wrap_pending, self.position.cursor.col) {
             (true, col) => col,

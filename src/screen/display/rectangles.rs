@@ -7,11 +7,11 @@ use crate::screen::display::DisplayState;
 use crate::screen::grid::{Area, PackedStyle};
 use crate::screen::parser::Params;
 
-/// How many parameters name a rectangle.
+/// How many parameters a rectangle has.
 const CORNERS: usize = 4;
 
 impl DisplayState {
-    /// DECFRA: a character of ASCII or Latin-1 in every cell, with the style of the pen.
+    /// DECFRA: fills every cell with an ASCII or Latin-1 character in the pen's style.
     pub fn fill_area(&mut self, args: &Params) {
         let ch = u8::try_from(args.value(0))
             .ok()
@@ -30,7 +30,7 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// DECSERA: what DECSCA protects stays, what SPA protects does not, as in xterm.
+    /// DECSERA: cells protected by DECSCA stay, those protected by SPA do not, as in xterm.
     pub fn erase_area_selectively(&mut self, args: &Params) {
         if self.iso_protection {
             return self.erase_area(args);
@@ -41,25 +41,25 @@ impl DisplayState {
         self.changed = true;
     }
 
-    /// DECCARA: what an SGR says, of which xterm carries out a few numbers and kitty all.
+    /// DECCARA: applies an SGR; xterm supports a few numbers, kitty all.
     pub fn change_area(&mut self, args: &Params) {
         self.restyle_area(args, |style| style.change(args.behind(CORNERS)));
     }
 
-    /// DECRARA: attributes that are on go off, and the other way round; 0 stands for all of them.
+    /// DECRARA: toggles attributes; 0 means all of them.
     pub fn reverse_area(&mut self, args: &Params) {
         let numbers = || args.behind(CORNERS).filter_map(|param| param.first().copied());
         self.restyle_area(args, |style| numbers().for_each(|number| style.reverse(number)));
     }
 
-    /// In a rectangle after DECSACE 2, else in lines that run on from its first cell to its last one.
+    /// In a rectangle after DECSACE 2, otherwise in lines from its first cell to its last one.
     fn restyle_area(&mut self, args: &Params, change: impl Fn(&mut PackedStyle)) {
         let Some(area) = self.area(args, 0) else { return };
         self.buffers.active.grid.restyle_area(&area, self.rectangular_changes, change);
         self.changed = true;
     }
 
-    /// DECCRA: from one place to another, which may overlap. There is but one page.
+    /// DECCRA: copies to another place, which may overlap. There is only one page.
     pub fn copy_area(&mut self, args: &Params) {
         let Some(Area { rows, cols }) = self.area(args, 0) else { return };
         let (row, col) =

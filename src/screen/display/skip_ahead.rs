@@ -15,7 +15,7 @@ pub const WORTH: usize = 2048;
 
 impl DisplayState {
     /// How many of `bytes`, which follow a line feed, need no layout, because their text leaves the screen
-    /// before the bytes end. The history gets its part of them. The state is then as if they had been
+    /// before the bytes end. The scrollback gets its part of them. The state is then as if they had been
     /// written.
     pub fn look_ahead(&mut self, bytes: &[u8]) -> usize {
         #[cfg(test)]
@@ -46,10 +46,10 @@ impl DisplayState {
         skipped
     }
 
-    /// Where the part of `text` begins that will be on the screen or in the history.
+    /// The start of the part of `text` that will be on the screen or in the scrollback.
     ///
-    /// It begins after `\r\n`, because the column would otherwise depend on the text before; and it scrolls
-    /// all rows out, so that their content does not matter.
+    /// It is after `\r\n`, because the column would otherwise depend on the text before; and it scrolls all
+    /// rows out, so that their content does not matter.
     fn leaves(&self, text: &[u8]) -> Option<usize> {
         let kept = if self.buffers.alternate.is_none() { self.buffers.history.limit() } else { 0 };
         last_lines(text, self.position.rows + kept)
@@ -110,12 +110,12 @@ impl DisplayState {
     }
 }
 
-/// A line of text that does nothing but fill a part of a row.
+/// A line of text that only fills a part of a row.
 struct PlainLine<'a> {
-    /// Whole characters.
+    /// In UTF-8, complete characters.
     text: &'a [u8],
     cells: usize,
-    /// In bytes, with the return and the line feed at its end.
+    /// In bytes, including the final `\r\n`.
     len: usize,
 }
 
@@ -131,7 +131,7 @@ impl<'a> PlainLine<'a> {
                     cells += run;
                 }
                 mut rest @ [0x80..=0xff, ..] => {
-                    // ASCII here and there is no reason to begin with another run.
+                    // ASCII here is no reason to start another run.
                     while cells <= cols
                         && let [b' '..=b'~' | 0x80..=0xff, ..] = rest
                         && !all_ascii(rest)
@@ -149,13 +149,13 @@ impl<'a> PlainLine<'a> {
     }
 }
 
-/// Whether the next bytes are of ASCII.
+/// Whether the next bytes are ASCII.
 #[inline]
 fn all_ascii(bytes: &[u8]) -> bool {
     bytes.first_chunk::<8>().is_some_and(|eight| eight.is_ascii())
 }
 
-/// How many bytes from the first on, roughly, have nothing in them but text, tabs and line ends.
+/// Approximately how many bytes from the start contain only text, tabs and line ends.
 fn only_scrolling(bytes: &[u8]) -> usize {
     let (blocks, _) = bytes.as_chunks::<64>();
     let other = |byte: &u8| u8::from((*byte < b' ') & (*byte != b'\n') & (*byte != b'\r') & (*byte != b'\t'));
@@ -164,20 +164,20 @@ fn only_scrolling(bytes: &[u8]) -> usize {
     good * 64
 }
 
-/// Where the last lines begin: after a `\r\n`, with at least `count` line feeds behind it.
+/// The start of the last lines: after a `\r\n` that is followed by at least `count` line feeds.
 fn last_lines(text: &[u8], count: usize) -> Option<usize> {
     let end = before_last(text, count)?;
     text[..end].windows(2).rposition(|pair| pair == b"\r\n").map(|at| at + 2)
 }
 
-/// Where `count` line feeds are left.
+/// The position after which `count` line feeds are left.
 fn before_last(text: &[u8], count: usize) -> Option<usize> {
     (0..count).try_fold(text.len(), |end, _| memchr::memrchr(b'\n', &text[..end]))
 }
 
 #[cfg(test)]
 thread_local! {
-    /// Bytes that were looked at, in all looks.
+    /// How many bytes all look-aheads have examined.
     static SEEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(last_lines(b"a\nb\nc\nd", 1), None);
     }
 
-    /// The same bytes at once and in pieces that are too short to look ahead in.
+    /// The same bytes at once, and in pieces too short to look ahead in.
     fn both(cols: u16, rows: u16, before: &str, bytes: &str) -> [Screen; 2] {
         [usize::MAX, 64].map(|piece| {
             let mut screen = Screen::with_history(cols, rows, 5000);
@@ -271,8 +271,7 @@ mod tests {
         }
     }
 
-    /// What a program writes must not cost more at once than in pieces, whatever it is: few looks see all
-    /// that is left.
+    /// A program's output must not cost more at once than in pieces: few look-aheads examine the whole rest.
     #[test]
     fn looks_ahead_are_few() {
         let one_of_many = ["a\r\n".to_owned(), "\t\r\n".repeat(4)].concat();

@@ -69,10 +69,10 @@ impl DisplayState {
         }
     }
 
-    /// A control character.
+    /// Handles a control character.
     #[inline]
     pub fn control(&mut self, byte: u8) {
-        // The others of the parser's are bytes of 0x80 to 0x9f, which mean nothing here.
+        // The parser's others are bytes from 0x80 to 0x9f, which have no meaning here.
         if byte < b' ' {
             self.last_printed = None;
         }
@@ -94,8 +94,8 @@ impl DisplayState {
     }
 }
 
-/// How many bytes from the first on are printable ASCII. Eight at a time: the borrows and carries of the sums
-/// go only upwards, so the lowest byte that is marked is rightly marked.
+/// How many bytes from the first on are printable ASCII. Eight at a time: borrows and carries only move
+/// upwards, so the lowest marked byte is correct.
 #[inline]
 pub fn printable(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);

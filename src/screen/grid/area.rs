@@ -20,12 +20,11 @@ impl Grid {
         }
     }
 
-    /// Writes a character of one column into every cell.
+    /// Writes a one-column character into every cell.
     pub fn fill_area(&mut self, area: &Area, ch: char, style: PackedStyle) {
         self.edit_area(area, |row, cols| cols.for_each(|col| row.put_narrow(col, ch, style)));
     }
 
-    /// Blanks every cell.
     pub fn erase_area(&mut self, area: &Area, style: PackedStyle) {
         self.edit_area(area, |row, cols| row.erase(cols.start, cols.end, style));
     }
@@ -35,7 +34,7 @@ impl Grid {
         self.edit_area(area, |row, cols| row.erase_unprotected(cols.start, cols.end, style));
     }
 
-    /// Changes the styles in the rectangle, or in lines that run on from its first cell to its last one.
+    /// Changes the styles in the rectangle, or in lines from its first cell to its last one.
     pub fn restyle_area(&mut self, area: &Area, rectangle: bool, change: impl Fn(&mut PackedStyle)) {
         let Area { rows, cols } = area;
         let (left, right) = if rectangle { (cols.start, cols.end) } else { (0, usize::MAX) };

@@ -1,7 +1,7 @@
 //! One cell of the grid: a character, its width and its style, in 16 bytes that are copied like a number.
 //!
-//! Marks that combine with the character are too rare to have room here: the row keeps them (`combining.rs`),
-//! and the cell only says that there are some.
+//! Combining marks are too rare to have room here: the row keeps them (`combining.rs`), and the cell has only
+//! a flag.
 
 use super::packed_style::PackedStyle;
 
@@ -13,13 +13,14 @@ const TEXT_MASK: u64 = CHAR_MASK | WIDE | SPACER | MARKED;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridCell {
-    /// 21 bits of character, width, whether marks combine with it; above them the first word of the style.
+    /// 21 bits of character, then the width and the flag for combining marks; above them the first word of
+    /// the style.
     first: u64,
     second: u64,
 }
 
 impl GridCell {
-    /// An empty cell that looks like nothing.
+    /// An empty cell in the default style.
     pub const BLANK: Self = Self { first: ' ' as u64, second: 0 };
 
     /// An empty cell of this style.
@@ -28,19 +29,19 @@ impl GridCell {
         Self::ascii(b' ', style)
     }
 
-    /// A cell with a character of ASCII.
+    /// A cell with an ASCII character.
     #[inline]
     pub fn ascii(byte: u8, style: PackedStyle) -> Self {
         Self { first: style.first | u64::from(byte), second: style.second }
     }
 
-    /// A cell with a character of one column.
+    /// A cell with a one-column character.
     #[inline]
     pub fn narrow(ch: char, style: PackedStyle) -> Self {
         Self { first: style.first | ch as u64, second: style.second }
     }
 
-    /// The two cells of a character of two columns.
+    /// The two cells of a two-column character.
     #[inline]
     pub fn wide(ch: char, style: PackedStyle) -> [Self; 2] {
         [
@@ -72,13 +73,13 @@ impl GridCell {
         self.first & (WIDE | SPACER) != 0
     }
 
-    /// Whether it is a character of ASCII and of this style, without marks.
+    /// Whether it is an ASCII character in this style without marks.
     #[inline]
     pub fn is_ascii(self, style: PackedStyle) -> bool {
         ((self.first ^ style.first) < 0x80) & (self.second == style.second)
     }
 
-    /// Its character, if that is of ASCII.
+    /// Its character, if that is ASCII.
     #[inline]
     pub fn byte(self) -> u8 {
         self.first as u8
@@ -88,7 +89,7 @@ impl GridCell {
         PackedStyle { first: self.first & !TEXT_MASK, second: self.second }
     }
 
-    /// Whether erasing selectively leaves it.
+    /// Whether selective erasing leaves it.
     pub fn is_protected(self) -> bool {
         self.style().is_protected()
     }
@@ -100,25 +101,25 @@ impl GridCell {
         *self = Self { first: self.first & TEXT_MASK | style.first, second: style.second };
     }
 
-    /// Whether marks combine with its character.
+    /// Whether its character has combining marks.
     #[inline]
     pub fn is_marked(self) -> bool {
         self.first & MARKED != 0
     }
 
-    /// A number for its text and style: that of another cell is to be expected to be another.
+    /// A number for its text and style, very likely different for other cells.
     pub const fn fingerprint(self) -> u64 {
         let number = (self.first ^ self.second.wrapping_mul(0x9e37_79b9_7f4a_7c15))
             .wrapping_mul(0xff51_afd7_ed55_8ccd);
         number ^ (number >> 32)
     }
 
-    /// From now on marks combine with its character.
+    /// Sets the flag for combining marks.
     pub fn mark(&mut self) {
         self.first |= MARKED;
     }
 
-    /// Takes the text away and keeps the style, for a wide character of which half was overwritten.
+    /// Removes the text and keeps the style, for a wide character of which one half was overwritten.
     pub fn hollow(&mut self) {
         *self = Self::blank(self.style());
     }

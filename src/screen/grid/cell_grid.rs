@@ -1,8 +1,8 @@
 //! The visible rows of one screen: scrolling inside margins, erasing, resizing.
 //!
 //! Rows are moved, never copied: a scroll of the whole screen turns a ring, one inside margins rotates the
-//! row headers. Cursor, margins and modes are the terminal's. Lines that leave at the top are lost here; the
-//! history has been given them before.
+//! row headers. Cursor, margins and modes are outside. Lines that leave at the top are lost here; the
+//! scrollback received them before.
 
 use std::collections::VecDeque;
 
@@ -16,37 +16,36 @@ pub struct Grid {
     origins: Option<Box<RowOrigins>>,
 }
 
-/// Who follows the rows takes no part.
+/// The tracking of rows is not compared.
 impl PartialEq for Grid {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows
     }
 }
 
-/// For each row from the top: where it stood at the last call of [`Grid::take_origins`]; `None` for a row
-/// that came in blank since then.
+/// For each row from the top: its position at the last call of [`Grid::take_origins`]; `None` for a row that
+/// came in blank since then.
 pub type RowOrigins = Vec<Option<u16>>;
 
 impl Grid {
-    /// An empty grid.
     pub fn new(cols: usize, rows: usize) -> Self {
         Self { rows: (0..rows).map(|_| GridRow::new(cols)).collect(), origins: None }
     }
 
-    /// Begins to follow the rows as they scroll, or begins again, and returns what was found so far; `None`
-    /// when nobody followed them or the grid was resized.
+    /// Starts to track the rows as they scroll, or starts again, and returns the result so far; `None` if
+    /// they were not tracked or the grid was resized.
     pub fn take_origins(&mut self) -> Option<RowOrigins> {
         let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
         let found = self.origins.replace(Box::new((0..rows).map(Some).collect()));
         found.map(|origins| *origins).filter(|origins| origins.len() == self.rows.len())
     }
 
-    /// Ends following them.
+    /// Stops tracking rows.
     pub fn drop_origins(&mut self) {
         self.origins = None;
     }
 
-    /// All rows are to count as new: they left without having been scrolled.
+    /// Makes all rows count as new: they were replaced without scrolling.
     pub fn forget_origins(&mut self) {
         self.origins.iter_mut().for_each(|origins| origins.fill(None));
     }
@@ -56,7 +55,6 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// Whether nothing stands on it.
     pub fn is_blank(&self) -> bool {
         self.rows.iter().all(|row| row.written().is_empty() && !row.wrapped)
     }
@@ -78,7 +76,7 @@ impl Grid {
         Some((row, other))
     }
 
-    /// Cuts or extends at the right and at the bottom; the content stays where it is.
+    /// Crops or extends at the right and at the bottom; the content stays where it is.
     pub fn resize(&mut self, cols: usize, rows: usize) {
         self.rows.truncate(rows);
         for row in &mut self.rows {
@@ -87,13 +85,13 @@ impl Grid {
         self.rows.resize_with(rows, || GridRow::new(cols));
     }
 
-    /// Puts other rows in the place of all; where there are fewer than `rows`, empty ones follow.
+    /// Replaces all rows; if there are fewer than `rows`, empty ones follow.
     pub fn replace(&mut self, cols: usize, rows: usize, with: impl Iterator<Item = GridRow>) {
         self.rows = with.collect();
         self.rows.resize_with(rows, || GridRow::new(cols));
     }
 
-    /// Blanks whole rows `from..to`, cut to the grid.
+    /// Blanks whole rows `from..to`, clamped to the grid.
     pub fn erase_rows(&mut self, from: usize, to: usize, style: PackedStyle) {
         let to = to.min(self.rows.len());
         if from < to {
@@ -113,7 +111,7 @@ impl Grid {
             origins.iter_mut().rev().take(count).for_each(|origin| *origin = None);
         }
         if top == 0 && bottom + 1 == self.rows.len() {
-            // The usual case: the ring turns, and nothing is moved.
+            // The usual case: the ring rotates, and nothing is moved.
             self.rows.rotate_left(count);
         } else if let Some(rows) = self.rows.make_contiguous().get_mut(top..=bottom) {
             rows.rotate_left(count);

@@ -1,4 +1,4 @@
-//! Parts of rows that move between columns: what margins at the sides and rectangles need beside whole rows.
+//! Moving parts of rows between columns, for side margins and rectangles.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use super::packed_style::PackedStyle;
 use super::row::GridRow;
 
 impl GridRow {
-    /// Puts the cells `part` of another row in the place of those from `at` on, with their marks. A wide
-    /// character of which only half lies in the part becomes a blank.
+    /// Replaces the cells from `at` on by the cells `part` of another row, with their marks. A wide character
+    /// of which only one half is in the part becomes a blank.
     pub fn paste(&mut self, other: &GridRow, part: Range<usize>, at: usize) {
         let len = part.len().min(self.cols().saturating_sub(at));
         if len == 0 {
@@ -43,7 +43,7 @@ impl GridRow {
         }
     }
 
-    /// Blanks the columns `from..to`, but for what is protected.
+    /// Blanks the columns `from..to`, except protected cells.
     pub fn erase_unprotected(&mut self, from: usize, to: usize, style: PackedStyle) {
         let mut from = from;
         while let Some(guarded) = self
@@ -57,15 +57,14 @@ impl GridRow {
         self.erase(from, to, style);
     }
 
-    /// Gives the cells of `cols` other styles; a wide character of which one half lies there is changed
-    /// whole.
+    /// Gives the cells of `cols` other styles; both halves of a wide character are changed.
     pub fn restyle(&mut self, cols: Range<usize>, change: impl Fn(&mut PackedStyle)) {
         let to = cols.end.min(self.cols());
         self.reach(to);
         let first = self.cell(cols.start).is_spacer();
         let last = self.cell(to).is_spacer();
         let (from, to) = (cols.start - usize::from(first), to + usize::from(last));
-        // Mostly all have the same style, and a change of it may take long.
+        // Usually all have the same style, and changing it may take long.
         let mut made: Option<(PackedStyle, PackedStyle)> = None;
         for cell in self.cells.get_mut(from..to).unwrap_or_default() {
             cell.restyle(|style| {

@@ -1,10 +1,10 @@
 //! The combining marks of one row, by column.
 //!
-//! A cell says that it has marks; what stands here for another column is left over from a character that is
-//! gone, and means nothing. So overwriting text need not look here.
+//! A cell has a flag for marks; entries for other columns are left over from characters that are gone. So
+//! overwriting text need not look here.
 
-/// Most bytes of combining marks that one cell keeps; what comes after is dropped. Screen's CVE-2021-26937
-/// was a crash on an endless pile of marks.
+/// Most bytes of combining marks that one cell keeps; further marks are dropped. Screen's CVE-2021-26937 was
+/// a crash on an endless pile of marks.
 const BYTES_MAX: usize = 16;
 
 /// The marks of one column, as UTF-8.
@@ -25,7 +25,7 @@ impl MarkPile {
     }
 }
 
-/// Piles by column, at most one for each; no allocation while there are none.
+/// Piles of marks by column, at most one for each; without any there is no allocation.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::box_collection, reason = "a row that has none must be small, and nearly none has any")]
 pub struct CombiningMarks {
@@ -33,7 +33,7 @@ pub struct CombiningMarks {
 }
 
 impl CombiningMarks {
-    /// Adds a mark. When the column's character had none, what is left over there goes away.
+    /// Adds a mark. If the column's character had none, drops what is left over there.
     pub fn add(&mut self, col: usize, mark: char, had: Had) {
         let Ok(col) = u16::try_from(col) else { return };
         let piles = self.piles.get_or_insert_default();
@@ -52,7 +52,7 @@ impl CombiningMarks {
         }
     }
 
-    /// The marks of a column whose cell says that it has some.
+    /// The marks of a column whose cell has the flag.
     pub fn get(&self, col: usize) -> &str {
         let find =
             |piles: &'_ Vec<MarkPile>| piles.binary_search_by_key(&col, |pile| usize::from(pile.col)).ok();
@@ -64,8 +64,8 @@ impl CombiningMarks {
             .unwrap_or_default()
     }
 
-    /// Follows cells that move: `to` says where a column's cell is now, or that it is gone. It keeps the
-    /// order.
+    /// Follows cells that move: `to` returns the new column of a cell, or `None` if it is gone. It must keep
+    /// the order.
     pub fn shift(&mut self, to: impl Fn(usize) -> Option<usize>) {
         let Some(piles) = &mut self.piles else { return };
         piles.retain_mut(|pile| match to(usize::from(pile.col)).map(u16::try_from) {
@@ -77,7 +77,6 @@ impl CombiningMarks {
         });
     }
 
-    /// Forgets them all.
     #[inline]
     pub fn clear(&mut self) {
         if self.piles.is_some() {
@@ -89,7 +88,7 @@ impl CombiningMarks {
 /// Whether a cell had marks before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Had {
-    /// Its character stood alone.
+    /// Its character had no marks.
     None,
     Some,
 }

@@ -1,8 +1,8 @@
-//! What has left the primary screen at the top: a bounded number of lines, the oldest of which is dropped for
-//! a new one.
+//! The scrollback: lines that have left the primary screen at the top, of which the oldest is dropped if
+//! there are too many.
 //!
-//! It takes no memory while it is empty. Which lines get here is the terminal's business; cutting them anew
-//! for another width is `reflow.rs`.
+//! It takes no memory while it is empty. The terminal decides which lines get here; `reflow.rs` rewraps them
+//! for another width.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,24 @@ use super::row::GridRow;
 use super::runs::StyledRun;
 use crate::screen::Screen;
 
-/// Bytes that a history may take for each of its lines. Few have as much, so this is about lines of many
-/// columns, of which fewer are kept if each cell has a style of its own.
+/// How many bytes the scrollback may take per line of its limit. Few lines have as much, so this limits only
+/// wide lines with a style for each cell.
 const LINE_BYTES: usize = 4096;
 
 /// The lines above the primary screen.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     lines: VecDeque<HistoryLine>,
-    /// Most lines.
+    /// The most lines.
     limit: usize,
-    /// What they take, in bytes.
+    /// The memory of the lines, in bytes.
     bytes: usize,
-    /// Lines that have left, kept or not.
+    /// How many lines have left the screen, kept or not.
     total: u64,
     draft: LineBuilder,
 }
 
-/// Equal when the same lines are kept.
+/// Equal if the same lines are kept.
 impl PartialEq for History {
     fn eq(&self, other: &Self) -> bool {
         self.lines == other.lines && self.limit == other.limit
@@ -36,12 +36,11 @@ impl PartialEq for History {
 }
 
 impl History {
-    /// Most lines that are kept.
+    /// The most lines that are kept.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// How many lines are kept from now on.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
         self.trim(limit);
@@ -74,27 +73,26 @@ impl History {
         }
     }
 
-    /// Counts lines that would not be kept when all is done, and were left out.
+    /// Counts lines that were skipped because they would not be kept.
     pub fn skip(&mut self, lines: usize) {
         self.total += lines as u64;
     }
 
-    /// Drops all lines.
     pub fn clear(&mut self) {
         self.lines = VecDeque::new();
         self.draft = LineBuilder::default();
         self.bytes = 0;
     }
 
-    /// All lines, to be cut anew.
+    /// Takes all lines, to rewrap them.
     pub fn take_lines(&mut self) -> VecDeque<HistoryLine> {
         std::mem::take(&mut self.lines)
     }
 
-    /// Lines that were cut anew, and of these the first one of the screen, before and after.
+    /// Puts rewrapped lines back, with the index of the screen's first line, before and after.
     ///
-    /// A narrow screen can make more lines of them than the limit. Those are not told, but kept until the
-    /// next line comes: a window that is dragged to be small and large again loses nothing.
+    /// A narrow screen can make more lines of them than the limit. The surplus is hidden, but kept until the
+    /// next line arrives: a window that is dragged smaller and larger again loses nothing.
     pub fn put_lines(&mut self, lines: VecDeque<HistoryLine>, old_top: usize, new_top: usize) {
         self.total = (self.total + new_top as u64).saturating_sub(old_top as u64);
         if self.limit > 0 {
@@ -104,12 +102,12 @@ impl History {
         }
     }
 
-    /// How many lines are told.
+    /// How many lines are visible as scrollback.
     pub fn len(&self) -> usize {
         self.lines.len() - self.surplus()
     }
 
-    /// All lines, also those that are not told.
+    /// All lines, including hidden ones.
     pub fn lines(&self) -> impl Iterator<Item = &HistoryLine> {
         self.lines.iter()
     }
@@ -124,7 +122,7 @@ impl History {
         self.lines.len().saturating_sub(self.limit)
     }
 
-    /// One line that is told.
+    /// A line that is not hidden.
     pub fn line(&self, at: usize) -> Option<&HistoryLine> {
         self.lines.get(self.surplus() + at)
     }
@@ -138,8 +136,8 @@ impl History {
 }
 
 impl Screen {
-    /// A fresh screen that keeps up to `lines` lines of what leaves the primary screen at the top. Each side
-    /// is cut as in [`Screen::new`], which keeps none.
+    /// A fresh screen with up to `lines` lines of scrollback. Each side is clamped as in [`Screen::new`],
+    /// which has no scrollback.
     #[must_use]
     pub fn with_history(cols: u16, rows: u16, lines: usize) -> Self {
         let mut screen = Self::new(cols, rows);
@@ -147,19 +145,19 @@ impl Screen {
         screen
     }
 
-    /// How many lines of history are kept from now on; the oldest ones above it are dropped.
+    /// How many lines of scrollback are kept from now on; drops the oldest ones above that.
     pub fn set_history_limit(&mut self, lines: usize) {
         self.terminal.display.buffers.history.set_limit(lines);
     }
 
-    /// How many lines of history there are: at most as many as the limit, and fewer where they take more than
-    /// 4 KiB each.
+    /// How many lines of scrollback there are: at most the limit, and fewer if they take more than 4 KiB
+    /// each.
     pub fn history_len(&self) -> usize {
         self.terminal.display.buffers.history.len()
     }
 
     /// One line of history, 0 = the oldest, as runs from the left. Unstyled blanks at the end are left out,
-    /// unless the line goes on in the next one; a line that does not exist has no runs.
+    /// unless the line wraps into the next one; a line that does not exist has no runs.
     pub fn history_row_runs(&self, line: usize) -> Vec<StyledRun> {
         self.terminal
             .display
@@ -170,21 +168,21 @@ impl Screen {
             .unwrap_or_default()
     }
 
-    /// Whether a line of history goes on in the next one, or the last one in the first row of the primary
-    /// screen: it ran over the right edge (autowrap) and was not ended by a line feed.
+    /// Whether a line of scrollback wraps into the next one, or the last one into the first row of the
+    /// primary screen: it reached the right edge (autowrap) and was not ended by a line feed.
     pub fn history_row_wrapped(&self, line: usize) -> bool {
         self.terminal.display.buffers.history.line(line).is_some_and(|line| line.end != LineEnd::Break)
     }
 
-    /// Whether a row of the screen that is shown goes on in the next row, for the same reason. The blanks at
-    /// its end, which [`Screen::row_runs`] leaves out, are text then.
+    /// Whether a row of the visible screen wraps into the next row. The blanks at its end, which
+    /// [`Screen::row_runs`] leaves out, are text then.
     pub fn row_wrapped(&self, row: u16) -> bool {
         self.terminal.display.buffers.active.grid.rows().get(usize::from(row)).is_some_and(|row| row.wrapped)
     }
 
-    /// How many lines ever left the primary screen at the top, kept or not. Who remembers it finds at the end
-    /// of the history as many lines that are new as it has risen by. Lines that come back, because the screen
-    /// becomes higher, count back.
+    /// How many lines have ever left the primary screen at the top, kept or not: its increase is the number
+    /// of new lines at the end of the scrollback. Lines that return because the screen becomes taller are
+    /// subtracted.
     pub fn history_total(&self) -> u64 {
         self.terminal.display.buffers.history.total
     }

@@ -1,8 +1,8 @@
 //! A line that has left the screen: its text, and the styles of its parts, packed.
 //!
-//! A row holds 16 bytes for every cell, because cells are overwritten one by one. What has left the screen is
-//! only read, so it takes the bytes of its text, and 16 for each span of one style; a line that looks like
-//! nothing has none of those.
+//! A row takes 16 bytes for every cell, because cells are overwritten one by one. Lines of the scrollback are
+//! only read, so they take the bytes of their text, and 16 for each span of one style; unstyled lines have no
+//! spans.
 
 use super::cell::GridCell;
 use super::hyperlinks::Hyperlinks;
@@ -13,17 +13,17 @@ use super::width::width;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
-    /// With a line feed, or the cursor went elsewhere.
+    /// With a line feed, or the cursor moved elsewhere.
     #[default]
     Break,
-    /// The text goes on in the next line.
+    /// The text wraps into the next line.
     Wrap,
-    /// The same, and the last column was left empty, because a wide character did not fit.
+    /// It wraps, and the last column is empty, because a wide character did not fit.
     Gap,
 }
 
 impl GridRow {
-    /// How it ends. A gap that was written to since is none.
+    /// How it ends. A gap that was overwritten since does not count.
     pub fn end(&self) -> LineEnd {
         match (
             self.wrapped,
@@ -36,8 +36,8 @@ impl GridRow {
     }
 }
 
-/// Neighbouring characters of one style: the style, and in the bits that a cell has its character in, the
-/// bytes of text.
+/// Adjacent characters with one style: the style, and the length of the text in the bits that hold a cell's
+/// character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StyleSpan(PackedStyle);
 
@@ -55,19 +55,19 @@ impl StyleSpan {
     }
 }
 
-/// A line of at most as many cells as a screen has columns.
+/// A line at most as wide as a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryLine {
-    /// Whole characters in UTF-8. What is kept is rarely read, so it is not looked at before.
+    /// Complete characters in UTF-8. It is rarely read, so it is validated only then.
     text: Box<[u8]>,
-    /// All of the text from the left; empty when none of it looks like anything.
+    /// The spans of the whole text; empty if it is unstyled.
     stretches: Box<[StyleSpan]>,
     cells: u16,
     pub end: LineEnd,
 }
 
 impl HistoryLine {
-    /// A line of one style that ends with a line feed. Blanks at its end that look like nothing are left out.
+    /// A line with one style that ends with a line feed. Unstyled blanks at its end are dropped.
     pub fn new(text: &[u8], style: PackedStyle, cells: usize) -> Self {
         let plain = style == PackedStyle::default();
         let blanks = if plain { text.iter().rev().take_while(|byte| **byte == b' ').count() } else { 0 };
@@ -85,13 +85,13 @@ impl HistoryLine {
         }
     }
 
-    /// Bytes of memory that it takes, roughly: what an allocation costs beside its content is counted, too.
+    /// Approximate memory in bytes, including the overhead of allocations.
     pub fn size(&self) -> usize {
         const ALLOCATION: usize = 16;
         size_of::<Self>() + 2 * ALLOCATION + self.text.len() + size_of_val(&*self.stretches)
     }
 
-    /// Columns of its text.
+    /// The width of its text in columns.
     pub fn cells(&self) -> usize {
         usize::from(self.cells)
     }
@@ -133,7 +133,7 @@ impl HistoryLine {
         runs.finish()
     }
 
-    /// The row that it was, `cols` cells long; what does not fit is cut.
+    /// The row that it was, `cols` cells long; longer text is cut.
     pub fn row(&self, cols: usize) -> GridRow {
         let mut row = GridRow::new(cols);
         let mut col = 0;
@@ -154,17 +154,16 @@ impl HistoryLine {
     }
 }
 
-/// A line that is being put together. Its room is used again for the next one.
+/// A line under construction. Its buffers are reused for the next one.
 #[derive(Clone, Debug, Default)]
 pub struct LineBuilder {
     text: String,
     stretches: Vec<StyleSpan>,
-    /// Columns so far.
+    /// Its width so far, in columns.
     pub cells: usize,
 }
 
 impl LineBuilder {
-    /// Whether nothing was appended.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -184,8 +183,8 @@ impl LineBuilder {
         }
     }
 
-    /// Appends what a row shows, at least `cells` of it: blanks at its end are left out, unless it goes on in
-    /// the next row.
+    /// Appends a row, at least `cells` cells of it: blanks at its end are dropped, unless it wraps into the
+    /// next row.
     pub fn push_row(&mut self, row: &GridRow, cells: usize) -> LineEnd {
         let end = row.end();
         let cells = match end {
@@ -217,7 +216,7 @@ impl LineBuilder {
         end
     }
 
-    /// The line, and a new draft.
+    /// Returns the line and starts another.
     pub fn finish(&mut self, end: LineEnd) -> HistoryLine {
         let plain = self.stretches.iter().all(|stretch| stretch.style() == PackedStyle::default());
         let stretches = if plain { Box::default() } else { self.stretches.as_slice().into() };
@@ -234,7 +233,7 @@ impl LineBuilder {
     }
 }
 
-/// The first eight characters, if they are ASCII and of this style.
+/// The first eight characters, if they are ASCII in this style.
 #[inline]
 fn plain_text(cells: &[GridCell], style: PackedStyle) -> Option<[u8; 8]> {
     let cells = cells.first_chunk::<8>()?;

@@ -1,38 +1,37 @@
-//! OSC 8: what text leads to. A cell has the number of its link, the table has each link once.
+//! OSC 8 hyperlinks. A cell has the number of its link; the table has each link once.
 //!
-//! Numbers are never told: two screens are the same when their cells lead to the same, whatever the numbers.
-//! A link that nothing uses any more leaves the table only when there is no room for a new one; where all are
-//! in use, text has none.
+//! Numbers are internal: two screens are equal if their cells have the same links, whatever the numbers.
+//! Unused links are removed only when there is no room for a new one; if all are in use, text gets no link.
 //!
-//! Text that is erased leaves no link behind. The link is saved with the pen (DECSC), as in alacritty; SGR
-//! leaves it as it is.
+//! Erased cells have no link. The link is saved with the pen (DECSC), as in alacritty; SGR leaves it as it
+//! is.
 
 use std::collections::BTreeMap;
 
-/// Most links of a screen and its history. A style has room for numbers up to 16383.
+/// The most links of a screen and its scrollback. A style has room for numbers up to 16383.
 const LINKS_MAX: usize = 4096;
 
-/// Most bytes of all links together.
+/// The most bytes of all links.
 const BYTES_MAX: usize = 256 * 1024;
 
-/// Most bytes of an address; what is longer leads nowhere.
+/// The most bytes of an address; longer ones are ignored.
 const URI_MAX: usize = 2083;
 
-/// Most bytes of an `id`; a longer one is left out.
+/// The most bytes of an `id`; a longer one is dropped.
 const ID_MAX: usize = 250;
 
-/// Parts behind a command's number. `vte` keeps no more than so many: what stood behind them is not known.
+/// The most parts after a command's number. `vte` keeps no more, so further parts are unknown.
 pub const PARTS_MAX: usize = 15;
 
 /// The sequence that ends a link.
 pub const CLOSING: &str = "\x1b]8;;\x1b\\";
 
-/// What a run of text leads to (OSC 8). Without control characters.
+/// The hyperlink of a text (OSC 8), without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hyperlink(Box<str>);
 
 impl Hyperlink {
-    /// Reads what follows the number 8; `None` for an empty address, and for one that is not kept.
+    /// Reads the parts after the number 8; `None` for an empty or invalid address.
     pub(in crate::screen) fn read(parts: &[&[u8]]) -> Option<Self> {
         let (params, address) = parts.split_first().filter(|_| parts.len() < PARTS_MAX)?;
         let uri = printable(address, URI_MAX)?;
@@ -46,12 +45,12 @@ impl Hyperlink {
         self.0.split_once(';').map_or("", |(_, uri)| uri)
     }
 
-    /// The name that parts of one link have in common, at most 250 bytes; `None` without one.
+    /// The id shared by the parts of one link, at most 250 bytes; `None` without one.
     pub fn id(&self) -> Option<&str> {
         self.0.split_once(';')?.0.strip_prefix("id=")
     }
 
-    /// Its bytes.
+    /// Its size in bytes.
     pub(in crate::screen) fn len(&self) -> usize {
         self.0.len()
     }
@@ -62,7 +61,8 @@ impl Hyperlink {
     }
 }
 
-/// The text that was cut at semicolons; `None` if it is empty, too long, or has what cannot be sent again.
+/// Joins text that was split at semicolons; `None` if it is empty, too long, or contains characters that
+/// cannot be sent again.
 pub fn printable(parts: &[&[u8]], max: usize) -> Option<String> {
     let text = String::from_utf8(parts.join(&b';')).ok()?;
     let is_sent = |ch: char| !ch.is_control() && ch != char::REPLACEMENT_CHARACTER;
@@ -72,19 +72,19 @@ pub fn printable(parts: &[&[u8]], max: usize) -> Option<String> {
 /// The links of a screen.
 #[derive(Clone, Debug, Default)]
 pub struct Hyperlinks {
-    /// Number 1 is the first; `None` is free.
+    /// Number 1 is the first; `None` is unused.
     all: Vec<Option<Hyperlink>>,
     numbers: BTreeMap<Hyperlink, u16>,
     free: Vec<u16>,
     bytes: usize,
-    /// So many links will be refused before it is looked again which ones are in use.
+    /// How many links will be refused before the next search for unused ones.
     pause: usize,
-    /// A link was begun and not ended. The pen may have none all the same: one that is not kept, or the
-    /// cursor was restored since, for which terminals differ.
+    /// A link was opened and not closed. The pen may still have none: the link was refused, or the cursor was
+    /// restored since, where terminals differ.
     pub open: bool,
 }
 
-/// Equal when every number stands for the same.
+/// Equal if every number means the same link.
 impl PartialEq for Hyperlinks {
     fn eq(&self, other: &Self) -> bool {
         self.all == other.all && self.open == other.open
@@ -97,12 +97,12 @@ impl Hyperlinks {
         self.all.get(usize::from(number).checked_sub(1)?)?.as_ref()
     }
 
-    /// A table without links, of which one is begun as here.
+    /// An empty table with the same open state.
     pub fn without_numbers(&self) -> Self {
         Self { open: self.open, ..Self::default() }
     }
 
-    /// For every number whether it is in use: none is so far.
+    /// A flag for every number, all unset, to mark the used ones.
     pub fn unused(&self) -> Vec<bool> {
         vec![false; self.all.len() + 1]
     }
@@ -135,8 +135,8 @@ impl Hyperlinks {
         number
     }
 
-    /// Whether it is time to look which links are in use. When nearly all are, it is not done again for each
-    /// further one.
+    /// Whether to search for unused links. After a search that found nearly all in use, the next ones are
+    /// delayed.
     pub fn is_due(&mut self, link: &Hyperlink) -> bool {
         if self.numbers.contains_key(link) || self.has_room(link) {
             return false;

@@ -1,4 +1,4 @@
-//! What is stored: cells in rows, rows in a grid, lines that have left it, and how all of them look.
+//! Storage: cells in rows, rows in a grid, lines of the scrollback, and their styles.
 
 mod area;
 mod cell;

@@ -1,6 +1,6 @@
-//! A [`Style`] in two machine words, as the pen holds it and as every cell stores it.
+//! A [`Style`] in two machine words, for the pen and for every cell.
 //!
-//! The low bits of the first word are left empty: there a cell has its character (`cell.rs`). So a run of
+//! The low bits of the first word are unused here: a cell stores its character there (`cell.rs`). So a run of
 //! text is written with one `or` and one store for each character.
 
 use super::style::{Attr, Color, Style, Underline};
@@ -25,25 +25,22 @@ const COLOR_BITS: u32 = 25;
 /// terminal's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PackedStyle {
-    /// Attributes, kind of underline, colour of the text.
+    /// Attributes, kind of underline, foreground colour.
     pub first: u64,
-    /// Colours behind the text and of the underline, number of the link.
+    /// Background and underline colours, number of the link.
     pub second: u64,
 }
 
 impl PackedStyle {
-    /// Switches `attr` on.
     pub fn add(&mut self, attr: Attr) {
         self.first |= u64::from(attr.bit()) << ATTRS;
     }
 
-    /// Switches `attr` off.
     pub fn remove(&mut self, attr: Attr) {
         self.first &= !(u64::from(attr.bit()) << ATTRS);
     }
 
-    /// Switches what an SGR number stands for to the other state, where DECRARA has it: 1, 4, 5, 7, and 0 for
-    /// all four.
+    /// Toggles the attribute of an SGR number, if DECRARA supports it: 1, 4, 5, 7, and 0 for all four.
     pub fn reverse(&mut self, number: u16) {
         match number {
             0 => [1, 4, 5, 7].into_iter().for_each(|each| self.reverse(each)),
@@ -56,8 +53,8 @@ impl PackedStyle {
         }
     }
 
-    /// Takes from another style what the SGR numbers switch that `parts` has the bits of (30 and 31: the
-    /// colours, as XTPUSHSGR counts); everything but link and protection if it has none.
+    /// Copies from another style the parts whose SGR numbers are set in `parts` (30 and 31: the colours, as
+    /// in XTPUSHSGR); everything except link and protection if none is set.
     pub fn take(&mut self, from: Self, parts: u32) {
         let (mut first, mut second) = (0, 0);
         let color = mask(COLOR_BITS);
@@ -79,12 +76,12 @@ impl PackedStyle {
         self.second = self.second & !second | from.second & second;
     }
 
-    /// Sets the colour of the text.
+    /// Sets the foreground colour.
     pub fn set_foreground(&mut self, color: Color) {
         put(&mut self.first, FOREGROUND, COLOR_BITS, packed(color));
     }
 
-    /// Sets the colour behind the text.
+    /// Sets the background colour.
     pub fn set_background(&mut self, color: Color) {
         put(&mut self.second, BACKGROUND, COLOR_BITS, packed(color));
     }
@@ -103,13 +100,12 @@ impl PackedStyle {
         put(&mut self.second, LINK, LINK_BITS, u64::from(number) & mask(LINK_BITS));
     }
 
-    /// DECSCA: whether what is written stays when the screen is erased selectively. It is no part of the
-    /// style.
+    /// DECSCA: whether selective erasing leaves text written from now on. Not part of the style.
     pub fn protect(&mut self, protected: bool) {
         self.first = if protected { self.first | PROTECTED } else { self.first & !PROTECTED };
     }
 
-    /// Whether it stays.
+    /// Whether selective erasing leaves it.
     pub fn is_protected(self) -> bool {
         self.first & PROTECTED != 0
     }
@@ -124,7 +120,7 @@ impl PackedStyle {
         Self { first: self.first, second: self.second & mask(LINK) }
     }
 
-    /// The link and the protection, and nothing else: what SGR 0 leaves.
+    /// Only the link and the protection: what SGR 0 leaves.
     pub fn plain(self) -> Self {
         Self { first: self.first & PROTECTED, second: self.second & !mask(LINK) }
     }
@@ -134,13 +130,13 @@ impl PackedStyle {
         self == self.plain()
     }
 
-    /// The style that erasing leaves behind: the background stays, all else is gone, as in xterm.
+    /// The style that erasing leaves behind: only the background stays, as in xterm.
     #[inline]
     pub fn erased(self) -> Self {
         Self { first: 0, second: self.second & mask(COLOR_BITS) }
     }
 
-    /// The style that it stands for. A link is no part of it.
+    /// The style without link and protection.
     pub fn unpack(self) -> Style {
         let underline = match get(self.first, UNDERLINE, 3) {
             1 => Underline::Single,

@@ -1,4 +1,4 @@
-//! Lines cut for one width out of lines that were cut for another, and where places in them are afterwards.
+//! Rewraps lines for another width, and tracks positions in them.
 
 use std::collections::VecDeque;
 
@@ -9,42 +9,42 @@ use super::width::width;
 /// A place in a list of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinePosition {
-    /// Of the list.
+    /// Index in the list.
     pub line: usize,
-    /// Columns from the left; behind the last character the line has no cell, but a place.
+    /// Column from the left; a position after the last character is allowed.
     pub cell: usize,
 }
 
-/// A place in the old lines, until it is known where it is in the new ones.
+/// A position in the old lines whose new position is not yet known.
 #[derive(Clone, Copy, Debug)]
 struct TrackedPosition {
     old: LinePosition,
     new: Option<LinePosition>,
 }
 
-/// Lines cut for a width, from lines cut for another.
+/// Rewraps lines for a width.
 pub struct LineCutter {
     cols: usize,
     draft: LineBuilder,
-    /// The line before ended with a gap: a blank, unless a wide character follows.
+    /// The previous line ended with a gap, which becomes a blank unless a wide character follows.
     gap: bool,
-    /// How many lines it was given.
+    /// How many lines it has received.
     taken: usize,
     lines: VecDeque<HistoryLine>,
     marks: Vec<TrackedPosition>,
 }
 
 impl LineCutter {
-    /// For a width, with places to follow.
+    /// For a width, with positions to track.
     pub fn new(cols: usize, marks: &[LinePosition]) -> Self {
         let marks = marks.iter().map(|old| TrackedPosition { old: *old, new: None }).collect();
         Self { cols, draft: LineBuilder::default(), gap: false, taken: 0, lines: VecDeque::new(), marks }
     }
 
-    /// The next line.
+    /// Takes the next line.
     pub fn take(&mut self, line: HistoryLine) {
         if line.cells() == 0 && !self.draft.is_empty() {
-            // What went on here has been erased.
+            // The line that wrapped here has been erased.
             self.flush(LineEnd::Break);
             self.gap = false;
         }
@@ -88,15 +88,15 @@ impl LineCutter {
         }
     }
 
-    /// Begins a new line if `cells` more do not fit. In one column a wide character has a line of its own,
-    /// though it is too long.
+    /// Starts a new line if `cells` more do not fit. With one column a wide character gets a line of its own,
+    /// although it is too wide.
     fn make_room(&mut self, cells: usize) {
         if self.draft.cells > 0 && self.draft.cells + cells > self.cols {
             self.flush(if self.draft.cells < self.cols { LineEnd::Gap } else { LineEnd::Wrap });
         }
     }
 
-    /// The `cells` cells of the old line from `at` on come next: says so to whoever waits for one of them.
+    /// The `cells` cells of the old line from `at` on come next: resolves tracked positions in them.
     fn settle(&mut self, at: usize, cells: usize) {
         let (line, start, old) = (self.lines.len(), self.draft.cells, self.taken);
         for mark in self.marks.iter_mut().filter(|mark| mark.old.line == old && mark.new.is_none()) {
@@ -110,7 +110,7 @@ impl LineCutter {
         self.lines.push_back(self.draft.finish(end));
     }
 
-    /// The new lines, and where the marks are in them. Those below the last line stay as far below.
+    /// The new lines, and the tracked positions in them. Positions below the last line keep their distance.
     pub fn finish(mut self) -> (VecDeque<HistoryLine>, Vec<LinePosition>) {
         if !self.draft.is_empty() {
             self.flush(LineEnd::Break);

@@ -1,10 +1,10 @@
-//! One row of cells, and the edits inside it. It knows nothing of cursors, margins or modes.
+//! One row of cells, and the edits inside it, without cursor, margins and modes.
 //!
 //! The law of a row: every wide cell is followed by its spacer and every spacer follows a wide cell. Each
-//! edit first hollows out the wide characters that its ends would cut in two.
+//! edit first blanks the wide characters that its ends would split.
 //!
-//! Cells behind the last one that was written are blank and are not stored: clearing a row is forgetting it,
-//! an empty row has no memory of its own, and text is mostly appended.
+//! Cells after the last written one are blank and not stored: clearing a row drops its cells, an empty row
+//! has no allocation, and text is mostly appended.
 
 use super::cell::GridCell;
 use super::combining::{CombiningMarks, Had};
@@ -12,13 +12,13 @@ use super::packed_style::PackedStyle;
 use super::width::width;
 use crate::screen::parser::{Decoded, decode};
 
-/// How far [`GridRow::put_text`] came.
+/// The result of [`GridRow::put_text`].
 pub struct TextWritten {
-    /// Bytes.
+    /// In bytes.
     pub len: usize,
-    /// The column behind the last character.
+    /// The column after the last character.
     pub col: usize,
-    /// The last character; `None` when there was not one.
+    /// The last character, if any was written.
     pub last: Option<char>,
 }
 
@@ -28,14 +28,13 @@ pub struct GridRow {
     pub cells: Vec<GridCell>,
     pub marks: CombiningMarks,
     cols: u16,
-    /// Whether the text goes on in the next row because it did not fit (autowrap), not because of a line
-    /// feed.
+    /// Whether the text wraps into the next row (autowrap), as opposed to a line feed.
     pub wrapped: bool,
-    /// It goes on because a wide character did not fit, for which the last column was left empty.
+    /// It wraps because a wide character did not fit, so the last column is empty.
     pub gap: bool,
 }
 
-/// Stored blanks at the end, and marks without a cell, take no part.
+/// Stored blanks at the end, and marks without a cell, are not compared.
 impl PartialEq for GridRow {
     fn eq(&self, other: &Self) -> bool {
         let marks = |row: &Self, at: usize| row.marks.get(at).to_owned();
@@ -55,7 +54,7 @@ impl GridRow {
         Self { cells: Vec::new(), marks: CombiningMarks::default(), cols, wrapped: false, gap: false }
     }
 
-    /// The cells that are stored; all behind them are blank.
+    /// The stored cells; all after them are blank.
     #[inline]
     pub fn stored(&self) -> &[GridCell] {
         &self.cells
@@ -70,7 +69,7 @@ impl GridRow {
         self.cells.get(col).copied().unwrap_or(GridCell::BLANK)
     }
 
-    /// The cells up to the last one that holds something or looks like something.
+    /// The cells up to the last one with text or a style.
     pub fn written(&self) -> &[GridCell] {
         let end = self.cells.iter().rposition(|cell| *cell != GridCell::BLANK).map_or(0, |last| last + 1);
         &self.cells[..end]
@@ -90,7 +89,7 @@ impl GridRow {
         }
     }
 
-    /// Makes the row `cols` cells long, from the left.
+    /// Sets the length of the row to `cols` cells.
     pub fn resize(&mut self, cols: usize) {
         if cols == self.cols() {
             return;
@@ -102,7 +101,7 @@ impl GridRow {
         self.wrapped = false;
     }
 
-    /// Writes a character of one column. `col` beyond the row is ignored.
+    /// Writes a one-column character. `col` beyond the row is ignored.
     #[inline]
     pub fn put_narrow(&mut self, col: usize, ch: char, style: PackedStyle) {
         let cell = GridCell::narrow(ch, style);
@@ -113,7 +112,7 @@ impl GridRow {
         }
     }
 
-    /// Writes a character of two columns. Ignored unless both fit.
+    /// Writes a two-column character. Ignored unless both cells fit.
     #[inline]
     pub fn put_wide(&mut self, col: usize, ch: char, style: PackedStyle) {
         let cells = GridCell::wide(ch, style);
@@ -124,7 +123,7 @@ impl GridRow {
         }
     }
 
-    /// Writes printable ASCII, all of which must fit: what does not is dropped.
+    /// Writes printable ASCII; what does not fit is dropped.
     #[inline]
     pub fn put_ascii(&mut self, col: usize, bytes: &[u8], style: PackedStyle) {
         if col < self.cells.len() {
@@ -147,8 +146,8 @@ impl GridRow {
         }
     }
 
-    /// Writes the characters beyond ASCII that `bytes` begin with, as many as fit and need no more care than
-    /// their width.
+    /// Writes the non-ASCII characters at the start of `bytes`, as many as fit and need nothing but their
+    /// width.
     #[inline]
     pub fn put_text(&mut self, mut col: usize, bytes: &[u8], style: PackedStyle) -> TextWritten {
         let (mut len, mut last) = (0, None);
@@ -183,7 +182,7 @@ impl GridRow {
         TextWritten { len, col, last }
     }
 
-    /// Puts cells in the place of others, as far as the row goes.
+    /// Replaces cells, up to the end of the row.
     fn overwrite(&mut self, col: usize, cells: &[GridCell]) {
         if col >= self.cols() {
             return;
@@ -199,7 +198,7 @@ impl GridRow {
         }
     }
 
-    /// Stores blanks up to `col`, cut to the row.
+    /// Stores blanks up to `col`, clamped to the row.
     #[inline]
     pub fn reach(&mut self, col: usize) {
         let col = col.min(self.cols());
@@ -208,7 +207,7 @@ impl GridRow {
         }
     }
 
-    /// Adds a combining mark to the character at `col`, or to the wide one whose right half that is.
+    /// Adds a combining mark to the character at `col`, even if that is the right half of a wide one.
     pub fn combine(&mut self, col: usize, mark: char) {
         if col >= self.cols() {
             return;
@@ -223,7 +222,7 @@ impl GridRow {
         }
     }
 
-    /// Blanks the columns `from..to`, cut to the row.
+    /// Blanks the columns `from..to`, clamped to the row.
     pub fn erase(&mut self, from: usize, to: usize, style: PackedStyle) {
         let to = to.min(self.cols());
         if from >= to {
@@ -288,7 +287,7 @@ impl GridRow {
         self.fill(cols - count, cols, style);
     }
 
-    /// Blanks `from..to`, which lies in the row.
+    /// Blanks `from..to`, which must be in the row.
     fn fill(&mut self, from: usize, to: usize, style: PackedStyle) {
         if style != PackedStyle::default() {
             self.reach(to);
@@ -300,13 +299,13 @@ impl GridRow {
         }
     }
 
-    /// Drops marks that were left over, before cells move and would come to stand over them.
+    /// Drops leftover marks before cells move onto them.
     fn forget_unmarked(&mut self) {
         let cells = &self.cells;
         self.marks.shift(|at| cells.get(at).is_some_and(|cell| cell.is_marked()).then_some(at));
     }
 
-    /// The laws of a row, for tests.
+    /// Checks the laws of a row, for tests.
     #[cfg(test)]
     pub fn check(&self, cols: usize) {
         assert_eq!(self.cols(), cols);
@@ -319,7 +318,7 @@ impl GridRow {
         assert!(self.cells.first().is_none_or(|cell| !cell.is_spacer()));
     }
 
-    /// Hollows out the wide character that a cut to the left of `col` would split.
+    /// Blanks the wide character that a cut to the left of `col` would split.
     #[inline]
     pub fn part(&mut self, col: usize) {
         if col == 0 || self.cells.get(col).is_none_or(|cell| !cell.is_spacer()) {

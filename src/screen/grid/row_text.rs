@@ -1,4 +1,4 @@
-//! The text of a row together with the columns in which it stands, for searching it.
+//! The text of a row with its columns, for searching.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use crate::screen::Screen;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowText {
     text: String,
-    /// For each character that begins a cell: where it begins, in bytes, and the column of the cell.
+    /// For each character that starts a cell: its byte, and the column of the cell.
     cells: Vec<(u32, u16)>,
-    /// The column behind the last cell.
+    /// The column after the last cell.
     end: u16,
-    /// Blanks behind it that are text, because the row goes on in the next one.
+    /// The blanks after it that are text, because the row wraps.
     blanks: u16,
 }
 
@@ -46,13 +46,12 @@ impl RowText {
         &self.text
     }
 
-    /// How many blanks stand behind the text and before that of the next row, in which it goes on.
+    /// How many blanks are between the text and that of the next row, into which it wraps.
     pub fn blanks(&self) -> usize {
         usize::from(self.blanks)
     }
 
-    /// The columns of a range of bytes, 0-based: those of all cells that it touches. Empty for an empty
-    /// range.
+    /// The columns of a range of bytes, 0-based: of all cells that it touches. Empty for an empty range.
     pub fn cols(&self, bytes: Range<usize>) -> Range<u16> {
         if bytes.is_empty() {
             let at = self.cells.partition_point(|(at, _)| (*at as usize) < bytes.start);
@@ -66,7 +65,7 @@ impl RowText {
         col(first)..col(behind)
     }
 
-    /// The bytes of a range of columns: those of all cells that begin in it.
+    /// The bytes of a range of columns: of all cells that start in it.
     pub fn bytes(&self, cols: Range<u16>) -> Range<usize> {
         let byte = |col: u16| {
             let at = self.cells.partition_point(|(_, begins)| *begins < col);
@@ -75,7 +74,7 @@ impl RowText {
         byte(cols.start)..byte(cols.end).max(byte(cols.start))
     }
 
-    /// Cuts the text to the cells that are in these columns; a wide character that leaves them is not.
+    /// Cuts the text to the cells that lie in these columns with their whole width.
     #[must_use]
     pub fn part(&self, cols: Range<u16>) -> Self {
         let from = self.cells.partition_point(|(_, col)| *col < cols.start);

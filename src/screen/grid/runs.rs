@@ -1,4 +1,4 @@
-//! Reading the picture: rows as text, and as runs of one style.
+//! Reads the picture: rows as text, and as runs with one style.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,36 +10,35 @@ use super::row::GridRow;
 use super::style::Style;
 use crate::screen::Screen;
 
-/// Neighbouring cells of one style and one link.
+/// Adjacent cells with one style and one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StyledRun {
-    /// The text, blanks included.
+    /// The text, including blanks.
     pub text: String,
-    /// The style of all of it.
     pub style: Style,
-    /// What all of it leads to. The links of a row have 16 KiB; what stands behind them in the row has none.
+    /// Its link. The links of a row are limited to 16 KiB; further ones are dropped.
     pub link: Option<Hyperlink>,
 }
 
-/// Most bytes of links in a row: a long one for every cell would make a picture much larger than the screen.
+/// The most bytes of links in a row: a long link for every cell would make a picture much larger than the
+/// screen.
 const ROW_LINKS_MAX: usize = 16 * 1024;
 
-/// Runs that are put together.
+/// Runs under construction.
 pub struct RunBuilder<'a> {
     runs: Vec<StyledRun>,
     links: &'a Hyperlinks,
     style: Option<PackedStyle>,
-    /// Bytes that links may still have.
+    /// How many bytes of links are left.
     left: usize,
 }
 
 impl<'a> RunBuilder<'a> {
-    /// No runs.
     pub fn new(links: &'a Hyperlinks) -> Self {
         Self { runs: Vec::new(), links, style: None, left: ROW_LINKS_MAX }
     }
 
-    /// Where text of this style is appended.
+    /// The text of the run to which this style is appended.
     pub fn text(&mut self, style: PackedStyle) -> &mut String {
         if self.style != Some(style) || self.runs.is_empty() {
             self.style = Some(style);
@@ -65,8 +64,7 @@ impl<'a> RunBuilder<'a> {
 }
 
 impl StyledRun {
-    /// The text as it is written in a terminal with this pen: where it is a link, between the sequences for
-    /// that.
+    /// The text for a terminal that already has this pen, with the sequences of its link.
     pub fn linked_text(&self) -> Cow<'_, str> {
         match &self.link {
             Some(link) => Cow::Owned(format!("{}{}{CLOSING}", link.opening(), self.text)),
@@ -76,7 +74,7 @@ impl StyledRun {
 }
 
 impl Screen {
-    /// The visible rows as text, blanks at their ends left out. Always as many as the screen has rows.
+    /// The visible rows as text, without blanks at their ends; as many as the screen has rows.
     pub fn lines(&self) -> Vec<String> {
         self.terminal.display.buffers.active.grid.rows().iter().map(line).collect()
     }
@@ -87,8 +85,8 @@ impl Screen {
         self.row_part(row, 0..u16::MAX)
     }
 
-    /// The part of a visible row that stands in these columns, 0-based, in the same form. A wide character
-    /// that is cut at either side is a blank.
+    /// These columns of a visible row, 0-based, like [`Screen::row_runs`]. A wide character that is cut
+    /// becomes a blank.
     pub fn row_part(&self, row: u16, cols: Range<u16>) -> Vec<StyledRun> {
         let mut runs = RunBuilder::new(&self.terminal.display.links);
         let Some(row) = self.terminal.display.buffers.active.grid.rows().get(usize::from(row)) else {

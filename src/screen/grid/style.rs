@@ -1,7 +1,6 @@
-//! How a cell looks: colours, underline and the set of attributes that SGR switches.
+//! The style of a cell: colours, underline and attributes that SGR switches.
 //!
-//! It only holds them. Reading SGR is `parser/sgr.rs`; turning a style into JSON or back into escape
-//! sequences is done by whoever shows it.
+//! `parser/sgr.rs` reads SGR; the modules that show a style convert it to JSON or back to escape sequences.
 
 /// A colour as the child named it. The palette belongs to the terminal, so an index stays an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,16 +29,13 @@ impl Color {
 /// The kind of underline (`CSI 4:n m`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Underline {
-    /// Not underlined.
     #[default]
     None,
     /// One line, as plain `CSI 4 m`.
     Single,
     /// Two lines, also `CSI 21 m`.
     Double,
-    /// A wave.
     Curly,
-    /// Dots.
     Dotted,
     Dashed,
 }
@@ -47,17 +43,17 @@ pub enum Underline {
 /// One attribute that is on or off. Underline is not here: it has kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attr {
-    /// Bold, SGR 1.
+    /// SGR 1.
     Bold,
     /// Dim or faint, SGR 2.
     Dim,
-    /// Italic, SGR 3.
+    /// SGR 3.
     Italic,
-    /// Blinking, SGR 5 and 6.
+    /// SGR 5 and 6.
     Blink,
     /// Foreground and background exchanged, SGR 7.
     Reverse,
-    /// Not shown, SGR 8.
+    /// Invisible, SGR 8.
     Hidden,
     /// Struck through, SGR 9.
     Strike,
@@ -106,7 +102,7 @@ impl Attr {
         }
     }
 
-    /// Its place in a set of attributes.
+    /// Its bit in a set of attributes.
     pub(in crate::screen) fn bit(self) -> u8 {
         1 << self as u8
     }
@@ -115,13 +111,10 @@ impl Attr {
 /// The style of one cell, and the pen that the next character is written with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Colour of the text.
     pub fg: Color,
-    /// Colour behind the text.
     pub bg: Color,
-    /// Colour of the underline; the default is the text's own.
+    /// Colour of the underline; the default is the foreground's.
     pub underline_color: Color,
-    /// Kind of underline.
     pub underline: Underline,
     attrs: u8,
 }
@@ -131,17 +124,15 @@ impl Style {
         self.attrs & attr.bit() != 0
     }
 
-    /// Switches `attr` on.
     pub fn add(&mut self, attr: Attr) {
         self.attrs |= attr.bit();
     }
 
-    /// Switches `attr` off.
     pub fn remove(&mut self, attr: Attr) {
         self.attrs &= !attr.bit();
     }
 
-    /// The sequence that gives a terminal this pen, whatever it had before.
+    /// The sequence that sets this pen, whatever the previous one was.
     pub fn sgr(&self) -> String {
         let mut out = "\x1b[".to_owned();
         let mut code = |code: &str| {
@@ -166,7 +157,7 @@ impl Style {
                 Color::Rgb(r, g, b) => code(&format!("{};2;{r};{g};{b}", base + 8)),
             }
         }
-        // With colons: a terminal that does not know it must not take its numbers for others.
+        // With colons: a terminal that does not support it must not read its numbers as other attributes.
         match self.underline_color {
             Color::Default => {}
             Color::Indexed(n) => code(&format!("58:5:{n}")),
@@ -176,7 +167,7 @@ impl Style {
         out
     }
 
-    /// Names of all that is on, `underline` last.
+    /// The names of all attributes that are on, `underline` last.
     pub fn attr_names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> =
             Attr::ALL.into_iter().filter(|attr| self.has(*attr)).map(Attr::name).collect();

@@ -1,11 +1,11 @@
-//! How many columns a character takes: that of each alone (`unicode-width`), as in alacritty, and for all but
-//! a few signs in xterm and in tmux without mode 2027. An emoji joined from several stands in several cells.
-//! Those few: a soft hyphen and some vowel signs of Indic scripts take no column here and one in xterm, VTE
-//! and the C library.
+//! How many columns a character has: each alone, by `unicode-width`, as in alacritty, and except for a few
+//! characters as in xterm and in tmux without mode 2027. A joined emoji has several cells. The exceptions: a
+//! soft hyphen and some vowel signs of Indic scripts have no column here and one in xterm, VTE and the C
+//! library.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The stretches that text is mostly made of: from, to, the columns of each character between.
+/// The most common ranges of text: first, last, and the columns of each character.
 const STRETCHES: [(u32, u32, u8); 14] = [
     (0xc0, 0x2ff, 1),      // Latin
     (0x3a0, 0x47f, 1),     // Greek, Cyrillic
@@ -23,10 +23,10 @@ const STRETCHES: [(u32, u32, u8); 14] = [
     (0x1f960, 0x1f9ff, 2), // emoji
 ];
 
-/// Characters in a block.
+/// Characters per block.
 const BLOCK: u32 = 32;
 
-/// The columns of all characters of a block, 1 or 2; 0 for the other blocks. Up to U+1FFFF.
+/// The columns of all characters of a block, 1 or 2; 0 if they differ. Up to U+1FFFF.
 const BLOCKS: [u8; 4096] = {
     let mut blocks = [0; 4096];
     let mut at = 0;
@@ -44,8 +44,7 @@ const BLOCKS: [u8; 4096] = {
 
 /// The columns of `ch`; `None` for control characters.
 ///
-/// The library looks every character up in tables of several steps; for what text is mostly made of, one is
-/// enough.
+/// The library looks every character up in tables of several steps; for common characters one is enough.
 #[inline(always)]
 pub fn width(ch: char) -> Option<usize> {
     match BLOCKS.get((ch as u32 / BLOCK) as usize) {

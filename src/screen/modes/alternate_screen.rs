@@ -1,23 +1,23 @@
-//! The alternate screen, and the three modes that it is entered and left by.
+//! The alternate screen, and the three modes that enter and leave it.
 //!
-//! They differ in what they do beside switching: 47 nothing; 1047 clears the alternate screen when it is
+//! They differ in what they do besides switching: 47 nothing; 1047 clears the alternate screen when it is
 //! left; 1049 saves the cursor, clears on entry, and restores the cursor on leaving.
 
 /// How the alternate screen was entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlternateScreen {
-    /// `?47h`.
+    /// Mode 47.
     Plain,
-    /// `?1047h`.
+    /// Mode 1047.
     Clearing,
-    /// `?1049h`.
+    /// Mode 1049.
     Saving,
-    /// `?47h` or `?1047h`, and `?1049h` as well later.
+    /// Mode 47 or 1047, and 1049 as well later.
     Mixed,
 }
 
 impl AlternateScreen {
-    /// The one that a private mode stands for.
+    /// The variant for a private mode.
     pub fn from_number(number: u16) -> Option<Self> {
         match number {
             47 => Some(Self::Plain),
@@ -27,7 +27,6 @@ impl AlternateScreen {
         }
     }
 
-    /// The mode's number.
     pub fn number(self) -> u16 {
         match self {
             Self::Plain => 47,
@@ -36,12 +35,12 @@ impl AlternateScreen {
         }
     }
 
-    /// Whether the way back restores the cursor that the way in saved.
+    /// Whether leaving restores the cursor that entering saved.
     pub fn restores(self) -> bool {
         self == Self::Saving
     }
 
-    /// The sequences that lead there from the primary screen.
+    /// The sequences that enter it from the primary screen.
     pub fn way_in(self) -> &'static str {
         match self {
             Self::Plain => "\x1b[?47h",
@@ -51,8 +50,9 @@ impl AlternateScreen {
         }
     }
 
-    /// The sequences that lead back. In the mixed case some terminals are led back by the first and others by
-    /// the second; the cursor is saved between, because the second restores it even where it leads nowhere.
+    /// The sequences that leave it. In the mixed case some terminals leave with the first sequence and others
+    /// with the second; the cursor is saved in between, because the second restores it even on the primary
+    /// screen.
     pub fn way_back(self) -> String {
         match self {
             Self::Mixed => "\x1b[?47l\x1b7\x1b[?1049l".to_owned(),

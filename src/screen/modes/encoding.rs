@@ -1,9 +1,9 @@
-//! How bytes are coded in both directions, where it is not as in every terminal today.
+//! The encoding of bytes in both directions, if it is not the usual one.
 
-/// What a program changed of it. The default is UTF-8, and controls of 7 bits.
+/// What a program has changed of it. The default is UTF-8 with 7-bit controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TerminalEncoding {
-    /// S8C1T: the terminal sends controls of 8 bits.
+    /// S8C1T: the terminal sends 8-bit controls.
     pub eight_bit_controls: bool,
     /// `ESC % @`: text is not UTF-8.
     pub not_utf8: bool,
@@ -12,7 +12,7 @@ pub struct TerminalEncoding {
 }
 
 impl TerminalEncoding {
-    /// The sequences that have a fresh terminal read bytes as here: nothing but the child's own bytes may
+    /// The sequences that make a fresh terminal read bytes in this encoding: only the child's own bytes may
     /// follow.
     pub fn redo_reading(self) -> String {
         let mut out = String::new();

@@ -1,27 +1,27 @@
-//! What the child asked of the keyboard: the kitty protocol's flags, a stack for each of the two screens, and
+//! The child's keyboard settings: the kitty protocol's flags, with a stack for each of the two screens, and
 //! xterm's key options.
 //!
-//! It is kept so that it can be answered (`CSI ? u`) and undone. No keys are encoded here.
+//! They are kept to answer `CSI ? u` and to undo them. Keys are encoded elsewhere.
 
-/// Most pushes that are kept; the oldest falls out. Kitty keeps 8; what falls out there too is not ours to
-/// pop.
+/// The most pushes that are kept; the oldest is dropped. Kitty keeps 8 and drops older ones, too, so they
+/// need no pop.
 const DEPTH: usize = 16;
 
 /// How `CSI = flags ; how u` changes the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagChange {
-    /// 1: exactly these.
+    /// 1: set exactly these.
     Replace,
-    /// 2: these as well.
+    /// 2: add these.
     Add,
-    /// 3: not these.
+    /// 3: remove these.
     Remove,
 }
 
 /// The flags of one screen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KittyKeyboard {
-    /// What the child made of the flags that it found; `None` while they are as they were.
+    /// The child's changes to the flags that it found; `None` if there are none.
     base: Option<u8>,
     pushed: Vec<u8>,
 }
@@ -63,13 +63,13 @@ impl KittyKeyboard {
         self.base.is_none() && self.pushed.is_empty()
     }
 
-    /// A full reset took the flags away that the child had found.
+    /// A full reset has cleared the flags that the child had found.
     pub fn lost(&mut self) {
         self.base = Some(0);
     }
 
-    /// The sequences that take everything back; empty when nothing is set. `before` are the flags that the
-    /// child found, where they are known: as many pops as pushes bring them back by themselves.
+    /// The sequences that undo everything; empty if nothing is set. `before`: the flags that the child found,
+    /// if known; without changes to them, as many pops as pushes restore them.
     pub fn undo(&self, before: Option<u8>) -> String {
         let mut bytes = String::new();
         if !self.pushed.is_empty() {
@@ -82,25 +82,25 @@ impl KittyKeyboard {
         bytes
     }
 
-    /// The sequences that bring a terminal with no flags to these.
+    /// The sequences that set a terminal without flags to this state.
     pub fn redo(&self) -> String {
         let base = self.base.map(|base| format!("\x1b[={base};1u"));
         base.into_iter().chain(self.pushed.iter().map(|flags| format!("\x1b[>{flags}u"))).collect()
     }
 }
 
-/// How many key options xterm numbers (XTMODKEYS and XTFMTKEYS); 5 is none of them.
+/// The number of xterm's key options (XTMODKEYS and XTFMTKEYS); 5 is unused.
 const OPTIONS: usize = 8;
 
-/// The option that most programs mean: modifyOtherKeys, formatOtherKeys.
+/// The option that most programs use: modifyOtherKeys, formatOtherKeys.
 const OTHER_KEYS: usize = 4;
 
 /// The two families of key options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOptionFamily {
-    /// XTMODKEYS, `CSI > option ; value m`: what modifiers do.
+    /// XTMODKEYS, `CSI > option ; value m`: the effect of modifiers.
     Modify,
-    /// XTFMTKEYS, `CSI > option ; value f`: how that is written.
+    /// XTFMTKEYS, `CSI > option ; value f`: their encoding.
     Format,
 }
 
@@ -119,7 +119,7 @@ impl KeyOptions {
         }
     }
 
-    /// Sets an option; without a value it is as the terminal is configured.
+    /// Sets an option; without a value the terminal's configuration applies.
     pub fn set(&mut self, family: KeyOptionFamily, option: u16, value: Option<u16>) {
         if let Some(kept) = self.of(family).get_mut(usize::from(option)) {
             *kept = value;
@@ -129,17 +129,17 @@ impl KeyOptions {
         }
     }
 
-    /// Sets all of a family to what the terminal is configured to.
+    /// Resets all options of a family to the terminal's configuration.
     pub fn reset(&mut self, family: KeyOptionFamily) {
         (0..OPTIONS as u16).for_each(|option| self.set(family, option, None));
     }
 
-    /// The level of modifyOtherKeys; 0 = off. `None` when the child has not touched it.
+    /// The level of modifyOtherKeys; 0 = off. `None` if the child has not touched it.
     pub fn other_keys(&self) -> Option<u16> {
         self.modify[OTHER_KEYS]
     }
 
-    /// The sequences that bring a fresh terminal to these options.
+    /// The sequences that set a fresh terminal to these options.
     pub fn redo(&self) -> String {
         let mut out = String::new();
         for (option, value) in self.modify.iter().enumerate() {
@@ -155,8 +155,8 @@ impl KeyOptions {
         out
     }
 
-    /// The sequences that take everything back; `before` is the level of modifyOtherKeys that the child
-    /// found, where it is known.
+    /// The sequences that undo everything; `before`: the level of modifyOtherKeys that the child found, if
+    /// known.
     pub fn undo(&self, before: Option<u16>) -> String {
         let mut bytes = String::new();
         for (option, value) in self.modify.iter().enumerate() {
@@ -168,7 +168,7 @@ impl KeyOptions {
                     }
                 }
                 (Some(0), _) if [0, OTHER_KEYS].contains(&option) => {}
-                // Without a value it would mean all of them.
+                // Without a value it would mean all options.
                 _ if option == 0 => bytes.push_str("\x1b[>0;0m"),
                 _ => bytes.push_str(&format!("\x1b[>{option}m")),
             }

@@ -1,5 +1,4 @@
-//! The switches that a program turns: modes, the alternate screen, what it asked of the keyboard, how bytes
-//! are coded.
+//! The settings that a program switches: modes, the alternate screen, the keyboard, the encoding.
 
 mod alternate_screen;
 mod encoding;

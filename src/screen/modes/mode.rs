@@ -1,8 +1,8 @@
-//! The modes: every switch the child can turn that outlives it, and which of them it has turned.
+//! The modes: every setting of the child that outlives it, and which of them it has changed.
 //!
-//! Modes are kept one by one as the child sets them, even where a terminal treats some as one choice (mouse):
-//! taking back one too many is harmless, one too few is not. What a mode does is not here; most do nothing to
-//! the picture. The alternate screen (47, 1047, 1049) is not a bit but a place, see `alternate_screen.rs`.
+//! Modes are kept one by one as the child sets them, even if a terminal treats some as one choice (mouse):
+//! undoing one too many is harmless, one too few is not. The effects of modes are elsewhere; most do not
+//! change the picture. For the alternate screen (47, 1047, 1049) see `alternate_screen.rs`.
 
 /// The two number spaces of SM and RM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,6 @@ pub enum ModeSpace {
     Private,
 }
 
-/// A mode that hopty knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalMode {
     /// ANSI 2: the keyboard is locked (KAM).
@@ -30,7 +29,7 @@ pub enum TerminalMode {
     ReverseVideo,
     /// 6: rows are counted from the top margin (DECOM).
     Origin,
-    /// 7: text goes on in the next row (DECAWM). On in a fresh terminal.
+    /// 7: text wraps into the next row (DECAWM). On in a fresh terminal.
     AutoWrap,
     /// 8: a key that is held down repeats (DECARM). On in a fresh terminal.
     AutoRepeat,
@@ -42,9 +41,9 @@ pub enum TerminalMode {
     CursorVisible,
     /// 40: mode 3 changes the number of columns (xterm).
     AllowColumns,
-    /// 42: characters are of a national set of 7 bits (DECNRCM).
+    /// 42: characters are in a 7-bit national set (DECNRCM).
     NationalSets,
-    /// 45: backspace at the left edge goes to the row above, if that one ran over.
+    /// 45: backspace at the left edge moves to the row above, if that row wrapped.
     ReverseWrap,
     /// 66, and `ESC =`: the keypad sends application sequences (DECNKM).
     Keypad,
@@ -54,15 +53,15 @@ pub enum TerminalMode {
     SideMargins,
     /// 80: images are drawn at the top left, not at the cursor (DECSDM).
     SixelDisplay,
-    /// 95: and erases nothing then (DECNCSM).
+    /// 95: mode 3 then erases nothing (DECNCSM).
     KeepOnColumns,
     /// 1000: mouse buttons are reported.
     MouseButtons,
-    /// 1001: the mouse highlights, and the terminal waits for the program's word.
+    /// 1001: mouse highlighting, for which the terminal waits for the program.
     MouseHighlight,
-    /// 1002: and motion while a button is down.
+    /// 1002: mouse buttons, and motion while a button is down.
     MouseDrag,
-    /// 1003: and all motion.
+    /// 1003: mouse buttons and all motion.
     MouseMotion,
     /// 1004: focus changes are reported.
     Focus,
@@ -76,11 +75,11 @@ pub enum TerminalMode {
     MouseUrxvt,
     /// 1016: mouse positions in pixels.
     MousePixels,
-    /// 1045: backspace at the left edge goes to the row above (xterm).
+    /// 1045: backspace at the left edge moves to the row above (xterm).
     ReverseWrapAnywhere,
     /// 2004: pastes are bracketed.
     BracketedPaste,
-    /// 2026: the terminal holds back the picture until a frame is whole.
+    /// 2026: the terminal delays drawing until a frame is complete (synchronized update).
     Synchronized,
     /// 2027: width by grapheme cluster.
     Graphemes,
@@ -88,7 +87,7 @@ pub enum TerminalMode {
     ColorScheme,
     /// 2048: changes of the size are reported in band.
     SizeReports,
-    /// 5522: pastes are announced and asked for (kitty).
+    /// 5522: pastes are announced and requested (kitty).
     PasteEvents,
     /// 8452: the cursor stays right of an image (xterm).
     SixelCursor,
@@ -186,7 +185,7 @@ impl TerminalMode {
         }
     }
 
-    /// The mode of a number, `None` for those that hopty does not know.
+    /// The mode of a number, `None` if hopty does not know it.
     pub fn from_number(space: ModeSpace, number: u16) -> Option<Self> {
         let key = |(space, number): (ModeSpace, u16)| (space as u8, number);
         let at = Self::ALL.binary_search_by_key(&key((space, number)), |mode| key(mode.number())).ok()?;
@@ -199,9 +198,9 @@ impl TerminalMode {
         matches!(self, Self::AutoWrap | Self::AutoRepeat | Self::CursorVisible | Self::NoLocalEcho)
     }
 
-    /// Whether terminals differ in how it is at first, so that nobody can say what it was before: the wheel
-    /// on the alternate screen is on in alacritty, foot and VTE and off in xterm; grapheme clusters are on in
-    /// foot and Ghostty.
+    /// Whether terminals differ in its default, so that its previous state is unknown: the wheel on the
+    /// alternate screen is on in alacritty, foot and VTE and off in xterm; grapheme clusters are on in foot
+    /// and Ghostty.
     fn has_no_default(self) -> bool {
         matches!(self, Self::AlternateScroll | Self::Graphemes)
     }
@@ -215,7 +214,7 @@ impl TerminalMode {
         }
     }
 
-    /// The same for a terminal of which nothing is known: not every one knows the keypad by its number.
+    /// The sequence for an unknown terminal: not every one supports the keypad by number.
     fn redo(self, on: bool) -> String {
         match self {
             Self::Keypad => if on { "\x1b=" } else { "\x1b>" }.to_owned(),
@@ -223,13 +222,12 @@ impl TerminalMode {
         }
     }
 
-    /// A bit of its own.
     pub(in crate::screen) fn bit(self) -> u64 {
         1 << self as u32
     }
 }
 
-/// Modes of which terminals keep one only: the one that was set last, and none when any was reset.
+/// Modes of which terminals keep only one: the last one that was set, and none after one was reset.
 const CHOICES: [&[TerminalMode]; 2] = [
     &[
         TerminalMode::MouseX10,
@@ -241,14 +239,14 @@ const CHOICES: [&[TerminalMode]; 2] = [
     &[TerminalMode::MouseUtf8, TerminalMode::MouseSgr, TerminalMode::MouseUrxvt, TerminalMode::MousePixels],
 ];
 
-/// Which modes are not as in a fresh terminal, and which of them the child has ever set or reset.
+/// Which modes differ from a fresh terminal, and which of them the child has ever set or reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModeSet {
     changed: u64,
     touched: u64,
-    /// Of each of the [`CHOICES`], the one that is in force.
+    /// The mode in force of each of the [`CHOICES`].
     chosen: [Option<TerminalMode>; 2],
-    /// What XTSAVE saved: which modes, and how `changed` and `touched` were then.
+    /// What XTSAVE saved: which modes, and the values of `changed` and `touched` at that time.
     saved: (u64, u64, u64),
 }
 
@@ -259,7 +257,7 @@ impl ModeSet {
         (self.changed & mode.bit() != 0) != mode.initially_on()
     }
 
-    /// Whether the child has set or reset `mode`, and not brought back what it was before.
+    /// Whether the child has set or reset `mode` without restoring its previous state.
     #[inline]
     pub fn is_touched(self, mode: TerminalMode) -> bool {
         self.touched & mode.bit() != 0
@@ -284,12 +282,12 @@ impl ModeSet {
         }
     }
 
-    /// The child did something to `mode`.
+    /// Notes that the child has changed `mode`.
     pub fn touch(&mut self, mode: TerminalMode) {
         self.touched |= mode.bit();
     }
 
-    /// As [`ModeSet::redo`] leaves a frame that is held back.
+    /// Ends a synchronized update, as [`ModeSet::redo`] does.
     #[cfg(test)]
     pub fn show_frames(&mut self) {
         self.changed &= !TerminalMode::Synchronized.bit();
@@ -314,9 +312,8 @@ impl ModeSet {
         }
     }
 
-    /// The sequences that bring a fresh terminal to these modes: what was saved is saved again, then all that
-    /// was touched is set to what it is, those of `last` at the very end. A frame that is held back (2026) is
-    /// not held back again.
+    /// The sequences that set these modes on a fresh terminal: saves what was saved, then sets every touched
+    /// mode, those of `last` at the very end. A synchronized update (2026) is not resumed.
     pub fn redo(self, last: &[TerminalMode]) -> [String; 3] {
         let (mut saves, mut first, mut end) = (String::new(), String::new(), String::new());
         let (which, changed, touched) = self.saved;
@@ -355,8 +352,8 @@ impl ModeSet {
                 first.push_str(&(all(&off, false) + &all(&on, true) + &mode.redo(true)));
                 continue;
             }
-            // None is in force, although some were set: one was set after them and reset, or restored from
-            // before it was touched.
+            // None is in force although some were set: one was set later and reset, or restored from before
+            // it was touched.
             first.push_str(&all(&on, true));
             match off.first().filter(|_| !on.is_empty()) {
                 Some(mode) => first.push_str(&mode.redo(true)),
@@ -378,9 +375,9 @@ impl ModeSet {
         [saves, first, end]
     }
 
-    /// What brings `mode` back to what it was before the child: `before` where that is known; else as in a
-    /// fresh terminal, if all agree on that, and then to what the child saved, if it saved it before it
-    /// touched it. Empty when there is nothing to do.
+    /// The sequences that restore `mode` to its state before the child: `before` if known; otherwise the
+    /// default, if terminals agree on it, and then what the child saved, if it saved the mode before changing
+    /// it. Empty if there is nothing to do.
     pub fn undo(self, mode: TerminalMode, before: Option<bool>) -> String {
         let mut out = String::new();
         if !self.is_touched(mode) {

@@ -1,25 +1,25 @@
-//! The usual control sequences, read in one go where they stand whole.
+//! Reads the usual control sequences in one go if they are complete.
 //!
-//! `vte` takes a sequence byte by byte; this takes it from the slice. What is cut, or has anything but
-//! numbers and one leading `<`, `=`, `>` or `?`, is left to `vte`, so both must read the same of what is read
-//! here: the laws feed every input whole, and byte by byte, which never comes here.
+//! `vte` reads a sequence byte by byte; this reads it from the slice. Sequences that are split, or contain
+//! anything but numbers and one leading `<`, `=`, `>` or `?`, are left to `vte`, so both must agree: the laws
+//! feed every input whole, and byte by byte, which never gets here.
 
 use super::params::{NUMBERS_MAX, Params};
 
-/// A control sequence, but for its numbers.
+/// A control sequence without its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlSequence {
     /// The leading `<`, `=`, `>` or `?`, 0 if there is none.
     pub marker: u8,
-    /// The last byte, which says what it is about.
+    /// The last byte, which selects the function.
     pub action: u8,
-    /// Bytes from the escape to the last one.
+    /// Its length in bytes, including the escape.
     pub len: usize,
 }
 
 impl ControlSequence {
-    /// Reads the sequence that `bytes` begin with, its numbers into `params`; `None` when it is not one of
-    /// the usual ones, or not all of it is there.
+    /// Reads the sequence at the start of `bytes`, and its numbers into `params`; `None` if it is unusual or
+    /// incomplete.
     #[inline]
     pub fn read(bytes: &[u8], params: &mut Params) -> Option<Self> {
         let (mut at, marker) = match bytes {

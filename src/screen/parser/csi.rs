@@ -1,7 +1,6 @@
-//! Control sequences: which function a `CSI` means, with its counts made safe.
+//! Control sequences: the function of a `CSI`, with its counts limited.
 //!
-//! Counts are at most 65535 and everything they drive is cut to the screen. A sequence that is not in the
-//! table does nothing.
+//! Counts are at most 65535, and their effects are clamped to the screen. Unknown sequences do nothing.
 
 use super::params::Params;
 use crate::screen::cursor::{CursorShape, TabStops};
@@ -23,7 +22,7 @@ impl TerminalState {
                 'q' if args.value(0) == 0 => self.queries.push(Query::Version),
                 'm' => self.set_key_option(KeyOptionFamily::Modify, args),
                 'f' => self.set_key_option(KeyOptionFamily::Format, args),
-                // Disables one: another value of it.
+                // Disables the option, which is another value of it.
                 'n' => self.key_options.set(KeyOptionFamily::Modify, args.value(0), Some(u16::MAX)),
                 'u' => self.display.buffers.active.keyboard.push(flags(args.value(0))),
                 _ => {}
@@ -139,7 +138,7 @@ impl TerminalState {
             's' if self.display.is_on(TerminalMode::SideMargins) => {
                 self.display.position.set_column_margins(args.value(0), args.value(1));
             }
-            // Numbers or not: xterm, alacritty and tmux look at none here.
+            // With or without numbers: xterm, alacritty and tmux ignore them here.
             's' => self.display.save_cursor(),
             'u' => self.display.restore_cursor(),
             't' => self.window(args),
@@ -180,7 +179,7 @@ impl TerminalState {
         }
     }
 
-    /// XTMODKEYS and XTFMTKEYS: an option without a value is reset, and all are without an option.
+    /// XTMODKEYS and XTFMTKEYS: resets an option without a value, and all options without a number.
     fn set_key_option(&mut self, family: KeyOptionFamily, args: &Params) {
         match args.len() {
             1 if args.value(0) == 0 => self.key_options.reset(family),
@@ -189,7 +188,7 @@ impl TerminalState {
         }
     }
 
-    /// XTWINOPS: sizes and the title stack. hopty moves no windows.
+    /// XTWINOPS: sizes and the title stack. hopty does not move windows.
     fn window(&mut self, args: &Params) {
         let (cols, rows) = (self.display.position.cols as u16, self.display.position.rows as u16);
         match args.value(0) {
@@ -218,7 +217,6 @@ impl TerminalState {
     }
 }
 
-/// The five flags that the kitty protocol defines.
 fn flags(value: u16) -> u8 {
     (value & 0x1f) as u8
 }
@@ -311,7 +309,7 @@ mod tests {
 
     #[test]
     fn sequences_of_another_space_are_not_mistaken() {
-        // Sixel query, XTSAVE and XTRESTORE of a mode that is none, DECRQPSR, XTPOPSGR of nothing.
+        // Sixel query, XTSAVE and XTRESTORE of an unknown mode, DECRQPSR, XTPOPSGR of nothing.
         let bytes = "\x1b[?1;1S\x1b[?31337s\x1b[?31337r\x1b[1$w\x1b[#}";
         let mut screen = Screen::new(4, 4);
         screen.feed(bytes.as_bytes());

@@ -1,17 +1,17 @@
-//! From bytes to what they ask for: UTF-8, control sequences, operating system commands.
+//! Reads bytes into operations: UTF-8, control sequences, operating system commands.
 //!
 //! The state machine of escape sequences is `vte`'s; text and the usual sequences do not go through it.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `stream_parser` | where bytes come in: the short way, and what `vte` gets |
+//! | `stream_parser` | the entry: the fast path, and what `vte` gets |
 //! | `control_sequence` | the usual control sequences, read in one go |
-//! | `utf8` | characters, and what is broken or cut |
+//! | `utf8` | characters; invalid and incomplete ones |
 //! | `parser_callbacks` | what `vte` calls: text, control characters, short escape sequences |
-//! | `csi`, `params`, `sgr` | what a control sequence means; its numbers; the pen |
+//! | `csi`, `params`, `sgr` | control sequences; their numbers; the pen |
 //! | `osc` | titles, colours, links, the clipboard |
-//! | `callback_state` | what is remembered between two calls of `vte` |
-//! | `unfinished`, `unfinished_bytes` | whether output ends in the middle of something, and with what |
+//! | `callback_state` | state between two calls of `vte` |
+//! | `unfinished`, `unfinished_bytes` | whether output ends in the middle of a sequence, and its bytes |
 
 mod callback_state;
 mod control_sequence;

@@ -1,5 +1,5 @@
-//! Operating system commands: titles, colours, links, the working directory, and whether a progress is left
-//! open. The clipboard and marks of shells are kept where somebody reads them. The rest is not kept.
+//! Operating system commands: titles, colours, links, the working directory, and progress. The clipboard and
+//! shells' marks are kept if a caller reads them. The rest is ignored.
 
 use super::stream_parser::STRING_MAX;
 use crate::screen::grid::{PARTS_MAX, printable};
@@ -8,14 +8,14 @@ use crate::screen::restore::QuestionTopic;
 use crate::screen::terminal_state::TerminalState;
 use crate::screen::window::TitleKind;
 
-/// Most bytes of a working directory. One that cannot be kept is forgotten: the one before it holds no
-/// longer.
+/// The most bytes of a working directory. If one is too long, the previous one is dropped, because it no
+/// longer applies.
 const DIRECTORY_MAX: usize = 4096;
 
 impl TerminalState {
-    /// One command, as the parser split it at semicolons.
+    /// Handles one command, which the parser split at semicolons.
     pub fn osc(&mut self, params: &[&[u8]], bell_terminated: bool) {
-        // The feeder throws away longer ones, but sees their length only roughly: here it is exact.
+        // The stream parser drops longer ones, but knows their length only approximately: here it is exact.
         if params.iter().map(|param| param.len() + 1).sum::<usize>() > STRING_MAX {
             return;
         }
@@ -54,7 +54,7 @@ impl TerminalState {
             b"10" | b"11" | b"12" => {
                 let end = if bell_terminated { StringEnd::Bell } else { StringEnd::Terminator };
                 let all = [DynamicColor::Foreground, DynamicColor::Background, DynamicColor::Cursor];
-                // Further values are about the colours that follow: `10;?;?` asks for 10 and 11.
+                // Further values concern the following colours: `10;?;?` queries 10 and 11.
                 let first = usize::from(number[1] - b'0');
                 for (which, value) in all.into_iter().skip(first).zip(rest) {
                     if *value == b"?" {

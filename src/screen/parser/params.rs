@@ -1,31 +1,29 @@
-//! The numbers of a control sequence: parameters with subparameters, as `CSI 38:2::1:2:3;1 m` has them.
+//! The numbers of a control sequence: parameters with subparameters, as in `CSI 38:2::1:2:3;1 m`.
 //!
-//! `vte` has a type for them that nobody else can fill. This one is filled from it, and by
-//! `control_sequence.rs`, which reads the usual sequences without `vte`; what carries sequences out knows
-//! this one only.
+//! `vte`'s own type cannot be filled by others. This one is filled from it, and by `control_sequence.rs`,
+//! which reads the usual sequences without `vte`.
 
-/// Most numbers in one sequence, as many as `vte` keeps. A longer sequence is ignored.
+/// The most numbers in a sequence, as in `vte`. A longer sequence is ignored.
 pub const NUMBERS_MAX: usize = 32;
 
 /// The numbers, in order. An absent one is 0.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     numbers: [u16; NUMBERS_MAX],
-    /// Bit n: number n stood behind a colon, so it belongs to the parameter of the one before it.
+    /// Bit n: number n follows a colon, so it belongs to the parameter of the number before it.
     joined: u32,
     len: usize,
 }
 
 impl Params {
-    /// None again.
     #[inline]
     pub fn clear(&mut self) {
         self.joined = 0;
         self.len = 0;
     }
 
-    /// Adds a number that begins a parameter (`joined` = 0) or belongs to the one before it (1). Ignored when
-    /// all places are taken.
+    /// Adds a number that starts a parameter (`joined` = 0) or belongs to the previous one (1). Ignored if
+    /// there are too many.
     #[inline]
     pub fn push(&mut self, number: u16, joined: u32) {
         if let Some(place) = self.numbers.get_mut(self.len) {
@@ -41,7 +39,7 @@ impl Params {
         self.len
     }
 
-    /// Parameter `at` from the left, its first number; 0 when absent.
+    /// The first number of parameter `at`, from 0; 0 if absent.
     #[inline]
     pub fn value(&self, at: usize) -> u16 {
         if self.joined == 0 {
@@ -62,7 +60,8 @@ impl Params {
         self.count(at) - 1
     }
 
-    /// How many parameters there are; none at all counts as one, for the parser adds an absent one.
+    /// How many parameters there are; a sequence without numbers has one, because the parser adds an absent
+    /// one.
     pub fn len(&self) -> usize {
         self.iter().count()
     }
@@ -72,7 +71,7 @@ impl Params {
         self.iter().filter_map(|param| param.first().copied())
     }
 
-    /// The parameters, each with its subparameters behind it.
+    /// The parameters, each with its subparameters.
     #[inline]
     pub fn iter(&self) -> ParamsIter<'_> {
         ParamsIter { params: self, at: 0 }
@@ -80,7 +79,7 @@ impl Params {
 }
 
 impl Params {
-    /// The parameters behind the first `count`.
+    /// The parameters after the first `count`.
     pub fn behind(&self, count: usize) -> ParamsIter<'_> {
         let mut iter = self.iter();
         iter.by_ref().take(count).for_each(drop);

@@ -1,9 +1,9 @@
-//! What the parser calls: text, control characters, short escape sequences. Longer ones go on to `csi.rs` and
-//! `osc.rs`, control characters to the display.
+//! The parser's callbacks: text, control characters, short escape sequences. Longer ones are in `csi.rs` and
+//! `osc.rs`; control characters go to the display.
 //!
-//! Device control strings are ignored, but for the question for a setting (DECRQSS). So are the C1 controls
-//! (U+0080 to U+009F), which few terminals obey in UTF-8; a byte of theirs alone is no character, and is
-//! shown as one that is none.
+//! Device control strings are ignored, except for the query of a setting (DECRQSS). So are the C1 controls
+//! (U+0080 to U+009F), which few terminals obey in UTF-8; a single byte of that range is invalid UTF-8 and
+//! shown as U+FFFD.
 
 use vte::Perform;
 
@@ -60,7 +60,7 @@ impl Perform for TerminalState {
         if !params.first().is_some_and(|number| UndoState::holds_osc(number)) {
             self.undo_outdated = true;
         }
-        // Otherwise an escape follows, or has come already, or CAN will be told.
+        // Otherwise an escape follows, or has already arrived, or CAN will be reported.
         self.parser.in_ground = bell_terminated;
         self.osc(params, bell_terminated);
     }
@@ -122,7 +122,7 @@ impl Perform for TerminalState {
 }
 
 impl TerminalState {
-    /// Carries out a sequence that did not come from the parser.
+    /// Carries out a sequence that was read without the parser.
     #[inline]
     pub fn carry_out(&mut self, sequence: ControlSequence, params: &Params) {
         let marker = [sequence.marker];

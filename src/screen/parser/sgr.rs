@@ -1,12 +1,10 @@
-//! SGR: the pen. Colours come as `38;5;n` and `38;2;r;g;b`, and with colons, where RGB may name a colour
-//! space.
+//! SGR: the pen. Colours are `38;5;n` and `38;2;r;g;b`, or with colons, where RGB may contain a colour space.
 
 use super::params::ParamsIter;
 use crate::screen::grid::{Attr, Color, PackedStyle, Underline};
 
 impl PackedStyle {
-    /// Changes it as the parameters of an SGR say. Unknown numbers are skipped; a colour cut short ends the
-    /// sequence.
+    /// Applies the parameters of an SGR. Unknown numbers are skipped; an incomplete colour ends the sequence.
     #[inline(always)]
     pub fn change(&mut self, mut params: ParamsIter<'_>) {
         let style = self;
@@ -70,7 +68,7 @@ fn underline(kind: u16) -> Underline {
     }
 }
 
-/// Reads an extended colour, from the rest of its own parameter or from those that follow.
+/// Reads an extended colour, from the rest of its own parameter or from the following ones.
 #[inline(always)]
 fn extended(param: &[u16], rest: &mut ParamsIter<'_>, set: impl FnOnce(Color)) {
     let read = match *param {
@@ -166,7 +164,7 @@ mod tests {
         ] {
             assert_eq!(pen(sgr).underline, kind, "{sgr}");
         }
-        // A colon is not a semicolon: this is no italic.
+        // A colon is not a semicolon: this is not italic.
         assert!(!pen("4:3").has(Attr::Italic));
     }
 

@@ -1,16 +1,16 @@
-//! Between the raw bytes and what carries them out: text and the usual sequences go the short way, the rest
+//! Splits raw bytes: text and the usual sequences take the fast path, the rest goes
 //! to `vte`.
 //!
-//! `vte` 0.15 is given a sequence from its escape on, and stops when that is over; then text is read here
+//! `vte` 0.15 gets a sequence from its escape on, until it ends; then text is read here
 //! again. Three things it leaves to its caller:
 //!
 //! * It keeps a whole OSC string in memory, however long: after 64 KiB of one the rest is skipped here.
-//!   Everything else it keeps a bounded part of, or nothing, and knows itself where that ends.
+//!   Of everything else it keeps a bounded part or nothing, and finds the end itself.
 //! * It ends a device control string at a byte 0x9c, which many characters have in them (✓, ✳): it gets only
 //!   the ASCII of one.
-//! * It loses characters when a UTF-8 character is cut over two reads and others follow close behind (its
-//!   `advance_partial_utf8` takes all of up to four bytes, and prints one character). So it is given whole
-//!   ones only: the first bytes wait here for the rest, and what is none is replaced by U+FFFD.
+//! * It loses characters when a UTF-8 character is split over two reads and others follow closely (its
+//!   `advance_partial_utf8` takes up to four bytes, and prints one character). So it gets only complete
+//!   ones: the first bytes wait here for the rest, and invalid bytes become U+FFFD.
 
 use vte::Parser;
 
@@ -20,33 +20,33 @@ use super::unfinished::Unfinished;
 use super::utf8::{Decoded, decode};
 use crate::screen::terminal_state::TerminalState;
 
-/// Longest string sequence in bytes that is looked at.
+/// The longest string sequence that is read, in bytes.
 pub const STRING_MAX: usize = 64 * 1024;
 
-/// Bytes given to the parser at a time. Bounds how far a string can run over.
+/// How many bytes the parser gets at a time, which limits how far a string can exceed its maximum.
 const CHUNK: usize = 4096;
 
-/// The parser and what waits before it.
+/// The parser, and the bytes before it.
 #[derive(Default)]
 pub struct StreamParser {
     parser: Parser,
-    /// Room for the numbers of the sequence at hand.
+    /// A buffer for the numbers of the current sequence.
     params: Params,
     /// The first bytes of a character, `len` of them.
     partial: [u8; 4],
     len: usize,
-    /// The parser is inside a sequence, or may be: it gets the next bytes.
+    /// The parser is, or may be, inside a sequence: it gets the next bytes.
     inside: bool,
     /// Bytes since the parser last reported anything.
     silent: usize,
-    /// What the parser is inside of.
+    /// The unfinished sequence of the output.
     unfinished: Unfinished,
-    /// The string was too long, or is a name that nobody shows; its end is awaited.
+    /// The string was too long, or is an unused name; its end is awaited.
     skipping: bool,
 }
 
 impl PartialEq for StreamParser {
-    /// The parser cannot be compared, and `silent` depends on how the input was cut.
+    /// The parser cannot be compared, and `silent` depends on how the input was split.
     fn eq(&self, other: &Self) -> bool {
         self.waiting() == other.waiting() && self.skipping == other.skipping
     }
@@ -69,18 +69,17 @@ impl StreamParser {
         terminal.parser.clear_calls();
     }
 
-    /// Whether the last byte left a sequence or a string open. It may also be over already.
+    /// Whether the last byte left a sequence or a string open; it may have ended already.
     pub fn is_inside(&self) -> bool {
         self.inside || self.skipping
     }
 
-    /// The beginning of a character.
+    /// The start of an incomplete character.
     pub fn waiting(&self) -> &[u8] {
         self.partial.get(..self.len).unwrap_or_default()
     }
 
-    /// Text and usual sequences. Returns what follows: nothing, or the beginning of a sequence for the
-    /// parser.
+    /// Reads text and usual sequences. Returns the rest: nothing, or the start of a sequence for the parser.
     fn read<'a>(&mut self, terminal: &mut TerminalState, mut bytes: &'a [u8]) -> &'a [u8] {
         loop {
             let done = terminal.display.write(bytes);
@@ -103,7 +102,7 @@ impl StreamParser {
         }
     }
 
-    /// Gives the parser a part of `bytes`, and returns what follows.
+    /// Passes a part of `bytes` to the parser, and returns the rest.
     fn parse<'a>(&mut self, terminal: &mut TerminalState, bytes: &'a [u8]) -> &'a [u8] {
         let part = match decode(bytes) {
             Decoded::Char(_, len) | Decoded::Broken(len)
@@ -112,7 +111,7 @@ impl StreamParser {
                 return &bytes[len..];
             }
             Decoded::Char(_, len) => part_length(bytes, len),
-            // One of the old C1 range can end a string.
+            // A byte of the C1 range can end a string.
             Decoded::Broken(1) if bytes[0] <= 0x9f => 1,
             Decoded::Broken(len) => {
                 self.give(terminal, char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 4]).as_bytes());
@@ -127,7 +126,7 @@ impl StreamParser {
         &bytes[done..]
     }
 
-    /// Lets the parser read up to the end of its sequence, says how far that was, and looks at what it has
+    /// Lets the parser read to the end of its sequence, returns how far that was, and handles what it
     /// reported.
     fn give(&mut self, terminal: &mut TerminalState, bytes: &[u8]) -> usize {
         terminal.parser.clear_calls();
@@ -138,7 +137,7 @@ impl StreamParser {
         if terminal.parser.in_ground {
             self.inside = false;
             if std::mem::take(&mut terminal.parser.in_window_name) {
-                // To the parser it is text.
+                // For the parser it is text.
                 self.skipping = true;
             }
             if long {
@@ -151,18 +150,18 @@ impl StreamParser {
         done
     }
 
-    /// Drops bytes up to the end of the string, and returns what follows.
+    /// Drops bytes up to the end of the string, and returns the rest.
     fn skip<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let Some(end) = bytes.iter().position(|byte| matches!(byte, 0x07 | 0x18 | 0x1a | 0x1b)) else {
             return &[];
         };
         self.skipping = false;
-        // The escape may begin the next sequence: it is for the parser.
+        // The escape may start the next sequence: it is for the parser.
         let next = if bytes[end] == 0x1b { end } else { end + 1 };
         &bytes[next..]
     }
 
-    /// Has the beginning of a character wait for the rest.
+    /// Keeps the start of a character until the rest arrives.
     fn keep(&mut self, cut: &[u8]) {
         for (place, byte) in self.partial.iter_mut().zip(cut) {
             *place = *byte;
@@ -170,7 +169,7 @@ impl StreamParser {
         self.len = cut.len().min(self.partial.len() - 1);
     }
 
-    /// Adds a byte to the character that waits, and returns what follows.
+    /// Adds a byte to an incomplete character, and returns the rest.
     fn join<'a>(&mut self, terminal: &mut TerminalState, bytes: &'a [u8]) -> &'a [u8] {
         let Some((byte, rest)) = bytes.split_first() else { return bytes };
         let mut joined = self.partial;
@@ -182,7 +181,7 @@ impl StreamParser {
                 return rest;
             }
             Decoded::Char(ch, _) => (ch, rest),
-            // It will never be a character: it is shown as one that is not, and `byte` is looked at anew.
+            // It can no longer become a character: it is shown as U+FFFD, and `byte` is read again.
             Decoded::Broken(_) => (char::REPLACEMENT_CHARACTER, bytes),
         };
         self.len = 0;
@@ -197,8 +196,8 @@ impl StreamParser {
     }
 }
 
-/// How far the parser may read at a time: whole characters, of ASCII or beyond it, and no escape but the
-/// first byte. Only an escape leads away from text, so when it reports text, all to the end of the part was
+/// How far the parser may read at a time: complete characters, either ASCII or not, and no escape except as
+/// the first byte. Only an escape ends text, so if it reports text, everything to the end of the part was
 /// text.
 fn part_length(bytes: &[u8], first: usize) -> usize {
     let mut len = first;
@@ -286,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Whatever is longer than any terminal's patience ends where terminals end it, and what follows is text.
+    /// A sequence that is too long for any terminal ends where terminals end it, and text follows.
     #[test]
     fn what_follows_a_long_sequence_is_shown() {
         let long = |text: &str| text.repeat((STRING_MAX + 6000) / text.len());
@@ -311,7 +310,7 @@ mod tests {
                 bytes.chunks(size).for_each(|piece| screen.feed(piece));
                 assert_eq!(screen.lines()[0], "after", "{begin:?} {end:?} {size}");
             }
-            // Cut anywhere near its end.
+            // Split anywhere near its end.
             for cut in bytes.len() - 8..bytes.len() {
                 let mut screen = Screen::new(20, 1);
                 screen.feed(&bytes[..cut]);

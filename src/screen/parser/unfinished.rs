@@ -1,37 +1,35 @@
-//! Whether what the child has written so far ends in the middle of something: a terminal would take the next
-//! bytes, ours or the shell's, for the rest of it.
+//! Whether the child's output ends in the middle of a sequence or a character: a terminal would read the next
+//! bytes, hopty's or the shell's, as its rest.
 //!
-//! It follows where sequences and characters begin and end, not what they say. An escape begins anew wherever
-//! it stands, so only what follows the last one is looked at. Bytes from 0x80 to 0x9f are text, as in the
-//! parser.
+//! It tracks where sequences and characters start and end, not their meaning. An escape always starts a new
+//! sequence, so only bytes after the last one matter. Bytes from 0x80 to 0x9f are text, as in the parser.
 
-/// The last bytes among which the beginning of a character must be.
+/// How many of the last bytes may contain the start of an incomplete character.
 const TAIL: usize = 3;
 
 const ESC: u8 = 0x1b;
 
-/// Where the last byte left a terminal.
+/// What a terminal expects after the last byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unfinished {
-    /// Nothing is open.
     #[default]
     Nothing,
-    /// A character of UTF-8, with this many bytes to come.
+    /// A UTF-8 character with this many missing bytes.
     Character(u8),
-    /// Behind ESC, which may stand in a string: some terminals then wait for the `\`.
+    /// After ESC, possibly in a string: some terminals then wait for the `\`.
     Escape,
-    /// Behind ESC and what comes between it and its last byte.
+    /// After ESC and an intermediate byte.
     Intermediate,
-    /// Behind `ESC [`.
+    /// After `ESC [`.
     Sequence,
-    /// In an operating system command, which BEL ends, too.
+    /// In an operating system command, which BEL also ends.
     Command,
     /// In another string: DCS, SOS, PM, APC.
     Text,
 }
 
 impl Unfinished {
-    /// Follows what was written.
+    /// Takes output into account.
     pub(in crate::screen) fn feed(&mut self, bytes: &[u8]) {
         let body = bytes.iter().rposition(|byte| *byte != ESC).map_or(0, |last| last + 1);
         let (body, escapes) = bytes.split_at(body);
@@ -67,8 +65,8 @@ impl Unfinished {
         }
     }
 
-    /// What of the next bytes is text, or a control of a typewriter (BEL, BS, HT, LF, CR): all that a
-    /// terminal can show which knows no sequences.
+    /// Which of the next bytes are text or simple controls (BEL, BS, HT, LF, CR): everything for a terminal
+    /// without sequences.
     pub fn text(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut text = Vec::with_capacity(bytes.len());
         for byte in bytes {
@@ -81,8 +79,8 @@ impl Unfinished {
         text
     }
 
-    /// The bytes that end it: CAN cancels a sequence, and what was cut does nothing. For strings ST as well,
-    /// because not every terminal lets them be cancelled.
+    /// The bytes that end it: CAN cancels a sequence, so the cut one has no effect. Also ST for strings,
+    /// which not every terminal lets CAN cancel.
     pub(in crate::screen) fn ending(self) -> &'static [u8] {
         match self {
             Self::Nothing => b"",

@@ -1,24 +1,23 @@
-//! The beginning of what the child is in the middle of: a sequence or a string that was cut by a read. (Of a
-//! character, the reader has it, see `reader.rs`.)
+//! The start of the child's unfinished sequence or string. (The stream parser has that of a character.)
 //!
-//! A terminal that is given the picture now gets the child's next bytes as they come, and needs these before
+//! A terminal that gets the picture now receives the child's next bytes unchanged, and needs these before
 //! them.
 
 use super::unfinished::Unfinished;
 
-/// Most bytes that are kept.
+/// The most bytes that are kept.
 const BYTES_MAX: usize = 4096;
 
 const ESC: u8 = 0x1b;
 
-/// The bytes from where it began; none while nothing is open.
+/// The bytes from its start on; empty if nothing is unfinished.
 #[derive(Default)]
 pub struct UnfinishedBytes {
     bytes: Vec<u8>,
 }
 
 impl UnfinishedBytes {
-    /// Follows what was written; `open` is how that left a terminal.
+    /// Takes output into account; `open` is the state after it.
     pub fn feed(&mut self, bytes: &[u8], open: Unfinished) {
         let start = match open {
             Unfinished::Nothing | Unfinished::Character(_) => return self.bytes.clear(),
@@ -28,8 +27,8 @@ impl UnfinishedBytes {
             self.bytes.clear();
         }
         let string = matches!(open, Unfinished::Command | Unfinished::Text);
-        // Control characters inside a sequence were carried out at once, and other text is none there. A
-        // string has them as text, but not before it has begun.
+        // Control characters inside a sequence took effect at once, and other text does not occur there. In a
+        // string they are text, but not before its start.
         let begins = |byte: u8| string && matches!(byte, 0x30..=0x7e);
         let mut inside = self.bytes.iter().any(|byte| begins(*byte));
         let more = bytes[start.unwrap_or(0)..].iter().filter(|byte| {
@@ -37,16 +36,16 @@ impl UnfinishedBytes {
             inside |= begins(**byte);
             kept
         });
-        // A sequence that is longer is none for any terminal, and that much of it is enough to say so.
+        // A longer sequence is invalid for every terminal, and this much of it is enough to make it so.
         self.bytes.extend(more.take(BYTES_MAX.saturating_sub(self.bytes.len())));
         if self.bytes.len() == BYTES_MAX && string {
-            // The rest of a string means nothing without its beginning: it is to be read over.
+            // The rest of a string means nothing without its start: it must be skipped.
             let other: &[u8] = if open == Unfinished::Command { b"\x1b]9999;" } else { b"\x1b^" };
             self.bytes.splice(..other.len(), other.iter().copied());
         }
     }
 
-    /// The bytes that bring another terminal into the same middle.
+    /// The bytes that put another terminal into the same state.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

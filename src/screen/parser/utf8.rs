@@ -1,26 +1,24 @@
-//! Reading UTF-8 one character at a time, and telling what is broken from what is cut.
+//! Reads UTF-8 one character at a time, and distinguishes invalid bytes from incomplete ones.
 //!
-//! It agrees with `std::str::from_utf8` on where the broken parts are, as `vte` does, and is only faster for
-//! what is whole.
+//! It agrees with `std::str::from_utf8` on invalid parts, as `vte` does, and is only faster for valid text.
 
-/// What bytes begin with.
+/// The start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoded {
-    /// A character, and how many bytes it takes.
+    /// A character, and its length in bytes.
     Char(char, usize),
-    /// That many bytes that are no character, and never will be.
+    /// This many invalid bytes.
     Broken(usize),
-    /// The beginning of a character, up to the end of the bytes.
+    /// The start of a character, which the end of the bytes cuts.
     Cut,
 }
 
-/// How many bytes a character takes, by the upper five bits of its first one; 0 where none begins so.
+/// The length of a character by the upper five bits of its first byte; 0 if they are invalid.
 const LEN: [u8; 32] =
     [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3, 3, 4, 0];
 
-/// By that length: the bits of the first byte that count, the bits of four bytes that are too many, the
-/// lowest code that is not written shorter, and where the bytes that follow, as bits 7 and 6 of each, are to
-/// be `10`.
+/// By that length: the bits of the first byte that count, the shift that drops surplus bytes, the lowest code
+/// without a shorter form, and a mask of the continuation bytes' upper bits, which must be `10`.
 const FORMS: [(u8, u32, u32, u32); 5] = [
     (0, 0, u32::MAX, 0),
     (0x7f, 18, 0, 0),
@@ -31,9 +29,8 @@ const FORMS: [(u8, u32, u32, u32); 5] = [
 
 /// Reads the first character of `bytes`.
 ///
-/// Most that is not ASCII takes three bytes, and then a processor guesses that it goes on so. The rest
-/// changes between lengths all the time, and each guess would be wrong: it is read as if it took four, and
-/// only what comes of it is looked at.
+/// Most non-ASCII text has three-byte characters, which branch prediction learns. Other text mixes lengths,
+/// and each guess would be wrong: it is read as if it had four bytes, and only the result is checked.
 #[inline(always)]
 pub fn decode(bytes: &[u8]) -> Decoded {
     let Some(four) = bytes.first_chunk::<4>() else { return checked(bytes) };
@@ -52,7 +49,7 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     }
 }
 
-/// The rest: what is rare, and what is wrong.
+/// The rest: rare and invalid ones.
 #[cold]
 fn checked(bytes: &[u8]) -> Decoded {
     let first = bytes.get(..bytes.len().min(4)).unwrap_or_default();
@@ -73,7 +70,7 @@ fn checked(bytes: &[u8]) -> Decoded {
 mod tests {
     use super::*;
 
-    /// The bytes at which anything changes in the table of well-formed sequences.
+    /// The bytes at which the table of well-formed sequences changes.
     const EDGES: [u8; 24] = [
         0x00, 0x1b, 0x41, 0x7f, 0x80, 0x81, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1,
         0xec, 0xed, 0xee, 0xef, 0xf0, 0xf4, 0xff,

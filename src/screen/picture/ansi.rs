@@ -1,11 +1,10 @@
-//! The picture as lines with the sequences for their looks: to be printed in a terminal. It moves no cursor
-//! and sets no mode.
+//! The picture as lines with SGR sequences, to be printed in a terminal. It moves no cursor and sets no mode.
 
 use super::PictureLines;
 use crate::screen::{Screen, Style};
 
 impl Screen {
-    /// The rows as lines, each of which ends with a plain pen. Empty rows at the end of all are left out.
+    /// The rows as lines that each end with a plain pen, without empty rows at the end.
     pub fn ansi(&self, lines: PictureLines) -> String {
         let mut text = String::new();
         let mut filled = 0;

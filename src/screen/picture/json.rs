@@ -6,7 +6,7 @@ use super::PictureLines;
 use crate::screen::{Hyperlink, Screen, StyledRun};
 
 impl Screen {
-    /// Size, cursor, title, modes and rows, 0-based. With the history there is one key more, `history`: the
+    /// Size, cursor, title, modes and rows, 0-based. With scrollback there is one more key, `history`: the
     /// lines above.
     pub fn json(&self, lines: PictureLines) -> Value {
         let (cols, rows) = self.size();

@@ -1,5 +1,5 @@
 //! The screen as something to look at: plain text, text with escape sequences, JSON, an SVG image. Made by
-//! who looks, never by the host.
+//! the program that shows it, never by the host.
 
 mod ansi;
 mod json;
@@ -13,9 +13,9 @@ use crate::screen::{Screen, StyledRun};
 /// Which lines a picture includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureLines {
-    /// Those of the visible screen.
+    /// Only the visible screen.
     Screen,
-    /// Also the lines before them that have left the primary screen at the top.
+    /// Also the scrollback.
     WithHistory,
 }
 

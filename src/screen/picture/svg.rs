@@ -1,4 +1,4 @@
-//! The picture as an SVG image. No script, no font and nothing from elsewhere is in it.
+//! The picture as an SVG image. It contains no script, no font and no external resource.
 
 use std::fmt::Write;
 
@@ -13,12 +13,12 @@ pub const CELL: (usize, usize) = (9, 18);
 pub const BORDER: usize = 12;
 
 impl Screen {
-    /// An image of the rows, with the cursor, in the colours that VHS draws with.
+    /// An image of the rows and the cursor, in VHS's colours.
     pub fn svg(&self, lines: PictureLines) -> String {
         self.themed_svg(lines, &PictureTheme::default())
     }
 
-    /// The same in the colours of a terminal.
+    /// [`Screen::svg`] in the colours of a terminal.
     pub fn themed_svg(&self, lines: PictureLines, theme: &PictureTheme) -> String {
         let rows: Vec<_> = self.picture(lines).collect();
         let (cols, height) = self.size();
@@ -40,7 +40,7 @@ impl Screen {
     }
 }
 
-/// The image up to its background, for a screen of so many columns and rows.
+/// The image up to its background, for a screen of this size.
 pub fn begin_svg((cols, rows): (usize, usize), theme: &PictureTheme, title: &str, style: &str) -> String {
     let width = cols * CELL.0 + 2 * BORDER;
     let height = rows * CELL.1 + 2 * BORDER;
@@ -62,7 +62,7 @@ pub fn begin_svg((cols, rows): (usize, usize), theme: &PictureTheme, title: &str
     out
 }
 
-/// Draws the cursor over what stands there.
+/// Draws the cursor over the text.
 pub fn draw_cursor(cursor: Cursor, theme: &PictureTheme, out: &mut String) {
     if !cursor.visible {
         return;

@@ -1,4 +1,4 @@
-//! One row as SVG, from the corner at its top left.
+//! One row as SVG, relative to its top left corner.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use super::svg::CELL;
 use super::theme::{PictureTheme, Rgb, hex};
 use crate::screen::{Attr, Hyperlink, Style, StyledRun, Underline};
 
-/// From the top of a row to the line on which text stands, in pixels.
+/// From the top of a row to the baseline, in pixels.
 const BASE: usize = 14;
 
-/// A row; nothing of an empty one.
+/// A row; empty for an empty one.
 pub fn draw_row(runs: &[StyledRun], theme: &PictureTheme) -> String {
     let mut out = String::new();
     let mut col = 0;
@@ -21,7 +21,7 @@ pub fn draw_row(runs: &[StyledRun], theme: &PictureTheme) -> String {
     out
 }
 
-/// Draws a run at a column and returns how many columns it has.
+/// Draws a run at a column and returns its width in columns.
 fn draw_run(run: &StyledRun, col: usize, theme: &PictureTheme, out: &mut String) -> usize {
     let cols = run.text.chars().map(|ch| ch.width().unwrap_or(0)).sum();
     let (fg, bg) = theme.pair(&run.style);
@@ -48,13 +48,13 @@ fn draw_run(run: &StyledRun, col: usize, theme: &PictureTheme, out: &mut String)
     cols
 }
 
-/// Whether an image or a page may lead there: not to files, and to no script.
+/// Whether an image or a page may link there: not to files or scripts.
 pub fn is_followed(uri: &str) -> bool {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     matches!(scheme.as_deref(), Some("http" | "https" | "mailto"))
 }
 
-/// A piece of a run that has characters of one width, without blanks around it.
+/// A piece of a run whose characters have the same width, without blanks around it.
 struct TextPart<'a> {
     text: &'a str,
     /// Columns from the start of the run.
@@ -62,13 +62,13 @@ struct TextPart<'a> {
     cols: usize,
 }
 
-/// Text in pieces, so that each stands in its columns whatever the font: pieces of narrow and of wide
-/// characters, and none with a wide gap in it.
+/// Splits text into pieces that stay in their columns with any font: of narrow or of wide characters, and
+/// without wide gaps.
 fn parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts: Vec<TextPart<'_>> = Vec::new();
-    // Where the piece begins, its column, and the width of its characters.
+    // The piece's start, its column, and the width of its characters.
     let mut piece: Option<(usize, usize, usize)> = None;
-    // Where its last character ends, in bytes and columns.
+    // The end of its last character, in columns and bytes.
     let (mut col, mut end) = (0, (0, 0));
     for (at, ch) in text.char_indices() {
         let width = ch.width().unwrap_or(0);
@@ -115,7 +115,7 @@ fn text(part: &TextPart<'_>, col: usize, style: &Style, (fg, usual): (Rgb, Rgb),
     out.push_str("</text>");
 }
 
-/// Lines under, through and above, as shapes: text decoration is drawn differently everywhere.
+/// Lines under, through and above, as shapes: viewers draw text decoration differently.
 fn lines(style: &Style, (x, width): (usize, usize), (fg, theme): (Rgb, &PictureTheme), out: &mut String) {
     let mut line = |y: &str, color: Rgb, more: &str| {
         let _ = write!(out, "<path d=\"M{x} {y}h{width}\" stroke=\"{}\"{more}/>", hex(color));
@@ -147,7 +147,7 @@ fn lines(style: &Style, (x, width): (usize, usize), (fg, theme): (Rgb, &PictureT
     }
 }
 
-/// Text as XML has it, without what XML cannot hold.
+/// Text for XML, without characters that XML does not allow.
 pub fn escape(text: &str, out: &mut String) {
     for ch in text.chars() {
         match ch {

@@ -4,7 +4,7 @@ use super::PictureLines;
 use crate::screen::Screen;
 
 impl Screen {
-    /// The rows as lines, without blanks at their ends and without empty rows at the end of all.
+    /// The rows as lines, without blanks at their ends and without empty rows at the end.
     pub fn text(&self, lines: PictureLines) -> String {
         let mut text = String::new();
         let mut filled = 0;

@@ -1,4 +1,4 @@
-//! The colours of a picture: those that a terminal is known to have, or else what VHS draws with.
+//! The colours of a picture: those of a known terminal, or VHS's.
 
 use crate::screen::{Attr, Color, Style};
 
@@ -8,9 +8,7 @@ pub type Rgb = [u8; 3];
 /// A terminal's own colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PictureTheme {
-    /// Text.
     pub fg: Rgb,
-    /// Background.
     pub bg: Rgb,
     /// The first 16 colours.
     pub palette: [Rgb; 16],
@@ -50,7 +48,7 @@ impl PictureTheme {
             Color::Default => None,
             Color::Rgb(r, g, b) => Some([r, g, b]),
             Color::Indexed(index @ 0..=15) => self.palette.get(usize::from(index)).copied(),
-            // A cube of six steps each way, and then greys.
+            // A 6x6x6 cube, then greys.
             Color::Indexed(index @ 16..=231) => {
                 let step = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
                 let index = index - 16;
@@ -60,15 +58,15 @@ impl PictureTheme {
         }
     }
 
-    /// Text and background of a style, with the two exchanged where it is reversed; no background is the
-    /// terminal's own.
+    /// Foreground and background of a style, exchanged if it is reversed; `None` is the terminal's own
+    /// background.
     pub fn pair(&self, style: &Style) -> (Rgb, Option<Rgb>) {
         let (fg, bg) = (self.rgb(style.fg).unwrap_or(self.fg), self.rgb(style.bg));
         if style.has(Attr::Reverse) { (bg.unwrap_or(self.bg), Some(fg)) } else { (fg, bg) }
     }
 }
 
-/// A colour as CSS has it, as short as it can be.
+/// A colour in its shortest CSS form.
 pub fn hex([r, g, b]: Rgb) -> String {
     if [r, g, b].iter().all(|part| part >> 4 == part & 15) {
         format!("#{:x}{:x}{:x}", r & 15, g & 15, b & 15)

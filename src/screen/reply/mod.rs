@@ -1,4 +1,4 @@
-//! What a program asks its terminal, and the answers where no terminal is there to give them.
+//! A program's queries to its terminal, and the answers if there is no terminal.
 
 mod query;
 mod setting;

@@ -38,13 +38,10 @@ pub enum DynamicColor {
 /// The terminator of a string; the answer has the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringEnd {
-    /// BEL.
     Bell,
-    /// `ESC \`.
     Terminator,
 }
 
-/// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// DA1, `CSI c`.
@@ -68,7 +65,6 @@ pub enum Query {
     Mode {
         /// ANSI or private.
         space: ModeSpace,
-        /// The number that was asked for.
         number: u16,
         state: ModeState,
     },
@@ -82,7 +78,6 @@ pub enum Query {
     WindowCells { cols: u16, rows: u16 },
     /// OSC 10, 11, 12.
     Color {
-        /// The colour.
         which: DynamicColor,
         /// The query's terminator.
         end: StringEnd,
@@ -91,7 +86,7 @@ pub enum Query {
     Setting(Option<TerminalSetting>),
 }
 
-/// The facts for answers that the screen does not have.
+/// Facts for answers that the screen does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalIdentity<'a> {
     /// hopty's version, as in `0.1.0`.
@@ -115,12 +110,12 @@ impl<'a> TerminalIdentity<'a> {
     }
 }
 
-/// The answer to a question, as bytes for the child's input.
+/// The answer to a query, as input for the child.
 pub fn reply(query: &Query, identity: &TerminalIdentity<'_>) -> Vec<u8> {
     let text = match *query {
         // VT220 with colours.
         Query::PrimaryAttributes => "\x1b[?62;22c".to_owned(),
-        // A VT220 without a firmware number: nothing for which programs have special rules.
+        // A VT220 without a firmware number, for which programs have no special rules.
         Query::SecondaryAttributes => "\x1b[>1;0;0c".to_owned(),
         Query::Version => {
             let version: String = identity.version.chars().filter(|ch| !ch.is_control()).collect();
@@ -170,14 +165,13 @@ fn marker(space: ModeSpace) -> &'static str {
     }
 }
 
-/// Pending queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryQueue {
     queries: Vec<Query>,
 }
 
 impl QueryQueue {
-    /// Stores a query, unless there are too many.
+    /// Stores a query if there is room.
     pub fn push(&mut self, query: Query) {
         if self.queries.len() < QUERIES_MAX {
             self.queries.push(query);
@@ -256,7 +250,7 @@ mod tests {
         screen.feed(b"\x1b]11;?\x07\x1b]10;?\x07");
         screen.learn(b"\x1b]11;rgb:ffff/ffff/f0f0\x1b\\");
         assert_eq!(screen.take_queries().len(), 2);
-        // Another one, of which nothing is known yet, came and went.
+        // Another one with unknown state came and went.
         screen.set_terminal_before(TerminalBefore::default());
         screen.feed(b"\x1b]11;?\x07\x1b]10;?\x07");
         assert_eq!(told(&mut screen), "\x1b]11;rgb:ffff/ffff/f0f0\x07\x1b]10;rgb:d0d0/d0d0/d0d0\x07");

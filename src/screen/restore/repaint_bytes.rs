@@ -5,7 +5,7 @@
 //! set. Synchronized output (mode 2026) is not resumed. Laws check it: fed to a fresh [`Screen`], the dump
 //! gives an equal one, and a dump of that gives the same bytes.
 //!
-//! It does not include the known state of the terminal before the child ([`Screen::terminal_before`]).
+//! It does not contain the known state of the terminal before the child ([`Screen::terminal_before`]).
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ impl Screen {
         self.dump_with(usize::MAX)
     }
 
-    /// The same with at most this many lines of history, the newest ones.
+    /// [`Screen::dump`] with at most this many lines of scrollback, the newest ones.
     pub fn dump_with(&self, lines: usize) -> Dump {
         let mut unfinished = self.unfinished_bytes.bytes().to_vec();
         if unfinished.is_empty() || !matches!(self.unfinished, Unfinished::Command | Unfinished::Text) {
@@ -59,7 +59,7 @@ struct DumpWriter<'a> {
     out: String,
     style: PackedStyle,
     links: &'a Hyperlinks,
-    /// A link is open.
+    /// A link is open in the output.
     linked: bool,
     /// How many bytes may still be used for links.
     left: usize,
@@ -175,7 +175,7 @@ impl<'a> DumpWriter<'a> {
         }
     }
 
-    /// The rows of a blank screen. A row that wraps into the next one is made to do so.
+    /// The rows of a blank screen. Rows that wrap are written so that they wrap.
     fn rows(&mut self, rows: &VecDeque<GridRow>, cols: usize) {
         let mut running = false;
         for (at, row) in rows.iter().enumerate() {
@@ -205,8 +205,8 @@ impl<'a> DumpWriter<'a> {
         self.set_pen(PackedStyle::default());
     }
 
-    /// The cursor with all its state. `origin` is the position from which it is counted, `rows` are the rows
-    /// of the screen.
+    /// The cursor with all its state. `origin` is the position that it is relative to, `rows` are the rows of
+    /// the screen.
     fn cursor(&mut self, cursor: &CursorState, origin: (usize, usize), rows: &VecDeque<GridRow>) {
         if cursor.origin {
             self.push("\x1b[?6h");

@@ -1,6 +1,6 @@
 //! The state of the terminal before the child changed it, as far as the child itself queried it.
 //!
-//! hopty queries no terminal. But most programs query the state that they are about to change, and hopty sees
+//! hopty sends no queries. But most programs query the state that they are about to change, and hopty sees
 //! the answers. An answer describes the state before the child if the child had not changed it when it asked;
 //! each query is stored with that fact, and matched with the first answer of its kind, because a terminal
 //! answers in order.
@@ -41,7 +41,7 @@ pub enum QuestionTopic {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct PendingQuestion {
     topic: QuestionTopic,
-    /// The child had not changed it by then.
+    /// The child had not changed it before the query.
     untouched: bool,
 }
 
@@ -76,7 +76,6 @@ impl TerminalBefore {
         self.other_keys
     }
 
-    /// The cursor's shape.
     pub(in crate::screen) fn shape(&self) -> Option<CursorShape> {
         self.shape
     }
@@ -91,8 +90,8 @@ impl TerminalBefore {
         self.described.get(&color).map(String::as_str)
     }
 
-    /// From here on it is another terminal with this known state: the descriptions in `other` hold until it
-    /// sends its own.
+    /// Another terminal is used from here on, with this known state: the descriptions in `other` apply until
+    /// it sends its own.
     pub(in crate::screen) fn follow(&mut self, other: &Self) {
         for (color, value) in &other.described {
             self.described.entry(*color).or_insert_with(|| value.clone());

@@ -5,8 +5,7 @@
 //! The state before the child is restored if the child queried it (`terminal_before.rs`), otherwise the
 //! default of a fresh terminal.
 //!
-//! [`UNDO_STEPS`] is the whole of it, in the order in which it goes out: `docs/TERMINAL.md` shows it, and the
-//! tests go through it.
+//! [`UNDO_STEPS`] lists all steps in their order: `docs/TERMINAL.md` shows it, and the tests check it.
 
 use crate::screen::cursor::{CursorState, TabStops};
 use crate::screen::display::DisplayState;
@@ -15,16 +14,15 @@ use crate::screen::terminal_state::TerminalState;
 
 #[derive(Clone, Copy, Debug)]
 pub struct UndoStep {
-    /// What is undone.
     pub what: &'static str,
-    /// Why in this place, or in this way.
+    /// The reason for its place or form.
     pub why: &'static str,
-    /// What a child may write and nothing else, and the whole undo after it.
+    /// Output of a child, and the complete undo after it.
     pub examples: &'static [(&'static str, &'static str)],
     undo: fn(&TerminalState, &mut String),
 }
 
-/// What is undone, in order.
+/// All steps, in order.
 pub const UNDO_STEPS: &[UndoStep] = &[
     UndoStep {
         what: "VT52",

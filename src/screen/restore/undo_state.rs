@@ -2,8 +2,8 @@
 //! burst.
 //!
 //! State that changes with every frame (modes, pen, cursor in origin mode) is stored: set and reset within
-//! one burst is no change. The rest (titles, keyboard stacks, later additions) is not: every sequence that is
-//! not known to leave it alone counts as a change.
+//! one burst is no change. The rest (titles, keyboard stacks, later additions) is not: every sequence that
+//! may affect it counts as a change.
 
 use crate::screen::cursor::{Charsets, CursorShape, Margins};
 use crate::screen::modes::{AlternateScreen, ModeSet, TerminalEncoding};
@@ -29,7 +29,6 @@ pub struct UndoState {
 }
 
 impl UndoState {
-    /// The state now.
     pub fn of(terminal: &TerminalState) -> Self {
         let display = &terminal.display;
         let cursor = &display.position.cursor;
@@ -59,7 +58,7 @@ impl UndoState {
         }
     }
 
-    /// The same for a short escape sequence.
+    /// [`holds_csi`] for a short escape sequence.
     pub fn holds_esc(intermediates: &[u8], byte: u8) -> bool {
         match intermediates {
             [] => matches!(byte, b'7' | b'8' | b'=' | b'>' | b'D' | b'E' | b'M' | b'\\'),
@@ -68,7 +67,8 @@ impl UndoState {
         }
     }
 
-    /// The same for an operating system command, by its number: links, notifications and progress, marks.
+    /// [`holds_csi`] for an operating system command, by its number: links, notifications and progress,
+    /// marks.
     pub fn holds_osc(number: &[u8]) -> bool {
         matches!(number, b"8" | b"9" | b"133")
     }

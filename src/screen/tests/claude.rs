@@ -1,5 +1,5 @@
-//! The start and the end of Claude Code 2.1.329, fullscreen and inline, as measured on the real program: what
-//! is on after the start, and that nothing is on after a clean exit, nor after an undo.
+//! The start and the end of Claude Code 2.1.329, fullscreen and inline, as measured on the real program: the
+//! modes after the start, and that none is left after a clean exit or an undo.
 
 use crate::screen::{Screen, TerminalIdentity, reply};
 
@@ -7,7 +7,7 @@ const MODES: &str = "\x1b7\x1b[r\x1b8\x1b[?25h\x1b[?2004h\x1b[?2031h\x1b[?1004h\
 const FULLSCREEN: &str = "\x1b[?1049h\x1b[2J\x1b[?1000h\x1b[?1002h\x1b[?1003h\x1b[?1006h\x1b[?25l";
 const NO_MOUSE: &str = "\x1b[?1049h\x1b[2J\x1b[?25l";
 const QUERIES: &str = "\x1b[>0q\x1b[?u\x1b]7501;?\x07\x1b[c";
-/// What it sends when the terminal has answered `CSI ? u`.
+/// What it sends after the terminal has answered `CSI ? u`.
 const KEYBOARD: &str = "\x1b[<u\x1b[>5u\x1b[>4;2m\x1b[?2026$p\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[16t\x1b[?1016$p\x1b[c";
 const FRAME: &str = "\x1b[?2026h\x1b[H\x1b[2m────\x1b[m\r\n\x1b[38;2;215;119;87m❯\u{a0}\x1b[39mhi\x1b[?2026l";
 const EXIT_FULLSCREEN: &str = "\x1b[?25h\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[>4m";

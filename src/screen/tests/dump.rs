@@ -1,11 +1,10 @@
-//! Many inputs, the same ones every time: none of them makes the model or its dump fail.
+//! Many fixed inputs, none of which makes the model or its dump fail.
 
 use crate::screen::{PictureLines, Screen};
 
-/// How many inputs.
 const INPUTS: u64 = 20_000;
 
-/// What programs write, and what they do not: joined, cut and mixed with random bytes.
+/// Output that programs write, and output that they do not write: joined, split and mixed with random bytes.
 const PIECES: [&str; 52] = [
     "text",
     "漢字",
@@ -61,7 +60,7 @@ const PIECES: [&str; 52] = [
     "\x1b]7;file:///dir\x07",
 ];
 
-/// A generator of numbers (xorshift, 64 bits): the same from the same seed.
+/// A random number generator (xorshift, 64 bits), the same for the same seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -114,7 +113,7 @@ fn no_input_of_many_makes_a_screen_or_its_dump_fail() {
     }
 }
 
-/// What a program put into the clipboard, rang or asked is done: who attaches later gets none of it again.
+/// Clipboard texts, bells and queries are over: a terminal that attaches later gets none of them.
 #[test]
 fn a_dump_has_no_clipboard_no_bell_and_no_question() {
     let mut screen = Screen::with_history(20, 3, 10);

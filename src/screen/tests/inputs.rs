@@ -143,7 +143,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A character in a title, with a control or something else in its middle.
+/// A character in a title, with a control or another byte in its middle.
 fn torn() -> impl Strategy<Value = Vec<u8>> {
     let middle = prop_oneof![3 => 0u8..0x20, 1 => any::<u8>()];
     (middle, 1usize..3).prop_map(|(middle, at)| {
@@ -161,7 +161,7 @@ pub fn size() -> impl Strategy<Value = (u16, u16)> {
     prop_oneof![4 => (1u16..12, 1u16..8), 1 => (1u16..3, 1u16..3), 1 => (0u16..200, 0u16..60)]
 }
 
-/// Many lines, most of which leave the screen: some of them with what must not be skipped.
+/// Many lines, most of which leave the screen, some with content that must not be skipped.
 pub fn flood() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         10 => "[ -~]{0,30}".prop_map(String::into_bytes),

@@ -9,10 +9,10 @@ use crate::screen::parser::{Decoded, decode};
 use crate::screen::terminal_state::TerminalState;
 use crate::screen::{SIDE_MAX, Screen, Style, StyledRun, TerminalBefore};
 
-/// Lines of history.
+/// How many lines of scrollback the screens keep.
 pub const KEPT: usize = 7;
 
-/// Questions before anything else, and a terminal's answers: paste and cursor keys are on, wrapping is off, a
+/// Queries before anything else, and a terminal's answers: paste and cursor keys are on, wrapping is off, a
 /// keyboard stack has flags, and so on.
 const ASKING: &[u8] =
     b"\x1b[?2004$p\x1b[?1$p\x1b[?7$p\x1b[?69$p\x1b[?u\x1b[?4m\x1bP$q q\x1b\\\x1b]11;?\x07\x1b]4;1;?\x07";
@@ -23,7 +23,7 @@ fn different_looks(pair: &[StyledRun]) -> bool {
     pair[0].style != pair[1].style || pair[0].link != pair[1].link
 }
 
-/// What holds for every screen at every moment.
+/// Checks what holds for every screen at every time.
 pub fn check(screen: &Screen) {
     let (cols, rows) = screen.size();
     assert!((1..=SIDE_MAX).contains(&cols) && (1..=SIDE_MAX).contains(&rows));
@@ -50,7 +50,7 @@ pub fn check(screen: &Screen) {
     }
 }
 
-/// Twice the usual number of inputs for each law; `PROPTEST_CASES` gives another.
+/// Twice the default number of inputs for each law; `PROPTEST_CASES` sets another.
 pub fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { failure_persistence: None, cases: 2 * usual.cases, ..usual }
@@ -68,7 +68,7 @@ fn different(one: &impl std::fmt::Debug, other: &impl std::fmt::Debug) -> Vec<(S
         .collect()
 }
 
-/// A line without what nobody sees: blanks at its end that look like nothing.
+/// A line without invisible content: unstyled blanks at its end.
 fn seen(mut runs: Vec<StyledRun>) -> Vec<StyledRun> {
     if let Some(last) = runs.last_mut().filter(|last| last.style == Style::default() && last.link.is_none()) {
         last.text.truncate(last.text.trim_end_matches(' ').len());
@@ -95,7 +95,7 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
             .filter_map(|at| terminal.display.buffers.history.line(at));
         lines.map(|line| (line.end, seen(line.runs(&terminal.display.links)))).collect::<Vec<_>>()
     };
-    // In one column there is no room for a wide character.
+    // With one column there is no room for a wide character.
     prop_assert!(
         cols == 1 || told(&fresh.terminal) == told(&expected),
         "{:?} {:?}",
@@ -103,10 +103,10 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
         different(&told(&fresh.terminal), &told(&expected))
     );
     let mut made = fresh.terminal.clone();
-    // Told above: links have other numbers in each.
+    // Compared above: links have different numbers in each.
     expected.display.buffers.history.clear();
     made.display.buffers.history.clear();
-    // One that is not kept is not begun again.
+    // A refused link is not opened again.
     expected.display.links.open = made.display.links.open;
     prop_assert!(
         made.is_same(&expected)
@@ -121,8 +121,8 @@ fn same_after_dump(screen: &Screen) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Takes controls out of the middle of characters. The parser keeps the bytes of an OSC string without its
-/// controls, so that a torn character becomes whole; here it was seen to be none before.
+/// Removes controls from the middle of characters. The parser drops controls in an OSC string, so that a
+/// split character becomes complete; the stream parser had found it invalid before.
 fn mend_torn(bytes: &mut Vec<u8>) {
     let mut at = 0;
     while at < bytes.len() {
@@ -138,8 +138,7 @@ fn mend_torn(bytes: &mut Vec<u8>) {
     }
 }
 
-/// Puts other bytes that are no character in the place of lone ones of the old C1 range, which the parser
-/// takes for controls.
+/// Replaces single bytes of the C1 range, which the parser reads as controls, by other invalid bytes.
 fn unlike_controls(bytes: &mut [u8]) {
     let mut at = 0;
     while at < bytes.len() {
@@ -274,7 +273,7 @@ proptest! {
         screen.feed(&undo);
         prop_assert!(screen.undo().is_empty(), "{:?} then {:?}", String::from_utf8_lossy(&undo),
             String::from_utf8_lossy(&screen.undo()));
-        // Nobody knows how these two were.
+        // The previous state of these two is unknown.
         let left: Vec<String> = screen.modes().into_iter().filter(|mode| mode != "1007" && mode != "2027").collect();
         prop_assert!(!screen.alternate() && left.is_empty() && screen.cursor().visible);
         prop_assert_eq!((screen.keyboard_flags(), screen.modify_other_keys(), screen.title()), (0, 0, ""));
@@ -285,7 +284,7 @@ proptest! {
         check(&screen);
     }
 
-    /// As in a terminal where much was on before, and that says so when it is asked.
+    /// As in a terminal with many modes set before, which it reports when queried.
     #[test]
     fn what_is_known_is_found_again_and_then_there_is_nothing_to_undo(bytes in input(), more in input()) {
         let mut screen = Screen::new(10, 6);
@@ -320,8 +319,8 @@ proptest! {
         }
     }
 
-    /// What is asked, and what is known of the terminal, is no state of the screen; a frame that is held back
-    /// is not held back again.
+    /// Queries, and what is known of the terminal, are not part of the screen; a synchronized update is not
+    /// resumed.
     #[test]
     fn a_dump_brings_a_fresh_screen_to_the_same_state((cols, rows) in size(), bytes in input(),
         (other_cols, other_rows) in size(), more in input()) {

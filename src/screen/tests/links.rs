@@ -1,4 +1,4 @@
-//! Links and the working directory: where they come, where they stay, and how much of them is kept.
+//! Links and the working directory: setting, keeping and limits.
 
 use crate::screen::{PictureLines, Screen, StyledRun};
 

@@ -1,4 +1,4 @@
-//! What a change of size does, in examples and as laws over random input.
+//! Resizing, in examples and as laws over random input.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,8 +8,8 @@ use super::laws::{KEPT, check, config};
 use crate::screen::Screen;
 use crate::screen::grid::{LineEnd, width};
 
-/// History and screen as text, what ran over joined, unless what followed was erased; blanks at the ends of
-/// lines and empty lines at the end are left out.
+/// Scrollback and screen as text, with wrapped lines joined, unless the continuation was erased; without
+/// blanks at line ends and empty lines at the end.
 fn paragraphs(screen: &Screen) -> Vec<String> {
     let text = |runs: Vec<crate::screen::StyledRun>| runs.into_iter().map(|run| run.text).collect::<String>();
     let kept = (0..screen.history_len()).map(|at| {
@@ -216,8 +216,8 @@ fn memory_is_bounded_for_lines_where_each_cell_has_a_look_and_marks() {
     assert!(room <= 10 * 4096 && screen.history_len() == 1, "{room} {}", screen.history_len());
 }
 
-/// The primary screen, and the cursor in an empty last row: nothing is below it, which can be lost when there
-/// is no room.
+/// The primary screen, with the cursor in an empty last row: nothing is below it that could be lost for lack
+/// of room.
 const LAST: &[u8] = b"\x18\x1b[?1049l\x1b[?47l\x1b[?69l\x1b[?6l\x1b[r\x1b[m\x1b[999H\r\n";
 
 fn large() -> impl Strategy<Value = (u16, u16)> {
@@ -258,7 +258,7 @@ proptest! {
         let mut screen = Screen::with_history(cols, rows, 5000);
         screen.feed(&bytes);
         screen.feed(LAST);
-        // Blanks that run over into nothing are as empty as those that do not.
+        // Blanks that wrap into nothing are as empty as others.
         let blank = |text: &str| text.trim_end_matches(' ').is_empty();
         let above = history(&screen).iter().enumerate()
             .any(|(at, text)| blank(text) && screen.history_row_wrapped(at));

@@ -14,7 +14,6 @@ const VALUE_MAX: usize = 64;
 /// The most pushes that are kept: xterm keeps 10.
 const DEPTH: usize = 10;
 
-/// One colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColorId {
     /// OSC 4: a colour of the palette.
@@ -224,7 +223,7 @@ impl TerminalColors {
         }
     }
 
-    /// The sequences that bring a fresh terminal to these colours, and to the stack of them.
+    /// The sequences that set these colours and their stack on a fresh terminal.
     pub fn redo(&self) -> String {
         let mut out = String::new();
         let fresh = ColorSet::default();

@@ -7,11 +7,10 @@ const NOTIFICATIONS_KEPT: usize = 5;
 /// How many characters of one are kept.
 const TEXT: usize = 300;
 
-/// Pending notifications.
 #[derive(Clone, Debug, Default)]
 pub struct Notifications {
     texts: Vec<String>,
-    /// The text so far of a kitty notification, which comes in parts.
+    /// The text so far of a kitty notification, which arrives in parts.
     unfinished: Vec<String>,
 }
 

@@ -1,11 +1,11 @@
-//! The progress that a program shows in the tab or the task bar (OSC 9;4).
+//! A program's progress in the tab or the task bar (OSC 9;4).
 
-/// Its state, 1 to 4, and percent; none is shown by default.
+/// Its state, 1 to 4, and percent; `None` if none is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress(Option<(u8, u8)>);
 
 impl Progress {
-    /// What follows `9;4`.
+    /// Reads the parameters after `9;4`.
     pub fn set(&mut self, state: &[u8], percent: &[u8]) {
         let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u8>().ok();
         match (state, number(state)) {
@@ -20,7 +20,7 @@ impl Progress {
         self.0.map(|(state, percent)| format!("\x1b]9;4;{state};{percent}\x1b\\")).unwrap_or_default()
     }
 
-    /// The sequence that takes it away; empty when none is shown.
+    /// The sequence that removes it; empty if none is shown.
     pub fn undo(self) -> &'static str {
         if self.0.is_some() { "\x1b]9;4;0;0\x07" } else { "" }
     }

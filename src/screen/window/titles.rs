@@ -13,7 +13,6 @@ const DEPTH: usize = 16;
 pub enum TitleKind {
     /// Icon name and window title.
     Both,
-    /// The icon name.
     Icon,
     Window,
 }
@@ -70,7 +69,7 @@ pub struct Titles {
 }
 
 impl Titles {
-    /// The window title; empty when none was set.
+    /// The window title; empty if none was set.
     pub fn window(&self) -> &str {
         &self.now.window
     }

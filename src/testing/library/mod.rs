@@ -1,5 +1,5 @@
-//! Tests of terminal programs in Rust, for `cargo test`: a [`Terminal`] is started, typed into, looked at,
-//! and is gone with all its processes when the test ends.
+//! Tests of terminal programs in Rust, for `cargo test`: a [`Terminal`] is started, typed into, examined,
+//! and removed with all its processes when the test ends.
 //!
 //! ```
 //! use hopty::testing::{TestResult, Terminal};
@@ -12,8 +12,8 @@
 //! greets().unwrap();
 //! ```
 //!
-//! [`Terminal::expect`] takes only what has become new since the last input, so that a text of before cannot
-//! pass a test. The program has a directory, a home and an environment of its own, as that of a tape. A
+//! [`Terminal::expect`] accepts only what is new since the last input, so that old text cannot
+//! pass a test. The program has a directory, a home and an environment of its own, like that of a tape. A
 //! failure prints the screen, and `target/hopty/TEST` keeps screen and recording.
 
 #![warn(missing_docs, reason = "other projects test with it")]
@@ -49,7 +49,7 @@ pub use tape_suite::{TapesFailed, check_tape_list, play_listed_tape, play_tapes,
 pub use terminal_builder::TerminalBuilder;
 pub use test_failure::{TestFailure, TestResult};
 
-/// How long typed text may take to show.
+/// How long typed text may take to appear.
 const ECHO_LIMIT: Duration = Duration::from_secs(2);
 
 /// A program in a terminal of its own, for one test.
@@ -58,7 +58,7 @@ pub struct Terminal {
     dirs: TestDirs,
     mark: TestMark,
     limit: Duration,
-    /// The test's name: snapshots and evidence are kept under it.
+    /// The test's name: the name of its snapshots and evidence.
     name: String,
     command: String,
     /// Columns and rows at the start.
@@ -71,8 +71,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A program to start: a path, or a name that is found in `PATH`. With cargo it is
-    /// `env!("CARGO_BIN_EXE_name")`.
+    /// A program to start: a path, or a name in `PATH`. With cargo use `env!("CARGO_BIN_EXE_name")`.
     #[allow(clippy::new_ret_no_self, reason = "it reads as one sentence: Terminal::new(program).start()")]
     pub fn new(program: impl Into<std::ffi::OsString>) -> TerminalBuilder {
         TerminalBuilder::new(program.into())
@@ -84,26 +83,24 @@ impl Terminal {
         self.dirs.dir()
     }
 
-    /// The screen as it is.
+    /// The current screen.
     #[must_use]
     pub fn screen(&self) -> ScreenCopy {
         ScreenCopy::of(self.terminal.screen())
     }
 
-    /// Waits until `what`, a text or a [`Regex`](regex::Regex), has come onto the screen since the last
+    /// Waits until `what`, a text or a [`Regex`](regex::Regex), has appeared on the screen since the last
     /// input.
     ///
-    /// # Errors
-    /// When it does not come in time, or the program ends first.
+    /// Fails when it does not appear in time, or the program ends first.
     #[track_caller]
     pub fn expect(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         self.expect_in(ScreenArea::All, what)
     }
 
-    /// The same in one part of the screen.
+    /// [`Terminal::expect`] in one part of the screen.
     ///
-    /// # Errors
-    /// As [`Terminal::expect`].
+    /// # Errors As [`Terminal::expect`].
     #[track_caller]
     pub fn expect_in(&mut self, area: ScreenArea, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         let look = Look::on_screen(what.into()).within(area);
@@ -112,10 +109,9 @@ impl Terminal {
         self.waited(&words, found.map(drop), Location::caller())
     }
 
-    /// Waits until `what` is on the screen, also when it was there before the last input.
+    /// Waits until `what` is on the screen, even if it was there before the last input.
     ///
-    /// # Errors
-    /// As [`Terminal::expect`].
+    /// # Errors As [`Terminal::expect`].
     #[track_caller]
     pub fn wait_for(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         let look = Look::on_screen(what.into());
@@ -124,11 +120,10 @@ impl Terminal {
         self.waited(&words, found.map(drop), Location::caller())
     }
 
-    /// Waits until `what` has gone from the screen. Where it is not on the screen, the program's answer to
-    /// the last input is waited for first.
+    /// Waits until `what` is no longer on the screen. If it is not there at first, waits for the program's
+    /// answer to the last input.
     ///
-    /// # Errors
-    /// As [`Terminal::expect`].
+    /// # Errors As [`Terminal::expect`].
     #[track_caller]
     pub fn gone(&mut self, what: impl Into<TextPattern>) -> TestResult<&mut Self> {
         let look = Look::on_screen(what.into());
@@ -137,10 +132,9 @@ impl Terminal {
         self.waited(&words, gone.map(drop), Location::caller())
     }
 
-    /// Waits until nothing on the screen changes and the program does nothing.
+    /// Waits until nothing on the screen changes and the program is idle.
     ///
-    /// # Errors
-    /// When it does not settle in time; the message names the rows that kept changing.
+    /// Fails when it does not settle in time; the message names the rows that kept changing.
     #[track_caller]
     pub fn settle(&mut self) -> TestResult<&mut Self> {
         let settled = self.terminal.settle(&SettleRules::default(), self.limit);
@@ -149,13 +143,12 @@ impl Terminal {
 
     /// Types a text and waits until the program shows it. A line feed is Enter.
     ///
-    /// # Errors
-    /// When the terminal is gone, or the program has ended.
+    /// Fails when the terminal is gone, or the program has ended.
     #[track_caller]
     pub fn type_text(&mut self, text: &str) -> TestResult<&mut Self> {
         let words = format!("type_text {text:?}");
         self.keys.extend(text.chars().map(|c| if c == ' ' { "Space".to_owned() } else { c.to_string() }));
-        // It fails only where a test is stopped, which is for tapes.
+        // It fails only when a test is stopped, which happens only to tapes.
         let _ = self.terminal.first_read(ECHO_LIMIT);
         self.send(&words, text.replace('\n', "\r").as_bytes(), Location::caller())?;
         match self.terminal.typed(text, &self.mark, ECHO_LIMIT) {
@@ -167,11 +160,10 @@ impl Terminal {
         }
     }
 
-    /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes are those that the program
-    /// asked for.
+    /// Presses a key: `enter`, `ctrl-s`, `shift-tab`, `f5`, `alt-left`. The bytes depend on the modes that
+    /// the program has set.
     ///
-    /// # Errors
-    /// When there is no such key, or the program cannot be told of it.
+    /// Fails when there is no such key, or these modes have no bytes for it.
     #[track_caller]
     pub fn key(&mut self, key: &str) -> TestResult<&mut Self> {
         let words = format!("key {key:?}");
@@ -188,10 +180,9 @@ impl Terminal {
         }
     }
 
-    /// Pastes a text, in brackets where the program asked for them.
+    /// Pastes a text, bracketed if the program has enabled that.
     ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Fails when the terminal is gone.
     #[track_caller]
     pub fn paste(&mut self, text: &str) -> TestResult<&mut Self> {
         let _ = self.terminal.first_read(ECHO_LIMIT);
@@ -202,8 +193,7 @@ impl Terminal {
 
     /// Changes the size of the terminal.
     ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Fails when the terminal is gone.
     #[track_caller]
     pub fn resize(&mut self, cols: u16, rows: u16) -> TestResult<&mut Self> {
         self.mark = self.terminal.take_mark(Location::caller().line());
@@ -215,11 +205,9 @@ impl Terminal {
         }
     }
 
-    /// The style of the first place on the screen that has this text, to be checked, after the program has
-    /// answered the last input.
+    /// The style of the first match of this text, for checks, after the program has answered the last input.
     ///
-    /// # Errors
-    /// When the text is nowhere.
+    /// Fails when the text is not on the screen.
     #[track_caller]
     pub fn style(&mut self, text: &str) -> TestResult<StyleCheck<'_>> {
         self.wait_for(text)?;
@@ -237,20 +225,18 @@ impl Terminal {
     }
 
     /// Waits until the screen has settled and compares it with `tests/screens/snapshots/TEST__NAME.snap`.
-    /// `UPDATE_SNAPSHOTS=1` accepts what is there now, as do `INSTA_UPDATE=always` and `INSTA_UPDATE=unseen`
-    /// for what is new; where `CI` is set nothing is written.
+    /// `UPDATE_SNAPSHOTS=1` accepts the current screen, and so do `INSTA_UPDATE=always`, and
+    /// `INSTA_UPDATE=unseen` for a new snapshot; if `CI` is set nothing is written.
     ///
-    /// # Errors
-    /// When the screen differs or there is no file yet, and when the file cannot be read or written.
+    /// Fails when the screen differs or there is no file yet, and when the file cannot be read or written.
     #[track_caller]
     pub fn snapshot(&mut self, name: &str) -> TestResult<&mut Self> {
         self.compare(name, SnapshotParts::default(), Location::caller())
     }
 
-    /// The same with colours and attributes.
+    /// [`Terminal::snapshot`] with colours and attributes.
     ///
-    /// # Errors
-    /// As [`Terminal::snapshot`].
+    /// # Errors As [`Terminal::snapshot`].
     #[track_caller]
     pub fn snapshot_with_styles(&mut self, name: &str) -> TestResult<&mut Self> {
         self.compare(name, SnapshotParts { cursor: false, styles: true }, Location::caller())
@@ -258,8 +244,7 @@ impl Terminal {
 
     /// Waits for the end of the program and checks its exit status.
     ///
-    /// # Errors
-    /// When it does not end in time, or otherwise.
+    /// Fails when it does not end in time, or ends with another status.
     #[track_caller]
     pub fn exit(&mut self, code: i32) -> TestResult<&mut Self> {
         let words = format!("exit {code}");
@@ -378,7 +363,7 @@ impl Terminal {
         failure
     }
 
-    /// Keeps the evidence and hides what nobody may see.
+    /// Keeps the evidence and redacts the failure.
     fn finished(&mut self, mut failure: TapeFailure) -> TestFailure {
         failure.evidence = self.keep_evidence();
         TestFailure::new(self.redactions.failure(failure))
@@ -387,21 +372,22 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A failed assertion of the test itself has kept nothing so far. The processes end with the terminal.
+        // A failed assertion of the test itself has kept no evidence so far. The processes end with the
+        // terminal.
         if thread::panicking() {
             self.keep_evidence();
         }
     }
 }
 
-/// Which screens become snapshots without a person.
+/// Which screens become snapshots without asking a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Update {
-    /// Nothing is written: continuous integration.
+    /// None: continuous integration.
     Nothing,
-    /// A `.snap.new` is written.
+    /// None, but a `.snap.new` is written.
     Propose,
-    /// Those that have no file yet.
+    /// Screens without a snapshot.
     New,
     All,
 }
@@ -434,7 +420,7 @@ impl From<&String> for TextPattern {
     }
 }
 
-/// `^` and `$` are the edges of a row where the pattern says so itself: `(?m)`.
+/// `^` and `$` match at each row if the pattern itself says so: `(?m)`.
 impl From<regex::Regex> for TextPattern {
     fn from(regex: regex::Regex) -> TextPattern {
         TextPattern::Regex(regex)

@@ -10,7 +10,7 @@ use crate::screen::{Attr, Screen, Style, Underline};
 use crate::testing::outcome::FailureKind;
 use crate::testing::snapshot::style_span::{color_word, style_words};
 
-/// A text on the screen whose style is checked, one thing after the other.
+/// A text on the screen whose style is checked, one property after the other.
 pub struct StyleCheck<'a> {
     terminal: &'a mut Terminal,
     text: String,
@@ -46,48 +46,42 @@ impl<'a> StyleCheck<'a> {
 
     /// The text is of this colour: a name like `red` or `bright-red`, a number, `#rrggbb` or `default`.
     ///
-    /// # Errors
-    /// When a cell of it is not.
+    /// Fails when a cell of it has another colour.
     pub fn fg(self, color: &str) -> TestResult<Self> {
         self.check(&format!("fg={color}"), |style| color_of(style.fg) == color)
     }
 
-    /// What is behind the text is of this colour.
+    /// The background of the text is of this colour.
     ///
-    /// # Errors
-    /// When a cell of it is not.
+    /// Fails when a cell of it has another background.
     pub fn bg(self, color: &str) -> TestResult<Self> {
         self.check(&format!("bg={color}"), |style| color_of(style.bg) == color)
     }
 
     /// The text is bold.
     ///
-    /// # Errors
-    /// When a cell of it is not.
+    /// Fails when a cell of it is not.
     pub fn bold(self) -> TestResult<Self> {
         self.attr(Attr::Bold)
     }
 
-    /// The text is underlined, in whatever way.
+    /// The text is underlined, in any form.
     ///
-    /// # Errors
-    /// When a cell of it is not.
+    /// Fails when a cell of it is not.
     pub fn underline(self) -> TestResult<Self> {
         self.check("underline", |style| style.underline != Underline::None)
     }
 
     /// The text has this attribute.
     ///
-    /// # Errors
-    /// When a cell of it does not.
+    /// Fails when a cell of it does not.
     pub fn attr(self, attr: Attr) -> TestResult<Self> {
         self.check(attr.name(), |style| style.has(attr))
     }
 
     /// The text does not have this attribute.
     ///
-    /// # Errors
-    /// When a cell of it does.
+    /// Fails when a cell of it does.
     pub fn not(self, attr: Attr) -> TestResult<Self> {
         self.check(&format!("!{}", attr.name()), |style| !style.has(attr))
     }

@@ -14,7 +14,7 @@ use crate::testing::snapshot::SnapshotMode;
 use crate::testing::tape_player::{PlayOptions, SnapshotUse};
 use crate::testing::test_pause::PauseRule;
 
-/// Tapes that did not all pass: the report of `hopty test`.
+/// Tapes that did not pass: the report of `hopty test`.
 pub struct TapesFailed(String);
 
 impl fmt::Display for TapesFailed {
@@ -23,7 +23,7 @@ impl fmt::Display for TapesFailed {
     }
 }
 
-/// The same: the test harness prints an error that a test returns in this form.
+/// The same text: the test harness prints an error that a test returns with `Debug`.
 impl fmt::Debug for TapesFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n{}", self.0)
@@ -41,16 +41,15 @@ impl std::error::Error for TapesFailed {}
 /// hopty::testing::play_tapes([dir.path()]).unwrap();
 /// ```
 ///
-/// # Errors
-/// When one fails, is flaky or does not parse, when there is none, and when they cannot be read.
+/// Fails when one fails, is flaky or does not parse, when there is none, and when they cannot be read.
 pub fn play_tapes(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<(), TapesFailed> {
     play_tapes_with(paths, &[])
 }
 
-/// The same with variables of this process that the tapes get: `${NAME}` on a tape is their value.
+/// [`play_tapes`] with variables of this process that are passed to the tapes: `${NAME}` in a tape is their
+/// value.
 ///
-/// # Errors
-/// As [`play_tapes`].
+/// # Errors As [`play_tapes`].
 pub fn play_tapes_with(
     paths: impl IntoIterator<Item = impl AsRef<Path>>,
     variables: &[&str],
@@ -65,7 +64,7 @@ pub fn play_tapes_with(
     play_files(&files, &root, variables)
 }
 
-/// Plays files, the evidence of each under its own name.
+/// Plays files, each with evidence of its own.
 fn play_files(files: &[TapeFile], root: &Path, variables: &[&str]) -> Result<(), TapesFailed> {
     let tapes: Vec<LoadedTape> = files.iter().map(|file| runner::load(file, false)).collect();
     let options = RunPlanOptions {
@@ -146,8 +145,7 @@ macro_rules! tapes {
 
 /// Plays the tape that [`tapes!`](crate::tapes) lists under this name.
 ///
-/// # Errors
-/// When it fails, is flaky or does not parse, and when the directory has none or two of this name.
+/// Fails when it fails, is flaky or does not parse, and when the directory has none or two of this name.
 pub fn play_listed_tape(dir: &str, name: &str) -> Result<(), TapesFailed> {
     let name = name.trim_start_matches("r#");
     let (mut files, names) = tapes_of(dir)?;

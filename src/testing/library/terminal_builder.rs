@@ -1,4 +1,4 @@
-//! What a program under test is started with, and what is kept of it.
+//! How a program under test is started, and the evidence of a failure.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::testing::outcome::{EvidenceFile, FailureKind, TapeFailure, TestPlace}
 use crate::testing::redaction::TapeRedactions;
 use crate::testing::test_terminal::{ProgramUnderTest, TapEvent, TestTerminal};
 
-/// The most bytes of a recording: a program that floods must not fill the memory.
+/// The most bytes of a recording: a flood of output must not fill the memory.
 const RECORDING_MAX: usize = 32 * 1024 * 1024;
 
 /// A program under test before its start.
@@ -45,21 +45,20 @@ impl TerminalBuilder {
         }
     }
 
-    /// More arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> TerminalBuilder {
         self.argv.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Columns and rows; 80x24 otherwise.
+    /// Columns and rows; 80x24 by default.
     #[must_use]
     pub fn size(mut self, cols: u16, rows: u16) -> TerminalBuilder {
         self.size = (cols, rows);
         self
     }
 
-    /// A variable of the program's environment, which has nothing of the test's own but `PATH`.
+    /// A variable of the program's environment, which inherits only `PATH` from the test.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> TerminalBuilder {
         self.rules.set.push((name.to_owned(), value.to_owned()));
@@ -73,14 +72,14 @@ impl TerminalBuilder {
         self
     }
 
-    /// How long a wait may last; 5 s otherwise. Time in which the program waits for a CPU does not count.
+    /// How long a wait may last; 5 s by default. Time in which the program waits for a CPU does not count.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> TerminalBuilder {
         self.limit = limit;
         self
     }
 
-    /// What stands for a match in snapshots and failures: `"id=[ID]"`.
+    /// The placeholder for a match in snapshots and failures: `"id=[ID]"`.
     #[must_use]
     pub fn redact(mut self, pattern: Regex, placeholder: &str) -> TerminalBuilder {
         self.redactions = self.redactions.rule(pattern, placeholder);
@@ -89,8 +88,7 @@ impl TerminalBuilder {
 
     /// Starts the program.
     ///
-    /// # Errors
-    /// When there is no such program, a file cannot be written, or the system refuses.
+    /// Fails when there is no such program, a file cannot be written, or the system refuses.
     #[track_caller]
     pub fn start(self) -> TestResult<Terminal> {
         let at = Location::caller();
@@ -149,7 +147,7 @@ impl TerminalBuilder {
     }
 }
 
-/// An event for the recording; passwords and what is too much are left out.
+/// An event for the recording, without passwords and up to the size limit.
 fn recorded(event: TapEvent<'_>, bytes: &mut usize) -> Option<CastEventKind> {
     Some(match event {
         TapEvent::Output(output) => {
@@ -166,7 +164,7 @@ fn recorded(event: TapEvent<'_>, bytes: &mut usize) -> Option<CastEventKind> {
     })
 }
 
-/// A file below a directory; no name leads out of it.
+/// Writes a file below a directory; no path can leave it.
 fn write_below(dir: &Path, path: &Path, content: &[u8]) -> Result<(), String> {
     if !path.components().all(|part| matches!(part, Component::Normal(_))) {
         return Err(format!("{} is not below the test's directory", path.display()));
@@ -178,8 +176,8 @@ fn write_below(dir: &Path, path: &Path, content: &[u8]) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// The name of the test function as part of a file's name. The harness names its threads; elsewhere it is the
-/// place in the source.
+/// The name of the test function as part of a file's name. The harness names its threads; otherwise the
+/// location in the source is used.
 fn test_name(thread: Option<&str>, at: &Location<'_>) -> String {
     let name = match thread.filter(|name| *name != "main") {
         Some(name) => name.replace("::", "-"),
@@ -192,7 +190,7 @@ fn test_name(thread: Option<&str>, at: &Location<'_>) -> String {
 }
 
 impl Terminal {
-    /// Writes screen and recording into `target/hopty/TEST`. What cannot be written is no second failure.
+    /// Writes screen and recording to `target/hopty/TEST`. A failure to write is ignored.
     pub(super) fn keep_evidence(&mut self) -> Vec<EvidenceFile> {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from);

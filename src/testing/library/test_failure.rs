@@ -6,10 +6,10 @@ use crate::testing::outcome::TapeFailure;
 use crate::testing::report::failure_text::{details, headline};
 use crate::testing::report::ink::safe;
 
-/// What the steps of a test return; a test function may return `TestResult` itself.
+/// The result of a step of a test; a test function may return `TestResult`, too.
 pub type TestResult<T = ()> = Result<T, TestFailure>;
 
-/// A step that failed, with the screen and the keys until then. It is redacted.
+/// A failed step, with the screen and the keys so far, redacted.
 pub struct TestFailure(Box<TapeFailure>);
 
 impl TestFailure {
@@ -17,7 +17,7 @@ impl TestFailure {
         TestFailure(Box::new(failure))
     }
 
-    /// All that is known.
+    /// Everything that is known about the failure.
     #[must_use]
     pub fn details(&self) -> &TapeFailure {
         &self.0
@@ -32,7 +32,7 @@ impl fmt::Display for TestFailure {
     }
 }
 
-/// The same: the test harness prints an error that a test returns in this form.
+/// The same text: the test harness prints an error that a test returns with `Debug`.
 impl fmt::Debug for TestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f)?;

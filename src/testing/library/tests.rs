@@ -1,4 +1,4 @@
-//! The library tested with programs that are everywhere.
+//! The library, tested with programs that exist everywhere.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn a_failure_shows_the_screen_and_keeps_it() {
     t.expect("ready").unwrap();
     t.type_text("go").unwrap().key("enter").unwrap();
     t.wait_for("four").unwrap();
-    // What stood there before the last input is no answer to it.
+    // Text from before the last input is no answer to it.
     let failure = t.expect("ready").map(drop).unwrap_err();
     let text = failure.to_string();
     for part in [

@@ -1,10 +1,10 @@
-//! Redaction of what tests show and store: secrets, paths of this machine, and values that are others in each
+//! Redaction of what tests show and store: secrets, paths of this machine, and values that differ in each
 //! run.
 //!
-//! Reports show a failure as it was, so they lose only secrets, what the tape itself redacts, and the test's
-//! directories ([`TapeRedactions::outcome`]). A snapshot must also be the same tomorrow, so times, dates,
-//! ports, process ids, UUIDs and versions become placeholders as well ([`TapeRedactions::snapshot_screen`]).
-//! Reports take a [`RedactedOutcome`] and nothing else.
+//! Reports should show the failure unchanged, so only secrets, the tape's own redactions and the test's
+//! directories are removed ([`TapeRedactions::outcome`]). A snapshot must also be the same tomorrow, so
+//! times, dates, ports, process ids, UUIDs and versions become placeholders as well
+//! ([`TapeRedactions::snapshot_screen`]). Reports take a [`RedactedOutcome`] and nothing else.
 
 mod screen_cells;
 mod volatile;
@@ -20,7 +20,7 @@ use screen_cells::ScreenCells;
 /// The shortest value that is hidden, in characters.
 const SECRET_MIN: usize = 4;
 
-/// A part of a text and what stands for it.
+/// A part of a text and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Replacement {
     /// The part, in bytes.
@@ -28,37 +28,36 @@ struct Replacement {
     with: String,
 }
 
-/// What is redacted in one tape's outcome and snapshots.
+/// The redactions of one tape's outcome and snapshots.
 #[derive(Clone, Debug, Default)]
 pub struct TapeRedactions {
-    /// Texts with their placeholders, the longest first.
+    /// Texts with their placeholders, longest first.
     literals: Vec<(String, String)>,
     /// `Set Redact` of the tape.
     rules: Vec<(Regex, String)>,
     pids: Vec<u32>,
-    /// Values that are hidden wherever they stand, also within a word, with their placeholders.
+    /// Values that are hidden everywhere, even within a word, with their placeholders.
     secrets: Vec<(String, String)>,
 }
 
-/// How much is redacted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
-    /// Secrets and directories.
+    /// Only secrets and directories.
     OwnWords,
     /// Secrets, rules and directories.
     Report,
-    /// And what differs from run to run.
+    /// Also what differs from run to run.
     Snapshot,
 }
 
 impl TapeRedactions {
-    /// Redacts secrets and values that differ from run to run, and nothing that is particular to a tape.
+    /// Redacts secrets and values that differ from run to run, without rules of a tape.
     pub fn new() -> TapeRedactions {
         TapeRedactions::default()
     }
 
-    /// Replaces this text wherever it stands: a directory by `[DIR]`, the program's version by `[VERSION]`.
-    /// A text of fewer than two characters is ignored.
+    /// Replaces this text everywhere: a directory by `[DIR]`, the program's version by `[VERSION]`. A text of
+    /// fewer than two characters is ignored.
     #[must_use]
     pub fn literal(mut self, text: &str, placeholder: &str) -> TapeRedactions {
         if text.chars().count() > 1 {
@@ -68,8 +67,8 @@ impl TapeRedactions {
         self
     }
 
-    /// Hides the value of a variable wherever it stands: `${NAME}` is shown instead. A value of fewer than
-    /// four characters is too common for that.
+    /// Hides the value of a variable everywhere: `${NAME}` is shown instead. A value of fewer than four
+    /// characters is too common for that.
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> TapeRedactions {
         for line in value.lines() {
@@ -96,33 +95,33 @@ impl TapeRedactions {
         self.literal(path.trim_end_matches('/'), "[HOME]")
     }
 
-    /// A rule of the tape: `Set Redact /id=\d+/ "id=[ID]"`. Rows of a screen are looked at one by one, so
-    /// that `^` and `$` are their edges.
+    /// A rule of the tape: `Set Redact /id=\d+/ "id=[ID]"`. Rows of a screen are matched one by one, so `^`
+    /// and `$` are their edges.
     #[must_use]
     pub fn rule(mut self, pattern: Regex, placeholder: &str) -> TapeRedactions {
         self.rules.push((pattern, placeholder.to_owned()));
         self
     }
 
-    /// Process ids of the test, shown as `[PID]` in snapshots where they stand alone. Those below 100 are
+    /// Process ids of the test, shown as `[PID]` in snapshots if they stand alone. Those below 100 are
     /// ignored: they are likely to be something else.
     pub fn add_pids(&mut self, pids: impl IntoIterator<Item = u32>) {
         self.pids.extend(pids.into_iter().filter(|pid| *pid >= 100));
     }
 
-    /// A text of the program for a report, of one or more lines.
+    /// Redacts a text of the program for a report; it may have several lines.
     pub fn text(&self, text: &str) -> String {
         self.lines(text, |_, _| (Vec::new(), Depth::Report))
     }
 
-    /// A text of the tape or of hopty for a report. The tape's rules are for what programs show, and would
-    /// make it another one.
+    /// Redacts a text of the tape or of hopty for a report. The tape's rules are for the output of programs
+    /// and would distort it.
     pub fn own_words(&self, text: &str) -> String {
         self.lines(text, |_, _| (Vec::new(), Depth::OwnWords))
     }
 
-    /// A message about `command` for a report. Its first line is hopty's own, but for what it quotes of the
-    /// program; what follows is output.
+    /// Redacts a message about `command` for a report. Its first line is hopty's own, apart from quotes of
+    /// the program; the rest is output.
     pub fn message(&self, message: &str, command: &str) -> String {
         self.lines(message, |number, line| {
             if number > 0 {
@@ -136,10 +135,10 @@ impl TapeRedactions {
         })
     }
 
-    /// A text line by line, each with what `find` has found by its number, from 0, and how much else is
-    /// redacted.
+    /// Redacts a text line by line. `find` returns for each line, by its number from 0, what it has found,
+    /// and how much else to redact.
     fn lines(&self, text: &str, find: impl Fn(usize, &str) -> (Vec<Replacement>, Depth)) -> String {
-        // Before what is known of no value, which may cut one.
+        // First, because replacements without a known value might cut one.
         let mut text = text.to_owned();
         for (secret, with) in &self.secrets {
             text = text.replace(secret.as_str(), with);
@@ -156,12 +155,12 @@ impl TapeRedactions {
         lines.join("\n")
     }
 
-    /// Whether the tape redacts anything, or is given the value of a variable.
+    /// Whether the tape has redactions, or the value of a variable.
     pub fn has_rules(&self) -> bool {
         !self.rules.is_empty() || !self.secrets.is_empty()
     }
 
-    /// Where the tape's own rules and the values of its variables are in a text, line by line, as ranges of
+    /// Where the tape's own rules and the values of its variables match in a text, line by line, as ranges of
     /// bytes.
     pub fn rule_ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
@@ -179,18 +178,18 @@ impl TapeRedactions {
         found
     }
 
-    /// A screen for a report.
+    /// Redacts a screen for a report.
     pub fn screen(&self, screen: &ScreenCopy) -> ScreenCopy {
         self.redact_screen(screen, Depth::Report)
     }
 
-    /// A screen for a snapshot. A placeholder that is narrower or wider than what it stands for takes the
-    /// difference from the blanks behind it, so that columns and borders stay where they are.
+    /// Redacts a screen for a snapshot. If a placeholder differs in width, the blanks after it change, so
+    /// that columns and borders stay where they are.
     pub fn snapshot_screen(&self, screen: &ScreenCopy) -> ScreenCopy {
         self.redact_screen(screen, Depth::Snapshot)
     }
 
-    /// Keys by their names. Characters are looked at as the text that they were typed as.
+    /// Redacts key names. Characters are examined as the typed text.
     pub fn keys(&self, keys: &[String]) -> Vec<String> {
         let mut out = Vec::with_capacity(keys.len());
         for group in keys.chunk_by(|a, b| is_character(a) && is_character(b)) {
@@ -201,7 +200,7 @@ impl TapeRedactions {
         out
     }
 
-    /// An outcome that may be reported.
+    /// Redacts an outcome for a report.
     pub fn outcome(&self, mut outcome: TapeOutcome) -> RedactedOutcome {
         match &mut outcome.verdict {
             TapeVerdict::Failed(failure) => self.redact_failure(failure),
@@ -216,7 +215,6 @@ impl TapeRedactions {
         RedactedOutcome(outcome)
     }
 
-    /// A failure that may be shown.
     pub fn failure(&self, mut failure: TapeFailure) -> TapeFailure {
         self.redact_failure(&mut failure);
         failure
@@ -244,7 +242,7 @@ impl TapeRedactions {
                 let shown = self.text(text);
                 if shown != *text {
                     *text = shown;
-                    // They count cells of the text that is gone.
+                    // They count cells of the original text.
                     cells.clear();
                 }
             }
@@ -263,14 +261,14 @@ impl TapeRedactions {
         cells.into_copy(replaced(&screen.title, &title), screen)
     }
 
-    /// Secrets and literals that go on in the next row, or stand in one: by row.
+    /// Secrets and literals that continue on the next row, or are on one; by row.
     fn across_rows(&self, rows: &[String], cols: u16) -> Vec<Vec<Replacement>> {
         let mut text = String::new();
         let mut starts = Vec::with_capacity(rows.len());
         for row in rows {
             starts.push(text.len());
             text.push_str(row);
-            // What fills its row may go on in the next.
+            // A row that is full may continue on the next.
             if unicode_width::UnicodeWidthStr::width(row.as_str()) < usize::from(cols) {
                 text.push('\n');
             }
@@ -297,7 +295,7 @@ impl TapeRedactions {
         by_row
     }
 
-    /// What the tape's rules replace in a part that begins at `start`.
+    /// The replacements of the tape's rules in a part that starts at `start`.
     fn find_by_rules(&self, part: &str, start: usize, found: &mut Vec<Replacement>) {
         for (rule, with) in &self.rules {
             for part in rule.find_iter(part).filter(|part| !part.is_empty()) {
@@ -315,16 +313,16 @@ impl TapeRedactions {
         for (literal, with) in &self.literals {
             for (at, _) in text.match_indices(literal.as_str()) {
                 let end = at + literal.len();
-                // Not a neighbour's: /home/u is not the beginning of /home/uwe.
-                let goes_on = text[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
-                if !goes_on {
+                // Not part of a longer name: /home/u does not start /home/uwe.
+                let continues = text[end..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+                if !continues {
                     add(found, at..end, with);
                 }
             }
         }
     }
 
-    /// All that is replaced in a line, in order, besides what was found already.
+    /// All replacements in a line, in order, in addition to those found before.
     fn replacements(&self, line: &str, mut found: Vec<Replacement>, depth: Depth) -> Vec<Replacement> {
         if depth != Depth::OwnWords {
             self.find_by_rules(line, 0, &mut found);
@@ -338,7 +336,7 @@ impl TapeRedactions {
     }
 }
 
-/// An outcome without secrets and without paths of this machine: what reports may show.
+/// An outcome without secrets and without paths of this machine: the only input of reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedactedOutcome(TapeOutcome);
 
@@ -355,7 +353,7 @@ fn secrets(text: &str) -> Vec<Replacement> {
     secret_ranges(text).into_iter().map(kind).collect()
 }
 
-/// Adds a replacement, unless another was found there before.
+/// Adds a replacement, unless another one overlaps it.
 fn add(found: &mut Vec<Replacement>, range: Range<usize>, with: &str) {
     if found.iter().all(|other| other.range.end <= range.start || range.end <= other.range.start) {
         found.push(Replacement { range, with: with.to_owned() });
@@ -373,7 +371,7 @@ fn replaced(text: &str, found: &[Replacement]) -> String {
     out
 }
 
-/// What stands between quotes in a line, as `{:?}` writes them.
+/// The text between quotes in a line, as `{:?}` writes them.
 fn quoted_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut is_escaped = false;
     let quotes = line.bytes().enumerate().filter(move |(_, byte)| {
@@ -382,7 +380,7 @@ fn quoted_ranges(line: &str) -> impl Iterator<Item = Range<usize>> {
         is_quote
     });
     let quotes: Vec<usize> = quotes.map(|(at, _)| at).collect();
-    // A quote without a second one reaches to the end.
+    // A quote without a second one extends to the end.
     let ends: Vec<usize> = quotes.iter().copied().chain([line.len()]).collect();
     (0..quotes.len()).step_by(2).map(move |number| quotes[number] + 1..ends[number + 1])
 }

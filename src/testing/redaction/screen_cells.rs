@@ -1,4 +1,4 @@
-//! A copy of a screen as cells, in which parts of rows can be replaced and the rest stays in its columns.
+//! A copy of a screen as cells, in which parts of rows can be replaced while the rest stays in its columns.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -12,7 +12,7 @@ struct ScreenCell {
     text: String,
     style: Style,
     link: Option<Hyperlink>,
-    /// Whether the cursor stands here.
+    /// Whether the cursor is here.
     cursor: bool,
 }
 
@@ -66,7 +66,7 @@ impl ScreenCells {
         self.rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect()
     }
 
-    /// Replaces parts of a row, in order and apart from each other.
+    /// Replaces parts of a row, which must be in order and not overlap.
     pub fn replace(&mut self, row: usize, parts: &[Replacement]) {
         let Some(cells) = self.rows.get_mut(row) else { return };
         for part in parts.iter().rev() {
@@ -123,7 +123,7 @@ fn runs(mut cells: Vec<ScreenCell>) -> Vec<StyledRun> {
 }
 
 fn replace_part(cells: &mut Vec<ScreenCell>, part: &Replacement) {
-    // The cells that have a byte of it.
+    // The cells that contain a byte of it.
     let (mut from, mut to, mut byte) = (cells.len(), 0, 0);
     for (at, cell) in cells.iter().enumerate() {
         let end = byte + cell.text.len();
@@ -149,8 +149,8 @@ fn replace_part(cells: &mut Vec<ScreenCell>, part: &Replacement) {
     even_out(cells, from, end, width as isize - before as isize);
 }
 
-/// Gives the columns that a placeholder needs more (or fewer, when negative) to blanks near it, so that what
-/// stands beyond them keeps its columns. One blank between two words is no gap: it is kept.
+/// Takes the additional columns of a placeholder (or fewer, if negative) from blanks near it, so that text
+/// beyond them keeps its columns. A single blank between two words is kept.
 fn even_out(cells: &mut Vec<ScreenCell>, from: usize, end: usize, mut excess: isize) {
     let gap_behind =
         |cells: &[ScreenCell], at: usize| cells[at..].iter().take_while(|cell| cell.is_blank()).count();
@@ -158,7 +158,7 @@ fn even_out(cells: &mut Vec<ScreenCell>, from: usize, end: usize, mut excess: is
     let close_gap = gap_behind(cells, end);
     let begins_row = gap_before == from;
     if close_gap < 2 && (gap_before >= 2 || (begins_row && gap_before == 1)) {
-        // Right-aligned: the blanks are in front of it.
+        // Right-aligned: the blanks are before it.
         let spare = if begins_row { gap_before } else { gap_before - 1 };
         if excess > 0 {
             let taken = spare.min(excess.unsigned_abs());
@@ -176,7 +176,7 @@ fn even_out(cells: &mut Vec<ScreenCell>, from: usize, end: usize, mut excess: is
     let mut at = end.min(cells.len());
     while excess != 0 && at < cells.len() {
         let gap = gap_behind(cells, at);
-        // Blanks at the very end are cut anyway.
+        // Blanks at the end are removed anyway.
         if gap >= 2 && at + gap < cells.len() {
             if excess > 0 {
                 let taken = (gap - 1).min(excess.unsigned_abs());

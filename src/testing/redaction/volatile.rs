@@ -1,14 +1,14 @@
-//! Values that are others in each run: found by their shape, so that a snapshot made today holds tomorrow.
+//! Values that differ in each run, found by their shape, so that a snapshot made today passes tomorrow.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A shape, the group that is replaced, and its placeholder. The first that fits takes the place.
+/// A shape, and its placeholder. The first match wins.
 type VolatileShape = (&'static str, &'static str);
 
-/// In each the group `v` is what is replaced.
+/// The group `v` of each is replaced.
 const SHAPES: [VolatileShape; 11] = [
     (r"(?i)(?P<v>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})", "[UUID]"),
     // 2026-11-25T09:43:05.123Z is a date, a T and a time.
@@ -26,7 +26,7 @@ const SHAPES: [VolatileShape; 11] = [
         "[TIME]",
     ),
     (r"(?P<v>(?:0?[1-9]|1[0-2]):[0-5]\d ?[AaPp]\.?[Mm]\b)", "[TIME]"),
-    // How Claude Code ends an answer: a word of its own choice, and how long it took.
+    // The end of an answer in Claude Code: a word of its choice, and the duration.
     (r"✻ (?P<v>\p{Lu}\p{L}+ for (?:\d+h )?(?:\d+m )?\d+s)", "[WORKED]"),
     (r"(?:\blocalhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(?P<v>\d{2,5})", "[PORT]"),
     (r"(?i)\bport[ =:]{1,2}(?P<v>\d{2,5})", "[PORT]"),
@@ -45,7 +45,7 @@ pub fn find(line: &str, pids: &[u32], mut add: impl FnMut(Range<usize>, &str)) {
     }
     for (shape, with) in COMPILED.iter() {
         for value in shape.captures_iter(line).filter_map(|found| found.name("v")) {
-            if stands_alone(line, value.range(), *with == "[VERSION]") {
+            if is_whole_word(line, value.range(), *with == "[VERSION]") {
                 add(value.range(), with);
             }
         }
@@ -54,15 +54,15 @@ pub fn find(line: &str, pids: &[u32], mut add: impl FnMut(Range<usize>, &str)) {
         let pid = pid.to_string();
         for (at, _) in line.match_indices(&pid) {
             let range = at..at + pid.len();
-            if stands_alone(line, range.clone(), true) {
+            if is_whole_word(line, range.clone(), true) {
                 add(range, "[PID]");
             }
         }
     }
 }
 
-/// Whether a value is no part of a longer word or number; with dots, also not of an address like 127.0.0.1.
-fn stands_alone(line: &str, range: Range<usize>, with_dots: bool) -> bool {
+/// Whether a value is not part of a longer word or number; with dots, also not of an address like 127.0.0.1.
+fn is_whole_word(line: &str, range: Range<usize>, with_dots: bool) -> bool {
     let (mut before, mut behind) = (line[..range.start].chars().rev(), line[range.end..].chars());
     let (last, next) = (before.next(), behind.next());
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');

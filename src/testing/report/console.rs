@@ -1,4 +1,4 @@
-//! The report for people: a line a tape, failures in full, the counts at the end.
+//! The report for people: one line per tape, failures in full, the counts at the end.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use super::{ReportOptions, TestReport, seconds};
 use crate::testing::outcome::{TapeOutcome, TapeVerdict, TestSummary};
 use crate::testing::redaction::RedactedOutcome;
 
-/// Failed tapes that are named once more at the end, at most.
+/// The most failed tapes that are listed again at the end.
 const NAMES_MAX: usize = 20;
-/// Indentation of the continuation of a hint, in columns: behind `hint: `.
+/// Indentation of the continuation of a hint, in columns: after `hint: `.
 const HINT: usize = 6;
 
 /// A report for a terminal or a log.
@@ -23,7 +23,6 @@ pub struct ConsoleReport<W> {
 }
 
 impl<W: Write> ConsoleReport<W> {
-    /// A report that is written to `out`.
     pub fn new(out: W, options: &ReportOptions) -> Self {
         ConsoleReport { out, options: options.clone(), failed: Vec::new(), tapes: 0 }
     }
@@ -101,7 +100,7 @@ impl<W: Write> TestReport for ConsoleReport<W> {
     }
 
     fn end(&mut self, summary: &TestSummary) -> io::Result<()> {
-        // With one tape its failure stands right above.
+        // With a single tape its failure is right above.
         if self.tapes > 1 && !self.failed.is_empty() {
             let failed = std::mem::take(&mut self.failed);
             self.line(&InkLine::default())?;

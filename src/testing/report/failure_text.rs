@@ -1,4 +1,4 @@
-//! A failure in full, as lines: what a person needs to see why, without opening a file.
+//! A failure in full, as lines: everything that a person needs without opening a file.
 
 use std::ops::Range;
 
@@ -9,17 +9,17 @@ use super::seconds;
 use crate::core::text::ellipsis::begin_of;
 use crate::testing::outcome::{EvidenceFile, RowComparison, ScreenComparison, ScreenCopy, TapeFailure};
 
-/// How far everything behind the first line is indented.
+/// The indentation of everything after the first line.
 pub const INDENT: &str = "     ";
-/// The columns of a label and the blanks behind it.
+/// The width of a label and the blanks after it.
 const LABEL: usize = 9;
-/// Rows of a screen, and rows that differ, that are shown at most.
+/// The most rows of a screen, and differing rows, that are shown.
 const ROWS_MAX: usize = 60;
-/// Keys that are shown at most: the last ones.
+/// The most keys that are shown: the last ones.
 const KEYS_MAX: usize = 60;
-/// Columns of a command or of a line of a message that are shown at most: both come from tapes and programs.
+/// The most columns of a command or of a line of a message: both come from tapes and programs.
 const LINE_MAX: usize = 2000;
-/// The columns that a rule is long where the terminal's are not known.
+/// The length of a horizontal rule if the terminal's width is unknown.
 const RULE: usize = 78;
 
 /// The first line: `tests/vim.tape:9  Expect+Row 4 "^fuor$"  5.0 s (program ran 0.1 s, …)`.
@@ -37,7 +37,7 @@ pub fn headline(failure: &TapeFailure) -> String {
     line
 }
 
-/// Everything behind the first line. Rows are cut to fit into `cols`.
+/// Everything after the first line. Rows are cut to fit into `cols`.
 pub fn details(failure: &TapeFailure, cols: Option<usize>) -> Vec<InkLine> {
     let mut lines = Vec::new();
     let mut words = |ink, text: &str| {
@@ -77,7 +77,7 @@ pub fn details(failure: &TapeFailure, cols: Option<usize>) -> Vec<InkLine> {
     lines
 }
 
-/// The files that tell more: the first with its path, those beside it by their names.
+/// The evidence files: the first with its path, those next to it by their names.
 fn evidence_lines(evidence: &[EvidenceFile]) -> Vec<InkLine> {
     let Some((first, others)) = evidence.split_first() else { return Vec::new() };
     let labelled = |label: &str, text: &str| {
@@ -95,7 +95,7 @@ fn evidence_lines(evidence: &[EvidenceFile]) -> Vec<InkLine> {
     lines
 }
 
-/// The rows of a screen that are not blank, each with its number; those that changed are marked.
+/// The non-blank rows of a screen, numbered; changed rows are marked.
 pub fn screen_lines(screen: &ScreenCopy, notes: &[(u16, String)], cols: Option<usize>) -> Vec<InkLine> {
     let mut head = format!("── screen now {}x{}", screen.cols, screen.rows);
     match screen.cursor {
@@ -161,7 +161,7 @@ fn comparison_lines(comparison: &ScreenComparison, cols: Option<usize>) -> Vec<I
     lines
 }
 
-/// A row in two lines, and below each the cells that differ, for who sees no colours.
+/// A row in two lines, with the differing cells marked below each for readers without colours.
 fn row_lines(row: &RowComparison, cols: Option<usize>) -> Vec<InkLine> {
     let room = cols.map_or(usize::MAX, |cols| cols.saturating_sub(INDENT.len() + 9).max(20));
     let mut lines = Vec::new();
@@ -190,7 +190,7 @@ fn row_lines(row: &RowComparison, cols: Option<usize>) -> Vec<InkLine> {
                 line = line.with(if differs { cell_ink } else { ink }, &piece);
             }
             lines.push(line);
-            // Cells behind the row's end differ, too.
+            // Cells after the end of the row differ, too.
             let to = if part_at == last {
                 end.min(usize::from(begin) + room)
             } else {
@@ -207,8 +207,8 @@ fn row_lines(row: &RowComparison, cols: Option<usize>) -> Vec<InkLine> {
     lines
 }
 
-/// A row in parts of at most `room` columns, each with the column at which it begins. No part is longer than
-/// that but for a character that is.
+/// A row in parts of at most `room` columns, each with its first column. Only a single character may be
+/// wider.
 fn row_parts(text: &str, room: usize) -> Vec<(u16, &str)> {
     let mut parts = Vec::new();
     let (mut begin, mut begin_col, mut col) = (0, 0, 0);
@@ -224,7 +224,7 @@ fn row_parts(text: &str, room: usize) -> Vec<(u16, &str)> {
     parts
 }
 
-/// A row cut where its cells begin and cease to differ.
+/// A row split where differing cells start and end.
 fn pieces(text: &str, cells: &[Range<u16>]) -> Vec<(String, bool)> {
     let mut pieces: Vec<(String, bool)> = Vec::new();
     let mut col = 0;
@@ -245,7 +245,7 @@ fn pieces(text: &str, cells: &[Range<u16>]) -> Vec<(String, bool)> {
     pieces
 }
 
-/// The first line of a command, and whether there is more of it.
+/// The first line of a command, with a sign that there is more.
 pub fn one_line(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! GitHub Actions: an annotation for each tape that did not pass, at the line that failed, and the job's
-//! summary.
+//! GitHub Actions: an annotation for each tape that did not pass, at the failed line, and the job's summary.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,7 +12,7 @@ use crate::testing::redaction::RedactedOutcome;
 /// GitHub cuts longer messages; in bytes.
 const MESSAGE_MAX: usize = 4000;
 
-/// Annotations for the log, and the summary for its file.
+/// Writes annotations to the log, and the summary to its file.
 pub struct GitHubReport<W, S> {
     out: W,
     summary: MarkdownReport<S>,
@@ -22,7 +21,7 @@ pub struct GitHubReport<W, S> {
 }
 
 impl<W: Write, S: Write> GitHubReport<W, S> {
-    /// A report whose annotations go to `out` and whose page goes to `summary`.
+    /// A report whose annotations go to `out` and whose summary goes to `summary`.
     pub fn new(out: W, summary: S, options: &ReportOptions) -> Self {
         GitHubReport {
             out,
@@ -88,7 +87,7 @@ impl<W: Write, S: Write> TestReport for GitHubReport<W, S> {
     }
 }
 
-/// The place that a parser's report begins with: `FILE:LINE:COLUMN`.
+/// The location at the start of a parser's report: `FILE:LINE:COLUMN`.
 fn place_in(report: &str, tape: &str) -> Option<TestPlace> {
     let mut numbers = report.strip_prefix(tape)?.strip_prefix(':')?.splitn(3, [':', ' ', '\n']);
     let line = numbers.next()?.parse().ok()?;

@@ -1,23 +1,20 @@
-//! Lines of a report with colours, and the one place where text is made harmless for a terminal or a log.
+//! Lines of a report with colours, and the only place where text is made harmless for a terminal or a log.
 
 use std::borrow::Cow;
 
 use crate::core::text::visible::visible;
 use crate::core::text::word_wrap::wrap_words;
 
-/// How a piece of a line looks.
+/// The look of a piece of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     Plain,
-    /// What is to be read first.
     Bold,
-    /// What is less important.
     Dim,
-    /// Good, or what is there.
+    /// Good, or actual content.
     Green,
-    /// Bad, or what was expected.
+    /// Bad, or expected content.
     Red,
-    /// Worth a look.
     Yellow,
     /// Cells of an expected row that differ.
     RedCells,
@@ -40,12 +37,11 @@ impl Ink {
     }
 }
 
-/// A line in pieces. Hidden characters are written out where a piece is added.
+/// A line in pieces. Hidden characters are escaped when a piece is added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InkLine {
     pieces: Vec<(Ink, String)>,
-    /// Indentation of the continuation of a sentence, in columns. `None` for what must stay whole: rows,
-    /// paths, commands.
+    /// Indentation of continuation lines, in columns. `None` for what must stay whole: rows, paths, commands.
     hanging: Option<usize>,
 }
 
@@ -55,20 +51,20 @@ impl InkLine {
         InkLine::default().with(ink, text)
     }
 
-    /// The line with another piece.
+    /// Adds a piece.
     pub fn with(mut self, ink: Ink, text: &str) -> InkLine {
         self.pieces.push((ink, safe(text)));
         self
     }
 
-    /// The line as a sentence: broken between words where the terminal is too narrow for it, and going on
-    /// `indent` columns from the left.
+    /// Makes the line a sentence: wrapped between words if the terminal is too narrow, with continuation
+    /// lines indented by `indent` columns.
     pub fn hanging(mut self, indent: usize) -> InkLine {
         self.hanging = Some(indent);
         self
     }
 
-    /// The line as it is written, with or without SGR sequences, for a terminal of `cols` columns.
+    /// The line with or without SGR sequences, for a terminal of `cols` columns.
     pub fn written(&self, colors: bool, cols: Option<usize>) -> String {
         let text = if colors { self.colored() } else { self.plain() };
         match (self.hanging, cols) {
@@ -96,7 +92,7 @@ impl InkLine {
     }
 }
 
-/// A text of one line without hidden characters, and without the two that neither XML nor YAML can hold.
+/// A text of one line without hidden characters, and without the two that neither XML nor YAML allows.
 pub fn safe(text: &str) -> String {
     let text = visible(text);
     if text.contains(['\u{fffe}', '\u{ffff}']) {
@@ -105,7 +101,7 @@ pub fn safe(text: &str) -> String {
     text
 }
 
-/// A line for a log that acts on `::error` at its beginning and on `##[` anywhere.
+/// A line for a log that interprets `::error` at the start and `##[` anywhere.
 pub fn without_commands(line: &str) -> Cow<'_, str> {
     let begins = line.trim_start();
     let begins = begins.trim_start_matches(|c: char| c.is_whitespace());

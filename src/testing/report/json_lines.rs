@@ -1,5 +1,5 @@
-//! A JSON object a line, for programs: `begin`, a `tape` each, `end`. Fields are only added within a version;
-//! `docs/TESTING_TUIS.md` lists them.
+//! One JSON object per line, for programs: `begin`, one `tape` each, `end`. Fields are only added within a
+//! version; `docs/TESTING_TUIS.md` lists them.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,6 @@ pub struct JsonLinesReport<W> {
 }
 
 impl<W: Write> JsonLinesReport<W> {
-    /// A report that is written to `out`.
     pub fn new(out: W) -> Self {
         JsonLinesReport { out }
     }

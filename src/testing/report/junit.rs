@@ -1,5 +1,5 @@
-//! JUnit XML as Jenkins, GitLab, GitHub's actions and `junitparser` read it: a suite, a case a tape. Besides
-//! Jenkins' schema (junit-10.xsd) a case has `file` and `line`, which GitLab and others use.
+//! JUnit XML as Jenkins, GitLab, GitHub's actions and `junitparser` read it: one suite, with a case for each
+//! tape. Besides Jenkins' schema (junit-10.xsd) a case has `file` and `line`, which GitLab and others use.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -21,7 +21,6 @@ pub struct JUnitReport<W> {
 }
 
 impl<W: Write> JUnitReport<W> {
-    /// A report that is written to `out`.
     pub fn new(out: W) -> Self {
         JUnitReport { out, cases: String::new(), began_ms: None }
     }
@@ -149,7 +148,7 @@ fn time(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64())
 }
 
-/// Text of one or more lines, as XML can hold it.
+/// Text of one or more lines that XML allows.
 fn content(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(safe).collect();
     escaped(&lines.join("\n"))
@@ -209,7 +208,7 @@ mod tests {
         let xml = report(&[samples::hostile()]);
         assert!(xml.chars().all(|c| c == '\n' || !is_hidden(c)), "{xml:?}");
         assert!(!xml.contains(['\u{fffe}', '\u{ffff}']));
-        // What is left without the tags of the report has no character of XML but entities.
+        // Without the report's tags, only entities are left of XML's special characters.
         let tags = ["testsuites", "testsuite", "testcase", "failure", "system-out", "system-err", "?xml"];
         for piece in xml.split('<').skip(1) {
             let name = piece.trim_start_matches('/').split([' ', '>']).next().unwrap();

@@ -1,5 +1,5 @@
 //! A page of Markdown: the counts, a table of the tapes that did not pass, and each failure with its screen
-//! in a fence that the screen cannot close. GitHub shows it as the job's summary.
+//! in a code block that the screen cannot close. GitHub shows it as the job's summary.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::testing::redaction::RedactedOutcome;
 
 /// GitHub refuses a summary of more than 1 MiB; failures beyond this are only named in the table, in bytes.
 const FAILURES_MAX: usize = 700 * 1024;
-/// Rows of the table at most.
+/// The most rows of the table.
 const ROWS_MAX: usize = 500;
 
 /// A report in Markdown. It is written at the end, because the counts come first.
@@ -24,7 +24,6 @@ pub struct MarkdownReport<W> {
 }
 
 impl<W: Write> MarkdownReport<W> {
-    /// A report that is written to `out`.
     pub fn new(out: W) -> Self {
         MarkdownReport { out, rows: Vec::new(), failures: String::new(), left_out: 0 }
     }
@@ -101,7 +100,7 @@ impl<W: Write> TestReport for MarkdownReport<W> {
     }
 }
 
-/// A text of one line that Markdown shows as it is, also in a table.
+/// A text of one line that Markdown shows unchanged, even in a table.
 fn code(text: &str) -> String {
     let text = safe(text);
     if text.is_empty() {

@@ -2,20 +2,20 @@
 //!
 //! | kind | consumer |
 //! |---|---|
-//! | `console` | a person: a line a tape, failures in full |
+//! | `console` | a person: one line per tape, failures in full |
 //! | `tap` | TAP 14 with a YAML block for each tape that is not just ok |
 //! | `junit` | Jenkins, GitLab and others: JUnit XML |
 //! | `github` | annotations in a pull request, and the job's summary |
 //! | `markdown` | that summary alone |
-//! | `json_lines` | programs (`--report json`): a JSON object a line, versioned |
+//! | `json_lines` | programs (`--report json`): one JSON object per line, versioned |
 //!
 //! | file | what they share |
 //! |---|---|
-//! | `failure_text` | what is said of a failure |
+//! | `failure_text` | the text of a failure |
 //! | `ink` | lines in colour |
 //!
-//! They are given outcomes that are redacted already. Whatever a screen shows, it cannot leave its place in a
-//! report: hidden characters are written as `\u{1b}`, and each format has its own escapes on top.
+//! They get redacted outcomes. Whatever a screen shows, it cannot leave its place in a
+//! report: hidden characters are written as `\u{1b}`, and each format adds its own escapes.
 
 mod console;
 pub(in crate::testing) mod failure_text;
@@ -46,24 +46,15 @@ pub use junit::JUnitReport;
 pub use markdown::MarkdownReport;
 pub use tap::TapReport;
 
-/// What is told of the tapes of one `hopty test`, as they are played.
+/// Receives the outcomes of one `hopty test` while the tapes are played.
 pub trait TestReport {
-    /// Before the first tape; `tapes` is how many there are to play.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Called before the first tape; `tapes` is the number of tapes to play.
     fn begin(&mut self, tapes: usize) -> io::Result<()>;
 
-    /// A tape is done.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Called after each tape.
     fn finished(&mut self, outcome: &RedactedOutcome) -> io::Result<()>;
 
-    /// After the last tape, also when a person stopped the tests before that.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Called after the last tape, even if a person stopped the tests early.
     fn end(&mut self, summary: &TestSummary) -> io::Result<()>;
 }
 
@@ -73,11 +64,10 @@ pub enum ReportKind {
     Console,
     /// Test Anything Protocol, version 14.
     Tap,
-    /// JUnit XML.
     JUnit,
     /// Annotations and step summary of GitHub Actions.
     GitHub,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
     /// A page of Markdown.
     Markdown,
@@ -107,8 +97,7 @@ impl ReportKind {
 
     /// A report of this kind that writes to `out`.
     ///
-    /// # Errors
-    /// When the summary file of GitHub Actions cannot be opened.
+    /// Fails when the summary file of GitHub Actions cannot be opened.
     pub fn open(self, out: Box<dyn Write>, options: &ReportOptions) -> io::Result<Box<dyn TestReport>> {
         Ok(match self {
             ReportKind::Console => Box::new(ConsoleReport::new(out, options)),
@@ -127,7 +116,7 @@ impl ReportKind {
     }
 }
 
-/// A report that was asked for: `--report KIND[=FILE]`.
+/// A requested report: `--report KIND[=FILE]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportTarget {
     pub kind: ReportKind,
@@ -161,10 +150,7 @@ impl FromStr for ReportTarget {
 }
 
 impl ReportTarget {
-    /// Opens it. Directories above its file are made.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Opens it, and creates the directories of its file.
     pub fn open(&self, options: &ReportOptions) -> io::Result<Box<dyn TestReport>> {
         let Some(path) = &self.file else { return self.kind.open(Box::new(io::stdout()), options) };
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -176,26 +162,26 @@ impl ReportTarget {
     }
 }
 
-/// Where reports are read.
+/// The environment of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportOptions {
-    /// Whether colours are wanted.
+    /// Whether to use colours.
     pub colors: bool,
     /// Columns of the terminal; longer rows of a screen are cut. `None` cuts nothing.
     pub cols: Option<usize>,
-    /// Whether the output is a log of GitHub Actions, which acts on some lines.
+    /// Whether the output is a log of GitHub Actions, which interprets some lines.
     pub github: bool,
     /// The file that is shown as the job's summary.
     pub github_summary: Option<PathBuf>,
     /// The path from the repository's root to the working directory, for annotations; mostly empty.
     pub github_prefix: PathBuf,
-    /// Whether a flaky tape is only worth a warning.
+    /// Whether a flaky tape is only a warning.
     pub allow_flaky: bool,
 }
 
 impl ReportOptions {
     /// From environment variables: `GITHUB_ACTIONS`, `GITHUB_STEP_SUMMARY`, `GITHUB_WORKSPACE`, and
-    /// `NO_COLOR` and `TERM` where the output is a terminal; `dir` is the working directory.
+    /// `NO_COLOR` and `TERM` if the output is a terminal; `dir` is the working directory.
     pub fn from_env(
         var: impl Fn(&str) -> Option<String>,
         dir: &Path,
@@ -222,11 +208,8 @@ impl ReportOptions {
 pub struct ReportSet(Vec<Box<dyn TestReport>>);
 
 impl ReportSet {
-    /// Opens the reports that were asked for. Where none goes to standard output, one for people does; in
-    /// GitHub Actions its annotations are added.
-    ///
-    /// # Errors
-    /// When a file cannot be opened.
+    /// Opens the requested reports. If none goes to standard output, one for people does; in GitHub Actions
+    /// annotations are added.
     pub fn open(targets: &[ReportTarget], options: &ReportOptions) -> io::Result<ReportSet> {
         let mut all = targets.to_vec();
         let here = |kind| ReportTarget { kind, file: None };
@@ -241,13 +224,12 @@ impl ReportSet {
         Ok(ReportSet(all.iter().map(|target| target.open(options)).collect::<io::Result<_>>()?))
     }
 
-    /// A set of these.
     pub fn of(reports: Vec<Box<dyn TestReport>>) -> ReportSet {
         ReportSet(reports)
     }
 }
 
-/// All of them are told, also when one cannot write; the first error is returned.
+/// Calls all of them, even if one cannot write; returns the first error.
 impl TestReport for ReportSet {
     fn begin(&mut self, tapes: usize) -> io::Result<()> {
         self.0.iter_mut().map(|report| report.begin(tapes)).fold(Ok(()), Result::and)
@@ -262,7 +244,7 @@ impl TestReport for ReportSet {
     }
 }
 
-/// A time as a person reads it: `0.12 s`, `5.0 s`.
+/// A duration for people: `0.12 s`, `5.0 s`.
 fn seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 { format!("{seconds:.2} s") } else { format!("{seconds:.1} s") }

@@ -12,7 +12,7 @@ use crate::testing::outcome::{
 };
 use crate::testing::redaction::{RedactedOutcome, TapeRedactions};
 
-/// Text that tries to leave its place in each of the formats.
+/// Text that tries to break out of each format.
 pub const HOSTILE: &str = "a\x1b[2J\x1b]0;t\x07\u{202e}\u{0}\u{ffff}\u{9b}31m ]]></failure><x \
                            y='&\">\n::error::b\r\n::stop-commands::x\n##[error]c\n```\n````\n# d \\ | \
                            <script>\n...\n---\n1..7 %0A";
@@ -156,7 +156,7 @@ pub fn all() -> Vec<RedactedOutcome> {
     ]
 }
 
-/// Tells a report all of it.
+/// Reports all of it.
 pub fn play(report: &mut impl TestReport, outcomes: &[RedactedOutcome]) {
     let mut summary = TestSummary { took: Duration::from_secs(6), ..TestSummary::default() };
     report.begin(outcomes.len()).unwrap();

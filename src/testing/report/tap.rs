@@ -1,6 +1,6 @@
-//! TAP 13, which `prove` reads: a test point a tape, with a YAML block where there is something to tell.
-//! Strings of the block are JSON strings, which YAML reads as they are. Lists of texts are blocks of lines,
-//! each behind a bar: Perl's reader takes no other lists, and a row may begin with blanks.
+//! TAP 13, which `prove` reads: one test point per tape, with a YAML block if there is more to report.
+//! Strings in the block are JSON strings, which are valid YAML. Lists of texts are blocks of lines, each
+//! after a bar: Perl's reader accepts no other lists, and a row may start with blanks.
 
 use std::io::{self, Write};
 
@@ -16,7 +16,6 @@ pub struct TapReport<W> {
 }
 
 impl<W: Write> TapReport<W> {
-    /// A report that is written to `out`.
     pub fn new(out: W) -> Self {
         TapReport { out, count: 0 }
     }
@@ -110,7 +109,7 @@ impl<W: Write> TestReport for TapReport<W> {
     }
 }
 
-/// Lines under a key, each behind a bar; nothing where there is none.
+/// Lines under a key, each after a bar; nothing without lines.
 fn block<'a>(out: &mut impl Write, key: &str, texts: impl Iterator<Item = &'a str>) -> io::Result<()> {
     for (number, line) in texts.flat_map(|text| text.split('\n')).enumerate() {
         if number == 0 {
@@ -126,7 +125,7 @@ fn described(text: &str) -> String {
     safe(text).replace('\\', "\\\\").replace('#', "\\#")
 }
 
-/// A string of one line for YAML: hidden characters are written out first, but for line ends.
+/// A string of one line for YAML, with hidden characters escaped, except line ends.
 fn quoted(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(safe).collect();
     serde_json::Value::String(lines.join("\n")).to_string()

@@ -1,12 +1,12 @@
-//! Snapshots of screens: text files beside the tapes, compared with what the program shows.
+//! Snapshots of screens: text files beside the tapes, compared with the program's screen.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`screen_snapshot`] | the text form: encode and parse |
 //! | [`style_span`] | the second part of it: runs of cells with a style |
-//! | [`snapshot_comparison`] | expected beside actual, with wildcards |
+//! | [`snapshot_comparison`] | expected and actual, with wildcards |
 //! | [`snapshot_store`] | the files: check, update, accept, unused |
-//! | [`snapshot_review`] | pure: what `hopty test --review` shows, and what a key does |
+//! | [`snapshot_review`] | pure: the page of `hopty test --review`, and its keys |
 //! | [`review_terminal`] | the review's terminal |
 //!
 //! A screen is redacted ([`super::redaction`]) before it becomes a snapshot.

@@ -1,4 +1,4 @@
-//! `hopty test --review` in a terminal: keys in, lines out, decisions carried out at once.
+//! `hopty test --review` in a terminal: reads keys, draws lines, and carries decisions out at once.
 
 use std::io;
 
@@ -10,17 +10,14 @@ use crate::tty::full_screen_page::FullScreenPage;
 /// How many snapshots a review accepted, rejected and left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReviewResult {
-    /// Made the snapshot.
     pub accepted: usize,
     pub rejected: usize,
-    /// Still waiting.
     pub left: usize,
 }
 
 /// Reviews these snapshots in the terminal on standard input and output.
 ///
-/// # Errors
-/// When that is no terminal, or is gone; before anything is shown, when a snapshot cannot be read.
+/// Fails when that is no terminal, or is gone; before anything is shown, when a snapshot cannot be read.
 pub fn run(pending: &[PendingSnapshot], colors: bool) -> Result<ReviewResult, ReviewError> {
     let mut items = Vec::with_capacity(pending.len());
     for snapshot in pending {
@@ -42,7 +39,7 @@ pub enum ReviewError {
     /// A snapshot cannot be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// Standard input is no terminal, or it is gone.
+    /// Standard input is not a terminal, or it is gone.
     #[error("cannot review snapshots: {0}\nhint: run it in a terminal, or use `hopty test --accept=NAME`")]
     Terminal(#[from] io::Error),
 }
@@ -68,7 +65,7 @@ fn review_in(
                     };
                     if let Err(error) = done {
                         review.failed(item, error.to_string().replace('\n', "; "));
-                        // What was typed ahead was not meant for this.
+                        // Keys that were typed ahead were not meant for this snapshot.
                         break;
                     }
                 }
@@ -103,7 +100,7 @@ mod tests {
         for colors in [true, false] {
             let mut screen = Screen::new(80, 24);
             let page = whole_page(&rows_of(&mut review, (80, 24), colors));
-            // A page is drawn over the one before it.
+            // Each page is drawn over the previous one.
             screen.feed(page.repeat(2).as_bytes());
             assert_eq!(screen.lines()[3], border);
         }

@@ -10,9 +10,9 @@
 //! 4:1-12 bold "-- INSERT --"
 //! ```
 //!
-//! Blanks at the ends of rows and blank rows at the end are left out. ` ..` at the end of a row stands for
-//! anything that follows, a row `...` for any number of rows; they are written by a person, and hopty puts a
-//! backslash before dots that a screen really ends in. `cursor` and the part behind `# styles` are there when
+//! Blanks at the ends of rows and blank rows at the end are left out. ` ..` at the end of a row means
+//! anything that follows, a row `...` any number of rows; a person writes them, and hopty puts a
+//! backslash before dots that are really on the screen. `cursor` and the part after `# styles` are there if
 //! the tape asks for them. Hidden characters are written as `\u{202e}`.
 
 use std::fmt;
@@ -24,12 +24,12 @@ use crate::core::text::visible::visible;
 use crate::screen::SIDE_MAX;
 use crate::testing::outcome::ScreenCopy;
 
-/// The longest file that is read, in bytes.
+/// The longest file in bytes.
 pub const SNAPSHOT_BYTES_MAX: u64 = 8 * 1024 * 1024;
 const VERSION: &str = "1";
 const STYLES: &str = "# styles";
 
-/// What of a screen is kept besides size, title and rows.
+/// Which parts of a screen are kept besides size, title and rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotParts {
     /// Where the cursor is (`+Cursor`).
@@ -42,7 +42,7 @@ pub struct SnapshotParts {
 pub enum SnapshotCursor {
     /// At this row and column, from 1.
     At(u16, u16),
-    /// It is hidden, or outside of the region.
+    /// Hidden, or outside of the region.
     Hidden,
 }
 
@@ -58,39 +58,37 @@ impl fmt::Display for SnapshotCursor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnapshotRow {
     Text(String),
-    /// This and anything behind it.
+    /// This text and anything after it.
     Prefix(String),
-    /// Any number of rows, also none.
+    /// Any number of rows, including none.
     AnyRows,
 }
 
-/// A screen as a snapshot has it.
+/// The content of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScreenSnapshot {
-    /// Columns and rows.
     pub size: (u16, u16),
-    /// The cursor; `None` when it is not compared.
+    /// The cursor; `None` if it is not compared.
     pub cursor: Option<SnapshotCursor>,
-    /// The window title; `None` in a file that accepts any (`title=..`).
+    /// The window title; `None` if the file accepts any (`title=..`).
     pub title: Option<String>,
     /// The rows, without blank ones at the end.
     pub rows: Vec<SnapshotRow>,
-    /// The styles; `None` when they are not compared.
+    /// The styles; `None` if they are not compared.
     pub styles: Option<Vec<SnapshotStyle>>,
 }
 
-/// Why a file is no snapshot.
+/// Why a file is not a snapshot.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}: {message}")]
 pub struct SnapshotTextError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
     pub message: String,
 }
 
 impl ScreenSnapshot {
-    /// The snapshot of a screen, which must be redacted already.
+    /// The snapshot of a screen, which must be redacted.
     pub fn of(screen: &ScreenCopy, parts: SnapshotParts) -> ScreenSnapshot {
         let mut rows: Vec<SnapshotRow> =
             screen.text_rows().iter().map(|row| SnapshotRow::Text(visible(row))).collect();
@@ -144,13 +142,12 @@ impl ScreenSnapshot {
         Ok(snapshot)
     }
 
-    /// Whether a person wrote a wildcard into it.
+    /// Whether a person has written a wildcard into it.
     pub fn has_wildcards(&self) -> bool {
         self.title.is_none() || self.rows.iter().any(|row| !matches!(row, SnapshotRow::Text(_)))
     }
 }
 
-/// The file's text.
 impl fmt::Display for ScreenSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "# hopty {VERSION} {}x{}", self.size.0, self.size.1)?;
@@ -231,12 +228,11 @@ impl SnapshotRow {
         }
     }
 
-    /// Whether it is a row without text.
     pub fn is_blank(&self) -> bool {
         matches!(self, SnapshotRow::Text(text) if text.is_empty())
     }
 
-    /// Whether a row of a screen is what it stands for.
+    /// Whether it matches a row of a screen.
     pub fn matches(&self, actual: &str) -> bool {
         match self {
             SnapshotRow::Text(text) => text == actual,
@@ -262,8 +258,8 @@ impl fmt::Display for SnapshotRow {
     }
 }
 
-/// A line that ends in a wildcard, or would without the backslashes before its dots: what is before them, the
-/// backslashes, the dots.
+/// Splits a line that ends in a wildcard, or would without the backslashes before its dots: the text before
+/// them, the backslashes, the dots.
 fn dots(line: &str) -> Option<(&str, &str, &str)> {
     let from = line.trim_end_matches('.').len();
     let count = line.len() - from;

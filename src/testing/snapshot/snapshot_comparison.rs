@@ -1,4 +1,4 @@
-//! A snapshot beside a screen: what differs, and what the file would be with its wildcards kept.
+//! Compares a snapshot with a screen: the differences, and the file with its wildcards kept.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,26 +9,26 @@ use super::screen_snapshot::{ScreenSnapshot, SnapshotRow};
 use super::style_span::{SnapshotStyle, difference, width};
 use crate::testing::outcome::{RowComparison, ScreenComparison};
 
-/// Differences of style that are listed at most.
+/// The most style differences that are listed.
 const STYLES_MAX: usize = 50;
 
-/// A row of the file beside a row of the screen, by their indexes.
+/// A row of the file paired with a row of the screen, by their indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowPair {
-    /// Beside each other, whether they match or not.
+    /// Paired, whether they match or not.
     Both(usize, usize),
     /// The screen has no such row.
     Missing(usize),
     /// The file has no such row.
     Extra(usize),
-    /// A row of the screen that a `...` stands for.
+    /// A row of the screen that a `...` matches.
     Wild(usize),
-    /// A `...` at this index, before the rows that it stands for.
+    /// A `...` at this index, before the rows that it matches.
     Dots(usize),
 }
 
 impl ScreenSnapshot {
-    /// What differs between this, the expected, and `actual`, which has no wildcards.
+    /// Compares this, the expected snapshot, with `actual`, which has no wildcards.
     pub fn compare(&self, actual: &ScreenSnapshot) -> ScreenComparison {
         let mut comparison = ScreenComparison::default();
         if self.size != actual.size {
@@ -90,7 +90,7 @@ impl ScreenSnapshot {
         comparison
     }
 
-    /// `actual` with the wildcards of this where they still match.
+    /// `actual` with the wildcards of this snapshot, if they still match.
     pub fn with_wildcards(&self, actual: &ScreenSnapshot) -> ScreenSnapshot {
         let texts = texts(actual);
         let mut rows = Vec::with_capacity(actual.rows.len());
@@ -120,8 +120,8 @@ fn texts(actual: &ScreenSnapshot) -> Vec<&str> {
         .collect()
 }
 
-/// Which row of the file stands beside which of the screen. Without a `...` it is the one at the same place.
-/// With some it is the assignment with the fewest differences.
+/// Pairs rows of the file with rows of the screen: by index without a `...`, otherwise so that there are as
+/// few differences as possible.
 fn pairs(rows: &[SnapshotRow], texts: &[&str]) -> Vec<RowPair> {
     if !rows.contains(&SnapshotRow::AnyRows) {
         return (0..rows.len().max(texts.len()))
@@ -205,8 +205,8 @@ fn row_comparison(
     RowComparison { row, expected: text, actual: now.map(str::to_owned), expected_cells, actual_cells }
 }
 
-/// The cells in which two rows differ. Cell by cell where they are of the same width, so that two changes in
-/// a table are two ranges; else everything between the common beginning and the common end.
+/// The cells in which two rows differ. Cell by cell if they have the same width, so that two changes in a
+/// table are two ranges; otherwise everything between the common start and the common end.
 fn cells(expected: &str, actual: &str) -> (Vec<Range<u16>>, Vec<Range<u16>>) {
     let (old, new) = (graphemes(expected), graphemes(actual));
     if width(expected) == width(actual) && old.len() == new.len() {
@@ -250,7 +250,7 @@ fn graphemes(text: &str) -> Vec<(&str, u16)> {
     starts.iter().zip(ends).map(|((at, width), end)| (&text[*at..end], *width)).collect()
 }
 
-/// Where the styles of cells differ, in words; `skips` tells rows that are not compared.
+/// The differences in style, in words; `skips` says which rows are not compared.
 fn style_differences(
     expected: &[SnapshotStyle],
     actual: &[SnapshotStyle],
@@ -262,7 +262,7 @@ fn style_differences(
     actual.iter().for_each(|span| rows.entry(span.row).or_default().1.push(span));
     let mut found = Vec::new();
     for (row, (expected, actual)) in rows.into_iter().filter(|(row, _)| !skips(*row)) {
-        // The columns at which a span begins or ends cut the row into pieces of one style on either side.
+        // The columns at which spans start or end split the row into pieces of one style on either side.
         let mut cuts: Vec<u16> =
             expected.iter().chain(&actual).flat_map(|span| [span.from, span.to.saturating_add(1)]).collect();
         cuts.sort_unstable();

@@ -1,7 +1,7 @@
-//! The review of snapshots, pure: what is on the screen, and what a key does.
+//! The review of snapshots, pure: the page, and what a key does.
 //!
-//! Where there is room, old, new and their difference stand side by side; else one of them, which `v`
-//! changes.
+//! If there is room, old, new and their difference are side by side; otherwise one of them, which `v`
+//! switches.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -9,23 +9,21 @@ use super::screen_snapshot::ScreenSnapshot;
 use crate::core::input::plain_keys::PlainKey;
 use crate::testing::report::ink::{Ink, InkLine, safe};
 
-/// Columns from which on three panes are drawn.
+/// The width from which on three panes are drawn, in columns.
 const WIDE: usize = 120;
-/// Columns that a step to the side goes.
+/// The columns of one step to the side.
 const SIDE_STEP: usize = 8;
 
 /// A snapshot that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewItem {
-    /// `TAPE__NAME`.
     pub name: String,
-    /// As it is; `None` for a new one.
+    /// The current snapshot; `None` for a new one.
     pub old: Option<ScreenSnapshot>,
-    /// As it would be.
+    /// The proposed snapshot.
     pub new: ScreenSnapshot,
 }
 
-/// What a person decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewDecision {
     Accept,
@@ -33,12 +31,11 @@ pub enum ReviewDecision {
     Skip,
 }
 
-/// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewAction {
-    /// Carry out this decision on the item of this index. The review continues.
+    /// Carry out this decision on the item with this index. The review continues.
     Decide(usize, ReviewDecision),
-    /// There is nothing left to decide, or the person has enough.
+    /// Everything is decided, or the person ends the review.
     End,
 }
 
@@ -63,7 +60,7 @@ pub struct SnapshotReview {
 }
 
 impl SnapshotReview {
-    /// A review of these; it must be one at least.
+    /// A review of these items, at least one.
     pub fn new(items: Vec<ReviewItem>) -> SnapshotReview {
         let decisions = vec![None; items.len()];
         let view = ReviewView::default();
@@ -75,7 +72,8 @@ impl SnapshotReview {
         &self.decisions
     }
 
-    /// Shows a message until the next key: a decision could not be carried out. The item is undecided again.
+    /// Shows a message until the next key, because a decision could not be carried out. The item is undecided
+    /// again.
     pub fn failed(&mut self, item: usize, message: String) {
         if let Some(decision) = self.decisions.get_mut(item) {
             *decision = None;
@@ -84,7 +82,7 @@ impl SnapshotReview {
         self.message = Some(message);
     }
 
-    /// Takes a key. After a decision, [`SnapshotReview::is_done`] tells whether it was the last.
+    /// Takes a key. After a decision, [`SnapshotReview::is_done`] says whether it was the last.
     pub fn key(&mut self, key: &PlainKey) -> Option<ReviewAction> {
         self.message = None;
         let decision = match key {
@@ -97,7 +95,7 @@ impl SnapshotReview {
                 return None;
             }
         };
-        // Nothing is decided twice: its file is gone.
+        // An item is decided only once, because its file is gone then.
         let is_open = self.decisions.get(self.at).is_some_and(Option::is_none);
         if !is_open {
             return None;
@@ -144,7 +142,7 @@ impl SnapshotReview {
         (self.down, self.right) = (0, 0);
     }
 
-    /// The lines of a terminal of this size, exactly `rows` of them, none wider than `cols`.
+    /// The page for a terminal of this size: exactly `rows` lines, none wider than `cols`.
     pub fn draw(&mut self, cols: usize, rows: usize) -> Vec<InkLine> {
         let Some(item) = self.items.get(self.at) else { return vec![InkLine::default(); rows] };
         let decided = match self.decisions[self.at] {
@@ -221,7 +219,7 @@ fn new_pane(item: &ReviewItem) -> Vec<PaneRow> {
     colored(plain_rows(&item.new), item, |row| row.actual.is_some(), Ink::Green)
 }
 
-/// The rows that differ in colour. Where the old one has wildcards its rows may stand elsewhere in the file;
+/// Colours the rows that differ. If the old snapshot has wildcards, its rows may be elsewhere in the file;
 /// then only the difference shows them.
 fn colored(
     mut rows: Vec<PaneRow>,
@@ -231,7 +229,7 @@ fn colored(
 ) -> Vec<PaneRow> {
     let Some(old) = item.old.as_ref().filter(|old| !old.has_wildcards()) else { return rows };
     for row in old.compare(&item.new).rows.iter().filter(|row| is_there(row)) {
-        // Behind the header.
+        // After the header.
         if let Some(line) = rows.get_mut(usize::from(row.row)) {
             line.ink = ink;
         }
@@ -239,7 +237,7 @@ fn colored(
     rows
 }
 
-/// All rows of the new one, each that differs below the old one, and what no row shows.
+/// All rows of the new snapshot, those that differ below the old ones, and the differences that no row shows.
 fn difference_pane(item: &ReviewItem) -> Vec<PaneRow> {
     let Some(old) = &item.old else {
         return plain_rows(&item.new)
@@ -277,7 +275,7 @@ fn width(text: &str) -> usize {
     text.chars().map(|ch| ch.width().unwrap_or(0)).sum()
 }
 
-/// The part of a text that stands in `cols` columns behind the first `skip`, filled up with blanks.
+/// The part of a text in `cols` columns after the first `skip`, padded with blanks.
 fn fit(text: &str, skip: usize, cols: usize) -> String {
     let (mut out, mut col, mut used) = (String::new(), 0, 0);
     for ch in text.chars() {

@@ -1,8 +1,8 @@
 //! The files of snapshots: `snapshots/TAPE__NAME.snap` beside the tape.
 //!
-//! A screen that has no file, or another than its file, is written as `….snap.new`, which a person accepts or
+//! A screen without a file, or different from its file, is written as `….snap.new`, which a person accepts or
 //! rejects; in continuous integration nothing is written. An update plays the tape twice and writes nothing
-//! when the screens of the two differ: such a snapshot would fail tomorrow.
+//! if the two screens differ: such a snapshot would fail tomorrow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
@@ -22,10 +22,10 @@ use crate::testing::outcome::{ScreenComparison, SnapshotChange};
 const DIR: &str = "snapshots";
 /// The longest name, in bytes.
 const NAME_MAX: usize = 100;
-/// Entries of a directory that are looked at.
+/// How many entries of a directory are read at most.
 const ENTRIES_MAX: usize = 100_000;
 
-/// What happens to a screen that is not as its file.
+/// What to do with a screen that differs from its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotMode {
     /// A `.snap.new` is written for a person to accept.
@@ -37,17 +37,17 @@ pub enum SnapshotMode {
 /// Why a snapshot cannot be compared or written.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
-    /// The name cannot be part of a file's name.
+    /// The name cannot be part of a file name.
     #[error("{name:?} is not a snapshot name: {problem}\nhint: use letters, digits, `-`, `_` and `.`")]
     Name {
         name: String,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The tape takes two snapshots of one name.
+    /// The tape takes two snapshots with one name.
     #[error("the tape takes a snapshot {0:?} twice\nhint: give the second another name")]
     Twice(String),
-    /// The file is no snapshot.
+    /// The file is not a snapshot.
     #[error("{} is not a snapshot: {error}\nhint: correct the line, or delete the file and take the snapshot \
              anew", path.display())]
     Text {
@@ -55,41 +55,35 @@ pub enum SnapshotError {
         /// What is wrong with it.
         error: SnapshotTextError,
     },
-    /// The file, or the directory `snapshots`, is a link, too long, or cannot be read or written.
+    /// The file or the directory `snapshots` is a link, is too long, or cannot be read or written.
     #[error("{0}\nhint: put a regular file or directory there")]
     File(#[from] FsError),
-    /// An update found a screen that is not the same twice.
+    /// An update found a screen that differed between two runs.
     #[error(
         "the screen of snapshot {name:?} was not the same in two runs; nothing is written\n\
          {difference}\nhint: wait with Expect or Settle until nothing moves, or redact it with Set \
          Redact"
     )]
-    Unstable {
-        name: String,
-        /// The first difference.
-        difference: String,
-    },
+    Unstable { name: String, difference: String },
     /// An update found a snapshot in one of two runs only.
     #[error("snapshot {0:?} was taken in only one of two runs; nothing is written")]
     Once(String),
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SnapshotCheck {
     pub file: PathBuf,
-    /// What became of it.
     pub change: SnapshotChange,
     /// How the screen differs from the file.
     pub comparison: ScreenComparison,
-    /// The failure in words, and how to get on; `None` when nothing differs.
+    /// The failure in words, and what to do; `None` if nothing differs.
     pub failure: Option<SnapshotFailure>,
 }
 
 /// A snapshot that failed, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotFailure {
-    /// What is wrong.
     pub message: String,
     /// What a person can do.
     pub hint: String,
@@ -107,8 +101,7 @@ pub struct SnapshotStore {
 impl SnapshotStore {
     /// The snapshots of the tape at this path.
     ///
-    /// # Errors
-    /// When the tape's name cannot be part of a file's name.
+    /// Fails when the tape's name cannot be part of a file name.
     pub fn of_tape(tape: &Path) -> Result<SnapshotStore, SnapshotError> {
         let stem = tape.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let bad = |problem| SnapshotError::Name { name: tape.display().to_string(), problem };
@@ -122,9 +115,8 @@ impl SnapshotStore {
 
     /// The file of a snapshot.
     ///
-    /// # Errors
-    /// When the name is empty, too long, begins with a dot, or has anything but letters, digits, `-`, `_` and
-    /// `.`: it is part of a file's name.
+    /// Fails when the name is empty, too long, starts with a dot, or contains anything but letters,
+    /// digits, `-`, `_` and `.`: it is part of a file name.
     pub fn file(&self, name: &str) -> Result<PathBuf, SnapshotError> {
         let bad = |problem| SnapshotError::Name { name: name.to_owned(), problem };
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -145,8 +137,7 @@ impl SnapshotStore {
 
     /// Compares a screen with its file.
     ///
-    /// # Errors
-    /// When the name is bad or was there before, and when files cannot be read or written.
+    /// Fails when the name is invalid or was used before, and when files cannot be read or written.
     pub fn check(
         &mut self,
         name: &str,
@@ -201,10 +192,7 @@ impl SnapshotStore {
         SnapshotFailure { message, hint }
     }
 
-    /// Makes the directories above the one of the snapshots.
-    ///
-    /// # Errors
-    /// When one cannot be made.
+    /// Creates the directories above that of the snapshots.
     pub fn make_parents(&self) -> Result<(), SnapshotError> {
         let above = self.dir.parent().unwrap_or(Path::new(""));
         if above.as_os_str().is_empty() {
@@ -227,7 +215,7 @@ impl SnapshotStore {
     }
 }
 
-/// The snapshots of two runs of one tape, which are written when they are the same.
+/// The snapshots of two runs of one tape, which are written if they are the same.
 #[derive(Debug)]
 pub struct SnapshotUpdate {
     store: SnapshotStore,
@@ -235,15 +223,13 @@ pub struct SnapshotUpdate {
 }
 
 impl SnapshotUpdate {
-    /// An update of a tape's snapshots.
     pub fn new(store: SnapshotStore) -> SnapshotUpdate {
         SnapshotUpdate { store, runs: [BTreeMap::new(), BTreeMap::new()] }
     }
 
     /// Takes a screen of the first or of the second run.
     ///
-    /// # Errors
-    /// When the name is bad, or was there before in the same run.
+    /// Fails when the name is invalid, or was used before in the same run.
     pub fn take(&mut self, is_second: bool, name: &str, screen: ScreenSnapshot) -> Result<(), SnapshotError> {
         self.store.file(name)?;
         match self.runs[usize::from(is_second)].insert(name.to_owned(), screen) {
@@ -252,11 +238,11 @@ impl SnapshotUpdate {
         }
     }
 
-    /// Writes what differs from its file, when both runs had the same screens but for what wildcards of the
-    /// files stand for. Call it only when neither run had another failure.
+    /// Writes the snapshots that differ from their files, if both runs had the same screens, apart from what
+    /// the files' wildcards match. Call it only if neither run had another failure.
     ///
-    /// # Errors
-    /// When a screen was not the same twice: then nothing is written. And when a file cannot be.
+    /// Fails when a screen differed between the runs; then nothing is written. Also when a file cannot be
+    /// written.
     pub fn finish(mut self) -> Result<Vec<(String, PathBuf, SnapshotChange)>, SnapshotError> {
         let [first, second] = std::mem::take(&mut self.runs);
         if let Some(name) = first
@@ -308,25 +294,19 @@ fn first_difference(comparison: &ScreenComparison) -> String {
 /// A `.snap.new` that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PendingSnapshot {
-    /// `TAPE__NAME`.
     pub name: String,
-    /// The file that it would become.
     pub file: PathBuf,
-    /// The file that waits.
     pub proposal: PathBuf,
 }
 
 impl PendingSnapshot {
-    /// The one that waits to become this file.
+    /// The proposal for this file.
     pub fn of_file(file: &Path) -> PendingSnapshot {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         PendingSnapshot { name, file: file.to_owned(), proposal: proposal_of(file) }
     }
 
-    /// All that wait beside these tapes' directories, by name.
-    ///
-    /// # Errors
-    /// When a directory cannot be read.
+    /// All proposals in these tapes' directories, by name.
     pub fn list<'a>(
         tape_dirs: impl IntoIterator<Item = &'a Path>,
     ) -> Result<Vec<PendingSnapshot>, SnapshotError> {
@@ -343,29 +323,19 @@ impl PendingSnapshot {
         Ok(all)
     }
 
-    /// The snapshot as it is, and as it would be.
-    ///
-    /// # Errors
-    /// When a file cannot be read or is no snapshot.
+    /// The current and the proposed snapshot.
     pub fn read(&self) -> Result<(Option<ScreenSnapshot>, ScreenSnapshot), SnapshotError> {
         let gone = || FsError::io("read", &self.proposal)(ErrorKind::NotFound.into());
         Ok((read(&self.file)?, read(&self.proposal)?.ok_or_else(gone)?))
     }
 
-    /// Makes it the snapshot.
-    ///
-    /// # Errors
-    /// When the files cannot be read or written.
+    /// Makes the proposal the snapshot.
     pub fn accept(&self) -> Result<(), SnapshotError> {
         let (_, screen) = self.read()?;
         write(&self.file, &screen.to_string())?;
         remove(&self.proposal)
     }
 
-    /// Deletes it.
-    ///
-    /// # Errors
-    /// When it cannot be deleted.
     pub fn reject(&self) -> Result<(), SnapshotError> {
         remove(&self.proposal)
     }
@@ -375,15 +345,12 @@ impl PendingSnapshot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenSnapshots {
     pub tape: PathBuf,
-    /// The names; `None` when the tape was not played to its end.
+    /// The names; `None` if the tape was not played to its end.
     pub names: Option<BTreeSet<String>>,
 }
 
-/// The files in the directories of these tapes that no tape takes: the tape is gone, or it was played to its
-/// end and did not take it.
-///
-/// # Errors
-/// When a directory cannot be read.
+/// The files in the directories of these tapes that no tape uses: the tape is gone, or was played to its end
+/// without them.
 pub fn unused(tapes: &[TakenSnapshots]) -> Result<Vec<PathBuf>, SnapshotError> {
     let dirs: BTreeSet<&Path> =
         tapes.iter().map(|taken| taken.tape.parent().unwrap_or(Path::new(""))).collect();
@@ -408,9 +375,6 @@ pub fn unused(tapes: &[TakenSnapshots]) -> Result<Vec<PathBuf>, SnapshotError> {
 }
 
 /// Deletes unused snapshots.
-///
-/// # Errors
-/// When one cannot be deleted.
 pub fn prune(unused: &[PathBuf]) -> Result<(), SnapshotError> {
     unused.iter().try_for_each(|file| remove(file).and_then(|()| remove(&proposal_of(file))))
 }
@@ -421,7 +385,7 @@ fn proposal_of(file: &Path) -> PathBuf {
     name.into()
 }
 
-/// The regular files of a directory whose names end so, in order; none when there is no directory.
+/// The regular files of a directory with this ending, in order; none if there is no directory.
 fn files(dir: &Path, end: &str) -> Result<Vec<PathBuf>, SnapshotError> {
     match fs::symlink_metadata(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -458,7 +422,7 @@ fn read(file: &Path) -> Result<Option<ScreenSnapshot>, SnapshotError> {
     ScreenSnapshot::parse(&text).map(Some).map_err(bad)
 }
 
-/// A link in place of the directory would lead the files elsewhere.
+/// Refuses a link in place of the directory, which would lead the files elsewhere.
 fn check_dir(file: &Path) -> Result<(), SnapshotError> {
     let dir = file.parent().unwrap_or(Path::new(""));
     match fs::symlink_metadata(dir) {
@@ -467,7 +431,7 @@ fn check_dir(file: &Path) -> Result<(), SnapshotError> {
     }
 }
 
-/// Writes a file that all may read who may read its directory, as everything in a repository.
+/// Writes a file with the usual permissions of a repository, not private.
 fn write(file: &Path, text: &str) -> Result<(), SnapshotError> {
     check_dir(file)?;
     let dir = file.parent().unwrap_or(Path::new(""));
@@ -486,7 +450,7 @@ fn write(file: &Path, text: &str) -> Result<(), SnapshotError> {
     Ok(())
 }
 
-/// Deletes a file; a link in its place is deleted itself, and a directory is an error.
+/// Deletes a file; a link itself is deleted, and a directory is an error.
 fn remove(file: &Path) -> Result<(), SnapshotError> {
     check_dir(file)?;
     match fs::remove_file(file) {

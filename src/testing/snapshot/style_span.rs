@@ -1,5 +1,5 @@
-//! How cells look, as text: `3:7-12 bold fg=red "ERROR"`, the row and the columns from 1. The sixteen named
-//! colours have their names, others their number or `#rrggbb`.
+//! The style of cells as text: `3:7-12 bold fg=red "ERROR"`, with row and columns from 1. The sixteen named
+//! colours have names, others a number or `#rrggbb`.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const UNDERLINES: [(Underline, &str); 5] = [
     (Underline::Dashed, "underline=dashed"),
 ];
 
-/// Neighbouring cells of one style that is not the default one.
+/// Adjacent cells with one style other than the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotStyle {
     /// The row, from 1.
@@ -28,7 +28,7 @@ pub struct SnapshotStyle {
     pub to: u16,
     /// The style in words, without blanks in a word: `bold`, `fg=red`.
     pub words: Vec<String>,
-    /// The text without blanks at its end, for who reads it. It is not compared: the rows are.
+    /// The text without blanks at its end, only for readers: it is not compared, because the rows are.
     pub text: String,
 }
 
@@ -55,7 +55,7 @@ impl SnapshotStyle {
         spans
     }
 
-    /// Reads a line of the form of [`SnapshotStyle::encode`].
+    /// Reads a line written by [`SnapshotStyle::encode`].
     pub fn parse(line: &str) -> Option<SnapshotStyle> {
         let (place, rest) = line.split_once(' ')?;
         let (row, cols) = place.split_once(':')?;
@@ -86,7 +86,7 @@ impl SnapshotStyle {
         line
     }
 
-    /// The cells, as a person reads them: `7-12`.
+    /// The columns for a person: `7-12`.
     pub fn cols(&self) -> String {
         if self.to > self.from { format!("{}-{}", self.from, self.to) } else { self.from.to_string() }
     }
@@ -96,7 +96,7 @@ fn clamped(col: usize) -> u16 {
     u16::try_from(col).unwrap_or(u16::MAX)
 }
 
-/// A style in words; none for the default one.
+/// A style in words; empty for the default.
 pub fn style_words(style: &Style) -> Vec<String> {
     let mut words: Vec<String> =
         Attr::ALL.into_iter().filter(|attr| style.has(*attr)).map(|attr| attr.name().to_owned()).collect();
@@ -109,7 +109,7 @@ pub fn style_words(style: &Style) -> Vec<String> {
     words
 }
 
-/// A colour in a word; `None` for the default.
+/// A colour as a word; `None` for the default.
 pub fn color_word(color: Color) -> Option<String> {
     match color {
         Color::Indexed(index @ 0..8) => Some(NAMES[usize::from(index)].to_owned()),

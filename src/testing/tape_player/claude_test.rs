@@ -1,5 +1,5 @@
-//! Claude Code in a test: the real program or the stand-in agent in a home that is ready for it, a model that
-//! answers what the tape says, and hooks that are watched.
+//! Claude Code in a test: the real program or the stand-in agent in a prepared home, a model that gives the
+//! tape's answers, and recorded hooks.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -29,16 +29,15 @@ use crate::testing::isolation::TestDirs;
 use crate::testing::look::TextPattern;
 use crate::testing::outcome::FailureKind;
 
-/// A key that opens nothing.
+/// A fake key.
 const KEY: &str = "sk-ant-test-0123456789-abcdefghijklmnopqrst";
-/// What the model says when the tape has no answer left. The tape fails then.
+/// The model's answer when the tape has none left. The tape fails then.
 const NO_REPLY: &str = "(the tape has no Model line for this request)";
-/// What Claude needs until it can be typed into, in the worst case.
+/// The longest time until Claude accepts input.
 const START_LIMIT: TapeTime = TapeTime::from_millis(30_000);
 
-/// Everything about Claude in one test.
+/// The state of Claude in one test.
 pub(super) struct ClaudeTest {
-    /// hopty's own program.
     hopty: PathBuf,
     /// The real Claude, if there is one.
     program: Option<PathBuf>,
@@ -47,21 +46,21 @@ pub(super) struct ClaudeTest {
     running: Option<RunningModel>,
 }
 
-/// The model that answers, and the probe of the hooks.
+/// The running model, and the hook probe.
 struct RunningModel {
     api: Api,
     probe: HookProbe,
-    /// Requests for which there was no answer.
+    /// How many requests had no answer.
     unanswered: Arc<Mutex<usize>>,
 }
 
 impl ClaudeTest {
-    /// No Claude yet. `hopty`: its own program; `program`: the real Claude, if there is one.
+    /// Before Claude is started. `hopty`: its own program; `program`: the real Claude, if there is one.
     pub fn new(hopty: PathBuf, program: Option<PathBuf>) -> Self {
         ClaudeTest { hopty, program, replies: Vec::new(), plugins: Vec::new(), running: None }
     }
 
-    /// All answers of the tape, before anything is started.
+    /// Collects all answers of the tape before anything is started.
     pub fn collect_replies(&mut self, workspace: &TestWorkspace, tape: &Tape) -> StepResult {
         for step in tape.steps.iter().filter(|step| !step.ignored) {
             if let TapeCommand::Model(reply) = &step.command {
@@ -83,7 +82,7 @@ impl ClaudeTest {
         Ok(())
     }
 
-    /// `Claude` and `Claude+StandIn`.
+    /// Carries out `Claude` and `Claude+StandIn`.
     pub fn start(&mut self, session: &mut TestSession, words: &[TapeText], is_stand_in: bool) -> StepResult {
         let workspace = &session.workspace;
         let program = match &self.program {
@@ -106,7 +105,7 @@ impl ClaudeTest {
             running.probe.wrap_file(&file).map_err(|error| failed("cannot watch the hooks", &error))?;
         }
         let mut env = home::environment(&home, &running.api.url(), KEY);
-        // A tape may set its own.
+        // A tape may set its own value.
         env.retain(|(name, _)| !workspace.sets(name));
         let mut argv = vec![program.into_os_string()];
         if !words.iter().any(|word| word.as_str() == "--model") {
@@ -119,7 +118,7 @@ impl ClaudeTest {
         session.start_program(argv, &env)
     }
 
-    /// Starts the model once for all of a test.
+    /// Starts the model, once per test.
     fn start_model(&mut self, dirs: &TestDirs) -> StepResult {
         if self.running.is_some() {
             return Ok(());
@@ -139,7 +138,7 @@ impl ClaudeTest {
         Ok(())
     }
 
-    /// A program that is the stand-in agent, as `claude` in the test's `PATH`.
+    /// The stand-in agent as `claude` in the test's `PATH`.
     fn stand_in(&self, dirs: &TestDirs) -> StepResult<PathBuf> {
         let path = dirs.bin().join("claude");
         let hopty = self.hopty.display();
@@ -157,7 +156,7 @@ impl ClaudeTest {
         })
     }
 
-    /// At the end: every answer was asked for, and every request had one.
+    /// At the end: checks that every answer was requested, and every request had an answer.
     pub fn check_replies(&self) -> StepResult {
         let Some(running) = &self.running else {
             return match self.replies.len() {
@@ -290,7 +289,7 @@ impl ClaudeTest {
     }
 }
 
-/// An answer of the model, with its variables resolved.
+/// The model's answer with its variables resolved.
 fn scripted_reply(workspace: &TestWorkspace, model: &ModelReply) -> StepResult<ScriptedReply> {
     let mut reply = match &model.error {
         Some(error) => {
@@ -320,7 +319,7 @@ fn scripted_reply(workspace: &TestWorkspace, model: &ModelReply) -> StepResult<S
     Ok(reply)
 }
 
-/// Tries a condition again and again while the terminal is served; what it says last is the failure.
+/// Retries a condition while the terminal is served; its last message is the failure.
 fn wait_beside(
     session: &mut TestSession,
     limit: Duration,
@@ -343,8 +342,8 @@ fn wait_beside(
     }
 }
 
-/// What Claude is doing by its screen and its sessions file. Both must agree on idle, because a turn
-/// begins in the one before it does in the other.
+/// What Claude is doing according to its screen and its sessions file. Both must report idle, because they do
+/// not report the start of a turn at the same time.
 fn activity(session: &mut TestSession, rules: &ScreenRuleSet) -> Option<AgentActivity> {
     let home = session.workspace.dirs().home();
     let (_, terminal) = session.terminals.current()?;
@@ -390,13 +389,13 @@ fn matches_text(pattern: &TextPattern, text: &str) -> bool {
     }
 }
 
-/// Everything that a request says, a part a line.
+/// All texts of a request, one part per line.
 fn request_text(request: &crate::standin::request::ApiRequest) -> String {
     let parts: Vec<String> = request.texts().into_iter().map(|(_, text)| text).collect();
     parts.join("\n")
 }
 
-/// Why a call is not the one that is expected.
+/// Why a hook call does not match.
 fn hook_mismatch(
     call: &HookCall,
     exit: Option<i32>,

@@ -1,4 +1,4 @@
-//! What is kept of a tape that failed: its last screen in several forms, and the recording.
+//! The evidence of a failed tape: its last screen in several forms, and the recording.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ use crate::testing::evidence_cast::{evidence_cast, last_screen};
 use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
 use crate::testing::redaction::TapeRedactions;
 
-/// Writes everything that there is. What cannot be written is no second failure.
+/// Writes all evidence. A failure to write is ignored.
 pub(super) fn write_evidence(
     file: &TapeFile,
     tape: &Tape,
@@ -23,7 +23,7 @@ pub(super) fn write_evidence(
     failure: &TapeFailure,
 ) -> Vec<EvidenceFile> {
     let dir = outputs.evidence_dir();
-    // What an earlier failure left would be taken for this one's.
+    // Remove the evidence of an earlier failure.
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if !outputs.has_made(&entry.path()) {
             let _ = fs::remove_file(entry.path());
@@ -34,7 +34,7 @@ pub(super) fn write_evidence(
         session.findings.warn(message);
         return Vec::new();
     }
-    // What the tape redacts in its snapshots would else be kept here.
+    // Redact what the tape redacts in its snapshots.
     let redactions = Some(&session.redactions).filter(|all| all.has_rules());
     let redacted = |text: String| match redactions {
         Some(redactions) => redactions.text(&text),
@@ -95,7 +95,7 @@ fn cast(term: &str, named: &NamedTerminal, redactions: Option<&TapeRedactions>) 
     evidence_cast(header, named.recording().events(), redactions)
 }
 
-/// What was expected beside what there is, as text.
+/// Expected and actual content as text.
 fn comparison_text(comparison: &ScreenComparison) -> String {
     let mut lines = Vec::new();
     for row in &comparison.rows {

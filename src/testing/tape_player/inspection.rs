@@ -1,5 +1,5 @@
-//! What is checked on a screen: style, cursor, title, bell, modes. Each is tried at the end of every frame
-//! until it holds.
+//! Checks of a screen: style, cursor, title, bell, modes. Each is repeated at the end of every frame until it
+//! passes.
 
 use super::screen_regions::ScreenRegions;
 use super::step_failure::{StepFailure, StepResult};
@@ -16,10 +16,10 @@ use crate::testing::test_terminal::TestTerminal;
 /// The 16 colours that have names.
 const COLOR_NAMES: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
-/// The private modes that show the alternate screen; the screen does not tell which of them it was.
+/// The private modes of the alternate screen; the screen does not know which of them was used.
 const ALTERNATE_MODES: [u16; 3] = [47, 1047, 1049];
 
-/// One condition of `Style` with its variables resolved.
+/// One condition of `Style`, with its variables resolved.
 struct StyleCondition {
     rule: StyleRule,
     link: String,
@@ -59,7 +59,7 @@ pub(super) fn check_style(
                 .find(look)
                 .into_iter()
                 .filter_map(|place| match place {
-                    // An empty match looks like nothing.
+                    // An empty match has no style.
                     FoundPlace::Cells(places) if !places.is_empty() => Some(places),
                     _ => None,
                 })
@@ -130,7 +130,7 @@ pub(super) fn check_bell(session: &mut TestSession, limit: Option<TapeTime>, tim
         if rang == times { Ok(()) } else { Err(format!("it rang {}, not {}", noun(rang), noun(times))) }
     };
     terminal.wait_for_state(&named.mark, limit, "the bell", rings)?;
-    // One more may follow.
+    // Another one may follow.
     let left = || until.saturating_duration_since(std::time::Instant::now());
     terminal.settle_count(left(), |terminal| rings(terminal).is_ok())?;
     Ok(terminal.wait_until(left(), "the bell", rings)?)
@@ -158,7 +158,7 @@ pub(super) fn check_mode(
     })
 }
 
-/// Whether one of the places, or every one, looks as wanted; else what the first one looks like.
+/// Whether one or every place matches; otherwise the look of the first one.
 fn matching(
     screen: &Screen,
     places: &[Vec<ScreenPlace>],
@@ -170,7 +170,7 @@ fn matching(
     if is_right { Ok(()) } else { Err(wrong.into_iter().next().unwrap_or_default()) }
 }
 
-/// The first cells of a place that do not look as wanted, in words.
+/// The first cells of a place that do not match, in words.
 fn mismatch(screen: &Screen, places: &[ScreenPlace], conditions: &[StyleCondition]) -> Option<String> {
     for place in places {
         let mut col = place.cols.start;
@@ -193,7 +193,7 @@ fn mismatch(screen: &Screen, places: &[ScreenPlace], conditions: &[StyleConditio
     None
 }
 
-/// What a run of cells should look like and does not, as a tape says it.
+/// The unmet condition of a run of cells, in the words of a tape.
 fn unmet(run: &StyledRun, condition: &StyleCondition) -> Option<String> {
     let style = &run.style;
     let color = |name: &str, found: Color, wanted: &StyleColor| {

@@ -1,5 +1,5 @@
-//! Files that a tape has written or looked into: a check of one that nobody has changed since, though the
-//! program was given an input, may be no check of its answer.
+//! Files that a tape has written or checked: if a file has not changed since although the program got an
+//! input, a check of it may not be a check of the program's answer.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use crate::testing::file_fingerprint::FileFingerprint;
 
 #[derive(Debug, Default)]
 pub(super) struct KnownFiles {
-    /// How many inputs the tape has given, and the line of the last one.
+    /// How many inputs there were, and the line of the last one.
     inputs: (u64, u32),
     files: BTreeMap<PathBuf, (FileFingerprint, u64)>,
 }
 
 impl KnownFiles {
-    /// The tape gives an input in this line.
+    /// Notes an input in this line.
     pub fn begin_input(&mut self, line: u32) {
         self.inputs = (self.inputs.0 + 1, line);
     }
 
-    /// The tape has written this file, or a check has found what it looked for. Returns the line of the last
-    /// input where the file is what it was before that.
+    /// Notes that the tape has written this file, or that a check of it has passed. Returns the line of the
+    /// last input if the file has not changed since before that.
     pub fn note(&mut self, path: &Path) -> Option<u32> {
         let now = FileFingerprint::of(path)?;
         let before = self.files.insert(path.to_owned(), (now, self.inputs.0));

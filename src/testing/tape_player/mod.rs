@@ -1,18 +1,18 @@
-//! What plays a tape. `TapePlayer` hands each command to the part that it is for:
+//! Plays a tape. `TapePlayer` passes each command to one of these parts:
 //!
-//! | part | what it owns |
+//! | part | owns |
 //! |---|---|
 //! | `test_session` | a test: its workspace, clock and terminals, and how programs are started |
-//! | `test_workspace`, `test_files` | directories, variables, files, and commands on the side |
-//! | `known_files` | which files nobody has written since the tape last did or looked |
+//! | `test_workspace`, `test_files` | directories, variables, files, and `Run` |
+//! | `known_files` | which files have not changed since the tape wrote or checked them |
 //! | `test_clock` | the deadline, and how long a wait may last |
-//! | `test_terminals`, `terminal_recording` | several terminals, and what passed in each |
-//! | `tape_input` | keys, mouse, paste, resize, signals, and what the report tells of them |
+//! | `test_terminals`, `terminal_recording` | several terminals, and the recording of each |
+//! | `tape_input` | keys, mouse, paste, resize, signals, and their report |
 //! | `wait_commands`, `inspection` | checks of text, time and end; of style, cursor, title, bell, modes |
 //! | `screen_regions`, `tape_snapshots` | named parts of the screen; `Snapshot` |
-//! | `tape_outputs`, `recorded_output` | what a tape writes of its screen |
-//! | `claude_test` | Claude Code with a scripted model, and what its hooks did |
-//! | `tape_findings`, `failure_evidence` | warnings; the files that tell why a tape failed |
+//! | `tape_outputs`, `recorded_output` | files that a tape makes of its screen |
+//! | `claude_test` | Claude Code with a scripted model, and its recorded hooks |
+//! | `tape_findings`, `failure_evidence` | warnings; the evidence of a failure |
 //! | `pausing`, `step_failure` | `Pause`; why a command failed |
 
 mod claude_test;
@@ -71,69 +71,65 @@ use crate::core::tape::{
 };
 use crate::core::text::shell_word::shell_word;
 
-/// How tapes are played, the same for all of one run.
+/// Options for playing tapes, the same for all tapes of a run.
 #[derive(Clone, Debug)]
 pub struct PlayOptions {
-    /// Type and sleep as the tape says, where it does not say itself.
+    /// The speed of typing and sleeping, if the tape does not say it.
     pub speed: TapeSpeed,
-    /// A `Wait` for what stood there before is a failure and not a warning.
+    /// A `Wait` for old text is a failure, not a warning.
     pub strict: bool,
-    /// A missing program of `Require` is a failure and not a reason to skip.
+    /// A missing program of `Require` is a failure, not a reason to skip.
     pub require_all: bool,
-    /// Pictures and text outputs are written where the tape says; else text goes to the evidence.
+    /// Pictures and text outputs go where the tape says; otherwise text goes to the evidence.
     pub render: bool,
-    /// Test directories stay.
+    /// Test directories are kept.
     pub keep: bool,
     /// When a test stops for a person.
     pub pause: PauseRule,
-    /// Options of `hopty test` that play it again as it is played now.
+    /// Options of `hopty test` that repeat this run.
     pub again: Vec<String>,
-    /// Variables of this process that the tests get.
+    /// Variables of this process that are passed to the tests.
     pub env: Vec<String>,
-    /// The directory of all evidence, such as `target/hopty`.
+    /// The directory for evidence, such as `target/hopty`.
     pub evidence: PathBuf,
-    /// hopty's own program.
     pub hopty: PathBuf,
     /// The real Claude, if there is one.
     pub claude: Option<PathBuf>,
-    /// What snapshots are for.
+    /// What to do with snapshots.
     pub snapshots: SnapshotUse,
-    /// Becomes readable when all tests are to stop.
+    /// Becomes readable to stop all tests.
     pub stop: Option<Arc<OwnedFd>>,
 }
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 #[derive(Debug)]
 pub struct PlayedTape {
     pub end: PlayEnd,
-    /// When it began, in ms since 1970.
+    /// The start in ms since 1970.
     pub started_ms: u64,
     /// How long it took, and what its programs did meanwhile.
     pub times: TestTimes,
-    /// What the author should look at.
     pub warnings: Vec<TapeWarning>,
-    /// The snapshots that it took.
     pub snapshots: Vec<SnapshotNote>,
-    /// Those that were collected for an update.
+    /// The screens that were collected for an update.
     pub collected: Vec<(String, ScreenSnapshot)>,
     pub last_screen: Option<ScreenCopy>,
-    /// The test's directory and its home, which mean nothing to a reader of reports.
+    /// The test's directory and its home, which are redacted in reports.
     pub dirs: Option<(String, String)>,
 }
 
-/// How an attempt ended.
 #[derive(Debug)]
 pub enum PlayEnd {
-    /// Every command was carried out and every check held.
+    /// Every command was carried out and every check passed.
     Passed,
     Failed(Box<TapeFailure>),
-    /// It cannot be played here, for this reason.
+    /// It was skipped for this reason.
     Skipped(String),
     /// All tests were stopped.
     Stopped,
 }
 
-/// Plays one tape once. Afterwards no process of it is left, and no file but its evidence.
+/// Plays one tape once. Afterwards no process of it is left, and no file except its evidence.
 pub fn play(
     file: &TapeFile,
     tape: &Tape,
@@ -168,22 +164,25 @@ pub fn play(
     let dirs = Some((dirs.dir().display().to_string(), dirs.home().display().to_string()));
     let times = TestTimes { took: began.elapsed(), ..session.terminals.times() };
     if options.keep {
-        tell(format_args!("hopty: {}: kept {}", file.path.display(), session.workspace.keep().display()));
+        print_line(format_args!(
+            "hopty: {}: kept {}",
+            file.path.display(),
+            session.workspace.keep().display()
+        ));
     }
     let warnings = session.findings.into_warnings();
     PlayedTape { end, started_ms, times, warnings, snapshots, collected, last_screen, dirs }
 }
 
-/// A line for the person at the terminal, at once. Where nobody reads it nothing fails.
-fn tell(text: std::fmt::Arguments<'_>) {
+/// Prints a line for the person at the terminal. Failures are ignored.
+fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Signals that end a program which has a fault.
+/// Signals that indicate a crash.
 const CRASH_SIGNALS: [i32; 6] =
     [libc::SIGSEGV, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGSYS];
 
-/// A tape while it is played.
 struct TapePlayer<'a> {
     file: &'a TapeFile,
     tape: &'a Tape,
@@ -220,7 +219,7 @@ impl<'a> TapePlayer<'a> {
         })
     }
 
-    /// Plays every command, ends every process, and returns how it ended and the last screen.
+    /// Plays every command and ends every process; returns how it ended and the last screen.
     fn play_all(&mut self) -> (PlayEnd, Option<ScreenCopy>) {
         let tape = self.tape;
         let mut failure = self.prepare().err().map(|failure| (None, failure));
@@ -285,8 +284,8 @@ impl<'a> TapePlayer<'a> {
         (end, last_screen)
     }
 
-    /// Programs that ended before the tape did, and whose end no `Exit` has checked: a crash is a failure, an
-    /// exit code other than 0 a warning.
+    /// Handles programs that ended before the tape without an `Exit`: a crash is a failure, an exit code
+    /// other than 0 a warning.
     fn look_at_ends(&mut self, ended: Vec<(String, ProcessEnd)>) -> Option<Box<StepFailure>> {
         for (command, end) in ended {
             let words = end_words(end);
@@ -307,7 +306,7 @@ impl<'a> TapePlayer<'a> {
         None
     }
 
-    /// Looks for what the tape needs of this machine, and makes what its programs need.
+    /// Checks the requirements of the tape, and prepares the environment of its programs.
     fn prepare(&mut self) -> StepResult {
         for step in self.tape.steps.iter().filter(|step| !step.ignored) {
             let TapeCommand::Require(program) = &step.command else { continue };
@@ -448,12 +447,12 @@ impl<'a> TapePlayer<'a> {
         }
     }
 
-    /// What is looked at when all commands are done.
+    /// The checks after all commands.
     fn last_checks(&mut self) -> StepResult {
         self.claude.check_replies()?;
         if !self.tape.has_checks()
             && let Some((named, terminal)) = self.session.terminals.current()
-            // A shell that is typed into ends with the status of the last command.
+            // A shell that was typed into ends with the status of its last command.
             && !named.is_shell
             && let Some(end) = terminal.end()
             && end.code() != 0
@@ -464,7 +463,7 @@ impl<'a> TapePlayer<'a> {
         Ok(())
     }
 
-    /// Makes the failure that reports show.
+    /// Creates the failure for reports.
     fn failed(&mut self, step: Option<&TapeStep>, error: Box<StepFailure>) -> PlayEnd {
         let place = error.place.unwrap_or_else(|| self.session.findings.place().clone());
         let command = step.map(|step| step.command.to_string()).unwrap_or_default();
@@ -486,7 +485,7 @@ impl<'a> TapePlayer<'a> {
         pause(&mut self.session, &mut self.input, &self.options.hopty, &title, what)
     }
 
-    /// The pause of `--pause`, once everything about the failure has been written down.
+    /// The pause of `--pause`, after the evidence has been written.
     fn pause_at_failure(&mut self, message: &str) {
         if self.options.pause != PauseRule::AtFailure || self.session.terminals.current().is_none() {
             return;

@@ -1,20 +1,19 @@
-//! `Pause`, and the pause at a failure: a person looks, types, and lets the test go on.
+//! `Pause`, and the pause at a failure: a person examines the screen, types, and lets the test continue.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::print_line;
 use super::step_failure::{StepFailure, StepResult};
 use super::tape_input::TapeInput;
-use super::tell;
 use super::test_session::TestSession;
 use crate::core::tape::{TapeCommand, TypedKeys};
 use crate::testing::test_pause::{PauseNews, TestPause};
 
-/// How often the window is looked at: a key that is typed into it takes so long.
+/// How often to check the window: the longest delay of a key.
 const PAUSE_WINDOW_POLL: Duration = Duration::from_millis(5);
 
-/// Shows the current terminal to a person, until the person lets the test go on. `title`: what the window is
-/// called.
+/// Shows the current terminal to a person until they let the test continue. `title`: the window's title.
 pub(super) fn pause(
     session: &mut TestSession,
     input: &mut TapeInput,
@@ -29,7 +28,7 @@ pub(super) fn pause(
     let mut pause = TestPause::begin(hopty, &dir, title, note)
         .map_err(|error| StepFailure::io("cannot pause", &error))?;
     let name = pause.session();
-    tell(format_args!(
+    print_line(format_args!(
         "hopty: {place}: {what}\n       `hopty attach {name}` shows it; ctrl-] there, or `hopty stop \
          {name}`, continues the test"
     ));
@@ -42,7 +41,7 @@ pub(super) fn pause(
             Ok(PauseNews::Keys(keys)) => {
                 named.mark = terminal.take_mark(place.line);
                 typed.extend_from_slice(&keys);
-                // A program that has ended reads nothing, and the person sees that.
+                // A program that has ended reads nothing, which the person can see.
                 let _ = terminal.send(&keys);
             }
             Err(error) => break Err(StepFailure::io("the pause broke off", &error)),
@@ -51,12 +50,12 @@ pub(super) fn pause(
             break Err(stopped.into());
         }
     };
-    // The time of a person is not the test's.
+    // The person's time does not count.
     session.clock.leave_out(began.elapsed());
     let commands = TypedKeys::new().commands(&typed);
     if !commands.is_empty() {
         let lines: Vec<String> = commands.iter().map(TapeCommand::to_string).collect();
-        tell(format_args!("hopty: {place}: typed in the pause: {}", lines.join(" ")));
+        print_line(format_args!("hopty: {place}: typed in the pause: {}", lines.join(" ")));
         lines.into_iter().for_each(|line| input.note(line));
     }
     result

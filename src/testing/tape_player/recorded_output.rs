@@ -1,5 +1,4 @@
-//! `Output` to a recording, an animation or a page: what the tape's first terminal showed, without what it
-//! hid.
+//! `Output` as a recording, an animation or a page: the tape's first terminal, without what it hid.
 
 use std::time::Duration;
 
@@ -13,9 +12,9 @@ use crate::recording::timeline::Timeline;
 use crate::screen::Screen;
 use crate::screen::picture::theme::{PictureTheme, Rgb};
 
-/// Pauses of an animation are cut to this, in µs, as `hopty play -o` does.
+/// The idle limit of animations, in µs, as for `hopty play -o`.
 const PAUSE_US: u64 = 2_000_000;
-/// The names of colours 0 to 15 in the JSON of `Set Theme`, and what older files call some of them.
+/// The names of colours 0 to 15 in the JSON of `Set Theme`, and their names in older files.
 const COLOURS: [(&str, &str); 16] = [
     ("black", ""),
     ("red", ""),
@@ -35,7 +34,7 @@ const COLOURS: [(&str, &str); 16] = [
     ("brightWhite", ""),
 ];
 
-/// When a tape hides what it does, from `Hide` to `Show`, since the start of its terminal.
+/// The times from `Hide` to `Show`, since the start of the terminal.
 #[derive(Debug, Default)]
 pub(super) struct HiddenTimes(Vec<(Duration, Option<Duration>)>);
 
@@ -56,7 +55,7 @@ impl HiddenTimes {
         }
     }
 
-    /// The events with the hidden ones taken out: where they were stands what they had made of the screen.
+    /// The events without the hidden ones, which are replaced by their effect on the screen.
     pub fn without(&self, size: (u16, u16), events: Vec<CastEvent>) -> Vec<CastEvent> {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let ranges: Vec<(u64, u64)> =
@@ -94,8 +93,8 @@ impl HiddenTimes {
     }
 }
 
-/// Some of the themes that VHS knows by name, with their licence beside them: those of well-known editors and
-/// terminals, of several hundred.
+/// Some of the several hundred themes that VHS knows by name, with their licence next to them: those of
+/// well-known editors and terminals.
 const NAMED_THEMES: &str = include_str!("../vhs_themes/themes.json");
 
 fn named_theme(name: &str) -> Option<Value> {
@@ -103,8 +102,8 @@ fn named_theme(name: &str) -> Option<Value> {
     themes.into_iter().find(|theme| theme["name"] == name)
 }
 
-/// The colours of `Set Theme`, which is JSON with at least one of them, or a name. Players want all 16 of the
-/// palette.
+/// The colours of `Set Theme`, which is JSON with at least one colour, or a name. Players need all 16 colours
+/// of the palette.
 pub(super) fn theme_of_setting(setting: &str) -> Option<CastTheme> {
     let theme: Value = serde_json::from_str(setting).ok().or_else(|| named_theme(setting))?;
     let color = |name: &str| Some(Value::get(&theme, name)?.as_str()?.to_owned());
@@ -126,12 +125,12 @@ pub(super) fn theme_of_setting(setting: &str) -> Option<CastTheme> {
     })
 }
 
-/// Whether an output of this ending is made of the recording.
+/// Whether an output with this extension is made from the recording.
 pub(super) fn is_recorded_output(path: &str) -> bool {
     ["cast", "svg", "html"].iter().any(|ending| path.ends_with(&format!(".{ending}")))
 }
 
-/// What a recording is made into for an output of this path.
+/// The content of an output with this path, made from a recording.
 pub(super) fn recorded_output(path: &str, cast: &[u8], title: &str) -> Option<Vec<u8>> {
     match path.rsplit('.').next() {
         Some("svg") => Timeline::load(cast).ok().map(|timeline| {

@@ -1,4 +1,4 @@
-//! The regions of a tape: names for parts of the screen, and where they are now.
+//! The regions of a tape: names for parts of the screen, and their current cells.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ impl ScreenRegions {
         self.shapes.insert(name.to_owned(), shape.clone());
     }
 
-    /// What a check looks for, and where.
+    /// The search of a check.
     pub fn look(&self, session: &mut TestSession, expect: &ExpectCommand) -> StepResult<Look> {
         let area = match &expect.area {
             ExpectArea::Screen => ScreenArea::All,
@@ -38,7 +38,7 @@ impl ScreenRegions {
         Ok(Look { pattern: session.workspace.pattern(&expect.pattern, true)?, area, times, joined: false })
     }
 
-    /// The cells of a region now.
+    /// The current cells of a region.
     pub fn cells(&self, session: &mut TestSession, region: &ScreenRegion) -> StepResult<CellRegion> {
         let shape = match region {
             ScreenRegion::Rect(rect) => RegionShape::Rect(*rect),

@@ -9,28 +9,28 @@ use crate::testing::outcome::{FailureKind, ScreenComparison, TestPlace, TestTime
 use crate::testing::program_wait::{WaitEnd, WaitFailure};
 use crate::testing::test_terminal::TestStartError;
 
-/// Commands that only a shell has.
+/// Commands that exist only in a shell.
 const SHELL_WORDS: [&str; 8] = ["cd", "export", "source", "alias", "set", "read", "exec", "eval"];
 
-/// What a command of a tape comes to.
+/// The result of a command of a tape.
 pub(super) type StepResult<T = ()> = Result<T, Box<StepFailure>>;
 
 /// A command that failed.
 #[derive(Debug)]
 pub(super) struct StepFailure {
     pub kind: FailureKind,
-    /// What went wrong; the first line stands alone.
+    /// What went wrong; the first line must be complete by itself.
     pub message: String,
     pub hint: Option<String>,
     pub times: TestTimes,
-    /// Words behind rows of the screen, from 1.
+    /// Notes after rows of the screen, from 1.
     pub row_notes: Vec<(u16, String)>,
     pub comparison: Option<ScreenComparison>,
-    /// Where it is to be mended, if not at the command that failed.
+    /// The location of the cause, if it is not the failed command.
     pub place: Option<TestPlace>,
     /// All tests were stopped.
     pub is_stop: bool,
-    /// The tape cannot be played here, and that is no failure.
+    /// The tape is skipped, which is no failure.
     pub is_skip: bool,
 }
 
@@ -54,19 +54,17 @@ impl StepFailure {
         StepFailure::new(FailureKind::Command, message)
     }
 
-    /// A check that does not hold.
     pub fn check(message: impl Into<String>) -> Box<Self> {
         StepFailure::new(FailureKind::Check, message)
     }
 
-    /// The tape cannot be played here.
+    /// The tape is skipped.
     pub fn skip(reason: impl Into<String>) -> Box<Self> {
         let mut failure = StepFailure::command(reason);
         failure.is_skip = true;
         failure
     }
 
-    /// All tests are to stop.
     pub fn stopped() -> Box<Self> {
         let mut failure = StepFailure::new(FailureKind::Timeout, "stopped");
         failure.is_stop = true;
@@ -78,14 +76,13 @@ impl StepFailure {
         StepFailure::command(format!("{what}: {}", io_words(error)))
     }
 
-    /// With the place where it is to be mended.
+    /// Sets the location of the cause.
     #[must_use]
     pub fn at(mut self: Box<Self>, span: &TapeSpan) -> Box<Self> {
         self.place = Some(place_of(span));
         self
     }
 
-    /// With what to do about it.
     #[must_use]
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.hint = Some(hint.into());

@@ -1,4 +1,4 @@
-//! What is found while a tape is played: warnings, and when each command began.
+//! Warnings while a tape is played, and the start time of each command.
 
 use std::time::Instant;
 
@@ -7,15 +7,14 @@ use crate::recording::html::{TraceOutcome, TraceStep};
 use crate::testing::outcome::{TapeWarning, TestPlace};
 
 pub(super) struct TapeFindings {
-    /// The command that is carried out.
+    /// The current command.
     place: TestPlace,
-    /// When each command began.
+    /// The start time of each command.
     command_times: Vec<Instant>,
     warnings: Vec<TapeWarning>,
 }
 
 impl TapeFindings {
-    /// None yet, at the begin of a tape's file.
     pub fn new(file: String) -> Self {
         let place = TestPlace { file, line: 1, column: 1 };
         TapeFindings { place, command_times: Vec::new(), warnings: Vec::new() }
@@ -30,7 +29,7 @@ impl TapeFindings {
         &self.place
     }
 
-    /// Something about the current command that its author should look at.
+    /// Adds a warning about the current command.
     pub fn warn(&mut self, message: impl Into<String>) {
         self.warnings.push(TapeWarning { place: self.place.clone(), message: message.into() });
     }
@@ -39,7 +38,7 @@ impl TapeFindings {
         self.warnings
     }
 
-    /// The commands with the times at which they began, since `started`; the last one that did has failed.
+    /// The commands and their start times, since `started`; the last one that started has failed.
     pub fn trace_steps(&self, tape: &Tape, started: Instant) -> Vec<TraceStep> {
         let steps = tape.steps.iter().filter(|step| !step.ignored);
         let carried_out = self.command_times.len();

@@ -1,5 +1,4 @@
-//! Commands that are input: text, keys, mouse, paste, focus, bytes, resize, signals; and what the report
-//! tells of them.
+//! Input commands: text, keys, mouse, paste, focus, bytes, resize, signals; and their report.
 
 use std::time::{Duration, Instant};
 
@@ -22,18 +21,18 @@ use crate::testing::processes::end_words;
 use crate::testing::program_wait::WaitEnd;
 use crate::testing::stress::SeededChoices;
 
-/// How long a program may take to show what was typed.
+/// How long a program may take to show typed text.
 const TYPED_LIMIT: TapeTime = TapeTime::from_millis(2000);
-/// How long a program may take from its start until it reads its terminal.
+/// How long a program may take after its start to read its terminal.
 const FIRST_READ: TapeTime = TapeTime::from_millis(2000);
-/// What most programs wait at most whether a sequence follows a lone Escape.
+/// How long most programs wait at most whether a sequence follows a lone Escape.
 const ESCAPE_PAUSE: Duration = Duration::from_millis(60);
-/// Twenty times as long as between two keys that tmux takes for a paste (`assume-paste-time`): what is sent
+/// Twenty times the time between two keys that tmux treats as a paste (`assume-paste-time`): what is sent
 /// with a pause may be read without one.
 const PREFIX_PAUSE: Duration = Duration::from_millis(20);
-/// How long a program may take to answer a key before the next input, where no command waits between them.
+/// How long a program may take to answer a key before the next input, if no command waits between them.
 const KEY_ANSWER: Duration = Duration::from_millis(200);
-/// What the report says of keys that the program does not show, as at the prompt for a password.
+/// The report's text for keys that the program does not show, as at a password prompt.
 const HIDDEN_KEYS: &str = "(hidden)";
 /// Half of the keys that are kept for the report.
 const KEYS_MAX: usize = 10_000;
@@ -41,17 +40,17 @@ const KEYS_MAX: usize = 10_000;
 /// The keys and the mouse of a test.
 pub(super) struct TapeInput {
     typing_speed: Duration,
-    /// The uneven pauses of stress.
+    /// Random pauses under stress.
     choices: Option<SeededChoices>,
     clipboard: TypedText,
     chord: Option<ChordPause>,
-    /// The last input was no text, which is waited for until the program shows it.
+    /// The last input was not text, whose echo would have been awaited.
     is_unanswered: bool,
     /// The last keys, for the report.
     keys: Vec<String>,
 }
 
-/// A text with the names of the keys that type it.
+/// A text, and the names of the keys that type it.
 #[derive(Clone, Default)]
 struct TypedText {
     text: String,
@@ -59,7 +58,7 @@ struct TypedText {
 }
 
 impl TypedText {
-    /// The value of a variable that was passed to the test is one key: the variable.
+    /// The value of a variable that was passed to the test is one key: its name.
     fn of(text: &TapeText, workspace: &TestWorkspace) -> StepResult<Self> {
         let name = |c| match c {
             ' ' => "Space".to_owned(),
@@ -83,8 +82,8 @@ impl TypedText {
     }
 }
 
-/// What follows a key that may be the begin of something: the next key of a fast tape must not come while the
-/// program still waits for the rest.
+/// The pause after a key that may start a sequence: the next key of a fast tape must not come while the
+/// program waits for the rest.
 struct ChordPause {
     sent: Instant,
     pause: Duration,
@@ -98,14 +97,13 @@ impl ChordPause {
         pause.map(|pause| ChordPause { sent: Instant::now(), pause })
     }
 
-    /// How much of it is left.
     fn left(&self) -> Duration {
         self.pause.saturating_sub(self.sent.elapsed())
     }
 }
 
 impl TapeInput {
-    /// No input yet. `choices`: those of stress.
+    /// No input yet. `choices`: random numbers under stress.
     pub fn new(typing_speed: TapeTime, choices: Option<SeededChoices>) -> Self {
         TapeInput {
             typing_speed: duration(typing_speed),
@@ -126,7 +124,7 @@ impl TapeInput {
         &self.keys
     }
 
-    /// Notes a key for the report, which needs the last ones.
+    /// Notes a key for the report, which shows the last ones.
     pub fn note(&mut self, name: impl Into<String>) {
         if self.keys.len() >= 2 * KEYS_MAX {
             self.keys.drain(..KEYS_MAX);
@@ -134,7 +132,7 @@ impl TapeInput {
         self.keys.push(name.into());
     }
 
-    /// The current terminal for an input: its program must live, and what changes from here on is new.
+    /// The current terminal for an input: its program must be running, and changes from here on are new.
     fn begin<'s>(&mut self, session: &'s mut TestSession) -> StepResult<CurrentTerminal<'s>> {
         if let Some(chord) = self.chord.take() {
             session.pass_as_program(chord.left())?;
@@ -155,7 +153,7 @@ impl TapeInput {
         Ok((named, terminal))
     }
 
-    /// The same for a text: a program that has just been started begins to read its terminal first.
+    /// [`Self::begin`] for a text: waits until a program that was just started reads its terminal.
     fn begin_text<'s>(&mut self, session: &'s mut TestSession) -> StepResult<CurrentTerminal<'s>> {
         let limit = session.clock.limit(None, FIRST_READ);
         session.terminal()?.1.first_read(limit)?;
@@ -191,7 +189,7 @@ impl TapeInput {
         self.type_keys(session, &clipboard, None)
     }
 
-    /// Types a text, and waits until the program shows it, so that it is old for the next input.
+    /// Types a text, and waits until the program shows it, so that it is old at the next input.
     fn type_keys(
         &mut self,
         session: &mut TestSession,
@@ -214,8 +212,8 @@ impl TapeInput {
                 session.pass(pause)?;
             }
         } else {
-            // What follows a prefix key is a key, also for a program that takes what comes at once for a
-            // paste.
+            // The first character after a prefix key is a key of its own, even for a program that treats fast
+            // input as a paste.
             let first = text.chars().next().filter(|_| is_after_chord).map_or(0, char::len_utf8);
             let (first, rest) = text.split_at(first);
             if !first.is_empty() {
@@ -227,8 +225,8 @@ impl TapeInput {
         wait_for_echo(session, text)
     }
 
-    /// `ScrollUp`, `ScrollDown`: the viewport moves over what the program has drawn, of which it is told
-    /// nothing. The next input brings it back to the end.
+    /// `ScrollUp`, `ScrollDown`: moves the viewport over the program's output; the program does not notice.
+    /// The next input moves it back to the end.
     pub fn scroll(
         &mut self,
         session: &mut TestSession,
@@ -270,7 +268,7 @@ impl TapeInput {
             for chord in &press.chords {
                 self.note(chord.to_string());
                 let (_, terminal) = session.terminal()?;
-                // By the modes that the program has now.
+                // Under the program's current modes.
                 terminal.pump_now();
                 let screen = terminal.screen();
                 let bytes = match press.action {
@@ -317,7 +315,7 @@ impl TapeInput {
         send(session, text.as_bytes())
     }
 
-    /// Sends mouse events, after the program has asked for the mouse; it may take a moment to do so.
+    /// Sends mouse events once the program has enabled the mouse, which may take a moment.
     fn mouse(&mut self, session: &mut TestSession, name: String, events: &[MouseEvent]) -> StepResult {
         let limit = session.clock.check_limit(None).min(Duration::from_secs(1));
         let (_, terminal) = session.terminal()?;
@@ -383,7 +381,7 @@ impl TapeInput {
 
     pub fn detach(&mut self, session: &mut TestSession) -> StepResult {
         let (_, terminal) = self.begin(session)?;
-        // hopty's own prefix key, and then d.
+        // hopty's prefix key, and then d.
         terminal.send(b"\x1cd").map_err(|error| StepFailure::io("cannot detach", &error))?;
         self.note("Detach");
         Ok(())
@@ -419,7 +417,7 @@ fn send(session: &mut TestSession, bytes: &[u8]) -> StepResult {
     terminal.send(bytes).map_err(|error| StepFailure::io("cannot type", &error))
 }
 
-/// Waits until the program shows a text. One that ends instead has read it.
+/// Waits until the program shows a text. A program that ends instead has read it.
 fn wait_for_echo(session: &mut TestSession, text: &str) -> StepResult {
     let limit = session.clock.limit(None, TYPED_LIMIT);
     let Some((named, terminal)) = session.terminals.current() else { return Ok(()) };
@@ -429,7 +427,7 @@ fn wait_for_echo(session: &mut TestSession, text: &str) -> StepResult {
     }
 }
 
-/// The cell of a place, 0-based: row and column. A text is waited for as `Wait` does.
+/// The cell of a place, 0-based: row and column. Waits for a text like `Wait`.
 fn cell_of(session: &mut TestSession, place: &TapePlace) -> StepResult<(u16, u16)> {
     match place {
         TapePlace::Cell(row, col) => {

@@ -1,4 +1,4 @@
-//! What a tape writes of its screen: `Output`, `Screenshot`, `State`.
+//! Files that a tape makes of its screen: `Output`, `Screenshot`, `State`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,30 +21,30 @@ use crate::testing::discovery::TapeFile;
 use crate::testing::evidence_cast::evidence_cast;
 use crate::testing::redaction::TapeRedactions;
 
-/// What stands between two screens of a text output: as VHS writes it.
+/// The length of the line between two screens of a text output, as in VHS.
 const SCREEN_LINE: usize = 80;
-/// The endings of text outputs.
+/// The extensions of text outputs.
 const TEXT_ENDINGS: [&str; 3] = ["txt", "ascii", "test"];
 
 pub(super) struct TapeOutputs {
     title: String,
-    /// Where files go that are not written where the tape says.
+    /// The directory for files that are not written where the tape says.
     evidence_dir: PathBuf,
     /// Pictures and text outputs are written where the tape says.
     render: bool,
-    /// The text of each `Output`, as far as it is written.
+    /// The text of each `Output` so far.
     texts: BTreeMap<String, String>,
-    /// The paths of each `Output` that is made of the recording.
+    /// The paths of each `Output` that is made from the recording.
     recorded: Vec<String>,
     hidden: HiddenTimes,
     warned_of_theme: bool,
     warned_of_place: bool,
-    /// Files that were made.
+    /// Files that were written.
     made: Vec<PathBuf>,
 }
 
 impl TapeOutputs {
-    /// None yet. `evidence`: the directory of all evidence.
+    /// No outputs yet. `evidence`: the directory for evidence.
     pub fn new(file: &TapeFile, evidence: &Path, render: bool) -> Self {
         TapeOutputs {
             title: file.path.display().to_string(),
@@ -59,18 +59,18 @@ impl TapeOutputs {
         }
     }
 
-    /// The directory for what is made of this tape.
+    /// The directory for files of this tape.
     pub fn evidence_dir(&self) -> &Path {
         &self.evidence_dir
     }
 
-    /// Whether the tape has made this file.
+    /// Whether the tape has written this file.
     pub fn has_made(&self, file: &Path) -> bool {
         self.made.iter().any(|made| made == file)
     }
 
-    /// Where a file of this name is written that a tape makes: as VHS does with `--render`, else to the
-    /// evidence of the tape, so that a test changes nothing of the project.
+    /// The path for a file that a tape makes: as in VHS with `--render`, otherwise in the tape's evidence, so
+    /// that a test changes nothing in the project.
     fn made_file(&self, path: &str) -> PathBuf {
         if self.render {
             return PathBuf::from(path);
@@ -79,7 +79,7 @@ impl TapeOutputs {
         self.evidence_dir.join(name)
     }
 
-    /// Writes a file that the tape makes. Beside the evidence, what is redacted there is hidden in it, too.
+    /// Writes a file that the tape makes, redacted if it goes to the evidence.
     fn write_made(&mut self, redactions: &TapeRedactions, path: &str, content: &[u8]) -> StepResult {
         let file = self.made_file(path);
         let is_redacted = !self.render && redactions.has_rules();
@@ -94,13 +94,12 @@ impl TapeOutputs {
         Ok(())
     }
 
-    /// Carries out `Output`.
     pub fn begin(&mut self, session: &mut TestSession, path: &TapeText) -> StepResult {
         let path = session.workspace.text(path)?;
         if TEXT_ENDINGS.contains(&ending(&path)) {
             self.texts.insert(path, String::new());
         } else if !self.render {
-            // A test makes no picture of itself.
+            // A test does not render pictures.
         } else if is_recorded_output(&path) {
             self.recorded.push(path);
         } else {
@@ -116,7 +115,7 @@ impl TapeOutputs {
         Ok(())
     }
 
-    /// `Hide`, so long after the start of the terminal.
+    /// Handles `Hide`, at this time after the start of the terminal.
     pub fn hide(&mut self, at: Duration) {
         self.hidden.hide(at);
     }
@@ -125,7 +124,7 @@ impl TapeOutputs {
         self.hidden.show(at);
     }
 
-    /// A text output has the screen after every command.
+    /// Adds the screen after a command to each text output.
     pub fn add_text(&mut self, command: &TapeCommand, screen: Option<&Screen>) {
         let is_header = command.belongs_to_header() || matches!(command, TapeCommand::Env { .. });
         if self.texts.is_empty() || self.hidden.is_hidden() || is_header {
@@ -139,13 +138,12 @@ impl TapeOutputs {
         self.texts.values_mut().for_each(|output| output.push_str(&text));
     }
 
-    /// Writes every `Output`.
     pub fn write_all(&mut self, session: &mut TestSession) {
         let texts = std::mem::take(&mut self.texts).into_iter();
         let mut made: Vec<(String, Vec<u8>)> = texts.map(|(path, text)| (path, text.into_bytes())).collect();
         let recorded = std::mem::take(&mut self.recorded);
         if !recorded.is_empty()
-            && let Some(cast) = self.shown_recording(session)
+            && let Some(cast) = self.visible_recording(session)
         {
             let output = |path: String| recorded_output(&path, &cast, &self.title).map(|bytes| (path, bytes));
             made.extend(recorded.into_iter().filter_map(output));
@@ -158,7 +156,7 @@ impl TapeOutputs {
     }
 
     /// The recording of the tape's first terminal, without what it hid.
-    fn shown_recording(&mut self, session: &mut TestSession) -> Option<Vec<u8>> {
+    fn visible_recording(&mut self, session: &mut TestSession) -> Option<Vec<u8>> {
         let theme = self.theme(session);
         let terminals = &session.terminals;
         let named = terminals.named().find(|named| named.name == FIRST).or(terminals.named().next())?;
@@ -169,12 +167,12 @@ impl TapeOutputs {
             ..CastHeader::new(named.size.0, named.size.1)
         };
         let mut events = self.hidden.without(named.size, named.recording().events());
-        // What is typed may be a password.
+        // Typed input may be a password.
         events.retain(|event| !matches!(event.kind, CastEventKind::Input(_)));
         Some(evidence_cast(header, events, None))
     }
 
-    /// The colours that pictures of this tape have.
+    /// The theme of this tape's pictures.
     fn theme(&mut self, session: &mut TestSession) -> Option<CastTheme> {
         let setting = &session.settings.theme;
         let theme = theme_of_setting(setting);
@@ -210,7 +208,7 @@ impl TapeOutputs {
         self.write_picture(session, &path, content.as_bytes())
     }
 
-    /// Writes what a command makes of the screen, and warns once where that is not where the tape says.
+    /// Writes what a command makes of the screen, and warns once if that is not where the tape says.
     fn write_picture(&mut self, session: &mut TestSession, path: &str, content: &[u8]) -> StepResult {
         self.write_made(&session.redactions, path, content)?;
         if !self.render && !std::mem::replace(&mut self.warned_of_place, true) {

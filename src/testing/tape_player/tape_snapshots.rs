@@ -13,17 +13,17 @@ use crate::testing::redaction::TapeRedactions;
 use crate::testing::snapshot::snapshot_store::SnapshotError;
 use crate::testing::snapshot::{ScreenSnapshot, SnapshotMode, SnapshotParts, SnapshotStore};
 
-/// What a tape's snapshots are for.
+/// What to do with a tape's snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotUse {
-    /// To be compared with their files.
+    /// Compare them with their files.
     Compare(SnapshotMode),
-    /// To be written, when they are the same in two runs.
+    /// Write them if they are the same in two runs.
     Collect,
 }
 
-/// What is replaced in all that is told of a tape and in its snapshots: what it says itself, and the values
-/// of the variables `env` that it was given.
+/// The redactions of a tape's reports and snapshots: its own rules, and the values of the variables `env`
+/// that were passed to it.
 pub fn redactions_of(tape: &Tape, env: &[String]) -> TapeRedactions {
     let rules = tape.settings().redactions;
     let variables = env.iter().fold(TapeRedactions::new(), |all, name| match std::env::var(name) {
@@ -40,11 +40,11 @@ pub fn redactions_of(tape: &Tape, env: &[String]) -> TapeRedactions {
 pub(super) struct TapeSnapshots {
     tape_file: PathBuf,
     purpose: SnapshotUse,
-    /// The files, once one is needed.
+    /// The files, opened when first needed.
     store: Option<SnapshotStore>,
-    /// Those that were taken.
+    /// The snapshots that were taken.
     notes: Vec<SnapshotNote>,
-    /// Those that were collected for an update.
+    /// The screens that were collected for an update.
     collected: Vec<(String, ScreenSnapshot)>,
 }
 
@@ -54,7 +54,7 @@ impl TapeSnapshots {
         TapeSnapshots { tape_file, purpose, store: None, notes: Vec::new(), collected: Vec::new() }
     }
 
-    /// Those that were taken, and those that were collected for an update.
+    /// The snapshots that were taken, and the screens that were collected for an update.
     pub fn into_parts(self) -> (Vec<SnapshotNote>, Vec<(String, ScreenSnapshot)>) {
         (self.notes, self.collected)
     }

@@ -1,4 +1,4 @@
-//! What passed between a terminal of a test and its program.
+//! The recording of a terminal of a test.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::core::cast::{CastEvent, CastEventKind};
 use crate::screen::Screen;
 
-/// Bytes of a recording that are kept of each terminal: the last ones, behind a picture of what was there
-/// before them. A trace page with more is one that no browser opens.
+/// The most bytes of a recording that are kept per terminal: the last ones, after a picture of the screen
+/// before them. Browsers cannot open a larger trace page.
 const RECORDING_MAX: usize = 4 << 20;
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct TapeRecording {
     before: Option<Box<Screen>>,
 }
 
-/// How much of the limit an event takes.
+/// How much of the limit an event uses.
 fn recorded_bytes(kind: &CastEventKind) -> usize {
     match kind {
         CastEventKind::Output(bytes) | CastEventKind::Input(bytes) => bytes.len().max(16),
@@ -49,7 +49,7 @@ impl TapeRecording {
         }
     }
 
-    /// What is kept of it. Where earlier events are not, it begins with a picture and a marker that says so.
+    /// The kept events. If earlier ones were dropped, they start with a picture and a marker that says so.
     pub fn events(&self) -> Vec<CastEvent> {
         let at_us = self.events.front().map_or(0, |event| event.at_us);
         let first = |kind| CastEvent { at_us, kind };

@@ -1,4 +1,4 @@
-//! The time of a test: what its deadline leaves, and how long a wait may last.
+//! The time of a test: its deadline, and how long a wait may last.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -17,17 +17,17 @@ pub(super) struct TestClock {
     began: Instant,
     /// How long the tape may take.
     deadline: TapeTime,
-    /// The usual limit of a check.
+    /// The default limit of a check.
     check_limit: TapeTime,
     is_fast: bool,
-    /// Becomes readable when all tests are to stop.
+    /// Becomes readable to stop all tests.
     stop: Option<Arc<OwnedFd>>,
-    /// The current command's wait would go on beyond the deadline.
+    /// The current command's wait is limited by the deadline.
     is_cut: bool,
 }
 
 impl TestClock {
-    /// A clock that runs from now on. `is_fast`: keys and pauses take no time of their own.
+    /// A clock that starts now. `is_fast`: keys and pauses take no time.
     pub fn new(deadline: TapeTime, check_limit: TapeTime, is_fast: bool, stop: Option<Arc<OwnedFd>>) -> Self {
         TestClock { began: Instant::now(), deadline, check_limit, is_fast, stop, is_cut: false }
     }
@@ -40,18 +40,17 @@ impl TestClock {
         self.is_fast
     }
 
-    /// Begins a command, for which there must be time.
+    /// Starts a command, if there is time.
     pub fn begin_command(&mut self) -> StepResult {
         self.is_cut = false;
         self.in_time()
     }
 
-    /// How much of the test's time is left.
     pub fn time_left(&self) -> Duration {
         duration(self.deadline).saturating_sub(self.began.elapsed())
     }
 
-    /// Fails when the time is over, or when all tests are to stop.
+    /// Fails if the time is over, or if all tests are to stop.
     pub fn in_time(&self) -> StepResult {
         if self.stop.as_ref().is_some_and(|stop| is_readable(stop.as_fd())) {
             return Err(StepFailure::stopped());
@@ -63,19 +62,19 @@ impl TestClock {
         Err(StepFailure::new(FailureKind::Timeout, message).hint(DEADLINE_HINT))
     }
 
-    /// How long a wait may last: what it says or the usual limit, and not beyond the deadline.
+    /// How long a wait may last: its own limit or the default, but not beyond the deadline.
     pub fn limit(&mut self, given: Option<TapeTime>, usual: TapeTime) -> Duration {
         let (wanted, left) = (duration(given.unwrap_or(usual)), self.time_left());
         self.is_cut |= left < wanted;
         wanted.min(left)
     }
 
-    /// The same for checks.
+    /// [`TestClock::limit`] with the default of checks.
     pub fn check_limit(&mut self, given: Option<TapeTime>) -> Duration {
         self.limit(given, self.check_limit)
     }
 
-    /// A wait that would have gone on says that it was the deadline that ended it.
+    /// Adds to a failure that the deadline ended the wait, if it did.
     pub fn cut_by_deadline(&self, mut failure: Box<StepFailure>) -> Box<StepFailure> {
         if self.is_cut && self.time_left().is_zero() && !failure.is_stop {
             failure.message =
@@ -85,12 +84,12 @@ impl TestClock {
         failure
     }
 
-    /// Takes out the time that a person used.
+    /// Subtracts the time that a person used.
     pub fn leave_out(&mut self, time: Duration) {
         self.began += time;
     }
 
-    /// Lets a time pass where there is no terminal to serve.
+    /// Waits for a time without a terminal to serve.
     pub fn pass(&self, time: Duration) -> StepResult {
         let mut set = PollSet::default();
         if let Some(stop) = &self.stop {
@@ -107,7 +106,7 @@ mod tests {
 
     const SECOND: TapeTime = TapeTime::from_millis(1000);
 
-    /// A clock with a deadline of 10 s, of which so many are over.
+    /// A clock with a deadline of 10 s, after `seconds`.
     fn clock(seconds: u64) -> TestClock {
         let mut clock = TestClock::new(TapeTime::from_millis(10_000), SECOND, true, None);
         clock.began = clock.began.checked_sub(Duration::from_secs(seconds)).unwrap();

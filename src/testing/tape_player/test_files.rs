@@ -1,4 +1,4 @@
-//! Files of the test and commands on the side: `File`, `Copy`, `Run`, `Expect+File`.
+//! Files of the test and commands outside of the terminal: `File`, `Copy`, `Run`, `Expect+File`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,9 +16,9 @@ use crate::testing::look::TextPattern;
 use crate::testing::processes::TestProcesses;
 use crate::testing::test_terminal::starting;
 
-/// The longest file that a tape copies or looks into, in bytes.
+/// The longest file that a tape copies or checks, in bytes.
 const FILE_MAX: u64 = 64 << 20;
-/// The longest output of a command on the side that a failure shows, in bytes.
+/// How much output of a failed `Run` is shown, in bytes.
 const OUTPUT_MAX: usize = 2000;
 
 pub(super) fn write_file(session: &mut TestSession, path: &TapeText, content: &TapeText) -> StepResult {
@@ -50,7 +50,7 @@ pub(super) fn copy_file(session: &mut TestSession, from: &TapeText, to: Option<&
     Ok(())
 }
 
-/// `Run`: a command on the side, which must succeed.
+/// `Run`: a command outside of the terminal, which must succeed.
 pub(super) fn run_aside(session: &mut TestSession, line: &TapeText) -> StepResult {
     let line = session.workspace.text(line)?;
     // What it changes on the screen is new.
@@ -106,7 +106,7 @@ pub(super) fn expect_file(
     let (file, looked_for) = (session.workspace.inside(path)?, session.workspace.pattern(pattern, true)?);
     let until = Instant::now() + session.clock.check_limit(limit);
     if absent && session.terminals.current().is_some() {
-        // What the program has yet to write may be it.
+        // The program may not have written the file yet.
         session.settle_for_picture()?;
     }
     loop {
@@ -146,7 +146,7 @@ pub(super) fn expect_file(
     }
 }
 
-/// Copies a file, or a directory with all that is in it; links stay links.
+/// Copies a file, or a directory with its content; links stay links.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     let meta = fs::symlink_metadata(from)?;
     if meta.is_dir() {

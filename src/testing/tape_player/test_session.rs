@@ -1,5 +1,4 @@
-//! A test while it is played: its workspace, its clock, its findings, and the terminals that its commands
-//! work on.
+//! The state of a test: its workspace, clock, findings, and terminals.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,31 +20,31 @@ use crate::testing::shells;
 use crate::testing::stress::SeededChoices;
 use crate::testing::test_terminal::{ProgramUnderTest, TestTerminal};
 
-/// How long a program may take to read a key, and how often that is looked at.
+/// How long a program may take to read a key, and how often to check.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 const READ_LOOK: Duration = Duration::from_millis(2);
-/// How long a shell may take to show its first prompt. The commands that follow say what is missing.
+/// How long a shell may take to show its first prompt. Later commands report what is missing.
 const FIRST_PROMPT: TapeTime = TapeTime::from_millis(5000);
 
-/// The terminal that commands are for.
+/// The terminal that commands apply to.
 pub(super) type CurrentTerminal<'a> = (&'a mut NamedTerminal, &'a mut TestTerminal);
 
 pub(super) struct TestSession {
     pub settings: TapeSettings,
-    /// What nothing may show that is kept or told of the test.
+    /// The redactions of everything that is kept or reported of the test.
     pub redactions: TapeRedactions,
     pub workspace: TestWorkspace,
     pub clock: TestClock,
     pub terminals: TestTerminals,
     pub findings: TapeFindings,
-    /// The files that the tape has written or looked into, as it left them.
+    /// The files that the tape has written or checked.
     pub files: KnownFiles,
-    /// Where the tape chooses its shell.
+    /// Where the tape sets its shell.
     shell_span: Option<TapeSpan>,
 }
 
 impl TestSession {
-    /// Makes the workspace of a test that has no program yet. `choices`: those of stress.
+    /// Creates the workspace of a test without a program. `choices`: random numbers under stress.
     pub fn create(
         file: &TapeFile,
         tape: &Tape,
@@ -73,13 +72,13 @@ impl TestSession {
         })
     }
 
-    /// Begins a command, for which there must be time.
+    /// Starts a command, if there is time.
     pub fn begin_command(&mut self, span: &TapeSpan) -> StepResult {
         self.findings.begin_command(span);
         self.clock.begin_command()
     }
 
-    /// The current terminal; the shell of the tape is started in it if it has no program yet.
+    /// The current terminal; starts the tape's shell in it if it has no program yet.
     pub fn terminal(&mut self) -> StepResult<CurrentTerminal<'_>> {
         if self.terminals.current().is_none() {
             self.start_shell()?;
@@ -87,7 +86,7 @@ impl TestSession {
         self.terminals.current().ok_or_else(|| StepFailure::command("no program was started"))
     }
 
-    /// What changes on the screen from here on is new.
+    /// Takes a mark: later changes on the screen are new.
     pub fn take_mark(&mut self) {
         self.files.begin_input(self.findings.place().line);
         if let Some((named, terminal)) = self.terminals.current() {
@@ -95,7 +94,7 @@ impl TestSession {
         }
     }
 
-    /// Lets time pass, at most up to the deadline of the tape, which is then over.
+    /// Lets time pass, at most to the deadline of the tape, which then fails.
     pub fn pass(&mut self, pause: Duration) -> StepResult {
         let pause = pause.min(self.clock.time_left());
         if !pause.is_zero()
@@ -106,8 +105,8 @@ impl TestSession {
         self.clock.in_time()
     }
 
-    /// Lets a time pass for the program: it begins when the program has read its input and has no work left,
-    /// so that a busy machine does not use it up.
+    /// Lets a time pass that starts when the program has read its input and is idle, so that a busy machine
+    /// does not use it up.
     pub fn pass_as_program(&mut self, pause: Duration) -> StepResult {
         let until = Instant::now() + self.clock.time_left().min(READ_LIMIT);
         let Some((_, terminal)) = self.terminals.current() else { return Ok(()) };
@@ -123,8 +122,8 @@ impl TestSession {
         Ok(())
     }
 
-    /// Lets the program answer its last input, no longer than `limit`: it has read that, waits for input
-    /// again, and no process of it works, at two looks.
+    /// Lets the program answer its last input, no longer than `limit`: it has read it, waits for input again,
+    /// and none of its processes works, at two looks.
     pub fn let_answer(&mut self, limit: Duration) -> StepResult {
         let until = Instant::now() + self.clock.time_left().min(limit);
         let Some((_, terminal)) = self.terminals.current() else { return Ok(()) };
@@ -140,7 +139,7 @@ impl TestSession {
         Ok(())
     }
 
-    /// Waits a little while serving the terminal, at most until `until`.
+    /// Serves the terminal for a moment, at most until `until`.
     pub fn serve_until(&mut self, until: Instant) -> StepResult {
         const STEP: Duration = Duration::from_millis(5);
         let time = until.saturating_duration_since(Instant::now()).min(STEP);
@@ -150,7 +149,7 @@ impl TestSession {
         }
     }
 
-    /// `Sleep`: in fast mode until the screen has settled, and never longer than it says.
+    /// `Sleep`: in fast mode until the screen has settled, but never longer than given.
     pub fn sleep(&mut self, time: Duration) -> StepResult {
         self.terminal()?;
         if !self.clock.is_fast() {
@@ -161,7 +160,7 @@ impl TestSession {
         self.clock.in_time()
     }
 
-    /// Waits until the current terminal is as `holds` wants it; what that says last is the failure.
+    /// Waits until `holds` is satisfied with the current terminal; its last message is the failure.
     pub fn wait_for_state(
         &mut self,
         limit: Option<TapeTime>,
@@ -173,7 +172,7 @@ impl TestSession {
         Ok(terminal.wait_for_state(&named.mark, limit, goal, holds)?)
     }
 
-    /// Waits until the screen is quiet, but for no failure of its own.
+    /// Waits until the screen is quiet; never fails by itself.
     pub fn settle_for_picture(&mut self) -> StepResult {
         let limit = self.clock.check_limit(None);
         self.settle_quietly(duration(self.settings.settle), limit)
@@ -207,7 +206,7 @@ impl TestSession {
             return Err(StepFailure::command("a program runs in this terminal already")
                 .hint("`On NAME` before it opens another terminal"));
         }
-        // A path is one of the project, where hopty was called; a name is found in PATH.
+        // A path is relative to the directory where hopty was started; a name is found in PATH.
         if let Some(first) = argv.first_mut() {
             let path = Path::new(first);
             let is_relative_path = path.is_relative() && path.components().count() > 1;
@@ -243,7 +242,7 @@ impl TestSession {
         }
         let mut under_test = self.program(shell.argv);
         for (name, value) in shell.env {
-            // What the tape sets itself wins.
+            // Values from the tape take precedence.
             if !under_test.env.iter().any(|(known, _)| *known == *name) {
                 under_test.env.push((name.into(), value.into()));
             }

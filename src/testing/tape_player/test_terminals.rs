@@ -1,4 +1,4 @@
-//! The terminals of a test. One is the current one; the others are served beside it.
+//! The terminals of a test. One is the current one, which serves the others while it waits.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,22 +30,22 @@ pub(super) struct NamedTerminal {
     /// The size at the start: columns, rows.
     pub size: (u16, u16),
     pub recording: Arc<Mutex<TapeRecording>>,
-    /// What changed later is new to `Expect`.
+    /// The mark of the last input.
     pub mark: TestMark,
-    /// An `Exit` has seen how the program ended.
+    /// An `Exit` has checked how the program ended.
     pub is_end_checked: bool,
-    /// It is the shell of the tape, into which commands are typed.
+    /// It runs the shell of the tape, into which commands are typed.
     pub is_shell: bool,
     /// The exit status of the command that `Ready` waited for, until the next input.
     pub status: Option<i32>,
 }
 
-/// What became of the programs of a test when it was over.
+/// The programs of a test after its end.
 #[derive(Debug, Default)]
 pub(super) struct FinishedPrograms {
-    /// Processes that were left.
+    /// Processes that remained.
     pub left: Vec<LeftProcess>,
-    /// Commands that had ended before, unchecked, and how.
+    /// Commands that had ended unchecked, and how.
     pub ended: Vec<(String, ProcessEnd)>,
 }
 
@@ -58,13 +58,13 @@ impl NamedTerminal {
 pub(super) struct TestTerminals {
     stop: Option<Arc<OwnedFd>>,
     choices: Option<SeededChoices>,
-    /// The name of the terminal that commands are for.
+    /// The name of the current terminal.
     current_name: String,
-    /// The current terminal, once a program was started in it.
+    /// The current terminal, once it has a program.
     current: Option<(NamedTerminal, TestTerminal)>,
-    /// The others, which are in the current one's care while there is one.
+    /// The others, which the current one serves.
     beside: Vec<NamedTerminal>,
-    /// Those in nobody's care: the current terminal has no program yet.
+    /// The others while the current terminal has no program.
     waiting: Vec<TestTerminal>,
     ended: TestTimes,
 }
@@ -82,7 +82,7 @@ impl TestTerminals {
         }
     }
 
-    /// Starts a program in the current terminal, which must have none that runs.
+    /// Starts a program in the current terminal, which must not have a running one.
     pub fn start(&mut self, program: &ProgramUnderTest, line: u32) -> StepResult {
         if let Some((_, mut ended)) = self.current.take() {
             self.waiting = ended.take_beside();
@@ -115,7 +115,7 @@ impl TestTerminals {
                 let stop = own.stop().filter(|_| Instant::now() >= next_stop);
                 if let Some(time) = stop {
                     stop_for(pid, time);
-                    // A program that writes without end would else be stopped most of the time.
+                    // A program that writes without end would otherwise be stopped most of the time.
                     next_stop = Instant::now() + time * STOPS_SHARE;
                 }
                 own.read_length()
@@ -162,7 +162,7 @@ impl TestTerminals {
         self.current.as_mut().map(|(named, terminal)| (named, terminal))
     }
 
-    /// All terminals' recordings, the current one first.
+    /// All terminals, the current one first.
     pub fn named(&self) -> impl Iterator<Item = &NamedTerminal> {
         self.current.iter().map(|(named, _)| named).chain(&self.beside)
     }
@@ -176,7 +176,7 @@ impl TestTerminals {
         self.current.as_ref().map(|(_, terminal)| terminal.started())
     }
 
-    /// How long ago that was; nothing where there is none.
+    /// How long ago that was; 0 without a program.
     pub fn age(&self) -> Duration {
         self.started().map(|started| started.elapsed()).unwrap_or_default()
     }
@@ -185,12 +185,12 @@ impl TestTerminals {
         self.current.as_ref().map(|(_, terminal)| terminal.screen())
     }
 
-    /// What the viewport shows.
+    /// The content of the viewport.
     pub fn view(&self) -> Option<&Screen> {
         self.current.as_ref().map(|(_, terminal)| terminal.view())
     }
 
-    /// What the viewport shows, with the rows that changed since the last input.
+    /// The content of the viewport, with the rows that changed since the last input.
     pub fn screen_copy(&mut self) -> Option<ScreenCopy> {
         let (named, terminal) = self.current.as_mut()?;
         terminal.pump_now();
@@ -226,7 +226,7 @@ impl TestTerminals {
             .collect()
     }
 
-    /// A marker in every recording.
+    /// Adds a marker to every recording.
     pub fn mark(&mut self, label: &str) {
         let Some((named, terminal)) = self.current.as_mut() else { return };
         let at = terminal.started().elapsed();
@@ -238,7 +238,7 @@ impl TestTerminals {
         self.ended
     }
 
-    /// Ends every program and says what became of it.
+    /// Ends every program and returns what remained.
     pub fn finish_all(&mut self) -> FinishedPrograms {
         let mut terminals = std::mem::take(&mut self.waiting);
         if let Some((named, mut terminal)) = self.current.take() {
@@ -261,17 +261,16 @@ impl TestTerminals {
     }
 }
 
-/// How much longer a program runs between two stops than it was stopped.
+/// How much longer a program runs between two stops than it is stopped.
 const STOPS_SHARE: u32 = 10;
 
-/// Stops a process for a moment, as a machine does that has something else to do. A program that catches
-/// SIGCONT is left alone: it would notice, where a busy machine is never noticed (vim and nano draw anew
-/// without their last message).
+/// Stops a process for a moment, like a busy machine. A program that catches SIGCONT is left alone: unlike a
+/// busy machine it would notice (vim and nano redraw without their last message).
 fn stop_for(pid: i32, time: Duration) {
     if catches(pid, Signal(libc::SIGCONT)) {
         return;
     }
-    // The process was not waited for, so its pid is its own.
+    // The process was not waited for, so its pid is still its own.
     let pid = Pid::from_raw(pid);
     if kill(pid, UnixSignal::SIGSTOP).is_ok() {
         std::thread::sleep(time);
@@ -279,7 +278,7 @@ fn stop_for(pid: i32, time: Duration) {
     }
 }
 
-/// The number of a signal by its name without `SIG`.
+/// The number of a signal, by its name without `SIG`.
 pub(super) fn signal_number(name: &str) -> Option<i32> {
     let signal: nix::sys::signal::Signal = format!("SIG{name}").parse().ok()?;
     Some(signal as i32)

@@ -1,4 +1,4 @@
-//! The workspace of a test: its directories, and the variables of its programs and of the tape's own texts.
+//! The workspace of a test: its directories, and the variables of its programs and texts.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,12 +15,12 @@ pub(super) struct TestWorkspace {
     /// The directory of the tape's own file.
     tape_dir: PathBuf,
     rules: EnvironmentRules,
-    /// What programs get; empty until `set_environment`.
+    /// The environment of its programs; empty until `set_environment`.
     env: Vec<(OsString, OsString)>,
 }
 
 impl TestWorkspace {
-    /// Makes the directories for a tape. `passed`: variables of this process that the test gets.
+    /// Creates the directories for a tape. `passed`: variables of this process to pass on.
     pub fn create(tape_file: &Path, tape: &Tape, passed: &[String]) -> io::Result<Self> {
         let path = tape_file.canonicalize().unwrap_or_else(|_| tape_file.to_owned());
         let settings = tape.settings();
@@ -39,7 +39,7 @@ impl TestWorkspace {
         Ok(TestWorkspace { dirs: TestDirs::create()?, tape_dir, rules, env: Vec::new() })
     }
 
-    /// The environment: what the header says and every `Env`, wherever it stands.
+    /// Sets the environment: from the header and every `Env`, wherever it is.
     pub fn set_environment(&mut self, tape: &Tape) -> StepResult {
         self.env = self.dirs.environment(&self.rules, &|name| std::env::var_os(name));
         for step in &tape.steps {
@@ -64,7 +64,7 @@ impl TestWorkspace {
         &self.env
     }
 
-    /// Keeps the directories and says where they are.
+    /// Keeps the directories and returns their path.
     pub fn keep(self) -> PathBuf {
         self.dirs.keep()
     }
@@ -74,12 +74,12 @@ impl TestWorkspace {
         self.rules.set.iter().any(|(known, _)| known == name)
     }
 
-    /// Whether the value of a variable comes from outside of the tape: it may be a secret.
+    /// Whether the value of a variable comes from outside of the tape and so may be a secret.
     pub fn is_passed(&self, name: &str) -> bool {
         self.rules.passed.iter().any(|passed| passed == name)
     }
 
-    /// A text with the values of its variables.
+    /// A text with its variables resolved.
     pub fn text(&self, text: &TapeText) -> StepResult<String> {
         text.resolve(|name| self.variable(name)).map_err(|name| {
             let hint = if self.is_passed(&name) {
@@ -115,7 +115,7 @@ impl TestWorkspace {
         found.map(|(_, value)| value.to_string_lossy().into_owned())
     }
 
-    /// A pattern as the terminal looks for it. `lines`: `^` and `$` are the edges of a row.
+    /// A pattern for the terminal. `lines`: `^` and `$` match at each row.
     pub fn pattern(&self, pattern: &TapePattern, lines: bool) -> StepResult<TextPattern> {
         match pattern {
             TapePattern::Text(text) => Ok(TextPattern::Text(self.text(text)?)),
@@ -125,7 +125,7 @@ impl TestWorkspace {
         }
     }
 
-    /// A program of the test's `PATH`.
+    /// A program from the test's `PATH`.
     pub fn find_program(&self, name: &str) -> Option<PathBuf> {
         if name.contains('/') {
             let path = PathBuf::from(name);
@@ -152,7 +152,8 @@ impl TestWorkspace {
         Ok(self.dirs.dir().join(relative))
     }
 
-    /// Makes the directory of a file that is to be written, which no link may lead out of the test's own.
+    /// Creates the directory for a file, which must not be outside of the test's own directory, even through
+    /// a link.
     pub fn make_room(&self, target: &Path, failed: impl Fn(io::Error) -> Box<StepFailure>) -> StepResult {
         let Some(parent) = target.parent() else { return Ok(()) };
         fs::create_dir_all(parent).map_err(&failed)?;

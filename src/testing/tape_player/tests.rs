@@ -299,7 +299,7 @@ fn commands(source: &str) -> Vec<TapeCommand> {
     tape.steps.into_iter().map(|step| step.command).collect()
 }
 
-/// Twenty lines on a screen of five rows, in red the fourth of them, and then a prompt.
+/// Twenty lines on a screen of five rows, the fourth of them red, and then a prompt.
 const TWENTY_LINES: &str = r#"
 Set Rows 5
 Set Columns 40
@@ -374,7 +374,7 @@ fn a_wrong_style_is_told_with_the_right_one() {
     assert!(message.ends_with("/x*/ is not on the screen"), "an empty match: {message}");
 }
 
-/// A program that answers each line, after it has computed for a while, by moving its highlight one row down.
+/// A program that answers each line, after computing for a while, by moving its highlight down one row.
 const SLOW_MENU: &str = r#"Start sh -c 'i=1; while :; do printf "\033[H\033[2J"; for n in 1 2 3; do if [ $n = $i ]; then printf "\033[7mitem$n\033[m\r\n"; else printf "item$n\r\n"; fi; done; printf "\033[$i;1H"; read line || exit; k=0; while [ $k -lt 100000 ]; do k=$((k+1)); done; i=$((i+1)); done'
 Expect "item3"
 Enter
@@ -525,7 +525,7 @@ fn the_evidence_of_a_failure_lacks_what_the_tape_redacts() {
             (file.path.clone(), std::fs::read_to_string(&file.path).unwrap())
         };
         let mut files = failure.evidence.iter().map(read).collect::<Vec<_>>();
-        // What the tape itself has made is still there.
+        // Files that the tape has made are still there.
         let shot = dir.path().join("t/shot.txt");
         files.push((shot.clone(), std::fs::read_to_string(shot).unwrap()));
         files
@@ -727,13 +727,13 @@ fn a_line_that_was_typed_ahead_of_a_busy_shell_is_no_answer() {
 
 #[test]
 fn a_line_that_was_typed_before_the_program_reads_is_no_answer() {
-    // Its editor of lines begins after a moment, and would draw once more what was typed until then.
+    // Its line editor starts after a moment and would redraw earlier input.
     let source = "Set ExpectTimeout 300ms\n\
                   Start+Shell \"sleep 0.2; PS1='> ' exec bash --noprofile --norc -i\"\n\
                   Type '# READY'\nEnter\nExpect 'READY'\n";
     let failure = failure(play_now(commands(source)));
     assert!(failure.message.contains(OLD_TEXT), "{failure:?}");
-    // One that never reads is typed into all the same.
+    // A program that never reads can be typed into as well.
     let source = "Start sleep 60\nType 'abc'\nCtrl+C\nExit INT\n";
     let end = play_now(commands(source));
     assert!(matches!(end, PlayEnd::Passed), "{end:?}");

@@ -1,4 +1,4 @@
-//! Commands that wait: `Wait`, `Expect` and its kin, `Settle`, `Ready`, `Exit`.
+//! Commands that wait: `Wait`, `Expect` and its variants, `Settle`, `Ready`, `Exit`.
 
 use super::duration;
 use super::screen_regions::ScreenRegions;
@@ -15,9 +15,9 @@ use crate::testing::processes::end_words;
 use crate::testing::program_wait::{KEPT_CHANGING, OLD_TEXT, SettleRules, WaitFailure};
 use crate::testing::shells;
 
-/// What a tape expects to see, and has seen.
+/// What a tape expects to see and has seen.
 pub(super) struct TextChecks {
-    /// A `Wait` for what stood there before is a failure and not a warning.
+    /// A `Wait` for old text is a failure, not a warning.
     is_strict: bool,
     /// What `Expect` and `Wait` have found.
     found: Vec<TapePattern>,
@@ -28,7 +28,7 @@ impl TextChecks {
         TextChecks { is_strict, found: Vec::new() }
     }
 
-    /// `Wait` of VHS: until it stands there, whenever it came.
+    /// `Wait` of VHS: until the text is there, old or new.
     pub fn wait(
         &mut self,
         session: &mut TestSession,
@@ -83,7 +83,7 @@ impl TextChecks {
         Ok(())
     }
 
-    /// Whether a row of the screen matches, where the edges are those of a row.
+    /// Whether a single row of the screen matches.
     fn is_on_one_row(&self, session: &mut TestSession, pattern: &TapePattern) -> StepResult<bool> {
         let look = Look::on_screen(session.workspace.pattern(pattern, true)?);
         Ok(!session.terminal()?.1.watch().subject().find(&look).is_empty())
@@ -140,7 +140,7 @@ impl TextChecks {
     }
 }
 
-/// Warns of text that is on the screen and that no person can see.
+/// Warns of text on the screen that is invisible.
 fn warn_of_unseen(session: &mut TestSession, found: &[FoundPlace], pattern: &TapePattern) -> StepResult {
     let watch = session.terminal()?.1.watch();
     if !found.is_empty() && found.iter().all(|place| watch.is_unseen(place)) {
@@ -203,7 +203,7 @@ pub(super) fn ready(session: &mut TestSession, limit: Option<TapeTime>) -> StepR
     let limit = session.clock.check_limit(limit);
     let (named, terminal) = session.terminal()?;
     let ready = terminal.ready(&named.mark, limit)?;
-    // A shell that announces its prompts is one by whatever name.
+    // A program that announces prompts is a shell, whatever its name.
     if !named.is_shell
         && terminal.watch().shell_mark().is_none()
         && let Some(names) = program_names(terminal.pid())
@@ -274,7 +274,7 @@ pub(super) fn exit(session: &mut TestSession, limit: Option<TapeTime>, wanted: &
     Err(failure)
 }
 
-/// A failed wait, with what was expected as the tape has it, also beside the row that is most like it.
+/// A failed wait, with the pattern as in the tape, also as a note at the most similar row.
 fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<StepFailure> {
     let mut failure: Box<StepFailure> = failure.into();
     let (inner, shown) = (look.pattern.to_string(), pattern.to_string());
@@ -308,8 +308,7 @@ fn noted(failure: Box<WaitFailure>, look: &Look, pattern: &TapePattern) -> Box<S
     failure
 }
 
-/// What stands there instead of a text that is not there: the same in other case, or with its accents written
-/// another way.
+/// A similar text that is there instead: in other case, or with its accents written differently.
 fn near_miss(look: &Look, watch: &FreshTextWatch) -> Option<String> {
     let TextPattern::Text(text) = &look.pattern else { return None };
     let is_there = |source: &str| {

@@ -1,10 +1,10 @@
-//! Actions in a word each, for comparing and counting them.
+//! The name of each action, for comparing and counting them.
 
 use super::super::action::{Action, Decision, DecisionKind, RestartBy};
 use super::super::event::Event;
 use super::super::tests::word;
 
-/// The event was a restart signal that was left alone, and not only put off.
+/// Whether the event was a restart signal that was ignored, not only postponed.
 pub(super) fn ignored(event: &Event, out: &[Action]) -> bool {
     let of = (DecisionKind::RestartIgnored, Some(RestartBy::Signal));
     let is_ignored =
@@ -13,7 +13,7 @@ pub(super) fn ignored(event: &Event, out: &[Action]) -> bool {
         && out.iter().any(|a| matches!(a, Action::Decide { decision } if is_ignored(decision)))
 }
 
-/// The first word of an action: its kind.
+/// The kind of an action: its first word.
 pub(super) fn kind(action: &Action) -> String {
     let word = word(action);
     match action {

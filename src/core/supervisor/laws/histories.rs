@@ -17,7 +17,7 @@ use crate::core::time::{Stamp, WallTime};
 
 type Story = Vec<(Stamp, Event, BTreeSet<String>)>;
 
-/// What is special about a state, so that a journal that is rotated there is worth keeping.
+/// The features that make it worth keeping a journal rotated in this state.
 fn features(world: &World) -> BTreeSet<String> {
     let state = json!(world.sup);
     let mut all = BTreeSet::new();
@@ -68,7 +68,7 @@ fn stories(lives: u32) -> Vec<(Policy, Story)> {
     all.into_inner()
 }
 
-/// The journal of a story, with a rotation before each event of `turns`.
+/// The journal of a history, rotated before each event in `turns`.
 fn journal(policy: &Policy, story: &Story, turns: &BTreeSet<usize>) -> String {
     let mut recorder = Recorder::new(policy.clone());
     let mut text = recorder.open_line(Stamp(0), WallTime(0), "0.2.0");
@@ -81,9 +81,9 @@ fn journal(policy: &Policy, story: &Story, turns: &BTreeSet<usize>) -> String {
     text
 }
 
-/// Six journals that between them are rotated in as many different states as can be found: each replays.
-/// With `HOPTY_WRITE_JOURNALS=DIR` they are written there, from more histories; a release keeps its own in
-/// `fixtures/journals`, which the next one has to replay.
+/// Six journals that together are rotated in as many different states as possible all replay. With
+/// `HOPTY_WRITE_JOURNALS=DIR` they are written there, from more histories; each release keeps its own in
+/// `fixtures/journals`, which the next one must replay.
 #[test]
 fn journals_that_are_rotated_in_many_states_replay() {
     let folder = std::env::var_os("HOPTY_WRITE_JOURNALS").map(PathBuf::from);

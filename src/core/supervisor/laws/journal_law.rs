@@ -1,4 +1,4 @@
-//! The same journal gives the same actions, and a changed one does not.
+//! The same journal gives the same actions, and a changed one gives others.
 
 use std::cell::RefCell;
 
@@ -17,17 +17,17 @@ fn same(text: &str, events: usize, actions: usize) {
     assert_eq!(replay(text).unwrap(), Replay::Same { events, actions, missing: 0 });
 }
 
-/// What happened in a random life.
+/// The events of a random history.
 fn happened(policy: &Policy, bits: &[u32]) -> Vec<(Stamp, Event)> {
     let events = RefCell::new(Vec::new());
     live(policy, bits, |world, event| events.borrow_mut().push((world.now, event.clone())), |_, _| {});
     events.into_inner()
 }
 
-/// One line changed: its time, its content, or that it is there at all.
+/// Changes one line: its time or its content, or removes it.
 fn spoil(text: &str, bits: u32) -> Option<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    // A state may hold a hook, which has an event, too.
+    // A state may contain a hook, which has an event, too.
     let is_event = |line: &String| line.contains("\"event\"") && !line.contains("\"open\"");
     let events: Vec<usize> = (0..lines.len()).filter(|n| is_event(&lines[*n])).collect();
     // The last event may be missing: a journal can end anywhere.
@@ -104,7 +104,7 @@ fn a_journal_replays_and_a_spoilt_one_does_not() {
     assert!(*spoilt.borrow() > 300);
 }
 
-/// A journal that went on after a gap replays: before the gap, and from the state behind it.
+/// A journal with a gap replays up to the gap, and from the state after it.
 #[test]
 fn a_journal_with_a_gap_replays_around_it() {
     let policies = policies();

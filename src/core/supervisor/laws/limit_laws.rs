@@ -9,12 +9,12 @@ use crate::core::config::Recovery;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;
 
-/// What was told of them.
+/// What the laws need to know about limits and errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LimitLaws {
     reset: Stamp,
     failed: Stamp,
-    /// Continuations after errors, with no good end of a turn and no quiet hour between them.
+    /// Attempts to continue after errors since a turn last ended well or an hour passed quietly.
     tries: u32,
     /// A person has typed since.
     typed: bool,
@@ -45,7 +45,7 @@ impl LimitLaws {
     }
 
     /// hopty types its prompt.
-    pub fn goes_on(&mut self, after: ResumeAfter, now: Stamp, c: &Recovery) {
+    pub fn types_resume_prompt(&mut self, after: ResumeAfter, now: Stamp, c: &Recovery) {
         assert!(!self.typed, "a person was there");
         match after {
             ResumeAfter::Limit => {
@@ -59,7 +59,7 @@ impl LimitLaws {
         }
     }
 
-    /// No hand-over begins while a limit is waited for, unless a person wants it at once.
+    /// No hand-over begins during a limit wait, unless a person wants it at once.
     pub fn check(sup: &Supervisor, before: &Phase, out: &[Action]) {
         let began = out.iter().any(
             |a| matches!(a, Action::Decide { decision } if decision.kind == DecisionKind::SafePointReached),

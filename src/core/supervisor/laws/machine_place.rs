@@ -1,4 +1,4 @@
-//! Where the machine stands, in words.
+//! The supervisor's state as a short name.
 
 use super::super::Phase;
 use super::super::paste_and_enter::SubmissionStep;
@@ -6,7 +6,7 @@ use super::super::prompt_delivery::PromptDelivery;
 use super::world::World;
 
 impl World {
-    /// A name for where the machine stands, finer than the phase.
+    /// A name for the supervisor's state, finer than the phase.
     pub fn place(&self) -> String {
         match self.sup.phase() {
             Phase::Saving { point, step, .. } => {

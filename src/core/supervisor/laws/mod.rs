@@ -1,8 +1,8 @@
 //! The laws of the supervisor, over random sequences of events that reach every phase and every cell of the
-//! table of ends.
+//! exit table.
 //!
-//! The seed is fixed, so that a failure is the same everywhere and the coverage that is asserted does not
-//! depend on luck; `HOPTY_LAWS_SEED=n` takes another one.
+//! The seed is fixed, so that failures repeat and the asserted coverage does not depend on luck;
+//! `HOPTY_LAWS_SEED=n` sets another one.
 
 mod action_words;
 mod histories;
@@ -31,7 +31,7 @@ use action_words::{ignored, kind};
 use next_event::Dice;
 use world::World;
 
-/// Where the machine must have stood.
+/// States that the histories must reach.
 const PLACES: &[&str] = &[
     "cold",
     "spawning",
@@ -70,7 +70,7 @@ const PLACES: &[&str] = &[
     "closed RestartLimit",
 ];
 
-/// What it must have wanted.
+/// Actions that the histories must contain.
 const ACTIONS: &[&str] = &[
     "spawn First",
     "spawn Fresh",
@@ -167,7 +167,7 @@ fn policies() -> Vec<Policy> {
     vec![claude(), talking(), talking(), talking(), first_rules, tight, bare, other, plain()]
 }
 
-/// One sequence with every law held; `before` looks at each event that comes, `after` at what it led to.
+/// Runs one history and checks every law; `before` sees each event, `after` its result.
 fn live(
     policy: &Policy,
     bits: &[u32],
@@ -216,7 +216,7 @@ impl Coverage {
                 if self.cells.contains(&(row, ctrl_c, n)) {
                     reached += 1;
                 } else if (row, ctrl_c) != (ExitRow::Cooling, CtrlC::Yes) {
-                    // A Ctrl+C in the pause closes the session: that pair is the one that there is not.
+                    // A Ctrl+C in the pause closes the session, so this cell cannot be reached.
                     missing.push((row, ctrl_c, end));
                 }
             }
@@ -234,7 +234,7 @@ impl Coverage {
     }
 }
 
-/// The cell of the table of ends in which `event` finds the machine, when it is an end.
+/// The cell of the exit table that applies to `event`, if it is an end.
 fn cell(sup: &Supervisor, now: crate::core::time::Stamp, event: &Event) -> Option<(ExitRow, CtrlC, usize)> {
     let (end, run) = match event {
         Event::Child { run, end } => (*end, *run),

@@ -1,5 +1,5 @@
-//! Which event comes next: mostly one that fits the phase, so that every phase is reached, and now and then
-//! any at all.
+//! Chooses the next event: mostly one that fits the phase, so that every phase is reached, and sometimes any
+//! other.
 
 use super::super::event::{
     AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
@@ -21,7 +21,7 @@ use crate::core::supervisor::restart_signal::{NamedDir, RestartSignal};
 
 const PAUSES: [u64; 16] = [0, 0, 1, 5, 20, 60, 110, 200, 300, 500, 900, 1500, 2500, 6000, 30_000, 125_000];
 
-/// One throw: what, with what, after what pause, and how wild.
+/// The random choices for one event: what, its argument, the pause before it, and how unusual it is.
 #[derive(Clone, Copy)]
 pub(super) struct Dice {
     what: u32,
@@ -37,7 +37,7 @@ impl Dice {
 }
 
 impl World {
-    /// Lets the pause pass and makes the event.
+    /// Lets the pause pass and creates the event.
     pub fn next_event(&mut self, dice: Dice) -> Event {
         let after_ctrl_c = std::mem::take(&mut self.ctrl_c_was_last);
         let mut pause = PAUSES[dice.pause as usize];
@@ -82,7 +82,7 @@ impl World {
                 140..160 => stop(dice),
                 _ => self.anything(dice),
             },
-            // hopty's own prompt is on its way: it stands in the box, and a hook has it.
+            // hopty's own prompt is being submitted: it is in the box, and a hook reports it.
             Phase::Running if self.sup.sends_own() && dice.wild & 16 == 0 => match dice.what {
                 0..100 => Event::Screen {
                     facts: ScreenFacts { prompt: PromptBox::Ours, paste: true, ..ScreenFacts::default() },
@@ -91,8 +91,8 @@ impl World {
                 200..230 => Event::Tick,
                 _ => self.anything(dice),
             },
-            // The work stands still: time, an empty box, then hopty's own prompt.
-            Phase::Running if self.sup.stands_still() && dice.wild & 16 == 0 => match dice.what {
+            // A limit wait: time passes, the box is empty, then hopty's own prompt.
+            Phase::Running if self.sup.in_limit_wait() && dice.wild & 16 == 0 => match dice.what {
                 0..90 => Event::Tick,
                 90..140 => Event::Screen {
                     facts: ScreenFacts { prompt: PromptBox::Empty, paste: true, ..ScreenFacts::default() },
@@ -105,7 +105,7 @@ impl World {
                 225..235 => self.usage_limit(dice),
                 _ => self.anything(dice),
             },
-            // Somebody comes and types: what is due at the end of a turn then waits for their prompt.
+            // A person attaches and types: a hand-over at the end of a turn then waits for their prompt.
             Phase::Running if dice.wild & 64 == 0 && dice.what < 40 => match dice.what {
                 0..16 => Event::Attached { client: 1, how: AttachKind::Joins },
                 _ => Event::Keys { client: 1, class: KeyClass::Typed, bytes: 1 },
@@ -424,7 +424,7 @@ impl World {
         Event::Back { id: 13, now: dice.with & 1 == 0 }
     }
 
-    /// The worker answers when it was asked, and a job it was never given is nobody's but an idle session's.
+    /// The worker answers a request; only an idle session gets an answer to a job that was not requested.
     fn save_answer(&mut self, dice: Dice) -> Event {
         let unasked = matches!(self.sup.phase(), Phase::Running) && dice.with.is_multiple_of(16);
         if self.saves_out == 0 && !unasked {

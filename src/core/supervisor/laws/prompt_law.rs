@@ -11,16 +11,16 @@ use super::super::event::{HookEvent, HookFacts, PromptOf};
 enum Taken {
     /// hopty has it.
     Kept,
-    /// A fresh Claude has it, in its box or as its argument, and it is not proven.
+    /// A fresh Claude has it, in its box or as its argument, without proof yet.
     Given,
 }
 
-/// Where the prompts of people stand.
+/// The state of people's prompts.
 #[derive(Debug, Default)]
 pub(super) struct Prompts {
-    /// Calls that are not answered.
+    /// Hook calls without an answer.
     open: BTreeSet<u64>,
-    /// The one that was taken from a conversation.
+    /// The prompt that was taken from a conversation.
     taken: Option<Taken>,
 }
 
@@ -34,14 +34,14 @@ impl Prompts {
         }
     }
 
-    /// A prompt that is hopty's own was submitted, as the host says: it equals the one that is kept.
+    /// hopty's own prompt was submitted: it equals the carried prompt.
     pub fn came_by_itself(&mut self) {
         if self.taken == Some(Taken::Kept) {
             self.taken = Some(Taken::Given);
         }
     }
 
-    /// Whether the conversation was told to leave it; those behind the first go the same way.
+    /// Whether the answer tells the conversation to drop the prompt; those queued after it follow.
     pub fn answered(&mut self, id: u64, with: &HookAnswer) -> bool {
         let left = self.open.remove(&id) && matches!(with, HookAnswer::StopTurn { .. });
         if left {
@@ -59,7 +59,7 @@ impl Prompts {
             Action::TakeQueued => {
                 assert_eq!(self.taken.replace(Taken::Kept), None, "another one is on its way")
             }
-            // The run before may have been given it, too.
+            // The previous run may have received it, too.
             Action::TakeArgument => {
                 assert_ne!(self.taken.replace(Taken::Kept), Some(Taken::Kept), "another one is kept")
             }

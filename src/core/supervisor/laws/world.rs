@@ -1,5 +1,5 @@
-//! The world outside: a child, hooks, a worker and keys as the actions leave them, and the laws that hold
-//! after each event.
+//! The world around the supervisor: child, hooks, worker and keys, as its actions change them, and the laws
+//! that are checked after each event.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -34,7 +34,7 @@ enum Keys {
     Passing,
 }
 
-/// What was seen of one run.
+/// What happened in one run.
 #[derive(Clone, Debug, Default)]
 struct Run {
     screen: ScreenFacts,
@@ -50,12 +50,12 @@ struct Run {
     brief: Option<u64>,
     /// The last status in the sessions file.
     status: Option<AgentStatus>,
-    /// Claude has called a hook, and whether one of them told of work in the background.
+    /// Claude has called a hook; `background`: one of them reported background work.
     hooks: bool,
     background: bool,
-    /// The hook call at the end of a turn that was answered with the request for a note; the turn goes on.
+    /// The hook call at the end of a turn whose answer asked for a note; the turn continues.
     note: Option<u64>,
-    /// The `send --submit` whose text was typed and that is not answered.
+    /// The `send --submit` whose text was typed and that has no answer yet.
     sends: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct World {
     pub hooks: u64,
     pub conversations: u32,
     pub handoffs: u32,
-    /// Calls that were told to wait, not answered and not gone.
+    /// Held calls whose connection is open.
     pub held: BTreeSet<u64>,
     pub saves_out: u32,
     /// Every handoff that was ever on disk for this session.
@@ -78,14 +78,14 @@ pub(super) struct World {
     keys: Keys,
     run: Run,
     restarts: Vec<Stamp>,
-    /// A restart was promised, or a delivery begun, and nobody has heard yet what became of it.
+    /// A restart was accepted or a delivery begun, and its outcome has not been reported.
     request_open: bool,
     delivery_open: bool,
     limits: LimitLaws,
     /// When a handoff could not be saved, and the level then; until one is saved, or a person agrees.
     failed_save: Option<(Stamp, Level)>,
     prompts: Prompts,
-    /// The last events and what they led to, for a failure.
+    /// The last events and their actions, for failure messages.
     story: VecDeque<String>,
 }
 
@@ -130,7 +130,7 @@ impl World {
         self.sup.conversation().cloned().unwrap_or_else(|| conversation(1))
     }
 
-    /// Runs one event and holds every law.
+    /// Runs one event and checks every law.
     pub fn feed(&mut self, event: &Event) {
         let before = self.sup.phase().clone();
         let (seq, closed) = (self.sup.seq(), matches!(before, Phase::Closed { .. }));
@@ -138,7 +138,7 @@ impl World {
         let mut out = std::mem::take(&mut self.out);
         out.clear();
         self.sup.step(self.now, event, &mut out);
-        self.tell(event, &out);
+        self.record_story(event, &out);
         for action in &out {
             self.perform(event, &before, action);
         }
@@ -154,7 +154,7 @@ impl World {
         self.out = out;
     }
 
-    fn tell(&mut self, event: &Event, out: &[Action]) {
+    fn record_story(&mut self, event: &Event, out: &[Action]) {
         if std::env::var_os("HOPTY_LAWS_STORY").is_some() {
             let words: Vec<_> = out.iter().map(word).collect();
             self.story.push_back(format!(
@@ -166,7 +166,7 @@ impl World {
         }
     }
 
-    /// What the event itself changes in the world.
+    /// Changes the world according to the event.
     fn witness(&mut self, event: &Event, closed: bool) {
         if closed {
             return;
@@ -253,7 +253,7 @@ impl World {
                 if *prompt {
                     self.prompts.given();
                 }
-                // A fresh run is what was asked for; a resumed one is not.
+                // A fresh run is the requested outcome; a resumed one is not.
                 self.request_open &= *start == StartKind::Resume;
                 assert_eq!(self.child, Child::None, "a spawn while a child lives");
                 self.child = Child::Born(*run);
@@ -346,7 +346,7 @@ impl World {
         }
     }
 
-    /// Whoever waits for a restart or a delivery hears what became of it.
+    /// The outcome of a restart or a delivery is reported.
     fn decided(&mut self, kind: DecisionKind) {
         match kind {
             DecisionKind::RestartRequested => {
@@ -369,7 +369,7 @@ impl World {
         }
     }
 
-    /// Nothing is typed that cannot be justified by what was seen.
+    /// Checks that what is typed is justified by what was seen.
     fn typed(&mut self, event: &Event, before: &Phase, typing: &Typing) {
         let (seen, c) = (&self.run.screen, &self.sup.policy().config.delivery);
         let nobody_is_asked = seen.dialog.is_none() && !self.run.waits_for_person;
@@ -402,7 +402,7 @@ impl World {
                 assert_eq!(self.run.sends.replace(id), None, "one at a time");
                 if let Typing::GoOn { after } = typing {
                     assert!(may_type && !self.run.turn && *before == Phase::Running, "{:?}", self.run);
-                    self.limits.goes_on(*after, self.now, &self.sup.policy().config.recovery);
+                    self.limits.types_resume_prompt(*after, self.now, &self.sup.policy().config.recovery);
                 }
             }
             Typing::Enter if self.run.sends.is_some() => {
@@ -437,13 +437,13 @@ impl World {
         }
     }
 
-    /// Claude is ended as one that waits for a prompt.
+    /// Checks that Claude waits for a prompt when it is ended.
     fn is_at_rest(&self) {
         let run = &self.run;
         let may_be_missed = run.status == Some(AgentStatus::Busy) && run.hooks && !run.background;
         let claude = self.sup.policy().agent == Agent::Claude && self.sup.policy().rules >= RULES;
         assert!(
-            !claude || !may_be_missed || run.screen.rests(),
+            !claude || !may_be_missed || run.screen.shows_idle_prompt(),
             "a turn that no hook has told of is ended: {run:?}"
         );
     }
@@ -522,8 +522,8 @@ impl World {
         }
     }
 
-    /// Nothing comes any more but time, and SIGKILL ends the child: every phase but a quiet one is left, and
-    /// no hook is held for ever.
+    /// Only time passes, and SIGKILL ends the child: every phase but a quiet one ends, and no hook is held
+    /// forever.
     pub fn let_time_pass(&mut self) {
         for _ in 0..400 {
             match self.sup.phase() {

@@ -1,4 +1,4 @@
-//! Modes `ask` and `manual`: what a person is asked over level `ask`, and what becomes of the answer.
+//! Modes `ask` and `manual`: what a person is asked over level `ask`, and the effect of the answer.
 
 use super::*;
 use crate::core::config::{AskDefault, RestartMode};
@@ -12,7 +12,7 @@ fn asking() -> Policy {
 }
 
 impl Session {
-    /// Over level `ask`, and Claude was told to ask.
+    /// Above level `ask`, and Claude was told to ask.
     fn put() -> Self {
         let mut s = Session::idle(asking());
         assert_eq!(s.usage(62), "level.crossed, notice");
@@ -56,7 +56,7 @@ fn without_an_answer_it_acts_as_configured() {
     assert!(s.answered(AskAnswer::Yes).starts_with("restart.requested, wait"), "it stands");
 }
 
-/// A turn that runs from below `ask` to the window's end lets nobody be asked.
+/// A turn that starts below `ask` and fills the window leaves no moment to ask.
 #[test]
 fn in_the_middle_of_a_turn_level_hard_does_not_wait_to_be_asked() {
     let mut s = Session::busy(asking());

@@ -1,4 +1,4 @@
-//! Who may ask for a restart, and what becomes of it: signal files, `hopty restart`, limits.
+//! Who may request a restart, and the effects: signal files, `hopty restart`, limits.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn a_bare_directory_means_the_session_that_runs_in_it() {
     assert!(s.feed(seen(bare(), NamedDir::Own)).starts_with("consume signal, restart.requested"));
 }
 
-/// hopty 0.1.0 did not look at whose directory it is, and its journals are replayed.
+/// Version 0 of the rules did not check whose directory it is.
 #[test]
 fn journals_that_do_not_say_whose_directory_it_is_replay_as_they_were() {
     let mut s = Session::idle(claude());
@@ -116,7 +116,7 @@ fn a_signal_during_a_hand_over_is_left_alone() {
     assert!(s.sentences().contains("the program is not running"));
 }
 
-/// A crash is no hand-over: the same conversation runs again.
+/// A crash is not a hand-over: the same conversation runs again.
 #[test]
 fn a_signal_that_came_while_claude_did_not_run_counts_once_it_does() {
     let bare = || RestartSignal::Directory { dir: "/home/u/proj".to_owned() };
@@ -126,7 +126,7 @@ fn a_signal_that_came_while_claude_did_not_run_counts_once_it_does() {
     s.tick();
     let words = s.exec();
     assert!(words.contains("consume signal, restart.requested"), "{words}");
-    // The hand-over that was under way was what it asked for.
+    // The hand-over under way was what it asked for.
     let mut s = Session::stopping(claude());
     assert_eq!(s.signal_file(bare(), 1), "restart.ignored");
     s.end(TERM_CODE);
@@ -142,7 +142,7 @@ fn a_signal_that_came_while_claude_did_not_run_counts_once_it_does() {
     s.prompt(PromptOf::Ours);
     assert_eq!(s.phase(), "running");
     assert_eq!(s.count("consume signal"), 0);
-    // One that is broken off was not.
+    // A hand-over that fails is not.
     let mut s = Session::idle(claude());
     s.restart(Asker::Person);
     assert_eq!(s.phase(), "saving");
@@ -151,7 +151,7 @@ fn a_signal_that_came_while_claude_did_not_run_counts_once_it_does() {
     cancelled.now = s.now;
     let words = s.feed(Event::SaveFailed { error: "no space".to_owned() });
     assert!(words.contains("consume signal, restart.requested"), "{words}");
-    // Ctrl+C wins.
+    // Ctrl+C cancels.
     cancelled.ctrl_c();
     cancelled.feed(Event::SaveFailed { error: "no space".to_owned() });
     assert_eq!(cancelled.phase(), "running");
@@ -204,7 +204,7 @@ fn changed_settings_hold_what_a_level_or_a_signal_asks_for() {
     let signal = |s: &mut Session| drop(s.signal_file(named(1), 1));
     assert!(held(RULES, &level).starts_with("Held the hand-over requested by a context level: settings"));
     assert!(held(RULES, &signal).starts_with("Held the hand-over requested by a restart signal: settings"));
-    // Journals of earlier rules have these words.
+    // The words in journals of earlier rules.
     assert_eq!(
         held(4, &|s| drop(s.restart(Asker::Descendant))),
         "Cancelled the hand-over requested by `hopty restart`: settings that run code have changed since \
@@ -254,7 +254,7 @@ fn without_a_handoff_nothing_is_saved_or_delivered() {
     assert_eq!(s.phase(), "running");
 }
 
-/// Whether the run that was just ordered gets the first prompt of the person's arguments.
+/// Whether the run that was just requested gets the first prompt of the person's arguments.
 fn keeps_first_prompt(s: &Session) -> bool {
     s.last.iter().any(|action| matches!(action, Action::Spawn { first_prompt: true, .. }))
 }
@@ -334,7 +334,7 @@ fn where_nothing_was_said_claude_starts_afresh_without_a_handoff() {
     assert!(cleared.restart(Asker::Person).ends_with(stops), "{:?}", cleared.sup.phase());
 }
 
-/// The arguments tell that nothing was said, before any hook does.
+/// The arguments show that nothing was said, before any hook does.
 #[test]
 fn before_the_first_hook_a_fresh_claude_is_replaced_without_a_handoff() {
     let mut s = Session::started_with(claude(), true);
@@ -371,7 +371,7 @@ fn whatever_was_said_is_handed_over() {
     let mut unread = Session::delivering(claude());
     unread.boot(StartSource::Startup);
     unread.ctrl_c();
-    // hopty saved one of an empty conversation then.
+    // Rules 4 save a handoff of an empty conversation.
     let before = Session::silent(Policy { rules: 4, ..claude() });
     for (how, mut s) in [
         ("resumed", resumed),
@@ -498,7 +498,7 @@ fn exactly_so_many_restarts_within_the_window() {
             s.sentences()
         );
         assert_eq!((s.phase(), s.sup.restarts()), ("running", 3), "{how}: Claude goes on");
-        // It is said once, and when there is room again the level is remembered.
+        // It is reported once, and when there is room again the level counts.
         if how == "level" {
             s.prompt(PromptOf::Person);
             assert!(!s.call(HookEvent::Stop).contains("notice"));
@@ -509,7 +509,7 @@ fn exactly_so_many_restarts_within_the_window() {
     }
 }
 
-/// hopty 0.1.0 ended the session.
+/// Version 0 of the rules ended the session.
 #[test]
 fn journals_of_the_first_rules_end_at_the_limit() {
     let mut policy = Policy { rules: 0, ..claude() };
@@ -527,17 +527,17 @@ fn journals_of_the_first_rules_end_at_the_limit() {
 fn no_level_hands_over_what_began_above_it() {
     let mut s = Session::idle(claude());
     hand_over(&mut s, 1);
-    // The first context usage of the conversation that hopty began.
+    // The first context usage of a conversation that hopty started.
     assert_eq!(s.usage(85), "level.crossed, restart.ignored, notice");
     assert!(s.sentences().contains("started at level handoff"), "{}", s.sentences());
     s.prompt(PromptOf::Person);
     s.call(HookEvent::Stop);
     assert_eq!(s.phase(), "running");
     assert!(s.usage(93).contains("restart.requested"), "the level above it is another matter");
-    // What a person resumed at such a fill is not hopty's doing.
+    // A conversation that a person resumed at such a usage was not hopty's choice.
     let mut s = Session::idle(claude());
     assert!(s.usage(85).contains("restart.requested"));
-    // Nor is what grew.
+    // A conversation that grew is handed over as well.
     let mut s = Session::idle(claude());
     hand_over(&mut s, 1);
     s.usage(10);

@@ -1,4 +1,4 @@
-//! Back over a hand-over, to the conversation that it led away from.
+//! `hopty back`: to the conversation before a hand-over.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn handed_over() -> Session {
     s
 }
 
-/// As [`Session::delivering`], of a Claude that a person has talked with.
+/// [`Session::delivering`] after a person has talked with Claude.
 fn delivering() -> Session {
     let mut s = Session::idle(claude());
     s.prompt(PromptOf::Person);
@@ -28,7 +28,7 @@ fn delivering() -> Session {
     s
 }
 
-/// As [`handed_over`], of a Claude that a person has talked with.
+/// [`handed_over`] after a person has talked with Claude.
 fn spoken_and_handed_over() -> Session {
     let mut s = delivering();
     s.boot(StartSource::Startup);
@@ -198,7 +198,6 @@ fn a_handoff_that_never_arrived_is_put_aside() {
     assert_eq!(s.sup.active_handoff(), None);
 }
 
-/// A conversation without a prompt has no transcript.
 #[test]
 fn a_conversation_in_which_nothing_was_said_is_none_to_go_back_to() {
     let s = handed_over();
@@ -241,7 +240,7 @@ fn a_hand_over_that_is_broken_off_names_the_old_conversation() {
     s.end(ProcessEnd::Exited(1));
     assert_eq!(s.cause(), Some(EndCause::CrashLoop));
     assert!(s.sentences().contains(&old), "a Claude that dies while it is delivered: {}", s.sentences());
-    // Once the new one was told, its end is its own.
+    // Once the new conversation has its prompt, its end is its own.
     let mut s = spoken_and_handed_over();
     s.end(ProcessEnd::Exited(0));
     assert!(!s.sentences().contains("the old conversation"), "{}", s.sentences());

@@ -1,8 +1,8 @@
-//! Ends that nobody asked for: resumed, but not for ever.
+//! Unrequested ends: the conversation is resumed, but not forever.
 
 use super::*;
 
-/// Crashes a run that was just started, and goes on to the next; gives back the pause in ms.
+/// Crashes a run that has just started, and continues to the next; returns the pause in ms.
 fn crash_and_resume(s: &mut Session, end: ProcessEnd) -> u64 {
     s.after(1_000);
     s.end(end);

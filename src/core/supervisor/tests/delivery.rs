@@ -1,8 +1,8 @@
-//! The continuation prompt: typed when it can be proven, never blind.
+//! The continuation prompt: typed only when it can be proven.
 
 use super::*;
 
-/// A delivery whose text was pasted into the box and has not shown yet.
+/// A delivery whose text was pasted and is not visible yet.
 fn pasted() -> Session {
     let mut s = Session::delivering(claude());
     s.after(500);
@@ -127,7 +127,7 @@ fn a_brief_that_no_session_start_could_take_comes_with_the_prompt() {
     s.pass(3_000);
     s.screen(PromptBox::Ours);
     assert_eq!(s.prompt(PromptOf::Ours), "delivery.submitted, release keys draft, brief 2");
-    // The host was busy for so long that Claude's hook had given up.
+    // The host was busy for so long that the hook gave up.
     let mut s = pasted();
     assert_eq!(s.feed(Event::HookGone { id: 2 }), "");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
@@ -175,7 +175,7 @@ fn the_first_prompt_of_a_session_that_begins_from_a_handoff_begins_the_work() {
     assert!(s.sentences().starts_with(sentence), "{}", s.sentences());
     assert_eq!(s.feed(Event::Answered { conversation: conversation(1) }), "consume, handoff.consumed");
     assert_eq!(s.pass(600_000), "");
-    // The box is empty before Claude comes to the prompt.
+    // The box is empty before Claude begins the prompt.
     let mut s = begin();
     s.session_start(StartSource::Startup, None);
     assert_eq!(s.screen(PromptBox::Empty), "");
@@ -276,7 +276,7 @@ fn a_stopped_claude_is_not_typed_at() {
     s.session_start(StartSource::Startup, None);
     s.end(ProcessEnd::Stopped(Signal(20)));
     assert_eq!(s.screen(PromptBox::Empty), "");
-    // The delivery waits for it, and for a while after.
+    // The delivery waits for it, and for a while afterwards.
     s.pass(300_000);
     assert_eq!(s.phase(), "delivering");
     assert_eq!(s.end(ProcessEnd::Continued), "paste brief=true");

@@ -1,4 +1,4 @@
-//! Prompts that Claude was given and has not begun: its arguments' first one, and those in its queue.
+//! Prompts that Claude has but has not started: the first one in its arguments, and those in its queue.
 
 use super::*;
 
@@ -57,7 +57,7 @@ fn with_a_prompt_in_its_queue_claude_stays_busy_at_the_end_of_a_turn() {
     assert_eq!(state(&s), SessionState::Idle, "Claude does not begin it");
 }
 
-/// `hopty --resume ID "/review"`: it cannot be given to another conversation.
+/// `hopty --resume ID "/review"`: it cannot be carried to another conversation.
 #[test]
 fn a_hand_over_waits_for_the_command_that_claude_was_started_with() {
     let resumed = || {

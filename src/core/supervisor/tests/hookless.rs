@@ -1,5 +1,4 @@
-//! Claude without hopty's hooks, or with fewer: hooks that are switched off, hooks that never come, old
-//! versions.
+//! Claude without hopty's hooks, or with fewer: disabled hooks, hooks that never run, old versions.
 
 use super::*;
 use crate::core::supervisor::action::DecisionKind as K;

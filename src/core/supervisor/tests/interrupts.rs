@@ -1,4 +1,4 @@
-//! Ctrl+C in every phase, and every cell of the table of ends, in the machine itself.
+//! Ctrl+C in every phase, and every cell of the exit table, in the whole supervisor.
 
 use std::collections::HashSet;
 
@@ -6,9 +6,9 @@ use super::super::exit_table::tests::ENDS;
 use super::super::exit_table::{CtrlC, ExitRow};
 use super::*;
 
-/// What becomes of a session, a line a cell of the exit table: row, Ctrl+C, then a sign for each of `ENDS`.
-/// `·` nothing, `c` could not start, `u` user interrupt, `f` finished, `s` stopped, `n` the next run, `x`
-/// resumed after a pause.
+/// The outcome for a session, one line per row and Ctrl+C of the exit table, with a character for each of
+/// `ENDS`. `·` nothing, `c` could not start, `u` user interrupt, `f` finished, `s` stopped, `n` the next run,
+/// `x` resumed after a pause.
 const TABLE: [(ExitRow, CtrlC, &str); 20] = [
     (ExitRow::Cold, CtrlC::No, "·········"),
     (ExitRow::Cold, CtrlC::Yes, "·········"),
@@ -27,7 +27,7 @@ const TABLE: [(ExitRow, CtrlC, &str); 20] = [
     (ExitRow::StoppingForShutdown, CtrlC::No, "sssssss··"),
     (ExitRow::StoppingForShutdown, CtrlC::Yes, "sssssss··"),
     (ExitRow::Cooling, CtrlC::No, "·········"),
-    // The session closes at the key; there is no child to end.
+    // The session closes at the key; there is no child.
     (ExitRow::Cooling, CtrlC::Yes, "uuuuuuuuu"),
     (ExitRow::Delivering, CtrlC::No, "xxxxxxx··"),
     (ExitRow::Delivering, CtrlC::Yes, "uuuuuuu··"),

@@ -1,5 +1,5 @@
-//! What the source documents ask for and no other scenario tells: `docs/SEEDS.md` has every item and its
-//! tests.
+//! Requirements of the source documents that no other scenario covers: `docs/SEEDS.md` lists every item and
+//! its tests.
 
 use super::*;
 use crate::core::claude::hooks::stdout;
@@ -7,7 +7,7 @@ use crate::core::config::{DurationMs, RestartMode, Threshold};
 use crate::core::supervisor::action::{HookAnswer, SignalTarget};
 use crate::core::supervisor::handover_question::AskAnswer;
 
-/// The main loop: the end that hopty brought about leads to the next run, the same end by itself does not.
+/// The main loop: an end that hopty caused leads to the next run; the same end without hopty does not.
 #[test]
 fn item_001_what_hopty_stopped_goes_round_again_and_what_ended_by_itself_does_not() {
     let mut s = Session::stopping(claude());
@@ -18,8 +18,8 @@ fn item_001_what_hopty_stopped_goes_round_again_and_what_ended_by_itself_does_no
     assert_eq!(s.count("spawn 2 Fresh"), 0);
 }
 
-/// The transcript that is followed is the one that Claude's own hook names, and only of the main
-/// conversation.
+/// The transcript of the followed conversation is the one that Claude's own hook reports, and only of the
+/// main conversation.
 #[test]
 fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
     let mut s = Session::started(claude());
@@ -45,7 +45,7 @@ fn item_009_the_file_that_is_followed_is_the_one_that_claude_names() {
     assert!(followed.iter().all(|(of, _)| *of == conversation(1)), "{followed:?}");
 }
 
-/// There is no second process that could find the wrong one, or itself.
+/// There is no second process that could signal the wrong one, or itself.
 #[test]
 fn item_063_only_the_child_and_what_it_started_is_ever_signalled() {
     let mut s = Session::stopping(claude());
@@ -74,8 +74,8 @@ fn item_063_only_the_child_and_what_it_started_is_ever_signalled() {
     );
 }
 
-/// 130 is what a shell makes of Ctrl+C: with the person's key it is the end of the session, whatever was on
-/// its way. Without one it is a program's own number, and says nothing of what the person wants.
+/// 130 is what a shell reports for Ctrl+C: with the person's key it ends the session, whatever was under way.
+/// Without the key it is a program's own code and does not show what the person wants.
 #[test]
 fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
     let phases: [fn() -> Session; 5] = [
@@ -110,8 +110,8 @@ fn item_032_a_hundred_and_thirty_after_ctrl_c_is_the_end_in_every_phase() {
     assert_eq!(s.phase(), "cooling", "nobody pressed a key: the conversation is resumed");
 }
 
-/// A network that is gone ends a turn, not the session: it is gone on with after a pause, and what was asked
-/// for when that turn ends.
+/// A broken network ends a turn, not the session: hopty continues after a pause, and does what was requested
+/// for the end of that turn.
 #[test]
 fn item_068_a_turn_that_a_broken_connection_ended_costs_no_conversation() {
     let mut s = Session::busy(claude());
@@ -138,8 +138,8 @@ fn asking() -> Policy {
     policy
 }
 
-/// Dismissed, then in progress, then snoozed, then the level: each of them is silent, and only what is left
-/// asks.
+/// Dismissed, then in progress, then snoozed, then below the level: each of them prevents the question;
+/// without them it is asked.
 #[test]
 fn item_107_each_reason_not_to_ask_is_silent_in_its_turn() {
     let silent = |s: &mut Session| {
@@ -162,8 +162,8 @@ fn item_107_each_reason_not_to_ask_is_silent_in_its_turn() {
     silent(&mut s); // dismissed, whatever else is so
 }
 
-/// `THRESHOLD` and `SNOOZE_DURATION` are keys, 60 and 300 unless they are set; the answer that is offered
-/// says the length.
+/// `THRESHOLD` and `SNOOZE_DURATION` are configuration keys with the defaults 60 and 300; the offered answer
+/// contains the duration.
 #[test]
 fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_configured() {
     let asks_at = |policy: Policy| {
@@ -210,8 +210,8 @@ fn item_108_the_threshold_and_the_snooze_are_sixty_and_five_minutes_or_as_config
     }
 }
 
-/// Work has the window up to 80 %; the next ten hundredths are for what a handoff costs, Claude's own words;
-/// the last ten are nobody's: over 90 % not one more token is asked for.
+/// Work may use the window up to 80 %; the next ten points are for the hand-over and its note; above 90 %
+/// hopty asks Claude for nothing more.
 #[test]
 fn item_088_work_has_eighty_the_handoff_ten_and_the_last_ten_are_left() {
     let spends = |percent: u64| {
@@ -234,8 +234,8 @@ fn item_088_work_has_eighty_the_handoff_ten_and_the_last_ten_are_left() {
     }
 }
 
-/// The table of atomic operations is the policy of the safe points: a test is completed and a result waited
-/// for, while there is time; everything else is cut where it stands.
+/// The table of atomic operations is the policy of safe points: a test may finish and a result is waited for,
+/// while there is time; everything else is interrupted.
 #[test]
 fn item_090_a_test_is_completed_and_a_result_waited_for_before_a_hand_over() {
     let over = |percent| {
@@ -257,7 +257,7 @@ fn item_090_a_test_is_completed_and_a_result_waited_for_before_a_hand_over() {
         s.lines_in(cut);
         s.call_with_lines(HookEvent::Stop);
         assert!(s.lines_in(cut).contains("safe_point.reached"), "{cut:?}");
-        // Not for ever, and not over the hard level.
+        // Not forever, and not above the hard level.
         let mut s = over(82);
         s.lines_in(cut);
         s.after(120_000);

@@ -1,4 +1,4 @@
-//! Usage limits and API errors: who is told, what waits, and who goes on.
+//! Usage limits and API errors: reports, waits and resuming.
 
 use super::super::limit_and_error_wait::LimitKind;
 use super::*;
@@ -16,7 +16,7 @@ fn fails(s: &mut Session, error: &str) -> String {
     s.hook(HookFacts { error: Some(error.to_owned()), ..hook(HookEvent::StopFailure, &of) })
 }
 
-/// A turn that a limit of one hour ended.
+/// A turn that ended at a limit of one hour.
 fn limited(policy: Policy) -> Session {
     let mut s = Session::busy(policy);
     fails(&mut s, "rate_limit");
@@ -37,7 +37,7 @@ fn blocked_on(what: &str) -> (SessionState, Option<String>) {
 
 #[test]
 fn a_limit_is_known_by_its_words() {
-    let of = |text| LimitKind::said(text);
+    let of = |text| LimitKind::named_in(text);
     assert_eq!(of("You've hit your session limit · resets 11:19am (UTC)"), Some(LimitKind::FiveHour));
     assert_eq!(of("You've hit your weekly limit · resets Nov 22"), Some(LimitKind::SevenDay));
     for other in
@@ -172,7 +172,7 @@ fn a_prompt_from_outside_is_not_wasted_on_it_but_a_command_may_help() {
     assert!(s.count("paste") == 1, "{}", s.words());
 }
 
-/// The person has tried once more: one notice for one limit.
+/// The person has tried again: one notice for one limit.
 #[test]
 fn the_same_limit_again_is_no_news() {
     let mut s = limited(claude());

@@ -1,4 +1,4 @@
-//! Scenarios: whole stories told to the supervisor event by event, with what it must want at each point.
+//! Scenarios: whole histories, event by event, with the expected actions.
 
 mod ask_mode;
 mod asking;
@@ -97,7 +97,7 @@ pub(super) fn hook(event: HookEvent, of: &ConversationId) -> HookFacts {
     }
 }
 
-/// One word an action, so that a test reads as a story.
+/// One word per action, so that a test reads like a story.
 pub(super) fn word(action: &Action) -> String {
     match action {
         Action::Spawn { run, start, .. } => format!("spawn {run} {start:?}"),
@@ -150,7 +150,7 @@ pub(super) fn word(action: &Action) -> String {
     }
 }
 
-/// A session under test: feeds events at stamps and keeps what came of them.
+/// A session under test: feeds events at stamps and keeps the resulting actions.
 pub(super) struct Session {
     pub sup: Supervisor,
     pub now: Stamp,
@@ -174,12 +174,12 @@ impl Session {
         }
     }
 
-    /// A session that was started, before anything else happened.
+    /// A session after its start event.
     pub fn started(policy: Policy) -> Self {
         Session::started_with(policy, false)
     }
 
-    /// The same; `fresh`: with arguments that resume nothing and have no prompt.
+    /// [`Session::started`]; `fresh`: with arguments that resume nothing and contain no prompt.
     pub fn started_with(policy: Policy, fresh: bool) -> Self {
         let mut s = Session::new(policy);
         let claude = s.sup.policy().agent == Agent::Claude;
@@ -210,7 +210,7 @@ impl Session {
         s
     }
 
-    /// Claude at its empty prompt, as its hooks, its sessions file and the screen tell.
+    /// Claude at its empty prompt, according to hooks, sessions file and screen.
     pub fn silent(policy: Policy) -> Self {
         let mut s = Session::started(policy);
         s.boot(StartSource::Startup);
@@ -218,14 +218,14 @@ impl Session {
         s
     }
 
-    /// The same in a conversation that has a transcript.
+    /// [`Session::silent`] in a conversation that has a transcript.
     pub fn idle(policy: Policy) -> Self {
         let mut s = Session::silent(policy);
         s.transcript();
         s
     }
 
-    /// Something was said, how much is not known.
+    /// Something was said; the usage is not known.
     fn transcript(&mut self) {
         let conversation = self.current();
         self.feed(Event::Usage { conversation, tokens: 0, window: WINDOW, bytes: 1 });
@@ -239,7 +239,7 @@ impl Session {
         s
     }
 
-    /// Runs an event, and holds what must hold after every event.
+    /// Feeds an event, and checks what must always hold.
     pub fn feed(&mut self, event: Event) -> String {
         self.last.clear();
         let tick = event == Event::Tick;
@@ -259,7 +259,7 @@ impl Session {
         self.last.iter().map(word).collect::<Vec<_>>().join(", ")
     }
 
-    /// Feeds an event and compares all it led to.
+    /// Feeds an event and compares its actions.
     pub fn expect(&mut self, event: Event, want: &str) {
         let got = self.feed(event.clone());
         assert_eq!(got, want, "{event:?} in {:?}", self.sup.phase());
@@ -270,7 +270,7 @@ impl Session {
         self
     }
 
-    /// Lets time pass to the next deadline, which there must be.
+    /// Lets time pass to the next deadline, which must exist.
     pub fn tick(&mut self) -> String {
         let at = self.sup.next_deadline().unwrap_or_else(|| panic!("no deadline in {:?}", self.sup.phase()));
         self.now = self.now.max(at);
@@ -296,7 +296,7 @@ impl Session {
         self.feed(Event::Started { run, pid: 4000 + i32::try_from(run).unwrap(), next: Some(next) })
     }
 
-    /// What a Claude does when it starts: SessionStart, an idle sessions file, an empty box.
+    /// A Claude's start: SessionStart, an idle sessions file, an empty box.
     pub fn boot(&mut self, source: StartSource) -> String {
         let mut all = self.session_start(source, None);
         all = [all, self.status(AgentStatus::Idle), self.screen(PromptBox::Empty)].join("; ");
@@ -317,13 +317,13 @@ impl Session {
         self.feed(Event::Hook { id: self.hooks, hook })
     }
 
-    /// A hook call of the conversation that runs.
+    /// A hook call of the current conversation.
     pub fn call(&mut self, event: HookEvent) -> String {
         let of = self.current();
         self.hook(hook(event, &of))
     }
 
-    /// The same with lines of the transcript to wait for.
+    /// [`Session::call`] with transcript lines to wait for.
     pub fn call_with_lines(&mut self, event: HookEvent) -> String {
         let of = self.current();
         self.hook(HookFacts { lines: true, ..hook(event, &of) })
@@ -333,7 +333,7 @@ impl Session {
         self.lines_in(Cut::Free)
     }
 
-    /// The lines are there, and say whether what Claude is doing may be cut in two.
+    /// The lines have arrived; `cut` says whether Claude's work may be interrupted.
     pub fn lines_in(&mut self, cut: Cut) -> String {
         let id = self.hooks;
         self.feed(Event::Lines { id, found: true, cut })
@@ -401,7 +401,7 @@ impl Session {
         self.feed(Event::Saved { handoff: handoff(n), mark: None })
     }
 
-    /// From an idle Claude to one that is being stopped for a restart, handoff 1 on disk.
+    /// From an idle Claude to one being stopped for a restart, with handoff 1 on disk.
     pub fn stopping(policy: Policy) -> Self {
         let mut s = Session::idle(policy);
         s.restart(Asker::Person);
@@ -410,7 +410,7 @@ impl Session {
         s
     }
 
-    /// To a fresh run whose delivery is under way, nothing drawn yet.
+    /// To a fresh run with a delivery under way and nothing drawn yet.
     pub fn delivering(policy: Policy) -> Self {
         let mut s = Session::stopping(policy);
         s.end(TERM_CODE);
@@ -419,7 +419,7 @@ impl Session {
         s
     }
 
-    /// The same for a Claude that was not given hopty's hooks.
+    /// [`Session::delivering`] for a Claude without hopty's hooks.
     pub fn delivering_without_hooks(policy: Policy) -> Self {
         let mut s = Session::started(policy);
         s.status(AgentStatus::Idle);
@@ -432,7 +432,7 @@ impl Session {
         s
     }
 
-    /// To a crashed run that is going to be resumed.
+    /// To a crashed run that will be resumed.
     pub fn cooling(policy: Policy) -> Self {
         let mut s = Session::busy(policy);
         s.end(ProcessEnd::Exited(1));

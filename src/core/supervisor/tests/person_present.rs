@@ -1,4 +1,4 @@
-//! Somebody is there: nothing is wiped at the end of a turn, and their next prompt begins the fresh
+//! A person is present: nothing is cleared at the end of a turn, and their next prompt begins the fresh
 //! conversation.
 
 use super::*;
@@ -12,7 +12,7 @@ fn talking() -> Policy {
 }
 
 impl Session {
-    /// A busy Claude with a terminal in which somebody has typed just now.
+    /// A busy Claude with a terminal in which a person has just typed.
     fn watched(policy: Policy) -> Self {
         let mut s = Session::busy(policy);
         s.feed(Event::Attached { client: 1, how: AttachKind::Starts });
@@ -21,7 +21,7 @@ impl Session {
         s
     }
 
-    /// The turn is over at this fill.
+    /// The turn ends at this context usage.
     fn turn_ends(&mut self, percent: u64) -> String {
         self.usage(percent);
         let words = self.call(HookEvent::Stop);
@@ -205,7 +205,7 @@ fn a_handoff_that_cannot_be_saved_gives_the_prompt_back() {
     assert_eq!(words, "restart.cancelled, notice, message 4, release keys", "it was never taken");
 }
 
-/// A full disk: the prompts after the first stay where they are submitted, and the failure is told once.
+/// A full disk: the prompts after the first stay where they are submitted, and the failure is reported once.
 #[test]
 fn after_a_failed_save_prompts_are_left_alone_for_a_while() {
     let fails = |s: &mut Session| {
@@ -300,7 +300,7 @@ fn a_carried_prompt_that_began_without_the_handoff_is_not_given_again() {
     let mut s = Session::taken(talking(), CarryMethod::Argument);
     s.end(TERM_CODE);
     s.exec();
-    // Claude was started without hooks, or they were all lost.
+    // Claude was started without hooks, or all calls were lost.
     let conversation = s.current();
     let words = s.feed(Event::Prompted { conversation: conversation.clone() });
     assert_eq!(words, "drop prompt, delivery.failed, notice, release keys draft");
@@ -335,7 +335,7 @@ fn a_queued_prompt_that_cannot_be_given_again_runs_first_and_none_is_stopped_beh
     let mut s = Session::watched(talking());
     s.feed(Event::Queued { prompts: 1, carries: None });
     assert!(s.turn_ends(84).contains("restart.waits"));
-    // No hook tells that it began a turn.
+    // No hook reports that it began a turn.
     s.feed(Event::Queued { prompts: 0, carries: None });
     assert_eq!(s.submits(Some(CarryMethod::Typed)), "let 4 go", "typed while it runs");
 }

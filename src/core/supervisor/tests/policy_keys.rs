@@ -1,4 +1,4 @@
-//! Keys of the configuration that other tests leave at their default: another value is acted on.
+//! Configuration keys that other tests leave at their default: other values have an effect.
 
 use super::*;
 use crate::core::config::{RestartMode, Threshold};

@@ -1,4 +1,4 @@
-//! Hand-overs that bring nothing are stopped.
+//! Hand-overs without progress are stopped.
 
 use super::*;
 use crate::core::handoff::work_progress::Mark;

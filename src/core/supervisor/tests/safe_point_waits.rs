@@ -1,4 +1,4 @@
-//! What a restart waits for, what takes its place away, and what it must not mistake for a safe point.
+//! What a restart waits for, how a safe point is lost, and what must not count as one.
 
 use super::super::compaction::Compaction;
 use super::super::next_handover::HandoverWhen;
@@ -26,7 +26,7 @@ fn a_draft_that_is_gone_is_not_waited_for() {
     assert_eq!(s.screen(PromptBox::Empty), "safe_point.reached, hold keys, check settings");
 }
 
-/// It goes along, so that a person who asks is not left waiting for no reason that they see.
+/// The draft is carried along, so a person who requests a restart does not wait for it.
 #[test]
 fn a_draft_does_not_postpone_what_a_person_asks_for() {
     let mut s = Session::idle(claude());
@@ -232,7 +232,7 @@ fn a_stop_with_background_tasks_is_no_safe_point() {
     s.usage(95);
     let of = s.current();
     assert_eq!(s.hook(HookFacts { background: 1, ..hook(HookEvent::Stop, &of) }), "hold 3, let 3 go");
-    // A new turn begins 0.2 s after a sub-agent's end, so its end is no moment to act on.
+    // A new turn begins 0.2 s after a sub-agent's end, so its end is not a safe point.
     let agents_end = HookFacts { agent: true, ..hook(HookEvent::SubagentStop, &of) };
     assert_eq!(s.hook(agents_end), "let 4 go");
     s.after(200);
@@ -253,7 +253,7 @@ fn a_dev_server_in_the_background_does_not_hold_for_ever() {
     }
 }
 
-/// The screen between two turns, or in one.
+/// The screen between two turns, or during one.
 fn screen_of(s: &mut Session, busy: bool) -> String {
     let facts = ScreenFacts {
         prompt: PromptBox::Empty,
@@ -482,7 +482,7 @@ fn without_hooks_the_transcript_and_a_quiet_screen_are_the_safe_point() {
     let conversation = s.current();
     assert_eq!(s.feed(Event::TurnEnded { conversation: conversation.clone() }), "");
     assert_eq!(s.status(AgentStatus::Idle), "safe_point.reached, hold keys, check settings");
-    // What Ctrl+C dropped comes back at the end of the next turn, hooks or not.
+    // A request that Ctrl+C dropped returns at the end of the next turn, with or without hooks.
     s.ctrl_c();
     assert_eq!(s.phase(), "running");
     s.status(AgentStatus::Busy);

@@ -1,4 +1,4 @@
-//! The end that somebody asked for: `hopty stop`, `--kill`, the host's own end, in every phase.
+//! Requested ends: `hopty stop`, `--kill`, the host's own end, in every phase.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `send --submit`: pasted into an empty box, entered only where it stands alone, answered as it was.
+//! `send --submit`: pasted into an empty box, entered only if it is alone there, and answered by its outcome.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn submit(s: &mut Session) -> String {
     s.feed(Event::Submit { id: ID, command: false })
 }
 
-/// An idle Claude into whose box the text was pasted.
+/// An idle Claude with the text pasted into its box.
 fn pasted() -> Session {
     let mut s = Session::idle(claude());
     assert_eq!(submit(&mut s), "hold keys, paste");
@@ -60,7 +60,7 @@ fn a_busy_claude_queues_it() {
     assert_eq!(s.prompt(PromptOf::Sent).split(", ").nth(1), Some("queued"));
 }
 
-/// The hook gave up before it was heard, so that only the transcript has the prompt.
+/// The hook gave up before the host read its call, so that only the transcript has the prompt.
 #[test]
 fn the_end_of_a_turn_that_no_hook_began_comes_after_the_answer() {
     let ways: [fn(&mut Session); 3] = [
@@ -87,7 +87,7 @@ fn the_end_of_a_turn_that_no_hook_began_comes_after_the_answer() {
     let answered = s.sup.seq();
     s.call(HookEvent::Stop);
     assert!(s.sup.state().state == SessionState::Idle && s.sup.entered().1 > answered);
-    // Journals of earlier rules are replayed as they were written: there the wait went on for ever.
+    // Under earlier rules the wait never ended.
     let mut s = entered();
     s.sup.policy.rules = 3;
     s.feed(Event::Taken { queued: false });
@@ -106,7 +106,7 @@ fn a_dialog_of_a_turn_that_no_hook_began_stays() {
     assert_eq!(s.sup.state().state, SessionState::Blocked);
 }
 
-/// Where an Enter might answer a dialog that is about to be drawn, the turn's end is waited for.
+/// Enter might answer a dialog that is about to be drawn, so hopty waits for the end of the turn.
 #[test]
 fn an_old_claude_gets_no_enter_while_it_works() {
     let old = || Policy { submit_when_idle: true, ..claude() };
@@ -125,7 +125,8 @@ fn an_old_claude_gets_no_enter_while_it_works() {
     assert_eq!(s.screen(PromptBox::Ours), "", "a turn has begun meanwhile");
 }
 
-/// The turn was interrupted, which no hook tells: hooks say busy, and Claude was idle when Enter was pressed.
+/// The turn was interrupted, which no hook reports: hooks say busy, and Claude was idle when Enter was
+/// pressed.
 #[test]
 fn after_an_interrupt_it_is_submitted() {
     let mut s = Session::busy(claude());
@@ -161,7 +162,7 @@ fn what_is_in_the_way_refuses_when_it_stays() {
         assert_eq!(s.pass(1), "refused");
         assert_eq!(s.pass(60_000), "");
     }
-    // A box that still shows the prompt before is empty a moment later.
+    // A box that still shows the previous prompt is empty a moment later.
     let mut s = Session::idle(claude());
     s.screen(PromptBox::Draft);
     submit(&mut s);

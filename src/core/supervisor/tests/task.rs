@@ -34,7 +34,7 @@ fn a_completed_task_starts_no_other_round() {
         "{words}"
     );
     assert_eq!(s.phase(), "running");
-    // The same twice says nothing.
+    // A repetition changes nothing.
     assert_eq!(s.feed(completed(true)), "");
 }
 

@@ -1,4 +1,4 @@
-//! What people and scripts are told: states, sentences, reasons.
+//! Reports to people and scripts: states, sentences, reasons.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn a_level_by_size_is_told_by_size() {
         "{}",
         s.sentences()
     );
-    // Where the tokens reach a higher level, they are what counts.
+    // If the tokens reach a higher level, they count.
     let mut s = Session::idle(s.sup.policy().clone());
     s.feed(Event::Usage { conversation, tokens: 950_000, window: 1_000_000, bytes: 700 << 10 });
     assert!(
@@ -68,7 +68,7 @@ fn a_level_by_size_is_told_by_size() {
     );
 }
 
-/// A prompt right behind the end of a turn: the file still tells of that end.
+/// A prompt right after the end of a turn: the file still reports that end.
 #[test]
 fn an_idle_of_the_turn_before_ends_no_turn() {
     let mut s = Session::busy(claude());
@@ -96,7 +96,7 @@ fn an_interrupt_fires_no_hook_and_the_file_is_believed_when_it_stays() {
     assert_eq!(stands(&s).0, SessionState::Busy);
     s.pass(1000);
     assert_eq!((stands(&s).0, stands(&s).1), (SessionState::Idle, StateSource::SessionsFile));
-    // A prompt that a hook of the person's own blocks never moves the file.
+    // A prompt that a person's own hook blocks never changes the file.
     s.prompt(PromptOf::Person);
     s.pass(4000);
     assert_eq!(stands(&s).0, SessionState::Busy);
@@ -146,7 +146,7 @@ fn where_nothing_else_speaks_title_and_screen_do() {
     assert_eq!(looks(Some(false), None), (SessionState::Idle, StateSource::Screen));
 }
 
-/// Claude without hooks, sessions file and title, of a version whose screen is not known.
+/// Claude without hooks, sessions file and title, of a version whose screens are not known.
 #[test]
 fn what_nothing_speaks_of_is_unknown_in_the_end() {
     let mut s = Session::started(Policy { hooks: false, ..claude() });

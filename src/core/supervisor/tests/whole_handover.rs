@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// From the saved handoff to the consumed one; the same for every way that leads here.
+/// From the saved handoff to the consumed one; the same for every start.
 fn rest_of_the_chain(s: &mut Session) {
     s.after(60);
     assert_eq!(s.end(TERM_CODE), "run.ended, reap, spawn 2 Fresh");
@@ -32,7 +32,7 @@ fn rest_of_the_chain(s: &mut Session) {
     assert_eq!(s.feed(Event::Answered { conversation: conversation(2) }), "", "consumed once");
 }
 
-/// Renumbers the hooks, so that the second run of every story begins with hook 2.
+/// Renumbers the hooks, so that the second run of every history begins with hook 2.
 fn second_run(s: &mut Session) {
     s.hooks = 1;
 }
@@ -159,7 +159,7 @@ fn a_busy_word_does_not_end_the_settling() {
     assert_eq!(s.status(AgentStatus::Idle), "collect, SIGTERM Child, stop.sent");
 }
 
-/// What was known of the old run says nothing of the new one.
+/// The state of the old run does not apply to the new one.
 #[test]
 fn a_new_run_begins_from_nothing() {
     let mut s = Session::busy(claude());

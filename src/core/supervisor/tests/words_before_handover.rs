@@ -1,4 +1,4 @@
-//! What Claude is asked and kept from before a hand-over: its own words, and its compaction.
+//! What Claude is asked for and kept from before a hand-over: its note, and its compaction.
 
 use super::*;
 use crate::core::config::{RestartMode, SummaryMode};
@@ -39,7 +39,7 @@ fn in_a_loop_it_is_asked_when_the_turn_was_waited_for_and_the_next_end_is_the_sa
     s.after(120_000);
     let words = s.call(HookEvent::PostToolBatch);
     assert!(words.ends_with("tell Note 4"), "{words}");
-    // It uses a tool all the same: it has its time, and no more.
+    // It uses a tool anyway: it gets its time, and no more.
     assert!(s.call(HookEvent::PostToolBatch).ends_with("let 5 go"));
     s.after(90_000);
     assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
@@ -55,7 +55,7 @@ fn in_a_loop_it_is_asked_at_the_level_and_goes_on_until_the_next_one() {
     assert_eq!(s.call(HookEvent::PostToolBatch), "hold 5, let 5 go", "once");
     s.usage(91);
     assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
-    // With no time for it nothing is asked.
+    // Without time for it nothing is asked.
     let mut s = Session::busy(talking());
     s.usage(91);
     assert!(s.call(HookEvent::PostToolBatch).contains("safe_point.reached"));
@@ -152,7 +152,7 @@ fn a_request_for_a_note_that_nobody_read_is_made_again() {
     assert_eq!(s.call(HookEvent::PostToolBatch), "hold 4, tell NoteInLoop 4");
     assert_eq!(s.feed(Event::HookGone { id: 3 }), "", "an older one");
     assert_eq!(s.call(HookEvent::PostToolBatch), "hold 5, let 5 go", "once");
-    // Claude does not write one: its turn is over.
+    // Claude writes no note: its turn is over.
     let mut s = Session::busy(talking());
     s.usage(82);
     assert_eq!(s.call(HookEvent::Stop), "hold 3, tell Note 3");

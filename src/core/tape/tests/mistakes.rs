@@ -1,4 +1,4 @@
-//! What is said of mistakes.
+//! Messages about mistakes.
 
 use super::*;
 
@@ -84,11 +84,11 @@ fn a_misspelt_command_behind_a_text_is_an_error_unless_the_tape_is_one_of_vhs() 
         error("Type\nentr\n#> Expect 'x'"),
         "2:1: `entr` is text here, not a command (did you mean `Enter`? Quote it to type it: \"entr\")"
     );
-    // A tape of VHS types the same as there, and says so.
+    // A tape of VHS types the same text as in VHS, with a warning.
     let vhs = "Type 'yes'\nEntre\nSleep 1";
     is(vhs, &["Type \"yes Entre\"", "Sleep 1s"]);
     assert!(read(vhs).report().contains("`Entre` is text here, not a command"));
-    // What begins no line, is not like a command, or stands in quotes is text.
+    // Text that starts no line, resembles no command, or is quoted stays text.
     for text in ["Start cat\nType a Entre", "Start cat\nType a\nmake\ncd", "Start cat\nType a\n'Entre'"] {
         let tape = read(text);
         assert!(tape.errors.is_empty() && tape.warnings.is_empty(), "{text}\n{}", tape.report());
@@ -192,7 +192,7 @@ fn a_report_shows_the_line_and_the_place() {
 #[test]
 fn one_mistake_is_told_once_and_the_next_line_as_well() {
     is_wrong("$ a | b > c\nShow\nFoo bar 'x' 5\nEnter ~ 'x'", &[(1, 1), (3, 1), (4, 7)]);
-    // A command in between begins anew.
+    // A valid command in between resets that.
     is_wrong("~ Show ~", &[(1, 1), (1, 8)]);
 }
 
@@ -249,7 +249,7 @@ fn files_that_name_one_another_are_bounded() {
             Ok(format!("Source {}.tape\nSource {}.tape\nEnter", 2 * n, 2 * n + 1).into_bytes())
         }
     }
-    // A file begins with a letter or a dot, so the first name is quoted.
+    // An unquoted file name must start with a letter or a dot.
     let tape = parse("a.tape", b"Source '1.tape'", ParseOptions::default(), &Endless);
     assert!(!tape.is_valid() && tape.errors.len() <= 101);
     struct Deep;

@@ -1,4 +1,4 @@
-//! What tapes mean, row by row: the language of VHS (`vhs.rs`), what hopty adds (`own.rs`), what is said of
+//! The meaning of tapes: the language of VHS (`vhs.rs`), hopty's additions (`own.rs`), messages about
 //! mistakes (`mistakes.rs`).
 
 mod mistakes;
@@ -37,14 +37,14 @@ fn lines(tape: &Tape) -> Vec<String> {
     tape.steps.iter().map(|step| step.command.to_string()).collect()
 }
 
-/// That a tape has these commands, for VHS as for hopty.
+/// Checks that a tape has these commands, for VHS and for hopty.
 #[track_caller]
 fn is(source: &str, commands: &[&str]) {
     assert_eq!(lines(&read(source)), commands, "{source}");
     assert_eq!(lines(&read_strictly(source)), commands, "{source}, for VHS");
 }
 
-/// That a tape has these commands, which VHS does not have, and that they are read again as the same.
+/// Checks that a tape has these commands, which VHS does not have, and that they can be read again.
 #[track_caller]
 fn is_own(source: &str, commands: &[&str]) {
     let tape = read(source);
@@ -54,7 +54,7 @@ fn is_own(source: &str, commands: &[&str]) {
     again(&tape);
 }
 
-/// That every command is read again as the same.
+/// Checks that every command can be written and read again.
 #[track_caller]
 fn again(tape: &Tape) {
     for step in &tape.steps {
@@ -65,7 +65,7 @@ fn again(tape: &Tape) {
     }
 }
 
-/// That a tape is wrong at these lines and columns, for VHS as for hopty.
+/// Checks that a tape has errors at these lines and columns, for VHS and for hopty.
 #[track_caller]
 fn is_wrong(source: &str, places: &[(u32, u32)]) {
     for tape in [read(source), read_strictly(source)] {

@@ -1,4 +1,4 @@
-//! What hopty adds.
+//! hopty's additions to the language.
 
 use super::*;
 
@@ -252,7 +252,7 @@ fn texts_with_escapes_and_variables() {
     assert_eq!(resolved.as_deref(), Ok("a\tb\u{1b}😀$\\\" ${x} $5"));
     assert_eq!(text.resolve(|_| None), Err("USER".to_owned()));
     again(&tape);
-    // A dollar sign that was escaped is no variable again.
+    // An escaped dollar sign starts no variable.
     again(&read(r#"Type $"\${A} ${B}" Type '${A}' Type $"'`\"\${A}""#));
 }
 

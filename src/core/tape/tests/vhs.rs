@@ -1,4 +1,4 @@
-//! The language of VHS, oddities included.
+//! The language of VHS, including its oddities.
 
 use super::*;
 
@@ -200,7 +200,7 @@ fn times_are_numbers_with_a_unit() {
     is_wrong("Sleep", &[(1, 1)]);
     is_wrong("Sleep foo", &[(1, 1)]);
     is_wrong("Type@ a", &[(1, 5)]);
-    // VHS reads these and fails when it plays them.
+    // VHS reads these but fails to play them.
     is_wrong("Sleep 1.2.3", &[(1, 7)]);
     is_wrong("Type@1.2.3 a", &[(1, 6)]);
     is_wrong("Sleep 99999999999999999999", &[(1, 7)]);
@@ -330,7 +330,7 @@ fn source_puts_commands_in_its_place() {
     assert_eq!(lines(&tape), [r#"Output "a.gif""#, "Set Width 800", r#"Type "in""#, "Set Height 1", "Enter"]);
     assert!(tape.steps[3].ignored, "the file has a command that ends the header");
     assert_eq!(tape.steps[2].span.to_string(), "setup.tape:3:1");
-    // VHS refuses this in its own words only: it looks for what it has spliced in already.
+    // VHS refuses this with its own words: it looks for `Source` in what it has inserted.
     assert_eq!(lines(&read("Source outer.tape")), ["Set Width 800", r#"Type "in""#, "Tab"]);
     for (source, message) in [
         ("Source none.tape", "cannot be read: no such file"),

@@ -43,7 +43,7 @@ fn a_model_that_failed_knows_what_was_on() {
         (model.undo(), model.undo_so_far()),
         (b"\x18\x1b\\\x1b[?2004l".to_vec(), b"\x1b[?2004l".to_vec())
     );
-    // Nothing else may happen to wake the host, and it is told once.
+    // Nothing else wakes the host, and the failure is reported once.
     assert_eq!((model.due(), model.take_failure()), (Some(Stamp(0)), true));
     assert_eq!((model.due(), model.take_failure()), (None, false));
 }
@@ -109,14 +109,14 @@ fn too_much_is_fed_at_once_in_slices() {
     assert!(!model.take_relief(Stamp(5 + KEPT_MS)), "more waits");
     model.look(|_| ());
     assert!(model.chunks.is_empty());
-    // The next flood goes through the same memory.
+    // The next flood reuses the same memory.
     let kept: usize = model.spares.iter().map(OutputChunk::size).sum();
     for _ in 0..written / 4096 {
         write(&mut model, &[b'x'; 4096], Stamp(7));
     }
     model.look(|_| ());
     assert_eq!(model.spares.iter().map(OutputChunk::size).sum::<usize>(), kept);
-    // And nobody's after a while.
+    // It is freed after a while.
     assert_eq!(model.due(), Some(Stamp(7 + KEPT_MS)));
     assert!(!model.take_relief(Stamp(6 + KEPT_MS)) && model.take_relief(Stamp(7 + KEPT_MS)));
     assert!(model.spares.is_empty());

@@ -1,6 +1,6 @@
-//! What a program reports to its terminal besides the picture: texts for the clipboard (OSC 52), and where
-//! the prompts and commands of a shell begin and end (OSC 133, and 633 of VS Code). Kept only where somebody
-//! reads them: they may be long and secret.
+//! What a program reports to its terminal besides the picture: texts for the clipboard (OSC 52), and where a
+//! shell's prompts and commands start and end (OSC 133, and 633 of VS Code). Kept only if a caller reads
+//! them: they may be long and secret.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -12,22 +12,22 @@ const REPORTS_KEPT: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScreenReport {
-    /// The program put this text into the clipboard or a selection.
+    /// The program put this text on the clipboard or into a selection.
     Clipboard(String),
-    /// A shell is here.
+    /// A mark of a shell.
     Shell(ShellMark),
 }
 
-/// A part of a shell's output that begins.
+/// The part of a shell's output that starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellMark {
     /// `A`: a prompt.
     Prompt,
-    /// `B`: what the person types behind it.
+    /// `B`: what the person types after it.
     Input,
     /// `C`: the output of a command.
     Output,
-    /// `D`: nothing any more, the command has ended, with its exit status where the shell says it.
+    /// `D`: none, the command has ended, with its exit status if the shell reports it.
     Done(Option<i32>),
 }
 
@@ -44,7 +44,7 @@ impl ShellMark {
     }
 }
 
-/// The reports that nobody has taken yet; `None`: nobody reads them.
+/// The reports that have not been taken; `None`: they are not kept.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramReports(Option<Vec<ScreenReport>>);
 
@@ -60,7 +60,7 @@ impl ProgramReports {
     pub fn osc(&mut self, params: &[&[u8]]) {
         let Some(kept) = &mut self.0 else { return };
         let report = match params {
-            // A question for the clipboard gets no answer, as in most terminals.
+            // A query of the clipboard gets no answer, as in most terminals.
             [b"52", _, b"?"] => None,
             [b"52", _, data] => BASE64_STANDARD
                 .decode(data)
@@ -79,7 +79,7 @@ impl ProgramReports {
 }
 
 impl Screen {
-    /// Keeps the program's reports from now on, for [`Screen::take_reports`].
+    /// Starts to keep the program's reports, for [`Screen::take_reports`].
     pub fn keep_reports(&mut self) {
         self.terminal.window.reports.0.get_or_insert_default();
     }
