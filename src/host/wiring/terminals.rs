@@ -33,7 +33,7 @@ impl Host {
         &mut self,
         act: impl FnOnce(&mut Terminals, &mut Scene<'_>) -> T,
     ) -> T {
-        let run = self.child.run.as_mut().map(ChildRun::shown);
+        let run = self.child.run.as_mut().map(ChildRun::for_terminals);
         let mut scene = Scene { clock: self.clock, run, links: &mut self.control, exit: self.exit };
         let done = act(&mut self.terminals, &mut scene);
         while let Some(event) = self.terminals.next_event() {
