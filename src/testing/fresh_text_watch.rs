@@ -11,8 +11,8 @@ use std::sync::Arc;
 use memchr::{memchr2, memmem};
 
 use super::echo::EchoFilter;
+use super::entered_text::EnteredText;
 use super::look::{FoundPlace, Look, LookSubject, NearestRow, ScreenArea, TextPattern};
-use super::pasted_text::PastedText;
 use super::typed_ahead::{PromptLine, TypedAhead};
 use crate::core::terminal::Modes;
 use crate::screen::{Attr, Color, FrameChanges, Screen, ScreenPlace, ScreenReport, ShellMark, Style};
@@ -89,7 +89,7 @@ pub struct FreshTextWatch {
     ended: u64,
     echo: EchoFilter,
     ahead: TypedAhead,
-    pasted: PastedText,
+    entered: EnteredText,
     /// Bytes of output other than echo.
     output: u64,
     title: String,
@@ -137,7 +137,7 @@ impl FreshTextWatch {
             ended: 0,
             echo: EchoFilter::default(),
             ahead: TypedAhead::default(),
-            pasted: PastedText::default(),
+            entered: EnteredText::default(),
             output: 0,
             title: String::new(),
             titles: 0,
@@ -302,7 +302,7 @@ impl FreshTextWatch {
         let before = self.ended;
         self.absorb_typed_ahead();
         let mut is_visible = self.changes.frame(&mut self.screen);
-        self.pasted.places(&self.screen).iter().for_each(|place| self.changes.absorb_place(place));
+        self.entered.places(&self.screen).iter().for_each(|place| self.changes.absorb_place(place));
         self.ended = self.changes.now();
         if self.screen.title() != self.title {
             self.title = self.screen.title().to_owned();
@@ -319,7 +319,7 @@ impl FreshTextWatch {
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.end_frame();
         let before = self.marks.last().map_or(0, |(frame, _)| *frame);
-        self.pasted.end_input(&self.screen, |row, col| self.changes.is_new(before, row, col));
+        self.entered.end_input(&self.screen, |row, col| self.changes.is_new(before, row, col));
         let frame = self.changes.mark(&self.screen);
         self.absent.clear();
         if self.marks.len() == MARKS_MAX {
@@ -344,7 +344,7 @@ impl FreshTextWatch {
     pub fn expect_echo(&mut self, bytes: &[u8], modes: &Modes) {
         self.echo.expect(bytes, modes);
         self.ahead.take(bytes);
-        self.pasted.take(bytes);
+        self.entered.take(bytes);
     }
 
     /// Whether the terminal's echo of typed input has not arrived completely.
@@ -677,6 +677,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_typed_is_no_news_where_only_its_colours_change() {
+        let raw = Modes { lflag: 0, ..cooked() };
+        // What draws the cursor, the focus, and a text that is too long for its field.
+        for (drawn, again) in [
+            ("> READY", "\x1b[1;3HREAD\x1b[7mY\x1b[27m"),
+            ("\x1b[44m READY  \x1b[m", "\x1b[H\x1b[45m READY  \x1b[m"),
+            ("<not READ\r\nY>", "\x1b[1;6H\x1b[7mREAD\r\nY\x1b[27m"),
+        ] {
+            let mut watch = watch("");
+            watch.take_mark(1);
+            "not READY".chars().for_each(|c| watch.expect_echo(c.to_string().as_bytes(), &raw));
+            frame(&mut watch, drawn);
+            // A key, and another at which the program draws it as it was.
+            for (line, bytes) in [(2, again.to_owned()), (3, format!("\x1b[H{drawn}"))] {
+                let mark = watch.take_mark(line);
+                watch.expect_echo(b"\x1b[D", &raw);
+                frame(&mut watch, &bytes);
+                assert!(watch.find(&text("READ"), &mark).new.is_empty(), "{drawn:?} {line}");
+            }
+            let mark = watch.take_mark(4);
+            frame(&mut watch, "\x1b[HREADY       \x1b[3HREADY");
+            assert_eq!(watch.find(&text("READ"), &mark).new.len(), 2, "{drawn:?}");
+        }
+    }
+
+    #[test]
     fn another_text_that_loses_its_reverse_video_is_news() {
         let mut watch = watch("> ");
         watch.take_mark(1);
@@ -685,8 +711,8 @@ mod tests {
         let mark = watch.take_mark(2);
         frame(&mut watch, "\x1b[2Hfirst");
         assert_eq!(watch.find(&text("first"), &mark).new.len(), 1);
-        frame(&mut watch, "\x1b[1;3H\x1b[7mword\x1b[27m");
-        assert_eq!(watch.find(&text("word"), &mark).new.len(), 1, "found, as a search shows it");
+        frame(&mut watch, "\x1b[3H\x1b[7mword\x1b[27m");
+        assert_eq!(watch.find(&text("word"), &mark).new.len(), 1, "as a search shows it elsewhere");
     }
 
     #[test]

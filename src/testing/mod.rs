@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`echo`] | the terminal's own echo, which does not count as new |
-//! | `pasted_text` | a paste that a line editor shows in reverse video until the next key, which does not count as new |
+//! | `entered_text` | what a tape typed or pasted: where only its colours change, that does not count as new |
 //! | `typed_ahead` | input that a busy shell shows again after its next prompt, which does not count as new |
 //! | [`input`] | the bytes of keys, the mouse, pastes and the focus |
 //! | [`look`] | searching for text and patterns |
@@ -30,6 +30,7 @@
 
 pub mod discovery;
 pub mod echo;
+mod entered_text;
 mod evidence_cast;
 mod file_fingerprint;
 #[cfg(test)]
@@ -41,7 +42,6 @@ pub mod isolation;
 pub mod library;
 pub mod look;
 pub mod outcome;
-mod pasted_text;
 pub mod pause_window;
 pub mod processes;
 pub mod program_wait;

@@ -359,6 +359,11 @@ impl TestTerminal {
         self.modes().is_ok_and(|modes| hides_input(&modes))
     }
 
+    /// Whether the program reads single keys, not lines: ICANON is off.
+    pub fn reads_keys(&self) -> bool {
+        self.modes().is_ok_and(|modes| !has_local_flag(&modes, libc::ICANON))
+    }
+
     /// The processes of the program.
     pub fn processes(&mut self) -> &mut TestProcesses {
         &mut self.processes

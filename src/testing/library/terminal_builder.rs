@@ -46,6 +46,7 @@ impl TerminalBuilder {
     }
 
     #[must_use]
+    /// Adds arguments of the program.
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> TerminalBuilder {
         self.argv.extend(args.into_iter().map(Into::into));
         self

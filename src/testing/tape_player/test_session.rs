@@ -23,6 +23,8 @@ use crate::testing::test_terminal::{ProgramUnderTest, TestTerminal};
 /// How long a program may take to read a key, and how often to check.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 const READ_LOOK: Duration = Duration::from_millis(2);
+/// The same for a single character of a text.
+const KEY_LOOK: Duration = Duration::from_micros(200);
 /// How long a shell may take to show its first prompt. Later commands report what is missing.
 const FIRST_PROMPT: TapeTime = TapeTime::from_millis(5000);
 
@@ -120,6 +122,19 @@ impl TestSession {
             terminal.pass(pause)?;
         }
         Ok(())
+    }
+
+    /// Waits until the program has read what was typed, no longer than `limit`, and returns whether it has.
+    pub fn let_read(&mut self, limit: Duration) -> StepResult<bool> {
+        let until = Instant::now() + self.clock.time_left().min(limit);
+        let Some((_, terminal)) = self.terminals.current() else { return Ok(true) };
+        while terminal.has_unread_input() && terminal.end().is_none() {
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            terminal.pass(KEY_LOOK)?;
+        }
+        Ok(true)
     }
 
     /// Lets the program answer its last input, no longer than `limit`: it has read it, waits for input again,
