@@ -172,6 +172,15 @@ impl FrameChanges {
         }
     }
 
+    /// Makes this place of the last frame old for the marks that were taken in frame `first` or later.
+    pub fn absorb_place_since(&mut self, first: u64, place: &ScreenPlace) {
+        for at in self.indexes(place) {
+            let look = self.cells[at].look;
+            let marks = self.marks.iter_mut().filter(|mark| mark.frame >= first);
+            marks.for_each(|mark| mark.absorb(self.alternate, at, look));
+        }
+    }
+
     /// A check has seen this place of the last frame: if it differs from the mark, the text of the mark is
     /// new when it returns.
     pub fn see(&mut self, mark: u64, place: &ScreenPlace) {

@@ -18,12 +18,14 @@ pub struct EnteredText {
 }
 
 /// The part of it on one row.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct EnteredPlace {
     /// The number of its row among all lines, including those that have left the screen.
     line: u64,
     cols: Range<u16>,
     text: String,
+    /// The frame in which it was found: that of the mark of the next input.
+    frame: u64,
 }
 
 impl EnteredPlace {
@@ -36,7 +38,8 @@ impl EnteredPlace {
 }
 
 impl EnteredText {
-    /// Notes bytes that are sent to the program. Those of a key other than a character are not text.
+    /// Notes bytes that are sent to a program that shows its input itself. Those of a key other than a character
+    /// are not text.
     pub fn take(&mut self, bytes: &[u8]) {
         let sent = String::from_utf8_lossy(bytes);
         let text = match sent.strip_prefix(MARKS.0) {
@@ -47,9 +50,9 @@ impl EnteredText {
         self.text.push_str(&text.replace('\r', "\n"));
     }
 
-    /// Call it when a mark is taken: remembers where the last text stands. `is_new` says for a row and a column
-    /// whether the cell has changed since the previous mark.
-    pub fn end_input(&mut self, screen: &Screen, is_new: impl Fn(u16, u16) -> bool) {
+    /// Call it when a mark is taken, in this frame: remembers where the last text stands. `is_new` says for a row
+    /// and a column whether the cell has changed since the previous mark.
+    pub fn end_input(&mut self, screen: &Screen, frame: u64, is_new: impl Fn(u16, u16) -> bool) {
         let entered = std::mem::take(&mut self.text);
         let mut found = Vec::new();
         for row in 0..screen.size().1 {
@@ -83,16 +86,17 @@ impl EnteredText {
         }
         for (row, cols) in found {
             let text = screen.row_text(row).part(cols.clone()).text().to_owned();
-            let place = EnteredPlace { line: screen.history_total() + u64::from(row), cols, text };
-            if !self.places.contains(&place) {
-                self.places.push(place);
+            let line = screen.history_total() + u64::from(row);
+            if !self.places.iter().any(|known| known.line == line && known.cols == cols) {
+                self.places.push(EnteredPlace { line, cols, text, frame });
             }
         }
     }
 
-    /// Where it stands now, in whatever colours. A place that has another text is forgotten.
-    pub fn places(&mut self, screen: &Screen) -> Vec<ScreenPlace> {
+    /// Where it stands now, in whatever colours, and the frame in which it was found there. A place that has
+    /// another text is forgotten.
+    pub fn places(&mut self, screen: &Screen) -> Vec<(u64, ScreenPlace)> {
         self.places.retain(|place| place.on_screen(screen).is_some());
-        self.places.iter().filter_map(|place| place.on_screen(screen)).collect()
+        self.places.iter().filter_map(|place| Some((place.frame, place.on_screen(screen)?))).collect()
     }
 }

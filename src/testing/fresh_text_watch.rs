@@ -302,7 +302,9 @@ impl FreshTextWatch {
         let before = self.ended;
         self.absorb_typed_ahead();
         let mut is_visible = self.changes.frame(&mut self.screen);
-        self.entered.places(&self.screen).iter().for_each(|place| self.changes.absorb_place(place));
+        for (found, place) in self.entered.places(&self.screen) {
+            self.changes.absorb_place_since(found, &place);
+        }
         self.ended = self.changes.now();
         if self.screen.title() != self.title {
             self.title = self.screen.title().to_owned();
@@ -319,7 +321,8 @@ impl FreshTextWatch {
     pub fn take_mark(&mut self, line: u32) -> TestMark {
         self.end_frame();
         let before = self.marks.last().map_or(0, |(frame, _)| *frame);
-        self.entered.end_input(&self.screen, |row, col| self.changes.is_new(before, row, col));
+        let now = self.changes.now();
+        self.entered.end_input(&self.screen, now, |row, col| self.changes.is_new(before, row, col));
         let frame = self.changes.mark(&self.screen);
         self.absent.clear();
         if self.marks.len() == MARKS_MAX {
@@ -344,7 +347,9 @@ impl FreshTextWatch {
     pub fn expect_echo(&mut self, bytes: &[u8], modes: &Modes) {
         self.echo.expect(bytes, modes);
         self.ahead.take(bytes);
-        self.entered.take(bytes);
+        if modes.lflag & u64::from(nix::libc::ECHO) == 0 {
+            self.entered.take(bytes);
+        }
     }
 
     /// Whether the terminal's echo of typed input has not arrived completely.
