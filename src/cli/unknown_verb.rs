@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use super::error::Failed;
 use super::run::words;
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify};
+use strsim::osa_distance;
+
 use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::shell_word::shell_line;
 
@@ -166,7 +168,9 @@ fn nearest(word: &str) -> Option<&'static str> {
     }
     // Nobody types `hook`: Claude calls it.
     let verbs = super::args::verbs().filter(|verb| *verb != "hook");
-    nearest_word(word, verbs).filter(|verb| *verb != word)
+    // Two slips in a short word make another word: "hello" is not "help".
+    let slips = if word.len() < 6 { 1 } else { 2 };
+    nearest_word(word, verbs).filter(|verb| *verb != word && osa_distance(word, verb) <= slips)
 }
 
 #[cfg(test)]
@@ -202,6 +206,7 @@ mod tests {
             "ls",
             "fix",
             "fix the build",
+            "hello",
             "list all files",
             "Lss",
             "l\u{e9}",

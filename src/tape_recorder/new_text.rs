@@ -103,24 +103,27 @@ fn stable_parts(text: &str, avoid: &[String], hidden: &[String]) -> Vec<String> 
         }
     };
     let mut numbered = Vec::new();
+    // The word before is of a date: the day follows.
+    let mut is_behind_date = false;
     let mut at = 0;
     for word in text.split(' ') {
         let (from, to) = (at, at + word.len());
         at = to + 1;
         let is_drawn = !word.contains(char::is_alphanumeric);
-        let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_avoided =
-            avoid.iter().any(|avoid| word.contains(avoid.as_str())) || DATE_WORDS.contains(&plain);
+        let is_date = word.split(|c: char| !c.is_alphanumeric()).any(|part| DATE_WORDS.contains(&part));
+        let is_avoided = is_date || avoid.iter().any(|avoid| word.contains(avoid.as_str()));
         let is_avoided = is_avoided || hidden.iter().any(|hidden| reveals(word, hidden));
         let has_digit = word.contains(|c: char| c.is_ascii_digit());
         // Several blanks and drawn lines are separators.
         if is_drawn || is_avoided || has_digit {
             finish(&mut run);
-            if has_digit && !is_avoided && !is_moment(word) {
+            if has_digit && !is_avoided && !is_behind_date && !is_moment(word) {
                 numbered.push(word.to_owned());
             }
+            is_behind_date = is_date;
             continue;
         }
+        is_behind_date = false;
         match &mut run {
             Some((begin, end)) if text[*begin..to].chars().count() <= TEXT_MAX => *end = to,
             _ => {
@@ -172,6 +175,7 @@ mod tests {
             ("\r\n│ Log │ two files │", Some("two files")),
             ("\x1b[1;8H1", Some("1/3")),
             ("\r\nWed Nov 25 16:40:12 UTC 2026", Some("UTC")),
+            ("\r\n│UP--DIR│Nov 27 05:56│", None),
             ("\r\n/tmp/hopty-x1y2z3/dir", None),
             ("\r\n----", None),
             ("\x1b[2J", None),

@@ -14,7 +14,7 @@ fn a_suspended_program_gives_the_leader_its_shell_and_stays_in_sight_of_the_othe
     first.wait_text("$");
     first.send("$H run -- sh -c 'echo be\"\"gun; while read x; do echo got $x; done'\r");
     first.wait_text("begun");
-    let mut second = sized(&world, &["attach"], (60, 20));
+    let second = sized(&world, &["attach"], (60, 20));
     wait_clients(&world, 2);
     second.wait_text("begun");
     for n in 0..2 {

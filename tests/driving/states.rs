@@ -128,6 +128,10 @@ pub fn commands_make_it_busy_and_idle_again(kind: Kind) {
     wait_idle(&world, 0);
     let at = submitted(&world, "Say something else.");
     assert_ne!(wait_idle(&world, at)["conversation"], first["conversation"]);
+    let asked = world.hopty(&["ask", "proj", "/clear"]);
+    let said = String::from_utf8(asked.stderr).unwrap();
+    assert!(said.contains("proj: Claude did the command itself and gave no answer"), "{said}");
+    assert_eq!(asked.status.code(), Some(1));
     end(&world);
 }
 
@@ -151,6 +155,11 @@ pub fn a_command_that_opens_a_panel_is_answered_at_once() {
         });
         world.wait_state("idle");
     }
+    let asked = world.hopty(&["ask", "proj", "/help"]);
+    let said = String::from_utf8(asked.stderr).unwrap();
+    assert!(said.contains("the command opened a dialog (help), and Claude gave no answer"), "{said}");
+    assert!(said.contains("`hopty send proj --keys escape` closes it"), "{said}");
+    assert_eq!(asked.status.code(), Some(1));
     end(&world);
 }
 
