@@ -45,6 +45,7 @@ impl TerminalBuilder {
         }
     }
 
+    /// Adds arguments after those already given.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> TerminalBuilder {
         self.argv.extend(args.into_iter().map(Into::into));
