@@ -3,11 +3,11 @@
 
 use std::ffi::OsString;
 
+use strsim::osa_distance;
+
 use super::error::Failed;
 use super::run::words;
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify};
-use strsim::osa_distance;
-
 use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::shell_word::shell_line;
 

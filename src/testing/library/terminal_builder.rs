@@ -47,7 +47,6 @@ impl TerminalBuilder {
 
     /// Adds arguments after those already given.
     #[must_use]
-    /// Adds arguments of the program.
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> TerminalBuilder {
         self.argv.extend(args.into_iter().map(Into::into));
         self

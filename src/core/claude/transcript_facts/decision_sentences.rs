@@ -2,6 +2,7 @@
 //! quoted, never believed.
 
 use super::bounded_memory::LastItems;
+use super::earlier_answers::short_reply;
 
 /// How many sentences are kept.
 pub const STATED_CAP: usize = 20;
@@ -37,9 +38,6 @@ const REASONS: [&str; 24] = [
     " porque ",
 ];
 
-/// The longest prompt that is kept with the sentences of the answer before it, in bytes.
-const REPLY_CAP: usize = 160;
-
 /// A sentence that states a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatedDecision {
@@ -57,44 +55,61 @@ impl From<&str> for StatedDecision {
     }
 }
 
-/// The sentences, oldest first.
-pub type StatedDecisions = LastItems<StatedDecision, STATED_CAP>;
+/// The sentences of a conversation that state a decision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StatedDecisions(LastItems<StatedDecision, STATED_CAP>);
 
-/// The person said something; `answer` is what Claude had said last.
-pub(super) fn replied(prompt: &str, answer: &str, stated: &mut StatedDecisions) {
-    let prompt = prompt.trim();
-    let is_short = !prompt.is_empty() && prompt.len() <= REPLY_CAP && !prompt.contains('\n');
-    for sentence in stated.iter_mut().filter(|sentence| !sentence.is_old) {
-        sentence.is_old = true;
-        if is_short && answer.contains(&sentence.text) {
-            sentence.reply = Some(prompt.to_owned());
-        }
+impl StatedDecisions {
+    /// The sentences, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &StatedDecision> {
+        self.0.iter()
     }
-}
 
-/// Reads the sentences of one answer that state a decision, each once.
-pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
-    let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
-    let mut fenced = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-            continue;
-        }
-        if fenced {
-            continue;
-        }
-        for sentence in sentences(line) {
-            let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
-            let lower = format!(" {}", sentence.to_lowercase());
-            // A question decides nothing.
-            let states = LENGTHS.contains(&sentence.len())
-                && !sentence.ends_with('?')
-                && REASONS.iter().any(|words| lower.contains(words));
-            if states && !stated.iter().any(|known| known.text == sentence) {
-                stated.put(sentence.into());
+    /// Takes the sentences of one answer that state a decision, each once.
+    pub fn take_text(&mut self, text: &str) {
+        let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
+        let mut fenced = false;
+        for line in text.lines() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+                continue;
+            }
+            if fenced {
+                continue;
+            }
+            for sentence in sentences(line) {
+                let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
+                let lower = format!(" {}", sentence.to_lowercase());
+                // A question decides nothing.
+                let states = LENGTHS.contains(&sentence.len())
+                    && !sentence.ends_with('?')
+                    && REASONS.iter().any(|words| lower.contains(words));
+                if states && !self.iter().any(|known| known.text == sentence) {
+                    self.0.put(sentence.into());
+                }
             }
         }
+    }
+
+    /// The person said something; `answer` is what Claude had said last.
+    pub fn take_reply(&mut self, prompt: &str, answer: &str) {
+        let reply = short_reply(prompt);
+        for sentence in self.0.iter_mut().filter(|sentence| !sentence.is_old) {
+            sentence.is_old = true;
+            if reply.is_some() && answer.contains(&sentence.text) {
+                sentence.reply.clone_from(&reply);
+            }
+        }
+    }
+
+    /// How many there were so far.
+    pub fn mark(&self) -> u64 {
+        self.0.total()
+    }
+
+    /// The person took back what was said since.
+    pub fn go_back_to(&mut self, mark: u64) {
+        self.0.truncate_to(mark);
     }
 }
 
@@ -126,8 +141,8 @@ mod tests {
                     differ. Fine.\n\
                     - Decision: tokens are stored hashed so that a leak is harmless.\n\
                     Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
-        read(text, &mut stated);
-        read(text, &mut stated);
+        stated.take_text(text);
+        stated.take_text(text);
         let all: Vec<&str> = stated.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(
             all,
@@ -142,10 +157,10 @@ mod tests {
     fn what_the_person_said_next_stands_with_a_sentence_of_the_last_answer() {
         let mut stated = StatedDecisions::default();
         let answer = "I decided to change the compare to >= because it counts from zero.";
-        read("I will use a map because it is there.", &mut stated);
-        read(answer, &mut stated);
-        replied("no, put it back", answer, &mut stated);
-        replied("and now the docs", "Done.", &mut stated);
+        stated.take_text("I will use a map because it is there.");
+        stated.take_text(answer);
+        stated.take_reply("no, put it back", answer);
+        stated.take_reply("and now the docs", "Done.");
         let replies: Vec<_> = stated.iter().map(|one| one.reply.as_deref()).collect();
         assert_eq!(replies, [None, Some("no, put it back")]);
     }
@@ -153,9 +168,9 @@ mod tests {
     #[test]
     fn odd_texts_are_bounded() {
         let mut stated = StatedDecisions::default();
-        read(&"because. ".repeat(100_000), &mut stated);
-        read(&format!(" because {}", "x".repeat(1 << 20)), &mut stated);
-        read(". . ? ! \u{1f600}. because \u{e9}", &mut stated);
+        stated.take_text(&"because. ".repeat(100_000));
+        stated.take_text(&format!(" because {}", "x".repeat(1 << 20)));
+        stated.take_text(". . ? ! \u{1f600}. because \u{e9}");
         assert_eq!(stated.iter().count(), 0);
     }
 }
