@@ -1,5 +1,5 @@
-//! Faults that tests inject: `HOPTY_TEST_FAULTS` names a directory, and each file in it switches on one fault.
-//! Only debug builds look there.
+//! Faults that tests inject: `HOPTY_TEST_FAULTS` names a directory, and each file in it switches on one
+//! fault. Only debug builds look there.
 //!
 //! | file | fault |
 //! |---|---|

@@ -18,7 +18,7 @@ fn ticks(world: &World) -> u64 {
         .sum()
 }
 
-/// That a second passes in which they use next to nothing. What is left to do may take up to 20 seconds before.
+/// Waits up to 20 seconds for a second in which they use next to nothing: some work may be left before.
 fn assert_idle(world: &World, when: &str) {
     let host =
         world.processes().into_iter().map(|(pid, _)| pid).find(|pid| support::is_host(*pid)).expect("a host");

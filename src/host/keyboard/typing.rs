@@ -32,8 +32,8 @@ impl Keyboard {
         program.type_persons(bytes);
     }
 
-    /// Passes a labelled part of a client's input to the program, or holds it. `answers_queries`: the program's queries
-    /// go to this client's terminal.
+    /// Passes a labelled part of a client's input to the program, or holds it. `answers_queries`: the
+    /// program's queries go to this client's terminal.
     pub fn give(
         &mut self,
         class: InputClass,

@@ -1,10 +1,10 @@
-//! The laws of the host: its own loop over random histories, with a child that is a socket, clients and
-//! callers that are sockets, too (half of the clients with a terminal that the host takes), a worker whose jobs
-//! run when the test says so, and a clock that stops between two moves.
+//! The laws of the host: its own loop over random histories. The child, the clients and the callers are
+//! sockets (half of the clients have a terminal that the host takes), the worker runs its jobs when the test
+//! says so, and the clock stops between two moves.
 //!
 //! - Nothing stays due: after each move the loop finishes without time passing.
-//! - What a client types reaches the program complete, once in each run, and attributed to that client; a client that only
-//!   watches types nothing.
+//! - What a client types reaches the program complete, once in each run, and attributed to that client;
+//!   a client that only watches types nothing.
 //! - A key that was held is delivered, or kept in a file that a notice names.
 //! - Every request is answered once, every hook call within its bound, even while a disk hangs.
 //! - A client is told to stop only for a program that stopped while it was attached.
