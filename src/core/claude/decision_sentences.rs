@@ -4,7 +4,7 @@
 use super::bounded_memory::LastItems;
 
 /// How many sentences are kept.
-pub const STATED_CAP: usize = 20;
+pub const STATED_CAP: usize = 30;
 /// How much of one answer is read, in bytes.
 const READ_CAP: usize = 64 << 10;
 /// The shortest and the longest sentence that is kept, in bytes.
@@ -37,6 +37,24 @@ const REASONS: [&str; 24] = [
     " porque ",
 ];
 
+/// Words of a sentence that says until when something is so, or what comes after what.
+const CONDITIONS: [&str; 10] = [
+    " again when ",
+    " again once ",
+    " as soon as ",
+    " for now",
+    " for the time being",
+    " until you ",
+    " sobald ",
+    " vorerst ",
+    "\u{6682}\u{65f6}",
+    "\u{4e00}\u{65e6}",
+];
+/// Words of a sentence that says what Claude is going to do. In the middle of a turn it does that next; at
+/// its end it is a promise.
+const INTENTIONS: [&str; 6] =
+    [" i will ", " i'll ", " ich werde ", " je vais ", "\u{6211}\u{4f1a}", "\u{6211}\u{5c06}"];
+
 /// The longest prompt that is kept with the sentences of the answer before it, in bytes.
 const REPLY_CAP: usize = 160;
 
@@ -47,6 +65,8 @@ pub struct StatedDecision {
     pub text: String,
     /// What the person said next, where that is one short line: it may refute the sentence.
     pub reply: Option<String>,
+    /// It says what Claude is going to do, or until when something is so.
+    pub is_promise: bool,
     /// The person has said something since.
     is_old: bool,
 }
@@ -72,8 +92,8 @@ pub(super) fn replied(prompt: &str, answer: &str, stated: &mut StatedDecisions) 
     }
 }
 
-/// Reads the sentences of one answer that state a decision, each once.
-pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
+/// Reads the sentences of one answer that state a decision or promise something, each once.
+pub(super) fn read(text: &str, ends_turn: bool, stated: &mut StatedDecisions) {
     let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
     let mut fenced = false;
     for line in text.lines() {
@@ -86,29 +106,32 @@ pub(super) fn read(text: &str, stated: &mut StatedDecisions) {
         }
         for sentence in sentences(line) {
             let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
-            let lower = format!(" {}", sentence.to_lowercase());
+            let lower = format!(" {}", sentence.to_lowercase().replace('\u{2019}', "'"));
+            let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
+            let is_promise = has(&CONDITIONS) || ends_turn && has(&INTENTIONS);
             // A question decides nothing.
             let states = LENGTHS.contains(&sentence.len())
-                && !sentence.ends_with('?')
-                && REASONS.iter().any(|words| lower.contains(words));
+                && !sentence.ends_with(['?', '\u{ff1f}'])
+                && (is_promise || has(&REASONS));
             if states && !stated.iter().any(|known| known.text == sentence) {
-                stated.put(sentence.into());
+                // A reason may be found again in what was made of it; a promise stands nowhere else.
+                stated.put_over(StatedDecision { is_promise, ..sentence.into() }, |known| !known.is_promise);
             }
         }
     }
 }
 
-/// The sentences of a line: a full stop, question or exclamation mark that a blank follows ends one.
+/// The sentences of a line: a full stop, question or exclamation mark that a blank follows ends one, and one
+/// of Chinese or Japanese anywhere.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let end = rest
-            .char_indices()
-            .zip(rest.chars().skip(1))
-            .find(|((_, c), next)| matches!(c, '.' | '!' | '?') && *next == ' ');
+        let end = rest.char_indices().zip(rest.chars().skip(1)).find(|((_, c), next)| {
+            matches!(c, '.' | '!' | '?') && *next == ' ' || matches!(c, '\u{3002}' | '\u{ff01}' | '\u{ff1f}')
+        });
         let (sentence, behind) = rest.split_at(end.map_or(rest.len(), |((at, c), _)| at + c.len_utf8()));
         rest = behind;
         Some(sentence)
@@ -126,8 +149,8 @@ mod tests {
                     differ. Fine.\n\
                     - Decision: tokens are stored hashed so that a leak is harmless.\n\
                     Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
-        read(text, &mut stated);
-        read(text, &mut stated);
+        read(text, false, &mut stated);
+        read(text, false, &mut stated);
         let all: Vec<&str> = stated.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(
             all,
@@ -142,8 +165,8 @@ mod tests {
     fn what_the_person_said_next_stands_with_a_sentence_of_the_last_answer() {
         let mut stated = StatedDecisions::default();
         let answer = "I decided to change the compare to >= because it counts from zero.";
-        read("I will use a map because it is there.", &mut stated);
-        read(answer, &mut stated);
+        read("I will use a map because it is there.", false, &mut stated);
+        read(answer, false, &mut stated);
         replied("no, put it back", answer, &mut stated);
         replied("and now the docs", "Done.", &mut stated);
         let replies: Vec<_> = stated.iter().map(|one| one.reply.as_deref()).collect();
@@ -151,11 +174,29 @@ mod tests {
     }
 
     #[test]
+    fn a_promise_is_kept_and_what_comes_next_in_a_turn_is_none() {
+        let mut stated = StatedDecisions::default();
+        read("I'll look at the callers first. job7 stays off for now.", false, &mut stated);
+        read(
+            "I will switch job7 on again. \u{6211}\u{4f1a}\u{5728}\u{5bfc}\u{51fa}\u{7ed3}\u{675f}\u{540e}\u{6253}\u{5f00} job7\u{3002}Done.",
+            true,
+            &mut stated,
+        );
+        let all: Vec<_> = stated.iter().map(|one| (one.text.as_str(), one.is_promise)).collect();
+        let promise =
+            "\u{6211}\u{4f1a}\u{5728}\u{5bfc}\u{51fa}\u{7ed3}\u{675f}\u{540e}\u{6253}\u{5f00} job7\u{3002}";
+        assert_eq!(
+            all,
+            [("job7 stays off for now.", true), ("I will switch job7 on again.", true), (promise, true)]
+        );
+    }
+
+    #[test]
     fn odd_texts_are_bounded() {
         let mut stated = StatedDecisions::default();
-        read(&"because. ".repeat(100_000), &mut stated);
-        read(&format!(" because {}", "x".repeat(1 << 20)), &mut stated);
-        read(". . ? ! \u{1f600}. because \u{e9}", &mut stated);
+        read(&"because. ".repeat(100_000), true, &mut stated);
+        read(&format!(" because {}", "x".repeat(1 << 20)), true, &mut stated);
+        read(". . ? ! \u{1f600}. because \u{e9}", true, &mut stated);
         assert_eq!(stated.iter().count(), 0);
     }
 }

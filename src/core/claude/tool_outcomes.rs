@@ -320,7 +320,7 @@ impl Work {
 /// the description.
 pub fn purpose(call: &ToolUse) -> String {
     let input = &call.input;
-    let about = input.path.as_ref().or(input.about.as_ref());
+    let about = input.path.as_ref().or(input.about.as_ref()).or(input.rest.as_ref());
     let Some(command) = &input.command else {
         return about.map_or_else(|| call.name.clone(), |about| format!("{}: {about}", call.name));
     };

@@ -191,6 +191,9 @@ pub struct ToolInput {
     pub schedule: Option<String>,
     /// `id` of CronDelete.
     pub job: Option<String>,
+    /// Of a server's tool the other fields as one line of JSON, redacted, its beginning: what it was called
+    /// with stands nowhere else.
+    pub rest: Option<String>,
 }
 
 /// One row of a task or todo list.

@@ -129,7 +129,7 @@ impl TranscriptFacts {
         self.last_block = self.last_text.len();
         self.last_text.push_str(&line.text);
         if !line.synthetic {
-            decision_sentences::read(&line.text, &mut self.stated);
+            decision_sentences::read(&line.text, self.turn_over, &mut self.stated);
             if goes_on {
                 self.answers[0].text.push('\n');
                 self.answers[0].text.push_str(&line.text);
@@ -504,7 +504,9 @@ pub(super) fn is_typed(prompt: &str) -> bool {
 
 /// A tool call in a few words: its name, and its file or command.
 fn call_words(call: &ToolUse) -> String {
-    let about = call.input.path.as_deref().or(call.input.command.as_deref()).unwrap_or_default();
+    let input = &call.input;
+    let about = [&input.path, &input.command, &input.rest].into_iter().find_map(|one| one.as_deref());
+    let about = about.unwrap_or_default();
     cut_words(format!("{} {about}", call.name).trim_end(), 300).to_owned()
 }
 
