@@ -13,8 +13,9 @@ use crate::core::text::safe_text::cut_words;
 pub const ANSWER_CAP: usize = 100;
 /// An answer that is no wider and has no number, path or name in it says that something was done, in columns.
 const NARROWEST: usize = 20;
-/// How much is kept of the beginning and of the end of an answer, in bytes each.
-const ENDS: usize = 500;
+/// How much is kept of the beginning and of the end of an answer, in bytes each: a list of thirty findings is
+/// whole.
+const ENDS: usize = 2000;
 /// How much is kept of the prompt that it answers, in bytes.
 const PROMPT_CAP: usize = 400;
 /// The longest prompt that is kept as what the person said to it, in bytes.
@@ -65,10 +66,10 @@ pub fn says_much(text: &str) -> bool {
     !text.starts_with('{') && (text.width() > NARROWEST || names)
 }
 
-/// Keeps an answer, once.
+/// Keeps an answer, once for each prompt: Claude may end many turns with the same words.
 pub(super) fn keep(text: &str, prompt: Option<&TranscriptPrompt>, answers: &mut EarlierAnswers) {
     let Some(answer) = EarlierAnswer::new(text, prompt) else { return };
-    if !answers.iter().any(|known| known.text == answer.text) {
+    if !answers.iter().any(|known| (&known.text, &known.prompt) == (&answer.text, &answer.prompt)) {
         answers.put(answer);
     }
 }
@@ -129,11 +130,20 @@ mod tests {
             told,
             [
                 ("when do our certificates end", found, Some("no, that is the old one")),
+                (long.trim(), found, Some("do a PR")),
                 ("do a PR", "PR #88 is open.", Some("and pcs-03?")),
                 ("and pcs-03?", "That one ends on 4 May, a Tuesday.", None),
             ],
-            "nothing of the middle of a turn, no `Done.`, nothing twice, and no long prompt as a reply"
+            "nothing of the middle of a turn, no `Done.`, and no long prompt as a reply"
         );
+    }
+
+    #[test]
+    fn a_list_of_thirty_findings_is_kept_whole() {
+        let list: String =
+            (1..=30).map(|n| format!("{n}. handler {n} swallows the error of its mailer\n")).collect();
+        let answers = of(&[prompt("list them"), said("m1", "end_turn", &list), prompt("ok")]);
+        assert_eq!(answers[0].text, list.trim());
     }
 
     #[test]

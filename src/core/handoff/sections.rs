@@ -19,6 +19,8 @@ const LISTED: usize = 1000;
 const SCHEDULED: usize = 4;
 /// How many checks are told.
 const CHECKS: usize = 5;
+/// How much is told of an answer, in bytes: all that is kept of it.
+const ANSWER_CAP: usize = 4096;
 /// The longest summary, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
 
@@ -222,7 +224,8 @@ fn state(of: &Capture) -> String {
         text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
     }
     let before = of.answers.iter().rev().chain(&of.answers_before);
-    let before: Vec<String> = before.map(|answer| cut_line(&answer.text)).collect();
+    let before: Vec<String> =
+        before.map(|answer| cut_chars(&safe_line(cut_words(&answer.text, ANSWER_CAP)), ANSWER_CAP)).collect();
     if !before.is_empty() {
         text.push_str("\nWhat Claude had answered before, newest first:\n\n");
         text.push_str(&list(&before));
