@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::core::claude::tool_steps::tells_of_an_error;
+
 /// A run that is longer than this is folded.
 const RUN: usize = 6;
 /// How many lines of it are shown.
@@ -31,8 +33,13 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     if out.len() == lines.len() { Cow::Borrowed(text) } else { Cow::Owned(out.join("\n")) }
 }
 
-/// What lines of one kind have in common. Of a line of a log that is its time: what it says differs.
+/// What lines of one kind have in common. Of a line of a log that is its time: what it says differs. Of one
+/// that tells of an error it is all of it: it may be what the log was pasted for.
 fn line_form(line: &str) -> String {
+    let word = |word: &str| matches!(word, "CRIT" | "CRITICAL" | "PANIC" | "ALERT" | "EMERG");
+    if tells_of_an_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word) {
+        return form(line.trim());
+    }
     let mut begin = String::new();
     for word in line.split_whitespace().take(2) {
         begin.push_str(&form(word));
@@ -74,6 +81,10 @@ mod tests {
         let times: String =
             (10..30).map(|n| format!("2026-11-24 07:00:{n} {}\n", ["up", "down"][n % 2])).collect();
         assert_eq!(folded(&times).lines().count(), 3);
+        let level = |n| if n == 20 { "ERROR disk full" } else { ["INFO up", "INFO down"][n % 2] };
+        let times: String = (10..40).map(|n| format!("2026-11-24 07:00:{n} {}\n", level(n))).collect();
+        let text = folded(&times).into_owned();
+        assert!(text.contains("07:00:20 ERROR disk full\n") && text.lines().count() == 7, "{text}");
         for list in [
             "1. gate\n2. roof\n3. hall\n4. berth\n5. crane\n6. rail\n7. road\n8. quay",
             "a\n\n\n\n\n\n\n\n\nb",
