@@ -1015,8 +1015,11 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
         step("Skill", "review src", ToolOutcome::Passed, ""),
         step("Bash", "rm -r build", ToolOutcome::Refused, ""),
     ];
-    let text = of(&capture, Budget::default());
-    let steps: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("- last steps: ")).collect();
+    let steps_of = |capture: &Capture| -> Vec<String> {
+        let text = of(capture, Budget::default());
+        text.lines().filter_map(|line| Some(line.strip_prefix("- last steps: ")?.to_owned())).collect()
+    };
+    let steps = steps_of(&capture);
     assert_eq!(steps.len(), 6, "{steps:#?}");
     for (at, begin) in [
         "Bash: rm -r build -> refused by the person",
@@ -1029,8 +1032,12 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
     .into_iter()
     .enumerate()
     {
-        assert!(steps[at].starts_with(begin), "what failed to look comes last: {}", steps[at]);
+        assert!(steps[at].starts_with(begin), "{}", steps[at]);
     }
+    let looked = Capture { steps: capture.steps[4..5].to_vec(), ..capture.clone() };
+    assert_eq!(steps_of(&looked), ["Grep: v7 -> failed: bad pattern"], "told where nothing else is");
+    capture.steps.remove(7);
+    assert_eq!(steps_of(&capture).len(), 5, "a look that failed says nothing beside others");
     capture.steps.truncate(3);
     let text = of(&capture, Budget::default());
     assert!(text.contains(" port is already allocated\n"), "{text}");
