@@ -13,6 +13,9 @@ use crate::core::text::safe_text::cut_words;
 pub const ANSWER_CAP: usize = 100;
 /// An answer that is no wider and has no number, path or name in it says that something was done, in columns.
 const NARROWEST: usize = 20;
+/// A text of the middle of a turn that is no wider and has no number, path or name tells what comes next, in
+/// columns.
+const PLAIN: usize = 40;
 /// How much is kept of the beginning and of the end of an answer, in bytes each: a list of thirty findings is
 /// whole.
 const ENDS: usize = 2000;
@@ -64,6 +67,12 @@ impl EarlierAnswer {
 pub fn says_much(text: &str) -> bool {
     let names = text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
     !text.starts_with('{') && (text.width() > NARROWEST || names)
+}
+
+/// Whether a text of the middle of a turn tells more than what comes next: "Let me look at the callers."
+pub fn tells_finding(text: &str) -> bool {
+    says_much(text)
+        && (text.width() > PLAIN || text.contains(|c: char| c.is_numeric() || matches!(c, '`' | '/')))
 }
 
 /// Keeps an answer, once for each prompt: Claude may end many turns with the same words.

@@ -25,6 +25,7 @@ pub(super) struct TurnStart {
     decisions: u64,
     stated: u64,
     earlier: u64,
+    findings: u64,
     /// Nothing had been said yet to the newest of the earlier answers.
     awaits_reply: bool,
     recent: u64,
@@ -60,6 +61,7 @@ impl TranscriptFacts {
             }
             self.recent.truncate_to(turn.recent);
             self.findings = LastItems::default();
+            self.findings_before.truncate_to(turn.findings);
             self.said = turn.said;
             self.tasks = turn.tasks;
             self.answers = [AnswerText { text: turn.answer, replied: false }, AnswerText::default()];
@@ -71,6 +73,7 @@ impl TranscriptFacts {
             decisions: self.decisions.total(),
             stated: self.stated.total(),
             earlier: self.earlier.total(),
+            findings: self.findings_before.total(),
             awaits_reply: self.earlier.newest().is_some_and(|newest| newest.awaits_reply),
             recent: self.recent.total(),
             said: self.said,

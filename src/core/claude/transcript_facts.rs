@@ -28,8 +28,9 @@ pub const RECENT_CAP: usize = 12;
 pub const EXCHANGE_CAP: usize = 2000;
 /// How much is kept of a message in the middle of a turn, in bytes.
 pub(super) const FINDING_BYTES: usize = 600;
-/// How many such messages are kept.
-const FINDINGS: usize = 60;
+/// How many such messages are kept of the turn that is not over, and of those before.
+const FINDINGS: usize = 300;
+const FINDINGS_BEFORE: usize = 60;
 /// How many failed tools are kept.
 pub const ERROR_CAP: usize = 20;
 /// How many decisions are kept.
@@ -149,6 +150,8 @@ pub struct TranscriptFacts {
     pub(super) recent: LastItems<Exchange, RECENT_CAP>,
     /// What Claude said since its last answer, each the beginning of a message.
     pub(super) findings: LastItems<String, FINDINGS>,
+    /// What it said in the middle of the turns before and that says something.
+    pub(super) findings_before: LastItems<String, FINDINGS_BEFORE>,
     /// Claude's summary of what stands in no line of this transcript.
     pub(super) summary: Option<String>,
     pub(super) files: TouchedFiles,
@@ -264,6 +267,11 @@ impl TranscriptFacts {
     /// What Claude said since its last answer, in the middle of a turn, oldest first.
     pub fn findings(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.findings.iter().map(String::as_str)
+    }
+
+    /// What Claude said in the middle of the turns before and that says something, oldest first.
+    pub fn findings_before(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.findings_before.iter().map(String::as_str)
     }
 
     /// Claude's summary of a conversation that stands in no line of this transcript, at most 16 KiB.

@@ -171,6 +171,8 @@ pub struct ToolInput {
     pub todos: Option<Vec<TaskRow>>,
     /// `questions` of AskUserQuestion.
     pub questions: Vec<String>,
+    /// Each of these questions with its options, on one line.
+    pub asked: Vec<String>,
     /// The options of these questions, all of them, in order.
     pub options: Vec<String>,
     /// `command` of Bash, its beginning, at most 4,096 bytes.

@@ -4,9 +4,9 @@
 //! when its answer came, so that a refused edit is no touched file and a refused list no list of tasks.
 
 use super::agent_reports::{self, AgentReport};
-use super::bounded_memory::{FileChange, LastItems};
+use super::bounded_memory::FileChange;
 use super::decision_sentences;
-use super::earlier_answers;
+use super::earlier_answers::{self, tells_finding};
 use super::pasted_prompt::PromptPlace;
 use super::prompts::{ALLOWED_CALL, PromptKind, REFUSED_CALL, TranscriptPrompt, is_foreign, mark_pastes};
 use super::tasks::{Task, task_key};
@@ -23,6 +23,7 @@ use super::transcript_line::{
 use crate::core::handoff::capture::LONG_ANSWER;
 use crate::core::handoff::continuation_prompt::{handoff_of, quotes_brief, unwrap_pasted};
 use crate::core::handoff::note::Note;
+use crate::core::handoff::repeated_lines::form;
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 use crate::core::text::safe_text::{cut_chars, cut_words};
 
@@ -35,6 +36,8 @@ const SUMMARY_CAP: usize = 16 << 10;
 /// Of how many chosen options it is kept what they mean, and of each how much, in characters.
 const MEANINGS: usize = 3;
 const MEANING: usize = 120;
+/// How much of a text is compared with others, in bytes.
+const FORM_BYTES: usize = 120;
 /// How much is kept of a command that the person ran, in bytes.
 const COMMAND_CAP: usize = 300;
 
@@ -150,7 +153,12 @@ impl TranscriptFacts {
         match self.findings.newest() {
             Some(newest) if goes_on => *newest = finding,
             _ if quotes_brief(&finding) => {}
-            _ => self.findings.put(finding),
+            _ => {
+                // Of a long turn those stay that differ.
+                let begin = |text: &str| form(cut_words(text, FORM_BYTES));
+                let new = begin(&finding);
+                self.findings.put_over(finding, |known| begin(known) == new);
+            }
         }
         match self.recent.newest() {
             Some(exchange) if goes_on && exchange.speaker == TranscriptSpeaker::Claude => {
@@ -287,7 +295,10 @@ impl TranscriptFacts {
         let is_broken_off = prompt.is_some_and(|prompt| prompt.interrupted) || self.failure.is_some();
         if self.turn_over && !answer.replied && !is_broken_off {
             earlier_answers::keep(&answer.text, prompt, &mut self.earlier);
-            self.findings = LastItems::default();
+            let last = cut_words(&answer.text, FINDING_BYTES).to_owned();
+            let findings = std::mem::take(&mut self.findings);
+            let said = findings.iter().filter(|said| **said != last && tells_finding(said));
+            said.for_each(|said| self.findings_before.put(said.clone()));
         }
     }
 

@@ -263,6 +263,7 @@ impl RawBlock {
                     .flat_map(|q| q.options.0.iter().flatten())
                     .filter_map(|option| option.label.0.clone())
                     .collect(),
+                asked: questions.iter().filter_map(RawQuestion::with_options).collect(),
                 meanings: questions.iter().flat_map(RawQuestion::meanings).collect(),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
                 command,
@@ -328,6 +329,17 @@ impl RawDetail {
 }
 
 impl RawQuestion {
+    /// The question with its options.
+    fn with_options(&self) -> Option<String> {
+        let labels = self.options.0.iter().flatten().filter_map(|option| option.label.0.as_deref());
+        let labels: Vec<&str> = labels.collect();
+        let question = self.question.0.clone()?;
+        Some(match labels.is_empty() {
+            true => question,
+            false => format!("{question} (options: {})", labels.join(" | ")),
+        })
+    }
+
     /// What its options mean: the question, the label and the description of each that has one.
     fn meanings(&self) -> impl Iterator<Item = ChosenMeaning> {
         self.options.0.iter().flatten().filter_map(|option| {

@@ -230,6 +230,12 @@ fn state(of: &Capture) -> String {
         text.push_str("\nWhat Claude had answered before, newest first:\n\n");
         text.push_str(&list(&before));
     }
+    let found = of.findings.iter().rev().chain(of.findings_before.iter().rev());
+    let found: Vec<String> = found.map(|text| cut_chars(&safe_line(text), ANSWER_CAP)).collect();
+    if !found.is_empty() {
+        text.push_str("\nWhat Claude had said while it worked, newest first:\n\n");
+        text.push_str(&list(&found));
+    }
     if let Some(draft) = situation
         .draft
         .as_deref()

@@ -214,15 +214,18 @@ pub struct HandoffState {
     /// 20.
     #[serde(default)]
     pub files_before: Vec<String>,
-    /// What Claude answered and stated, newest first, the conversations before included, at most 50.
+    /// What Claude answered and stated, newest first, the conversations before included, at most 70.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerRow>,
     /// Decisions before those of `context`, newest first, for the handoff after this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub older_decisions: Vec<DecisionRow>,
-    /// The plan that the person approved and that is in hand, at most 16 KiB.
+    /// The plan that the person approved last, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
+    /// The person has said more than a line since they approved it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan_is_old: bool,
     /// Longer answers of Claude's that the person answered in a few words, newest first, at most 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<AgreedAnswer>,
@@ -359,6 +362,7 @@ impl HandoffState {
             tasks: &tasks,
             decisions: &decisions,
             plan: self.plan.as_deref(),
+            plan_is_old: self.plan_is_old,
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
             steps: &self.steps_before,
@@ -453,7 +457,8 @@ impl HandoffState {
             older_decisions: (capture.kept_decisions().skip(capture.told_decisions().count()))
                 .map(DecisionRow::of)
                 .collect(),
-            plan: capture.plan.as_ref().filter(|plan| plan.is_current).map(|plan| long(&plan.text)),
+            plan: capture.plan.as_ref().map(|plan| long(&plan.text)),
+            plan_is_old: capture.plan.as_ref().is_some_and(|plan| !plan.is_current),
             agreed: (capture.agreed.iter())
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),

@@ -13,7 +13,7 @@ use crate::core::claude::checks::CheckOutcome;
 use unicode_width::UnicodeWidthStr;
 
 use crate::core::claude::decision_sentences::StatedDecision;
-use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
+use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much, tells_finding};
 use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
@@ -69,9 +69,6 @@ const ANSWER_LONG: [usize; 2] = [1000, 4200];
 /// An old answer that is no wider and has no number comes after all others: "It is behind `legacy_list`.", in
 /// columns.
 const SAYS_DONE: usize = 80;
-/// A text of the middle of a turn that is no wider and has no number, path or name tells what comes next, in
-/// columns.
-const SAYS_NEXT: usize = 40;
 /// How much is told of a question that has no answer, in characters.
 const QUESTION: usize = 300;
 /// How many answers of one form come before all others.
@@ -92,7 +89,7 @@ const HEAD: usize = 600;
 /// How much is told of a report of a sub-agent's before the newest one, in characters.
 const REPORT: [usize; 2] = [320, 160];
 /// The same where there is room.
-const REPORT_LONG: usize = 1600;
+const REPORT_LONG: usize = 3600;
 /// How many reports before the newest one are told with the first of these.
 const REPORTS: usize = 4;
 /// How many of those before stand with them.
@@ -552,6 +549,9 @@ fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3
 fn is_settled(git: &GitState, path: &str) -> bool {
     let Some(top) = git.top.as_deref().filter(|_| !git.unknown) else { return false };
     let Some(inner) = path.strip_prefix(top).and_then(|rest| rest.strip_prefix('/')) else { return false };
+    if git.inner.iter().any(|top| path.strip_prefix(&**top).is_some_and(|rest| rest.starts_with('/'))) {
+        return false;
+    }
     // New folders are listed as one.
     let is_at = |changed: &str| inner == changed || changed.ends_with('/') && inner.starts_with(changed);
     !git.changed.iter().any(|(_, changed)| is_at(changed))
@@ -768,6 +768,7 @@ fn said_before(of: &Capture, words: &Words) -> BriefPart {
         }
     }
     (from..answers.len()).for_each(|at| said.answer(at, &answers[at], of));
+    of.findings_before.iter().rev().for_each(|text| said.found_before(&safe_line(text), of));
     let all: Vec<SaidLine> = said.lines.into_iter().chain(said.behind).chain(said.alike).collect();
     let lines = |of: &dyn Fn(&SaidLine) -> &String| -> Vec<String> {
         all.iter().map(|line| format!("- {}", safe_line(of(line)))).collect()
@@ -853,7 +854,7 @@ impl<'a> SaidBefore<'a> {
         let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
         let line = SaidLine::from(shorten(text, ANSWER_CHARS));
         match is_plain {
-            true if text.width() <= SAYS_NEXT => self.alike.push(line),
+            true if !tells_finding(text) => self.alike.push(line),
             true if self.plain >= SAID => self.behind.push(line),
             _ => {
                 self.plain += usize::from(is_plain);
@@ -861,6 +862,15 @@ impl<'a> SaidBefore<'a> {
             }
         }
         self.texts.push(text.to_owned());
+    }
+
+    /// A text of the middle of a turn that is over.
+    fn found_before(&mut self, text: &str, of: &Capture) {
+        let begin = begin_of(text);
+        if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
+            self.behind.push(shorten(text, ANSWER_CHARS).into());
+            self.texts.push(text.to_owned());
+        }
     }
 
     /// An answer that ended a turn, the one at the place `at`.

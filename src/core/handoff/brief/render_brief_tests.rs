@@ -846,9 +846,15 @@ fn an_answer_stands_with_what_the_person_said_to_it_once() {
         speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
         text: text.into(),
     };
-    capture.recent = vec![said(&capture.answers[1].text.clone()), said("I look at the mounts of the host.")];
+    capture.recent = vec![
+        said(&capture.answers[1].text.clone()),
+        said("I look at the mounts of the host, of all of them."),
+    ];
     let text = of(&capture, Budget::default());
-    assert!(text.contains("newest first\n- I look at the mounts of the host.\n- to \"no\""), "{text}");
+    assert!(
+        text.contains("newest first\n- I look at the mounts of the host, of all of them.\n- to \"no\""),
+        "{text}"
+    );
     assert_eq!(text.matches("full since Tuesday").count(), 1, "{text}");
 }
 
@@ -973,6 +979,10 @@ fn files_without_a_change_in_git_are_told_apart() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+    let inner = vec!["/home/u/proj/src".to_owned()];
+    capture.git = Some(GitState { inner, ..git.clone() });
+    let text = of(&capture, Budget::default());
+    assert!(!text.contains("shows no change"), "git was not asked about a repository below: {text}");
     capture.git = Some(GitState { top: None, ..git });
     assert!(!of(&capture, Budget::default()).contains("shows no change"), "not all changes are known");
     let gone = vec!["/home/u/proj/src/cell.tsx".to_owned()];

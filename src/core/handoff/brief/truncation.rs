@@ -355,7 +355,7 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     let mut said: HashMap<String, usize> = HashMap::new();
     for &at in order {
         let quote = without_doubles(&quotes[at], at, &said);
-        let Quote { label, day, text, .. } = &*quote;
+        let (Quote { label, text, .. }, day) = (&*quote, &quotes[at].day);
         let is_other = !day.is_empty() && day != today && !days.contains(&day.as_str());
         let line = if is_other { units(&day_line(day)) } else { 0 };
         let own = own_words(text);
