@@ -88,7 +88,7 @@ fn follower(path: &Path) {
             splitter.feed(&buf[..n], |line| facts.feed(line));
         }
         let took = begun.elapsed();
-        (took.as_nanos(), read, facts.fill().map_or(0, |fill| fill.tokens))
+        (took.as_nanos(), read, facts.window.last().map_or(0, |fill| fill.tokens))
     };
     let (took, read, tokens) = pump();
     println!("{took} {read} {tokens} {}", peak_kib());

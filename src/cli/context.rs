@@ -228,12 +228,13 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
         statusline: None,
         statusline_window: known_window(paths, &found.path),
         transcript: facts
-            .fill()
+            .window
+            .last()
             .map(|fill| TokenCount { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
-        compacted: facts.fill().is_some_and(|fill| fill.message_id.is_empty()),
-        answered: facts.model().is_some(),
+        compacted: facts.window.last().is_some_and(|fill| fill.message_id.is_empty()),
+        answered: facts.window.model().is_some(),
         bytes: extent.bytes,
-        models: facts.model().map(str::to_owned).into_iter().collect(),
+        models: facts.window.model().map(str::to_owned).into_iter().collect(),
         configured: config.context.window,
     };
     let figure = ContextUsage::of(&sources);

@@ -95,7 +95,8 @@ pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8
     whole_transcript::lines(&path, |line| facts.feed(line))
         .map_err(|e| Failed::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
     let all: Vec<(&str, String)> = facts
-        .recent()
+        .exchanges
+        .iter()
         .map(|said| {
             let role = match said.speaker {
                 TranscriptSpeaker::Person => "user",

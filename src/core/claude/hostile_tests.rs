@@ -19,7 +19,7 @@ fn read(bytes: &[u8], piece: usize) -> TranscriptFacts {
 }
 
 fn first_prompt(facts: &TranscriptFacts) -> Option<&str> {
-    facts.prompts().iter().next().map(|prompt| prompt.text.as_str())
+    facts.prompts.iter().next().map(|prompt| prompt.text.as_str())
 }
 
 #[test]
@@ -91,7 +91,11 @@ fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
         for value in wrong {
             let line = line.replace('@', value);
             let facts = read(format!("{line}\n{GOOD}\n").as_bytes(), 4096);
-            assert_eq!(facts.recent().next_back().map(|said| said.text.as_str()), Some("the goal"), "{line}");
+            assert_eq!(
+                facts.exchanges.iter().next_back().map(|said| said.text.as_str()),
+                Some("the goal"),
+                "{line}"
+            );
         }
     }
     let twice =
@@ -105,7 +109,7 @@ fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
         for end in ["\n", "\r\n", ""] {
             let facts = read(format!("{line}{end}{GOOD}\n").as_bytes(), 4096);
             assert_eq!(
-                facts.recent().next_back().map(|said| said.text.as_str()),
+                facts.exchanges.iter().next_back().map(|said| said.text.as_str()),
                 Some("the goal"),
                 "{}",
                 &line[..80.min(line.len())]
@@ -119,7 +123,7 @@ fn two_records_on_one_line_are_both_read() {
     let second = GOOD.replace("the goal", "more");
     let facts = read(format!("{GOOD}{second}\n").as_bytes(), 7);
     assert_eq!(
-        facts.recent().map(|exchange| exchange.text.as_str()).collect::<Vec<_>>(),
+        facts.exchanges.iter().map(|exchange| exchange.text.as_str()).collect::<Vec<_>>(),
         ["the goal", "more"]
     );
     let irrelevant = r#"{"type":"mode","mode":"normal"}"#;
@@ -174,12 +178,12 @@ fn a_flood_is_kept_in_bounds() {
         lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
     }
     assert!(
-        facts.open_tools().len() <= 512
-            && facts.work().running().len() <= 64
-            && facts.work().checks().count() <= 20
+        facts.calls.open().len() <= 512
+            && facts.work.running().len() <= 64
+            && facts.work.checks().count() <= 20
     );
-    assert!(facts.queued_prompts().count() <= 256 && facts.errors().count() <= 20);
-    assert!(facts.files().newest_first().len() <= 2000);
+    assert!(facts.queue.iter().count() <= 256 && facts.tool_log.errors().count() <= 20);
+    assert!(facts.files.newest_first().len() <= 2000);
 }
 
 proptest! {
@@ -187,7 +191,7 @@ proptest! {
     fn a_good_line_after_any_garbage_is_found(garbage in prop::collection::vec(any::<u8>(), 0..400),
         piece in 1usize..500) {
         let bytes = [&garbage[..], b"\n", GOOD.as_bytes(), b"\n"].concat();
-        prop_assert_eq!(read(&bytes, piece).recent().next_back().map(|said| said.text.clone()),
+        prop_assert_eq!(read(&bytes, piece).exchanges.iter().next_back().map(|said| said.text.clone()),
             Some("the goal".to_owned()));
     }
 

@@ -3,19 +3,14 @@
 //! What may change between its releases is data (`options.txt`, `screens.toml`) with fixtures, not code.
 
 pub mod agent_file;
-pub mod agent_reports;
 pub mod api_error;
 pub mod args;
 pub mod ask_mode_question;
-mod bounded_memory;
 pub mod carry_over;
 pub mod checks;
 pub mod command_files;
 mod damaged_line;
-pub mod decision_sentences;
-pub mod earlier_answers;
 pub mod environment;
-pub mod files_read;
 pub mod hooks;
 pub mod language_model;
 pub mod last_answer;
@@ -34,13 +29,9 @@ pub mod screen_rules;
 pub mod settings;
 pub mod settings_code;
 pub mod statusline_payload;
-mod taken_back;
 pub mod tasks;
-pub mod tool_outcomes;
-pub mod tool_steps;
 pub mod transcript_facts;
 pub mod transcript_line;
-mod transcript_line_effects;
 mod transcript_record;
 pub mod trust;
 pub mod version_features;

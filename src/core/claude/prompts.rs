@@ -138,14 +138,9 @@ impl Prompts {
         }
     }
 
-    /// How many were put in so far.
-    pub(super) fn total(&self) -> u64 {
-        self.dropped + self.kept.len() as u64
-    }
-
-    /// Forgets what was put in after the first `total`.
-    pub(super) fn truncate_to(&mut self, total: u64) {
-        while self.total() > total
+    /// The person took back all but the first `count`.
+    pub(super) fn go_back_to(&mut self, count: u64) {
+        while self.count() > count
             && let Some(gone) = self.kept.pop_back()
         {
             self.bytes -= size(&gone);

@@ -4,7 +4,7 @@
 //! that the text of a tool result stands in it twice (measured on 2.1.329; `api-request*`, `prompt_snapshot`,
 //! `tools-used`). Unknown types, unknown fields and fields of another kind cost nothing but themselves. A
 //! broken line is skipped and counted; records that were glued onto one line or follow a torn one are found
-//! again. What the lines add up to is said by `facts`.
+//! again. What the lines add up to: `transcript_facts`.
 
 use memchr::memmem;
 
@@ -149,6 +149,18 @@ pub struct ToolUse {
     pub name: String,
     /// The fields of its input that hopty uses.
     pub input: ToolInput,
+}
+
+impl ToolUse {
+    /// Whether the tool asks the person: a question, or to approve a plan.
+    pub fn asks_person(&self) -> bool {
+        matches!(self.name.as_str(), "AskUserQuestion" | "ExitPlanMode")
+    }
+
+    /// Whether the tool writes a file.
+    pub fn writes_file(&self) -> bool {
+        matches!(self.name.as_str(), "Write" | "Edit" | "MultiEdit" | "NotebookEdit")
+    }
 }
 
 /// The fields of a tool's input that hopty uses; absent ones are empty.

@@ -17,19 +17,13 @@ use super::note::Note;
 use super::operation::{Operation, operation};
 use super::recent_activity;
 use super::repeated_lines::form;
-use crate::core::claude::agent_reports::AgentReport;
-use crate::core::claude::decision_sentences::StatedDecision;
-use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
-use crate::core::claude::files_read::FileRead;
 use crate::core::claude::lenient_json::ends;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
-use crate::core::claude::tool_outcomes::{
-    Check, DetachedCommand, EndedWork, RunningWork, ScheduledPrompt, purpose,
-};
-use crate::core::claude::tool_steps::ToolStep;
 use crate::core::claude::transcript_facts::{
-    AnswerText, AnsweredQuestion, ApprovedPlan, Exchange, ShellCommand, ToolError, TranscriptFacts,
+    AgentReport, AnsweredQuestion, ApprovedPlan, Check, DetachedCommand, EarlierAnswer, EndedWork, Exchange,
+    FileRead, REPLY_CAP, RunningWork, ScheduledPrompt, ShellCommand, StatedDecision, ToolError, ToolStep,
+    TranscriptFacts, purpose, says_much,
 };
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
@@ -365,15 +359,9 @@ pub struct Capture {
     pub scheduled: Vec<ScheduledPrompt>,
 }
 
-/// What Claude said last. Its note for hopty is no such thing.
-fn last_answer(facts: &TranscriptFacts) -> &AnswerText {
-    let [last, before] = facts.last_answers();
-    if Note::read(&last.text).is_some() { before } else { last }
-}
-
 fn plan_in_hand(plan: &ApprovedPlan, facts: &TranscriptFacts) -> PlanInHand {
-    let since = facts.prompts().count().saturating_sub(plan.after);
-    let request = newest_request(facts.prompts().iter().rev());
+    let since = facts.prompts.count().saturating_sub(plan.after);
+    let request = newest_request(facts.prompts.iter().rev());
     let is_current = request.is_none_or(|at| at as u64 >= since);
     PlanInHand { text: plan.text.clone(), file: plan.file.clone(), is_current }
 }
@@ -381,17 +369,15 @@ fn plan_in_hand(plan: &ApprovedPlan, facts: &TranscriptFacts) -> PlanInHand {
 /// The tasks that were last touched before the current request began; none where it began in a conversation
 /// before.
 fn old_tasks(facts: &TranscriptFacts) -> HashSet<String> {
-    let prompts = facts.prompts();
+    let prompts = &facts.prompts;
     let Some(since) = newest_request(prompts.iter().rev()) else { return HashSet::new() };
-    let before = prompts.count().saturating_sub(since as u64 + 1);
-    let touched = |task: &Task| facts.touched_tasks().get(&task_key(task)).copied().unwrap_or(0);
-    facts.tasks().all().iter().filter(|task| touched(task) <= before).map(task_key).collect()
+    facts.tasks.untouched_since(prompts.count().saturating_sub(since as u64 + 1))
 }
 
 /// What Claude had said at length and the person answered in a few words since the current request began,
 /// newest first: "ok do it" is about all of it.
 fn agreed(facts: &TranscriptFacts) -> Vec<AgreedAnswer> {
-    let last = last_answer(facts).text.trim();
+    let last = facts.answers.last().text.trim();
     let replies = facts.replies().take_while(|(prompt, _)| !begins_request(prompt));
     let agreed = replies.filter_map(|(prompt, answer)| {
         let answer = without_opening(answer.trim());
@@ -414,8 +400,7 @@ fn open_plan(tool: &ToolUse) -> Option<PlanInHand> {
 
 fn done(facts: &TranscriptFacts, step: &ToolStep) -> FinishedStep {
     // What was said first may not be kept any more.
-    let kept = u64::try_from(facts.recent().count()).unwrap_or(0);
-    let before = step.after.saturating_sub(facts.said().saturating_sub(kept));
+    let before = step.after.saturating_sub(facts.exchanges.dropped());
     FinishedStep { before: usize::try_from(before).unwrap_or(usize::MAX), step: step.clone() }
 }
 
@@ -424,12 +409,12 @@ impl Capture {
     /// summary and git where there are any, and `lists` as configured.
     #[must_use]
     pub fn new(origin: HandoffOrigin, facts: &TranscriptFacts) -> Self {
-        let failure = facts.failure().map(|failure| match failure.status {
+        let failure = facts.turn.failure().map(|failure| match failure.status {
             Some(status) => format!("{} ({status})", failure.error),
             None => failure.error.clone(),
         });
-        let files = facts.files().newest_first();
-        let asks = |tool: &&ToolUse| matches!(tool.name.as_str(), "AskUserQuestion" | "ExitPlanMode");
+        let files = facts.files.newest_first();
+        let (answers, decisions) = (&facts.answers, &facts.decisions);
         let asked = |tool: &ToolUse| match tool.name.as_str() {
             "ExitPlanMode" => {
                 let file = tool.input.plan_file.as_deref().unwrap_or("Claude's plan file");
@@ -457,65 +442,66 @@ impl Capture {
                 ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch", "TaskOutput", "BashOutput"];
             READS.contains(&tool.name.as_str())
         };
-        let open = facts.open_tools().iter().filter(|tool| !asks(tool) && !only_reads(tool));
+        let calls = facts.calls.open();
+        let open = calls.iter().filter(|call| !call.asks_person() && !only_reads(call));
         Self {
             origin,
-            goal: current(facts.prompts().iter()).map(|prompt| prompt.text.clone()),
-            prompts: facts.prompts().iter().cloned().collect(),
-            prompts_dropped: facts.prompts().dropped(),
-            unanswered: facts.newest_is_unanswered(),
+            goal: current(facts.prompts.iter()).map(|prompt| prompt.text.clone()),
+            prompts: facts.prompts.iter().cloned().collect(),
+            prompts_dropped: facts.prompts.dropped(),
+            unanswered: facts.turn.awaits_answer(),
             prompts_before: Vec::new(),
-            last_answer: last_answer(facts).text.clone(),
-            replied: last_answer(facts).replied,
-            answers: facts.earlier_answers().cloned().collect(),
+            last_answer: answers.last().text.clone(),
+            replied: answers.last().replied,
+            answers: answers.earlier().cloned().collect(),
             answers_before: Vec::new(),
             agreed: agreed(facts),
-            findings: facts.findings().map(str::to_owned).collect(),
-            findings_before: facts.findings_before().map(str::to_owned).collect(),
-            summary_before: facts.summary().map(str::to_owned),
-            stated: facts.stated().cloned().collect(),
-            files_read: facts.files_read().newest_first().cloned().collect(),
+            findings: answers.findings().map(str::to_owned).collect(),
+            findings_before: answers.findings_before().map(str::to_owned).collect(),
+            summary_before: answers.summary().map(str::to_owned),
+            stated: answers.stated().cloned().collect(),
+            files_read: facts.files_read.newest_first().cloned().collect(),
             note: None,
             situation: Situation {
-                tokens: facts.fill().map(|fill| fill.tokens),
-                model: facts.model().map(str::to_owned),
-                permission_mode: facts.permission_mode().map(str::to_owned),
+                tokens: facts.window.last().map(|fill| fill.tokens),
+                model: facts.window.model().map(str::to_owned),
+                permission_mode: facts.settings.permission_mode().map(str::to_owned),
                 turn_ended: facts.turn_ended(),
                 open_tools: open.map(purpose).collect(),
-                background: facts.work().running().iter().map(running).collect(),
-                ended: facts.work().ended().map(ended).collect(),
-                failed_unread: facts.work().ended().filter(|one| one.is_unread).map(ended).collect(),
-                asked: facts.open_tools().iter().filter(asks).map(asked).collect(),
+                background: facts.work.running().iter().map(running).collect(),
+                ended: facts.work.ended().map(ended).collect(),
+                failed_unread: facts.work.ended().filter(|one| one.is_unread).map(ended).collect(),
+                asked: calls.iter().filter(|call| call.asks_person()).map(asked).collect(),
                 operation: operation(facts),
-                queued: facts.queued_prompts().map(str::to_owned).collect(),
+                queued: facts.queue.iter().map(str::to_owned).collect(),
                 failure,
                 ..Situation::default()
             },
             summary: None,
             own_file: None,
-            tasks: facts.tasks().all().to_vec(),
+            tasks: facts.tasks.all().to_vec(),
             old_tasks: old_tasks(facts),
-            created: files.iter().filter(|path| facts.files().created(path)).cloned().collect(),
+            created: files.iter().filter(|path| facts.files.created(path)).cloned().collect(),
             files,
-            checks: facts.work().checks().cloned().collect(),
+            checks: facts.work.checks().cloned().collect(),
             done_before: Vec::new(),
             files_before: Vec::new(),
-            files_count: facts.files().count(),
-            decisions: facts.decisions().cloned().collect(),
-            open_plan: facts.open_tools().iter().rev().find_map(open_plan),
-            plan: facts.plan().map(|plan| plan_in_hand(plan, facts)),
-            reports: facts.reports().cloned().collect(),
+            files_count: facts.files.count(),
+            decisions: decisions.iter().cloned().collect(),
+            open_plan: calls.iter().rev().find_map(open_plan),
+            plan: decisions.plan().map(|plan| plan_in_hand(plan, facts)),
+            reports: facts.reports.iter().cloned().collect(),
             reports_before: Vec::new(),
-            shell_commands: facts.shell_commands().cloned().collect(),
-            errors: facts.errors().cloned().collect(),
-            steps: facts.steps().map(|step| done(facts, step)).collect(),
+            shell_commands: facts.shell_commands.iter().cloned().collect(),
+            errors: facts.tool_log.errors().cloned().collect(),
+            steps: facts.tool_log.steps().map(|step| done(facts, step)).collect(),
             steps_before: Vec::new(),
-            recent: facts.recent().cloned().collect(),
+            recent: facts.exchanges.iter().cloned().collect(),
             git: None,
             memory_keeper: MemoryKeeper::Absent,
             lists: Lists::default(),
-            detached: facts.work().detached().cloned().collect(),
-            scheduled: facts.work().scheduled().cloned().collect(),
+            detached: facts.work.detached().cloned().collect(),
+            scheduled: facts.work.scheduled().cloned().collect(),
         }
     }
 

@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::claude::checks::is_check;
 use crate::core::claude::tasks::TaskStatus;
-use crate::core::claude::tool_outcomes::is_check;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::text::safe_text::{cut_words, safe_line};
@@ -123,7 +123,7 @@ impl Operation {
 
 /// What the conversation was in the middle of.
 pub fn operation(facts: &TranscriptFacts) -> Operation {
-    let open = facts.open_tools();
+    let open = facts.calls.open();
     let running = |tool: &&ToolUse| tool.input.command.as_deref().is_some_and(is_check);
     if let Some(tool) = open.iter().find(running) {
         return Operation::Verifying(
@@ -136,7 +136,8 @@ pub fn operation(facts: &TranscriptFacts) -> Operation {
     if facts.turn_ended() {
         return Operation::None;
     }
-    let last = open.iter().rev().find(is_edit).or_else(|| facts.work().last().filter(is_edit));
+    let mut calls = open.iter().rev().chain(facts.work.last());
+    let last = calls.find(|call| call.writes_file());
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
 
@@ -147,24 +148,21 @@ pub fn at_a_boundary(facts: &TranscriptFacts) -> Operation {
     if let Some(command) = check_behind(facts) {
         return Operation::Verifying(cut_words(command, 300).to_owned());
     }
-    let last = facts.open_tools().last().or_else(|| facts.work().last()).filter(is_edit);
+    let last = facts.calls.open().last().or_else(|| facts.work.last());
+    let last = last.filter(|call| call.writes_file());
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
 
 /// The command of a check that runs in the background.
 fn check_behind(facts: &TranscriptFacts) -> Option<&str> {
-    let mut commands = facts.work().running().iter().filter_map(|one| one.command.as_deref());
+    let mut commands = facts.work.running().iter().filter_map(|one| one.command.as_deref());
     commands.find(|command| is_check(command))
-}
-
-fn is_edit(tool: &&ToolUse) -> bool {
-    matches!(tool.name.as_str(), "Write" | "Edit" | "MultiEdit" | "NotebookEdit")
 }
 
 /// What it is to write this file, by the task that is under way and by the file's name.
 fn editing(facts: &TranscriptFacts, tool: &ToolUse) -> Operation {
     let Some(path) = tool.input.path.clone() else { return Operation::None };
-    let task = facts.tasks().all().iter().find(|task| task.status == TaskStatus::InProgress);
+    let task = facts.tasks.all().iter().find(|task| task.status == TaskStatus::InProgress);
     match task {
         Some(task) if is_refactoring(&task.subject) => {
             Operation::Refactoring(format!("{} ({path})", task.subject))

@@ -3,8 +3,7 @@
 
 use super::capture::{Capture, FinishedStep};
 use super::safe_prompts::shorten;
-use crate::core::claude::tool_outcomes::ToolOutcome;
-use crate::core::claude::transcript_facts::TranscriptSpeaker;
+use crate::core::claude::transcript_facts::{ToolOutcome, TranscriptSpeaker};
 use crate::core::text::safe_text::{cut_chars, fenced, safe, safe_line};
 
 /// How many tool calls are listed, the newest.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::core::claude::tool_steps::tells_of_an_error;
+use crate::core::claude::transcript_facts::tells_of_an_error;
 
 /// A run that is longer than this is folded.
 const RUN: usize = 6;

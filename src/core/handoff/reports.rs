@@ -2,7 +2,7 @@
 //! agreed to, and what sub-agents reported.
 
 use super::capture::Capture;
-use crate::core::claude::agent_reports::AgentReport;
+use crate::core::claude::transcript_facts::AgentReport;
 use crate::core::text::safe_text::{fenced, safe, safe_line};
 
 /// The text of `plan.md`: the plan that the person approved last; `None` when there is none.

@@ -7,12 +7,11 @@ use super::checkpoint::HandoffCheckpoint;
 use super::recent_activity;
 use super::safe_prompts::{PromptRow, Words, shorten};
 use super::sections::next_steps;
-use crate::core::claude::agent_reports::AgentReport;
-use crate::core::claude::earlier_answers::EarlierAnswer;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{AFTER_CAP, Task, TaskStatus};
-use crate::core::claude::tool_outcomes::{DETACHED_CAP, DetachedCommand};
-use crate::core::claude::transcript_facts::{AnsweredQuestion, TranscriptSpeaker};
+use crate::core::claude::transcript_facts::{
+    AgentReport, AnsweredQuestion, DETACHED_CAP, DetachedCommand, EarlierAnswer, TranscriptSpeaker,
+};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 

@@ -504,7 +504,8 @@ fn what_many_commands_and_pages_said_is_told_and_no_refusal() {
     }
     let refused = "The user doesn't want to proceed with this tool use.\nThe tool use was rejected";
     let mut capture = talk.bash("rm -r build", refused).capture();
-    capture.steps.last_mut().unwrap().step.outcome = crate::core::claude::tool_outcomes::ToolOutcome::Refused;
+    capture.steps.last_mut().unwrap().step.outcome =
+        crate::core::claude::transcript_facts::ToolOutcome::Refused;
     let text = shown(&capture);
     for port in ["hamburg", "riga", "bergen"] {
         assert!(

@@ -103,9 +103,9 @@ impl HookCalls {
             let Some((want, _)) = waiting.awaits else { continue };
             let uses = || waiting.call.tool_uses.iter().map(String::as_str);
             let found = match (want, &waiting.call.last_message) {
-                (Want::Assistant, Some(text)) => facts.last_text_is(text),
-                (Want::Assistant, None) => facts.has_assistant_with(uses()),
-                (Want::Results, _) => facts.has_results(uses()),
+                (Want::Assistant, Some(text)) => facts.message.text_is(text),
+                (Want::Assistant, None) => facts.calls.has_assistant_with(uses()),
+                (Want::Results, _) => facts.calls.has_results(uses()),
                 (Want::Prompt, _) => false,
             };
             if found {

@@ -214,7 +214,7 @@ impl Jobs {
     /// Claude's last message may be its note in a tool loop.
     pub fn hear_note(&mut self, facts: Option<&TranscriptFacts>) {
         if let Some(facts) = facts {
-            self.note.hear(facts.last_text());
+            self.note.hear(facts.message.text());
         }
     }
 

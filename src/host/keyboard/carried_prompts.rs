@@ -144,7 +144,7 @@ impl CarriedPrompts {
     /// read to its end.
     pub fn report_line(&mut self, now: Stamp, whole: Option<&mut ObservedTranscript>) -> Option<Event> {
         let (id, until) = self.awaits?;
-        let found = whole.is_some_and(|transcript| transcript.facts.take_found().is_some());
+        let found = whole.is_some_and(|transcript| transcript.facts.proof.take_found().is_some());
         if !found && until > now {
             return None;
         }
@@ -171,10 +171,10 @@ impl CarriedPrompts {
         let ObservedTranscript { conversation, facts, .. } = transcript?;
         let conversation = conversation.clone();
         let on_its_way = self.taken.as_ref().is_some_and(|(_, of)| run > *of);
-        if on_its_way && facts.take_found() == Some(Found::Prompt) {
+        if on_its_way && facts.proof.take_found() == Some(Found::Prompt) {
             return Some(Event::Prompted { conversation });
         }
-        let answered = self.given_to.as_ref() == Some(&conversation) && facts.model().is_some();
+        let answered = self.given_to.as_ref() == Some(&conversation) && facts.window.model().is_some();
         answered.then(|| {
             self.given_to = None;
             Event::Answered { conversation }

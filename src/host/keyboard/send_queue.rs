@@ -156,7 +156,7 @@ impl SendQueue {
     /// one has begun.
     pub fn report(&self, transcript: Option<&mut ObservedTranscript>) -> Option<Event> {
         let transcript = transcript.filter(|_| self.is_submitting())?;
-        let queued = transcript.facts.take_found()? == PromptPlace::Queued;
+        let queued = transcript.facts.proof.take_found()? == PromptPlace::Queued;
         if !queued {
             transcript.report_turn(false);
         }

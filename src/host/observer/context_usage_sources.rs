@@ -26,7 +26,7 @@ impl Observer {
         let same = line.filter(|(line, _)| {
             transcript.is_some_and(|transcript| transcript.conversation == line.conversation)
         });
-        let fill = facts.and_then(|facts| facts.fill());
+        let fill = facts.and_then(|facts| facts.window.last());
         let names = self.model.names(self.own.model.as_deref(), self.answered_model());
         UsageSources {
             statusline: same.and_then(|(line, at)| {
@@ -36,7 +36,7 @@ impl Observer {
             transcript: fill
                 .map(|fill| TokenCount { tokens: fill.tokens, age_ms: fill.at.as_deref().and_then(age) }),
             compacted: fill.is_some_and(|fill| fill.message_id.is_empty()),
-            answered: facts.is_some_and(|facts| facts.model().is_some()),
+            answered: facts.is_some_and(|facts| facts.window.model().is_some()),
             bytes: transcript.map_or(0, ObservedTranscript::bytes),
             models: names.map(str::to_owned).collect(),
             configured: self.configured_window,

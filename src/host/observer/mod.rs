@@ -296,14 +296,14 @@ impl Observer {
     /// Looks for a prompt in the transcript from now on.
     pub fn seek(&mut self, sent: Option<SentPrompt>) {
         if let (Some(sent), Some(transcript)) = (sent, &mut self.transcript) {
-            transcript.facts.seek(sent);
+            transcript.facts.proof.seek(sent);
         }
     }
 
     /// Looks for it no longer.
     pub fn forget_sought(&mut self) {
         if let Some(transcript) = &mut self.transcript {
-            transcript.facts.forget_sought();
+            transcript.facts.proof.forget_sought();
         }
     }
 
@@ -390,8 +390,8 @@ impl Observer {
         if another {
             self.name_before = self.conversation_name().map(str::to_owned);
             if keeps_tasks && let Some(before) = &self.transcript {
-                self.tasks = before.facts.tasks().clone();
-                let last = before.facts.prompts().iter().last().map(|prompt| prompt.text.clone());
+                self.tasks = before.facts.tasks.list().clone();
+                let last = before.facts.prompts.iter().last().map(|prompt| prompt.text.clone());
                 self.prompt_before = last.or(self.prompt_before.take());
             } else {
                 self.prompt_before = None;
@@ -449,12 +449,12 @@ impl Observer {
 
     /// The name that the person gave the conversation, or the one before it.
     pub fn conversation_name(&self) -> Option<&str> {
-        let named = self.transcript.as_ref().and_then(|transcript| transcript.facts.title());
+        let named = self.transcript.as_ref().and_then(|transcript| transcript.facts.settings.title());
         named.or(self.name_before.as_deref())
     }
 
     fn answered_model(&self) -> Option<&str> {
-        self.transcript.as_ref().and_then(|transcript| transcript.facts.model())
+        self.transcript.as_ref().and_then(|transcript| transcript.facts.window.model())
     }
 
     /// Claude's working directory as its hooks report it, when it differs from the session's.

@@ -109,18 +109,18 @@ impl ObservedTranscript {
             reported.tokens = Some((tokens, window));
             events.push_back(Event::Usage { conversation: conversation.clone(), tokens, window, bytes });
         }
-        let queued = u32::try_from(facts.queued_prompts().count()).unwrap_or(u32::MAX);
-        let carries = queued_way(facts.queued_prompts().next());
+        let queued = u32::try_from(facts.queue.iter().count()).unwrap_or(u32::MAX);
+        let carries = queued_way(facts.queue.iter().next());
         if reported.queued != (queued, carries) {
             reported.queued = (queued, carries);
             events.push_back(Event::Queued { prompts: queued, carries });
         }
         let Some(id) = handoff else { return };
-        if !reported.prompted && facts.continued(id) {
+        if !reported.prompted && facts.proof.continued(id) {
             reported.prompted = true;
             events.push_back(Event::Prompted { conversation: conversation.clone() });
         }
-        if !reported.answered && facts.answered(id) {
+        if !reported.answered && facts.proof.answered(id) {
             reported.answered = true;
             events.push_back(Event::Answered { conversation: conversation.clone() });
         }
@@ -128,8 +128,8 @@ impl ObservedTranscript {
 
     /// Whether it has a failure that was not handled yet; from now on it is.
     pub(super) fn take_failure(&mut self, is_limit: bool) -> bool {
-        let count = self.facts.failures();
-        if self.facts.failure().is_none() {
+        let count = self.facts.turn.failures();
+        if self.facts.turn.failure().is_none() {
             self.reported.failures = count;
         }
         let new = is_limit && self.reported.failures < count;

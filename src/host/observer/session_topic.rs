@@ -40,7 +40,7 @@ impl Observer {
 
     /// Whether nothing has been prompted in the followed conversation yet.
     pub fn has_no_prompt(&self) -> bool {
-        self.transcript().is_none_or(|transcript| transcript.facts.prompts().iter().next().is_none())
+        self.transcript().is_none_or(|transcript| transcript.facts.prompts.iter().next().is_none())
     }
 
     /// Title, last prompt, tasks, model and cost of the followed conversation. `named`: what it was called
@@ -50,18 +50,18 @@ impl Observer {
         let reported = self.status_line.as_ref().map(|(line, _)| line).filter(|line| {
             self.transcript().is_some_and(|transcript| transcript.conversation == line.conversation)
         });
-        let tasks = facts.map(|facts| facts.tasks().all()).unwrap_or_default();
+        let tasks = facts.map(|facts| facts.tasks.all()).unwrap_or_default();
         let count = |tasks: usize| u32::try_from(tasks).unwrap_or(u32::MAX);
         let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
         let at = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
         WorkStatus {
             title: facts
-                .and_then(|facts| facts.title())
+                .and_then(|facts| facts.settings.title())
                 .or(reported.and_then(|line| line.title.as_deref()))
                 .or(named)
                 .map(topic_line),
             prompt: facts
-                .and_then(|facts| facts.prompts().iter().last())
+                .and_then(|facts| facts.prompts.iter().last())
                 .map(|prompt| &prompt.text)
                 .or(self.prompt_before.as_ref())
                 .map(|text| topic_line(text)),
@@ -70,7 +70,7 @@ impl Observer {
             task: at.map(|task| topic_line(&task.subject)),
             model: reported
                 .and_then(|line| line.model.as_deref())
-                .or(facts.and_then(|facts| facts.model()))
+                .or(facts.and_then(|facts| facts.window.model()))
                 .or(self.started_model())
                 .map(str::to_owned),
             cost_usd: reported.and_then(|line| line.cost_micro_usd).map(|micro| micro as f64 / 1e6),

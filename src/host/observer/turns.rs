@@ -20,7 +20,7 @@ impl Observer {
             return None;
         }
         let facts = &self.whole_transcript()?.facts;
-        facts.has_begun().then(|| facts.turn_ended() || (cut && facts.open_tools().is_empty()))
+        facts.has_begun().then(|| facts.turn_ended() || (cut && facts.calls.open().is_empty()))
     }
 
     /// Reports the start or end of a turn to the supervisor.

@@ -108,7 +108,11 @@ impl Host {
             let (raw, run) = (payload["prompt"].as_str(), is_current.then(|| supervisor.run()));
             let author = self.keyboard.author_of(raw, call.prompt.as_deref(), run, now);
             let is_scheduled = author == PromptOf::Person
-                && self.observer.facts().zip(raw).is_some_and(|(facts, prompt)| facts.is_scheduled(prompt));
+                && self
+                    .observer
+                    .facts()
+                    .zip(raw)
+                    .is_some_and(|(facts, prompt)| facts.queue.is_scheduled(prompt));
             call.hook.prompt = Some(if is_scheduled { PromptOf::Scheduled } else { author });
         }
         (call, is_current)

@@ -8,18 +8,16 @@ use super::section_lengths::BriefPart;
 use super::truncation::{Passage, TextCut};
 use std::collections::{HashMap, HashSet};
 
-use crate::core::claude::agent_reports::AgentReport;
 use crate::core::claude::checks::CheckOutcome;
+use crate::core::claude::checks::is_check;
+use crate::core::claude::transcript_facts::{
+    AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, PLAN_APPROVED, REFUSED, REPLY_CAP,
+    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, says_much, tells_finding,
+};
 use unicode_width::UnicodeWidthStr;
 
-use crate::core::claude::decision_sentences::StatedDecision;
-use crate::core::claude::earlier_answers::{EarlierAnswer, REPLY_CAP, says_much, tells_finding};
-use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
-use crate::core::claude::tool_outcomes::{Check, DetachedCommand, ToolOutcome, is_check};
-use crate::core::claude::tool_steps::ToolStep;
-use crate::core::claude::transcript_facts::{PLAN_APPROVED, REFUSED, ToolError, TranscriptSpeaker};
 use crate::core::handoff::capture::{AgreedAnswer, Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand};
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;

@@ -3,13 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::claude::agent_reports::AgentReport;
-use crate::core::claude::earlier_answers::EarlierAnswer;
-use crate::core::claude::files_read::FileRead;
 use crate::core::claude::prompts::{PromptKind, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus};
-use crate::core::claude::tool_outcomes::ToolOutcome;
-use crate::core::claude::transcript_facts::{AnsweredQuestion, ToolError};
+use crate::core::claude::transcript_facts::{
+    AgentReport, AnsweredQuestion, EarlierAnswer, FileRead, ToolError, ToolOutcome,
+};
 use crate::core::handoff::capture::{GitState, PlanInHand};
 use crate::core::handoff::document::Fence;
 use crate::core::handoff::document::tests::capture;
@@ -882,7 +880,7 @@ fn a_question_in_the_middle_of_a_turn_is_told_as_unanswered_and_not_waited_for()
 
 #[test]
 fn words_to_a_tool_call_name_the_call_and_a_refusal_is_told_once() {
-    use crate::core::claude::tool_steps::ToolStep;
+    use crate::core::claude::transcript_facts::ToolStep;
     use crate::core::handoff::capture::FinishedStep;
     let mut capture = capture("clean up");
     let to =
@@ -931,7 +929,7 @@ fn files_beside_the_project_are_shown_from_there() {
 
 #[test]
 fn what_ended_with_the_conversation_is_told_and_a_flood_of_it_does_not_hide_the_queue() {
-    use crate::core::claude::tool_outcomes::{DetachedCommand, ScheduledPrompt};
+    use crate::core::claude::transcript_facts::{DetachedCommand, ScheduledPrompt};
     let mut capture = capture("watch the deploy");
     let job = |n: usize| ScheduledPrompt {
         id: format!("c{n}"),
@@ -994,8 +992,8 @@ fn files_without_a_change_in_git_are_told_apart() {
 
 #[test]
 fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
-    use crate::core::claude::tool_outcomes::only_looks;
-    use crate::core::claude::tool_steps::ToolStep;
+    use crate::core::claude::checks::only_looks;
+    use crate::core::claude::transcript_facts::ToolStep;
     use crate::core::handoff::capture::FinishedStep;
     let mut capture = capture("mend it");
     let step = |tool: &str, about: &str, outcome, line: &str| FinishedStep {

@@ -1,6 +1,6 @@
 //! Memories of a fixed size, for a conversation that may be of any length.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 /// The last `CAP` texts that were put in, each once; asking is cheap.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +59,11 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
         self.put(item);
     }
 
+    /// How many were put in before those that are kept.
+    pub(super) fn dropped(&self) -> u64 {
+        self.1
+    }
+
     /// How many were put in so far.
     pub(super) fn total(&self) -> u64 {
         self.1 + self.0.len() as u64
@@ -90,61 +95,6 @@ impl<T, const CAP: usize> LastItems<T, CAP> {
     }
 }
 
-/// The most paths that are kept.
-pub const FILE_CAP: usize = 2000;
-
-/// What became of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileChange {
-    /// It was made in this conversation.
-    Created,
-    /// It was there before.
-    Modified,
-}
-
-/// The files that Claude's tools wrote, by their last touch; at most [`FILE_CAP`] of them.
-#[derive(Clone, Debug, Default)]
-pub struct TouchedFiles {
-    last: HashMap<String, (u64, FileChange)>,
-    next: u64,
-    forgotten: u64,
-}
-
-impl TouchedFiles {
-    /// Notes a touch. What was created here stays created, also when it is modified later.
-    pub(super) fn put(&mut self, path: &str, change: FileChange) {
-        self.next += 1;
-        let change = self.last.get(path).map_or(change, |(_, first)| *first);
-        self.last.insert(path.to_owned(), (self.next, change));
-        if self.last.len() >= 2 * FILE_CAP {
-            let mut touches: Vec<u64> = self.last.values().map(|(touch, _)| *touch).collect();
-            touches.sort_unstable();
-            let oldest_kept = touches[touches.len() - FILE_CAP];
-            let before = self.last.len();
-            self.last.retain(|_, (touch, _)| *touch >= oldest_kept);
-            self.forgotten += (before - self.last.len()) as u64;
-        }
-    }
-
-    /// How many files were touched. A file that was forgotten and touched again counts twice.
-    pub fn count(&self) -> u64 {
-        self.last.len() as u64 + self.forgotten
-    }
-
-    /// The paths, the last touched first, at most [`FILE_CAP`].
-    pub fn newest_first(&self) -> Vec<String> {
-        let mut all: Vec<(&String, u64)> =
-            self.last.iter().map(|(path, (touch, _))| (path, *touch)).collect();
-        all.sort_unstable_by_key(|(_, touch)| std::cmp::Reverse(*touch));
-        all.into_iter().take(FILE_CAP).map(|(path, _)| path.clone()).collect()
-    }
-
-    /// Whether the file was made in this conversation.
-    pub fn created(&self, path: &str) -> bool {
-        self.last.get(path).is_some_and(|(_, change)| *change == FileChange::Created)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,25 +115,5 @@ mod tests {
         assert_eq!((last.iter().copied().collect::<Vec<_>>(), last.total()), (vec![2], 2));
         last.truncate_to(0);
         assert_eq!((last.iter().count(), last.total()), (0, 0));
-    }
-
-    #[test]
-    fn files_are_ordered_by_their_last_touch_and_bounded() {
-        let mut files = TouchedFiles::default();
-        for path in ["a", "b", "a"] {
-            files.put(path, FileChange::Modified);
-        }
-        files.put("b", FileChange::Created);
-        files.put("a", FileChange::Modified);
-        assert!(!files.created("b"), "it was there before");
-        assert_eq!(files.newest_first(), ["a", "b"]);
-        for n in 0..5 * FILE_CAP {
-            files.put(&n.to_string(), FileChange::Created);
-        }
-        let newest = files.newest_first();
-        assert_eq!(newest.len(), FILE_CAP);
-        assert_eq!(newest[0], (5 * FILE_CAP - 1).to_string());
-        assert_eq!(files.count(), 5 * FILE_CAP as u64 + 2);
-        assert!(files.last.len() < 2 * FILE_CAP);
     }
 }

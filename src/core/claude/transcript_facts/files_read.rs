@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::call_answer::CallAnswer;
+
 /// How many files are kept.
 pub const READ_CAP: usize = 100;
 /// How many ranges are kept of one file.
@@ -21,8 +23,16 @@ pub struct FileRead {
 pub struct FilesRead(VecDeque<FileRead>);
 
 impl FilesRead {
+    /// Takes the answer of a tool.
+    pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>) {
+        let read = answer.passed().filter(|call| call.name == "Read");
+        if let Some((path, input)) = read.and_then(|call| Some((call.input.path.as_deref()?, &call.input))) {
+            self.put(path, input.lines);
+        }
+    }
+
     /// `path` was read from line `offset` on, `limit` lines.
-    pub(super) fn put(&mut self, path: &str, (offset, limit): (Option<u64>, Option<u64>)) {
+    fn put(&mut self, path: &str, (offset, limit): (Option<u64>, Option<u64>)) {
         let known = self.0.iter().position(|file| file.path == path).and_then(|at| self.0.remove(at));
         let again = known.is_some();
         let mut file = known.unwrap_or_else(|| FileRead { path: path.to_owned(), ranges: Vec::new() });

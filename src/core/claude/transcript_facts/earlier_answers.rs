@@ -3,8 +3,8 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::bounded_memory::LastItems;
-use super::lenient_json::ends;
-use super::prompts::TranscriptPrompt;
+use crate::core::claude::lenient_json::ends;
+use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::pasted_text::own_words;
 use crate::core::text::safe_text::cut_words;
@@ -37,9 +37,6 @@ pub struct EarlierAnswer {
     pub awaits_reply: bool,
 }
 
-/// The answers, oldest first.
-pub type EarlierAnswers = LastItems<EarlierAnswer, ANSWER_CAP>;
-
 impl EarlierAnswer {
     /// An answer and the prompt that it is about; `None` where it says too little.
     pub fn new(text: &str, prompt: Option<&TranscriptPrompt>) -> Option<Self> {
@@ -55,9 +52,7 @@ impl EarlierAnswer {
 
     /// Takes what the person said next.
     pub fn take_reply(&mut self, prompt: &str) {
-        let prompt = prompt.trim();
-        let is_short = !prompt.is_empty() && prompt.len() <= REPLY_CAP && !prompt.contains('\n');
-        self.reply = is_short.then(|| prompt.to_owned());
+        self.reply = short_reply(prompt);
         self.awaits_reply = false;
     }
 }
@@ -75,27 +70,62 @@ pub fn tells_finding(text: &str) -> bool {
         && (text.width() > PLAIN || text.contains(|c: char| c.is_numeric() || matches!(c, '`' | '/')))
 }
 
-/// Keeps an answer, once for each prompt: Claude may end many turns with the same words.
-pub(super) fn keep(text: &str, prompt: Option<&TranscriptPrompt>, answers: &mut EarlierAnswers) {
-    let Some(answer) = EarlierAnswer::new(text, prompt) else { return };
-    if !answers.iter().any(|known| (&known.text, &known.prompt) == (&answer.text, &answer.prompt)) {
-        answers.put(answer);
-    }
+/// What the person said, where that is one short line.
+pub(super) fn short_reply(prompt: &str) -> Option<String> {
+    let prompt = prompt.trim();
+    let is_short = !prompt.is_empty() && prompt.len() <= REPLY_CAP && !prompt.contains('\n');
+    is_short.then(|| prompt.to_owned())
 }
 
-/// The person said something.
-pub(super) fn replied(prompt: &str, answers: &mut EarlierAnswers) {
-    if let Some(newest) = answers.newest().filter(|newest| newest.awaits_reply) {
-        newest.take_reply(prompt);
+/// The answers of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EarlierAnswers(LastItems<EarlierAnswer, ANSWER_CAP>);
+
+/// How far they had come: how many there were, and whether the person had said nothing to the newest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EarlierAnswersMark(u64, bool);
+
+impl EarlierAnswers {
+    /// The answers, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &EarlierAnswer> {
+        self.0.iter()
     }
-    answers.iter_mut().for_each(|answer| answer.awaits_reply = false);
+
+    /// Keeps an answer, once for each prompt: Claude may end many turns with the same words.
+    pub fn put(&mut self, answer: EarlierAnswer) {
+        let is_same = |known: &EarlierAnswer| (&known.text, &known.prompt) == (&answer.text, &answer.prompt);
+        if !self.iter().any(is_same) {
+            self.0.put(answer);
+        }
+    }
+
+    /// The person said something.
+    pub fn take_reply(&mut self, prompt: &str) {
+        if let Some(newest) = self.0.newest().filter(|newest| newest.awaits_reply) {
+            newest.take_reply(prompt);
+        }
+        self.0.iter_mut().for_each(|answer| answer.awaits_reply = false);
+    }
+
+    /// How far they have come.
+    pub fn mark(&self) -> EarlierAnswersMark {
+        EarlierAnswersMark(self.0.total(), self.iter().next_back().is_some_and(|newest| newest.awaits_reply))
+    }
+
+    /// The person took back what was said since.
+    pub fn go_back_to(&mut self, EarlierAnswersMark(total, awaits_reply): EarlierAnswersMark) {
+        self.0.truncate_to(total);
+        if let Some(newest) = self.0.newest().filter(|_| awaits_reply) {
+            (newest.reply, newest.awaits_reply) = (None, true);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::transcript_facts::TranscriptFacts;
+    use super::super::TranscriptFacts;
     use super::*;
 
     fn prompt(text: &str) -> Value {
@@ -110,7 +140,7 @@ mod tests {
     fn of(lines: &[Value]) -> Vec<EarlierAnswer> {
         let mut facts = TranscriptFacts::new();
         lines.iter().for_each(|line| facts.feed(line.to_string().as_bytes()));
-        facts.earlier_answers().cloned().collect()
+        facts.answers.earlier().cloned().collect()
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The last tool calls that were answered, each with what came of it: what a new conversation reads to see
 //! where the work stopped, and not only what was said about it.
 
-use super::lenient_json::ends;
-use super::tool_outcomes::{ToolOutcome, is_check, is_exit_status_its_own, only_looks};
-use super::transcript_line::{ToolResult, ToolUse};
+use super::tool_outcomes::ToolOutcome;
+use crate::core::claude::checks::{is_check, is_exit_status_its_own, only_looks};
+use crate::core::claude::lenient_json::ends;
+use crate::core::claude::transcript_line::{ToolResult, ToolUse};
 use crate::core::text::safe_text::{cut_chars, cut_words};
 
 /// How many tool calls are kept. Those that another list has go first.
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn a_call_that_only_looked_is_known_by_its_whole_command() {
         let looked = |name: &str, command: Option<&str>| {
-            let input = super::super::transcript_line::ToolInput {
+            let input = crate::core::claude::transcript_line::ToolInput {
                 command: command.map(str::to_owned),
                 ..Default::default()
             };
@@ -274,7 +275,7 @@ mod tests {
     #[test]
     fn a_command_behind_a_pipe_has_no_outcome_and_a_page_its_first_line() {
         let step = |name: &str, command: Option<&str>, text: &str| {
-            let input = super::super::transcript_line::ToolInput {
+            let input = crate::core::claude::transcript_line::ToolInput {
                 command: command.map(str::to_owned),
                 ..Default::default()
             };

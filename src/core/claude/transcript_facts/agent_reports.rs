@@ -2,8 +2,9 @@
 //! tool's answer.
 
 use super::bounded_memory::LastItems;
-use super::lenient_json::ends;
-use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
+use super::call_answer::CallAnswer;
+use crate::core::claude::lenient_json::ends;
+use crate::core::handoff::capture::LONG_ANSWER;
 use crate::core::text::safe_text::cut_words;
 
 /// How many reports are kept, the newest.
@@ -32,20 +33,47 @@ pub struct AgentReport {
     pub summed_up: bool,
 }
 
-/// The reports, oldest first.
-pub type AgentReports = LastItems<AgentReport, REPORT_CAP>;
+/// The reports of a conversation's sub-agents.
+#[derive(Clone, Debug, Default)]
+pub struct AgentReports(LastItems<AgentReport, REPORT_CAP>);
 
-/// Keeps a report in the place of what the same agent had reported before.
-pub(super) fn keep(report: AgentReport, reports: &mut AgentReports) {
-    reports.retain(|known| known.id != report.id);
-    reports.put(report);
-    let older = reports.iter().count().saturating_sub(LONG_REPORTS);
-    reports.iter_mut().take(older).for_each(|one| one.text = ends(&one.text, SHORT_ENDS, SHORT_ENDS));
+impl AgentReports {
+    /// The reports, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &AgentReport> {
+        self.0.iter()
+    }
+
+    /// Takes what Claude was told in the person's place. A report that waits in the queue comes again as a
+    /// line.
+    pub(super) fn take_notification(&mut self, text: &str) {
+        self.put(AgentReport::of_notification(text));
+    }
+
+    /// Takes the answer of a tool.
+    pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>) {
+        self.put(AgentReport::of_answer(answer));
+    }
+
+    /// Claude's message is this now: a long one is about all reports so far.
+    pub(super) fn take_message(&mut self, text: &str) {
+        if text.chars().nth(LONG_ANSWER).is_some() {
+            self.0.iter_mut().for_each(|report| report.summed_up = true);
+        }
+    }
+
+    /// Keeps a report in the place of what the same agent had reported before.
+    fn put(&mut self, report: Option<AgentReport>) {
+        let Some(report) = report else { return };
+        self.0.retain(|known| known.id != report.id);
+        self.0.put(report);
+        let older = self.iter().count().saturating_sub(LONG_REPORTS);
+        self.0.iter_mut().take(older).for_each(|one| one.text = ends(&one.text, SHORT_ENDS, SHORT_ENDS));
+    }
 }
 
 impl AgentReport {
     /// The report in a text that stands in the person's place; `None` when it holds none.
-    pub(super) fn of_notification(text: &str) -> Option<Self> {
+    fn of_notification(text: &str) -> Option<Self> {
         let (head, rest) = text.strip_prefix("<task-notification>")?.split_once("<result>")?;
         let body = rest.rsplit_once("</result>").map_or(rest, |(body, _)| body);
         let tag = |name: &str| {
@@ -64,21 +92,18 @@ impl AgentReport {
     }
 
     /// The report in the answer of a tool; `None` when it is no agent's, or that of one that goes on.
-    pub(super) fn of_answer(
-        call: &ToolUse,
-        result: &ToolResult,
-        detail: Option<&ResultDetail>,
-    ) -> Option<Self> {
-        let goes_on = detail.is_some_and(|detail| detail.running.is_some())
-            || result.text.starts_with("Async agent launched");
-        if !matches!(call.name.as_str(), "Agent" | "Task") || goes_on || result.is_error {
+    fn of_answer(answer: &CallAnswer<'_>) -> Option<Self> {
+        let call = answer.passed().filter(|call| matches!(call.name.as_str(), "Agent" | "Task"))?;
+        let goes_on = answer.detail.is_some_and(|detail| detail.running.is_some())
+            || answer.result.text.starts_with("Async agent launched");
+        if goes_on {
             return None;
         }
         let about = call.input.about.as_deref().unwrap_or_default();
         Self {
             id: call.id.clone(),
             about: format!("Agent \"{}\" completed", cut_words(about, LINE_CAP)),
-            text: result.text.clone(),
+            text: answer.result.text.clone(),
             file: None,
             summed_up: false,
         }
@@ -98,8 +123,8 @@ pub(super) fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::transcript_line::ToolInput;
     use super::*;
+    use crate::core::claude::transcript_line::{ResultDetail, ToolInput, ToolResult, ToolUse};
 
     #[test]
     fn a_notification_has_a_report_where_an_agent_ended() {
@@ -131,7 +156,8 @@ mod tests {
         let of = |name: &str, text: &str, is_error, running: Option<&str>| {
             let result = ToolResult { id: "t".into(), is_error, text: text.to_owned() };
             let detail = ResultDetail { running: running.map(str::to_owned), ..ResultDetail::default() };
-            AgentReport::of_answer(&ToolUse { name: name.into(), ..call.clone() }, &result, Some(&detail))
+            let call = ToolUse { name: name.into(), ..call.clone() };
+            AgentReport::of_answer(&CallAnswer { call: Some(&call), result: &result, detail: Some(&detail) })
         };
         let report = of("Task", "Since commit 9f3c1ab7.", false, None).unwrap();
         assert_eq!(

@@ -2,16 +2,15 @@
 //! used last.
 //!
 //! A command counts as a check when its words are those of a test, a build or a linter; what it came to is
-//! told by [`super::checks`]. It is evidence that a command ended so, no proof that the work is right.
+//! told by [`checks`](crate::core::claude::checks). It is evidence that a command ended so, no proof that the work is right.
 
 use super::agent_reports::unescaped;
 use super::bounded_memory::LastItems;
-use super::checks::{CheckOutcome, Verdict, is_same_run, judge, leaves_running};
+use super::call_answer::CallAnswer;
 use super::tool_steps::{about, last_line, tells_of_an_error};
-use super::transcript_line::{ResultDetail, ToolResult, ToolUse};
+use crate::core::claude::checks::{CheckOutcome, Verdict, is_same_run, judge, leaves_running};
+use crate::core::claude::transcript_line::{ResultDetail, ToolResult, ToolUse};
 use crate::core::text::safe_text::{cut_chars, cut_words};
-
-pub use super::checks::{is_check, is_exit_status_its_own, only_looks};
 
 /// How many checks are kept.
 pub const CHECK_CAP: usize = 20;
@@ -162,13 +161,17 @@ impl Work {
         self.last.as_ref()
     }
 
-    /// A tool answered; whether what it was called for goes on.
-    pub(super) fn answered(
-        &mut self,
-        call: &ToolUse,
-        result: &ToolResult,
-        detail: Option<&ResultDetail>,
-    ) -> bool {
+    /// Takes the answer of a tool. Returns whether what it was called for goes on.
+    pub(super) fn take_answer(&mut self, answer: &CallAnswer<'_>) -> bool {
+        let launched = answer.call.is_some_and(|call| self.finish(call, answer));
+        if let Some(path) = answer.written_path() {
+            self.wrote(path);
+        }
+        launched
+    }
+
+    fn finish(&mut self, call: &ToolUse, answer: &CallAnswer<'_>) -> bool {
+        let CallAnswer { result, detail, .. } = *answer;
         self.looked_at(call);
         self.last = Some(call.clone());
         let started = match call.name.as_str() {
@@ -273,14 +276,14 @@ impl Work {
     }
 
     /// The person ran a command themselves. Its exit status is not known.
-    pub(super) fn ran_by_person(&mut self, command: &str, output: &str) {
+    pub(super) fn take_shell_output(&mut self, command: &str, output: &str) {
         if let Some(verdict) = judge(&format!("{command} | cat"), output, false) {
             self.put_check(command, verdict, (0, None));
         }
     }
 
     /// A tool wrote a file.
-    pub(super) fn wrote(&mut self, path: &str) {
+    fn wrote(&mut self, path: &str) {
         for check in self.checks.iter_mut() {
             check.edits_after += 1;
             check.last_edit = Some(path.to_owned());
@@ -291,7 +294,7 @@ impl Work {
     }
 
     /// Claude said something, which may be about what has ended.
-    pub(super) fn heard_of(&mut self) {
+    pub(super) fn take_text(&mut self) {
         self.ended.iter_mut().for_each(|one| one.is_unread = false);
     }
 
@@ -307,7 +310,7 @@ impl Work {
     }
 
     /// Claude was told something in the person's place: an agent or a shell may have ended.
-    pub(super) fn told(&mut self, text: &str) {
+    pub(super) fn take_notification(&mut self, text: &str) {
         let Some((_, rest)) =
             text.split_once("<task-id>").filter(|_| text.starts_with("<task-notification>"))
         else {
@@ -397,14 +400,16 @@ fn output_of(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checks::CheckOutcome::{Failed, Passed, Unknown};
-    use super::super::transcript_line::ToolInput;
+    use super::super::TranscriptFacts;
     use super::*;
+    use crate::core::claude::checks::CheckOutcome::{Failed, Passed, Unknown};
+    use crate::core::claude::transcript_line::ToolInput;
 
     fn bash(work: &mut Work, command: &str, text: &str, is_error: bool) {
         let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
         let call = ToolUse { id: "t".into(), name: "Bash".into(), input };
-        work.answered(&call, &ToolResult { id: "t".into(), is_error, text: text.to_owned() }, None);
+        let result = ToolResult { id: "t".into(), is_error, text: text.to_owned() };
+        work.take_answer(&CallAnswer { call: Some(&call), result: &result, detail: None });
     }
 
     #[test]
@@ -433,7 +438,8 @@ mod tests {
             let call = ToolUse { id: id.into(), name: "Bash".into(), input };
             let text =
                 format!("Command running in background with ID: {id}. Output is being written to: /o/{id}.");
-            work.answered(&call, &ToolResult { id: id.into(), is_error: false, text }, None)
+            let result = ToolResult { id: id.into(), is_error: false, text };
+            work.take_answer(&CallAnswer { call: Some(&call), result: &result, detail: None })
         };
         for (id, command) in
             [("b1", "cargo nextest run"), ("b2", "npm run dev -- --port 5174"), ("b3", "x | tail")]
@@ -448,8 +454,8 @@ mod tests {
                  command \"Run it\" {end}</summary>\n</task-notification>"
             )
         };
-        work.told(&told("b1", "failed with exit code 100"));
-        work.told(&told("b2", "failed with exit code 1"));
+        work.take_notification(&told("b1", "failed with exit code 100"));
+        work.take_notification(&told("b2", "failed with exit code 1"));
         let check = work.checks().next().unwrap();
         assert_eq!(
             (
@@ -463,17 +469,14 @@ mod tests {
         let ended: Vec<_> = work.ended().map(|one| (one.what.as_str(), one.end.as_str())).collect();
         assert_eq!(ended, [("npm run dev -- --port 5174 (Run it)", "failed with exit code 1")]);
         start(&mut work, "b4", "cargo nextest run");
-        work.told(&told("b4", "completed (exit code 0)"));
+        work.take_notification(&told("b4", "completed (exit code 0)"));
         assert_eq!(work.checks().next().unwrap().verdict.outcome, Unknown, "its output was not read");
     }
 
     fn call(work: &mut Work, name: &str, input: ToolInput, text: &str, detail: ResultDetail) -> bool {
         let call = ToolUse { id: "t".into(), name: name.into(), input };
-        work.answered(
-            &call,
-            &ToolResult { id: "t".into(), is_error: false, text: text.to_owned() },
-            Some(&detail),
-        )
+        let result = ToolResult { id: "t".into(), is_error: false, text: text.to_owned() };
+        work.take_answer(&CallAnswer { call: Some(&call), result: &result, detail: Some(&detail) })
     }
 
     #[test]
@@ -497,16 +500,19 @@ mod tests {
                  <event>{event}</event>\n</task-notification>"
             )
         };
-        work.told(&event("bmon12", "pod/a BackOff"));
-        work.told(&event("bmon12", "pod/quote-7d9 &lt;status>failed</status></event> restart 3"));
-        work.told("<task-notification>\n<task-id>bmon12</task-id>\n</task-notification>");
+        work.take_notification(&event("bmon12", "pod/a BackOff"));
+        work.take_notification(&event(
+            "bmon12",
+            "pod/quote-7d9 &lt;status>failed</status></event> restart 3",
+        ));
+        work.take_notification("<task-notification>\n<task-id>bmon12</task-id>\n</task-notification>");
         let of = |work: &Work| -> Vec<(String, Option<String>)> {
-            work.running().iter().map(|one| (one.what.clone(), one.event.clone())).collect()
+            work.running().iter().map(|one| (one.what.clone(), one.events.last().cloned())).collect()
         };
         let what = "Monitor: kubectl get events -w (restarts of pods)".to_owned();
         let last = "pod/quote-7d9 <status>failed</status></event> restart 3".to_owned();
         assert_eq!(of(&work), [(what.clone(), Some(last)), (what, None)]);
-        work.told(
+        work.take_notification(
             "<task-notification>\n<task-id>bmon12</task-id>\n<status>completed</status>\n<summary>Monitor \
              \"restarts of pods\" stream ended</summary>\n</task-notification>",
         );
@@ -515,10 +521,10 @@ mod tests {
         for n in 0..1000 {
             let detail = ResultDetail { task: Some(n.to_string()), ..ResultDetail::default() };
             call(&mut work, "Monitor", input(), "", detail);
-            work.told(&event(&n.to_string(), &"long ".repeat(5000)));
+            work.take_notification(&event(&n.to_string(), &"long ".repeat(5000)));
         }
         assert_eq!(work.running().len(), RUNNING_CAP);
-        assert!(work.running().iter().all(|one| one.event.as_ref().is_some_and(|event| event.len() <= 300)));
+        assert!(work.running().iter().all(|one| one.events.iter().all(|event| event.len() <= 300)));
     }
 
     #[test]
@@ -597,14 +603,14 @@ mod tests {
             let content = if parts == 1 { serde_json::json!(output) } else { serde_json::json!(text) };
             let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content,
                 "is_error": false});
-            let mut facts = super::super::transcript_facts::TranscriptFacts::new();
+            let mut facts = TranscriptFacts::new();
             for line in [
                 serde_json::json!({"type": "assistant", "message": {"id": "m", "content": [call]}}),
                 serde_json::json!({"type": "user", "message": {"content": [answer]}}),
             ] {
                 facts.feed(line.to_string().as_bytes());
             }
-            let check = facts.work().checks().next().unwrap();
+            let check = facts.work.checks().next().unwrap();
             assert_eq!(
                 (check.verdict.outcome, check.verdict.summary.as_str()),
                 (Failed, "1 failed, 7 passed")

@@ -2,6 +2,7 @@
 //! quoted, never believed.
 
 use super::bounded_memory::LastItems;
+use super::earlier_answers::short_reply;
 
 /// How many sentences are kept.
 pub const STATED_CAP: usize = 30;
@@ -55,9 +56,6 @@ const CONDITIONS: [&str; 10] = [
 const INTENTIONS: [&str; 6] =
     [" i will ", " i'll ", " ich werde ", " je vais ", "\u{6211}\u{4f1a}", "\u{6211}\u{5c06}"];
 
-/// The longest prompt that is kept with the sentences of the answer before it, in bytes.
-const REPLY_CAP: usize = 160;
-
 /// A sentence that states a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatedDecision {
@@ -77,47 +75,64 @@ impl From<&str> for StatedDecision {
     }
 }
 
-/// The sentences, oldest first.
-pub type StatedDecisions = LastItems<StatedDecision, STATED_CAP>;
+/// The sentences of a conversation that state a decision.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StatedDecisions(LastItems<StatedDecision, STATED_CAP>);
 
-/// The person said something; `answer` is what Claude had said last.
-pub(super) fn replied(prompt: &str, answer: &str, stated: &mut StatedDecisions) {
-    let prompt = prompt.trim();
-    let is_short = !prompt.is_empty() && prompt.len() <= REPLY_CAP && !prompt.contains('\n');
-    for sentence in stated.iter_mut().filter(|sentence| !sentence.is_old) {
-        sentence.is_old = true;
-        if is_short && answer.contains(&sentence.text) {
-            sentence.reply = Some(prompt.to_owned());
-        }
+impl StatedDecisions {
+    /// The sentences, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &StatedDecision> {
+        self.0.iter()
     }
-}
 
-/// Reads the sentences of one answer that state a decision or promise something, each once.
-pub(super) fn read(text: &str, ends_turn: bool, stated: &mut StatedDecisions) {
-    let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
-    let mut fenced = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-            continue;
-        }
-        if fenced {
-            continue;
-        }
-        for sentence in sentences(line) {
-            let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
-            let lower = format!(" {}", sentence.to_lowercase().replace('\u{2019}', "'"));
-            let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
-            let is_promise = has(&CONDITIONS) || ends_turn && has(&INTENTIONS);
-            // A question decides nothing.
-            let states = LENGTHS.contains(&sentence.len())
-                && !sentence.ends_with(['?', '\u{ff1f}'])
-                && (is_promise || has(&REASONS));
-            if states && !stated.iter().any(|known| known.text == sentence) {
-                // A reason may be found again in what was made of it; a promise stands nowhere else.
-                stated.put_over(StatedDecision { is_promise, ..sentence.into() }, |known| !known.is_promise);
+    /// Takes the sentences of one answer that state a decision or promise something, each once.
+    pub fn take_text(&mut self, text: &str, ends_turn: bool) {
+        let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
+        let mut fenced = false;
+        for line in text.lines() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+                continue;
+            }
+            if fenced {
+                continue;
+            }
+            for sentence in sentences(line) {
+                let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
+                let lower = format!(" {}", sentence.to_lowercase().replace('\u{2019}', "'"));
+                let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
+                let is_promise = has(&CONDITIONS) || ends_turn && has(&INTENTIONS);
+                // A question decides nothing.
+                let states = LENGTHS.contains(&sentence.len())
+                    && !sentence.ends_with(['?', '\u{ff1f}'])
+                    && (is_promise || has(&REASONS));
+                if states && !self.iter().any(|known| known.text == sentence) {
+                    // A reason may be found again in what was made of it; a promise stands nowhere else.
+                    self.0.put_over(StatedDecision { is_promise, ..sentence.into() }, |one| !one.is_promise);
+                }
             }
         }
+    }
+
+    /// The person said something; `answer` is what Claude had said last.
+    pub fn take_reply(&mut self, prompt: &str, answer: &str) {
+        let reply = short_reply(prompt);
+        for sentence in self.0.iter_mut().filter(|sentence| !sentence.is_old) {
+            sentence.is_old = true;
+            if reply.is_some() && answer.contains(&sentence.text) {
+                sentence.reply.clone_from(&reply);
+            }
+        }
+    }
+
+    /// How many there were so far.
+    pub fn mark(&self) -> u64 {
+        self.0.total()
+    }
+
+    /// The person took back what was said since.
+    pub fn go_back_to(&mut self, mark: u64) {
+        self.0.truncate_to(mark);
     }
 }
 
@@ -149,8 +164,8 @@ mod tests {
                     differ. Fine.\n\
                     - Decision: tokens are stored hashed so that a leak is harmless.\n\
                     Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
-        read(text, false, &mut stated);
-        read(text, false, &mut stated);
+        stated.take_text(text, false);
+        stated.take_text(text, false);
         let all: Vec<&str> = stated.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(
             all,
@@ -165,10 +180,10 @@ mod tests {
     fn what_the_person_said_next_stands_with_a_sentence_of_the_last_answer() {
         let mut stated = StatedDecisions::default();
         let answer = "I decided to change the compare to >= because it counts from zero.";
-        read("I will use a map because it is there.", false, &mut stated);
-        read(answer, false, &mut stated);
-        replied("no, put it back", answer, &mut stated);
-        replied("and now the docs", "Done.", &mut stated);
+        stated.take_text("I will use a map because it is there.", false);
+        stated.take_text(answer, false);
+        stated.take_reply("no, put it back", answer);
+        stated.take_reply("and now the docs", "Done.");
         let replies: Vec<_> = stated.iter().map(|one| one.reply.as_deref()).collect();
         assert_eq!(replies, [None, Some("no, put it back")]);
     }
@@ -176,11 +191,10 @@ mod tests {
     #[test]
     fn a_promise_is_kept_and_what_comes_next_in_a_turn_is_none() {
         let mut stated = StatedDecisions::default();
-        read("I'll look at the callers first. job7 stays off for now.", false, &mut stated);
-        read(
+        stated.take_text("I'll look at the callers first. job7 stays off for now.", false);
+        stated.take_text(
             "I will switch job7 on again. \u{6211}\u{4f1a}\u{5728}\u{5bfc}\u{51fa}\u{7ed3}\u{675f}\u{540e}\u{6253}\u{5f00} job7\u{3002}Done.",
             true,
-            &mut stated,
         );
         let all: Vec<_> = stated.iter().map(|one| (one.text.as_str(), one.is_promise)).collect();
         let promise =
@@ -194,9 +208,9 @@ mod tests {
     #[test]
     fn odd_texts_are_bounded() {
         let mut stated = StatedDecisions::default();
-        read(&"because. ".repeat(100_000), true, &mut stated);
-        read(&format!(" because {}", "x".repeat(1 << 20)), true, &mut stated);
-        read(". . ? ! \u{1f600}. because \u{e9}", true, &mut stated);
+        stated.take_text(&"because. ".repeat(100_000), true);
+        stated.take_text(&format!(" because {}", "x".repeat(1 << 20)), true);
+        stated.take_text(". . ? ! \u{1f600}. because \u{e9}", true);
         assert_eq!(stated.iter().count(), 0);
     }
 }

@@ -1,0 +1,71 @@
+//! The answer of a tool, as the parts of the facts are told of it.
+
+use crate::core::claude::transcript_line::{ResultDetail, ToolResult, ToolUse};
+use crate::core::text::safe_text::cut_words;
+
+/// The answer of a tool with its call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallAnswer<'a> {
+    /// The call, where it was seen.
+    pub call: Option<&'a ToolUse>,
+    pub result: &'a ToolResult,
+    /// Claude's structured form of the answer, where it is the only one of its line.
+    pub detail: Option<&'a ResultDetail>,
+}
+
+impl<'a> CallAnswer<'a> {
+    /// Whether the person refused the call, by Claude's own words for it.
+    pub fn is_refusal(&self) -> bool {
+        self.result.is_error && self.detail.is_some_and(|detail| detail.refused)
+    }
+
+    /// Whether the person refused the call or what it asks: that is an answer. A call that Claude got wrong
+    /// is an error like any other.
+    pub fn is_turned_down(&self) -> bool {
+        let asks = self.call.is_some_and(ToolUse::asks_person);
+        self.is_refusal() || self.result.is_error && asks && self.result.text.contains("user doesn't want to")
+    }
+
+    /// The call, where it did not fail.
+    pub fn passed(&self) -> Option<&'a ToolUse> {
+        self.call.filter(|_| !self.result.is_error)
+    }
+
+    /// The file that it has written.
+    pub fn written_path(&self) -> Option<&'a str> {
+        self.passed().filter(|call| call.writes_file())?.input.path.as_deref()
+    }
+
+    /// What the person said to the call, in their own words.
+    pub fn comment(&self) -> Option<String> {
+        self.detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame)
+    }
+
+    /// Why the person refused the call: Claude may quote it behind words of its own.
+    pub fn refusal(&self) -> Option<String> {
+        let quoted = || self.result.text.split_once("the user said:\n");
+        let reason = || self.comment().or_else(|| Some(without_clarify_frame(quoted()?.1)));
+        self.is_refusal().then(reason).flatten()
+    }
+}
+
+/// A tool call in a few words: its name, and its file or command.
+pub(super) fn call_words(call: &ToolUse) -> String {
+    let input = &call.input;
+    let about = [&input.path, &input.command, &input.rest].into_iter().find_map(|one| one.as_deref());
+    let about = about.unwrap_or_default();
+    cut_words(format!("{} {about}", call.name).trim_end(), 300).to_owned()
+}
+
+/// What the person wrote, where Claude put it into a text of its own ("Chat about this" below a question).
+fn without_clarify_frame(why: &str) -> String {
+    if !why.starts_with("The user wants to clarify these questions.") {
+        return why.to_owned();
+    }
+    let written = |line: &str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("Answer:").or_else(|| line.strip_prefix("User notes:"))?;
+        Some(text.trim().to_owned())
+    };
+    why.lines().filter_map(written).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,88 @@
+//! Where the person's last prompts stand in the conversation, and how far its parts had come before each: the
+//! places that the person can go back to.
+//!
+//! After Esc Esc the conversation goes on from an earlier line, and the lines of the branch that was left
+//! stay in the file. Each line names the line before it (`parentUuid`). A prompt that has the parent of an
+//! earlier prompt takes the place of that one, and everything that was said since then was taken back
+//! (measured on 2.1.332). No other shape counts: where parents are missing or point elsewhere, all lines of
+//! the file count.
+
+use super::bounded_memory::LastItems;
+use super::claude_answers::ClaudeAnswersMark;
+use crate::core::claude::tasks::Tasks;
+
+/// How many prompts back the person may go.
+const TURN_CAP: usize = 32;
+
+/// How far the parts had come when the person typed a prompt.
+#[derive(Clone, Debug)]
+pub(super) struct ConversationMark {
+    /// How many prompts there were.
+    pub prompts: u64,
+    /// How many prompts and answers there were.
+    pub exchanges: u64,
+    pub decisions: u64,
+    pub answers: ClaudeAnswersMark,
+    pub tasks: Tasks,
+}
+
+/// Where a prompt stands.
+#[derive(Clone, Debug)]
+struct TurnStart {
+    uuid: Option<String>,
+    parent: String,
+    mark: ConversationMark,
+}
+
+/// The places of the last prompts, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TurnStarts(LastItems<TurnStart, TURN_CAP>);
+
+impl TurnStarts {
+    /// How far the parts had come before each prompt, oldest first.
+    pub fn marks(&self) -> impl DoubleEndedIterator<Item = &ConversationMark> {
+        self.0.iter().map(|start| &start.mark)
+    }
+
+    /// A prompt comes behind the line `parent`. Where that is the place of an earlier one, the person went
+    /// back to it: the later ones are forgotten, and how far the parts had come there is returned.
+    pub fn go_back(&mut self, uuid: Option<&str>, parent: &str) -> Option<ConversationMark> {
+        let is_place = |start: &&TurnStart| start.parent == parent && start.uuid.as_deref() != uuid;
+        let mark = self.0.iter().find(is_place)?.mark.clone();
+        self.0.retain(|start| start.mark.prompts < mark.prompts);
+        Some(mark)
+    }
+
+    /// Adds the prompt with its place.
+    pub fn put(&mut self, uuid: Option<String>, parent: String, mark: ConversationMark) {
+        self.0.put(TurnStart { uuid, parent, mark });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::claude_answers::ClaudeAnswers;
+    use super::*;
+
+    fn mark(prompts: u64) -> ConversationMark {
+        let answers = ClaudeAnswers::default().mark();
+        ConversationMark { prompts, exchanges: 0, decisions: 0, answers, tasks: Tasks::default() }
+    }
+
+    #[test]
+    fn a_prompt_with_the_parent_of_an_earlier_one_takes_its_place() {
+        let mut starts = TurnStarts::default();
+        for (n, parent) in ["p0", "p1", "p2"].into_iter().enumerate() {
+            starts.put(Some(format!("u{n}")), parent.to_owned(), mark(n as u64));
+        }
+        assert!(starts.go_back(Some("u3"), "p3").is_none());
+        assert!(starts.go_back(Some("u1"), "p1").is_none(), "a line that stands twice is no way back");
+        assert_eq!(starts.go_back(Some("u3"), "p1").map(|mark| mark.prompts), Some(1));
+        assert_eq!(starts.marks().map(|mark| mark.prompts).collect::<Vec<_>>(), [0]);
+        for n in 0..2 * TURN_CAP {
+            starts.put(None, n.to_string(), mark(n as u64));
+        }
+        assert_eq!(starts.marks().count(), TURN_CAP);
+        assert!(starts.go_back(None, "40").is_none(), "without an id it may be the same line");
+    }
+}
