@@ -23,7 +23,7 @@ use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
 use crate::core::claude::transcript_facts::{
     AgentReport, AnsweredQuestion, ApprovedPlan, Check, DetachedCommand, EarlierAnswer, EndedWork, Exchange,
     FileRead, REPLY_CAP, RunningWork, ScheduledPrompt, ShellCommand, StatedDecision, ToolError, ToolStep,
-    TranscriptFacts, purpose, says_much,
+    TranscriptFacts, purpose, says_much, tells_finding,
 };
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
@@ -672,7 +672,9 @@ impl Capture {
             }
         }
         kept.truncate(ANSWERS_CAP);
-        for said in self.findings_before.iter().rev().take(FINDINGS_CAP) {
+        let found = self.findings.iter().rev().filter(|said| tells_finding(said));
+        let found = found.chain(self.findings_before.iter().rev()).take(FINDINGS_CAP);
+        for said in found {
             if !kept.iter().any(|known| known.text.contains(said)) {
                 kept.push(EarlierAnswer { text: said.clone(), ..EarlierAnswer::default() });
             }

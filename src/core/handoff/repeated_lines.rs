@@ -1,6 +1,7 @@
 //! Runs of lines of one form, as a log or a list of measured values has them: two of them say what they are.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use crate::core::claude::transcript_facts::tells_of_an_error;
 
@@ -17,7 +18,14 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     if lines.len() <= RUN {
         return Cow::Borrowed(text);
     }
-    let forms: Vec<String> = lines.iter().map(|line| line_form(line)).collect();
+    // Errors of one form say after two of them no more than the lines between them.
+    let mut errors: HashMap<String, usize> = HashMap::new();
+    let mut form_of = |line: &str| {
+        let times = errors.entry(form(line.trim())).or_default();
+        *times += usize::from(tells_of_trouble(line));
+        line_form(line, tells_of_trouble(line) && *times <= SHOWN)
+    };
+    let forms: Vec<String> = lines.iter().map(|line| form_of(line)).collect();
     let mut out: Vec<Cow<'_, str>> = Vec::new();
     let mut at = 0;
     while at < lines.len() {
@@ -33,11 +41,16 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     if out.len() == lines.len() { Cow::Borrowed(text) } else { Cow::Owned(out.join("\n")) }
 }
 
-/// What lines of one kind have in common. Of a line of a log that is its time: what it says differs. Of one
-/// that tells of an error it is all of it: it may be what the log was pasted for.
-fn line_form(line: &str) -> String {
+/// Whether a line tells of an error: it may be what a log was pasted for.
+fn tells_of_trouble(line: &str) -> bool {
     let word = |word: &str| matches!(word, "CRIT" | "CRITICAL" | "PANIC" | "ALERT" | "EMERG");
-    if tells_of_an_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word) {
+    tells_of_an_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word)
+}
+
+/// What lines of one kind have in common. Of a line of a log that is its time, unless `whole`: what it says
+/// differs.
+fn line_form(line: &str, whole: bool) -> String {
+    if whole {
         return form(line.trim());
     }
     let mut begin = String::new();
@@ -85,6 +98,9 @@ mod tests {
         let times: String = (10..40).map(|n| format!("2026-11-24 07:00:{n} {}\n", level(n))).collect();
         let text = folded(&times).into_owned();
         assert!(text.contains("07:00:20 ERROR disk full\n") && text.lines().count() == 7, "{text}");
+        let level = |n| if n % 5 == 0 { "ERROR no answer" } else { "INFO up" };
+        let times: String = (10..50).map(|n| format!("2026-11-24 07:00:{n} {}\n", level(n))).collect();
+        assert_eq!(folded(&times).matches("ERROR").count(), 2, "after two of them it is known");
         for list in [
             "1. gate\n2. roof\n3. hall\n4. berth\n5. crane\n6. rail\n7. road\n8. quay",
             "a\n\n\n\n\n\n\n\n\nb",

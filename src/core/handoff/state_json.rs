@@ -63,8 +63,8 @@ pub struct AnswerRow {
     /// The beginning of the prompt that it answers; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, its beginning and its end, at most 500 characters. The one to which the person
-    /// had said nothing has its lines, and 16,000 characters.
+    /// The answer on one line, its beginning and its end, at most 4,000 characters of the newest twelve and 500
+    /// of the others. The one to which the person had said nothing has its lines, and 16,000 characters.
     pub answer: String,
     /// What the person said next, where that is one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,13 +75,14 @@ pub struct AnswerRow {
 }
 
 impl AnswerRow {
-    fn of(answer: &EarlierAnswer) -> Self {
+    /// An answer, of which so many characters are passed on.
+    fn of(answer: &EarlierAnswer, cap: usize) -> Self {
         Self {
             prompt: cut_chars(&safe_line(&answer.prompt), 160),
             answer: match answer.awaits_reply {
                 // The person may say "all but 4" to it.
                 true => shorten(safe(&answer.text).trim(), AGREED_BYTES),
-                false => shorten(&safe_line(&answer.text), 500),
+                false => shorten(&safe_line(&answer.text), cap),
             },
             reply: answer.reply.as_deref().map(line),
             awaits_reply: answer.awaits_reply,
@@ -287,6 +288,9 @@ impl ReportRow {
     }
 }
 
+/// How many answers are passed on with the first of these, and how much of each, in characters.
+const LONG_ANSWERS: usize = 12;
+const ANSWER_CHARS: [usize; 2] = [4000, 500];
 /// How much is passed on of a report of a sub-agent's, in characters.
 const REPORT_CHARS: usize = 1000;
 /// How many todos, changed files and unfinished things are told.
@@ -452,7 +456,10 @@ impl HandoffState {
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
             files_before: capture.files_before.iter().map(|path| line(path)).collect(),
-            answers: capture.kept_answers().iter().map(AnswerRow::of).collect(),
+            answers: (0..)
+                .zip(capture.kept_answers())
+                .map(|(at, answer)| AnswerRow::of(&answer, ANSWER_CHARS[usize::from(at >= LONG_ANSWERS)]))
+                .collect(),
             older_decisions: (capture.kept_decisions().skip(capture.told_decisions().count()))
                 .map(DecisionRow::of)
                 .collect(),

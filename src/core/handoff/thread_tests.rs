@@ -450,6 +450,10 @@ fn what_was_found_in_a_turn_that_is_over_is_told_behind_the_answers_and_passed_o
     assert!(super::document::Document::of(&first).render().contains(found));
     let second = after(&first, &Talk::default().person(TASK));
     assert!(shown(&after(&second, &Talk::default().person("go on"))).contains(found));
+    // What was found in the last turn of a conversation is no different.
+    let last = Talk::default().person(TASK).midway(found).claude("Two causes are found.").capture();
+    let second = after(&last, &Talk::default().person(TASK).claude("Both are mended."));
+    assert!(shown(&after(&second, &Talk::default().person("go on"))).contains(found));
 }
 
 #[test]
@@ -618,4 +622,20 @@ fn each_open_question_stands_with_its_options() {
     let text = shown(&talk.capture());
     let part = "Which store? (options: SQLite | files) / Which colour? (options: red | blue)";
     assert!(text.contains(part), "{text}");
+}
+
+#[test]
+fn a_list_of_findings_is_known_two_conversations_later() {
+    let list: String =
+        (1..=30).map(|n| format!("{n}. handler {n}: the error of mailer m{n} is swallowed\n")).collect();
+    let first = Talk::default().person(TASK).claude(&list).capture();
+    assert!(first.answers.is_empty());
+    let longer =
+        "prepare changes for 4, 11 and 17, one file for each, and write who must approve at the top of it";
+    let second = after(&first, &Talk::default().person(longer).claude("Patches for 4, 11 and 17 are there."));
+    let third = after(&second, &Talk::default().person(&format!("the same for 12 and 13, please. {longer}")));
+    assert!(shown(&third).contains("13. handler 13: the error of mailer m13"), "{}", shown(&third));
+    assert!(
+        super::document::Document::of(&third).render().contains("13. handler 13: the error of mailer m13")
+    );
 }

@@ -410,17 +410,25 @@ const DOUBLE: usize = 40;
 /// What stands for such sentences.
 const AS_ELSEWHERE: &str = "[... as in another prompt here]";
 
+/// The sentences of a text, and of one with a colon what stands before and behind it: "screen 7: it shows".
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    sentences(text).flat_map(|sentence| {
+        let colon = sentence.find(": ").map_or(0, |at| at + 1);
+        let (head, rest) = sentence.split_at(if units(sentence) > colon + DOUBLE { colon } else { 0 });
+        [head, rest.trim_start()].into_iter().filter(|part| !part.is_empty())
+    })
+}
+
 /// A prompt without the sentences that another quote shows word for word.
 fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize>) -> Cow<'a, Quote> {
-    let is_double =
-        |sentence: &str| units(sentence) >= DOUBLE && said.get(sentence).is_some_and(|other| *other != at);
-    if has_paste(&quote.text) || !sentences(&quote.text).any(is_double) {
+    let is_double = |sentence: &str| said.get(sentence).is_some_and(|other| *other != at);
+    if has_paste(&quote.text) || !clauses(&quote.text).any(is_double) {
         return Cow::Borrowed(quote);
     }
     let mut lines: Vec<String> = Vec::new();
     for line in quote.text.lines() {
         let mut parts: Vec<&str> =
-            sentences(line).map(|one| if is_double(one) { AS_ELSEWHERE } else { one }).collect();
+            clauses(line).map(|one| if is_double(one) { AS_ELSEWHERE } else { one }).collect();
         parts.dedup();
         let line = parts.join(" ");
         if line != AS_ELSEWHERE || lines.last() != Some(&line) {
@@ -434,7 +442,8 @@ fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize
 fn note_sentences(shown: &str, at: usize, said: &mut HashMap<String, usize>) {
     let lines = shown.lines().map(|line| line.strip_prefix("> ").unwrap_or(line));
     let lines = lines.map(|line| line.strip_prefix("[...] ").unwrap_or(line));
-    for sentence in lines.flat_map(sentences).filter(|sentence| units(sentence) >= DOUBLE) {
+    let is_said = |sentence: &&str| units(sentence) >= DOUBLE && is_prose(sentence);
+    for sentence in lines.flat_map(clauses).filter(is_said) {
         said.entry(sentence.to_owned()).or_insert(at);
     }
 }
