@@ -445,7 +445,7 @@ fn what_was_found_in_a_turn_that_is_over_is_told_behind_the_answers_and_passed_o
     }
     let first = talk.person(TASK).capture();
     let text = shown(&first);
-    assert!(place(&text, "Alarm 0 is fixed") < place(&text, found), "{text}");
+    assert!(place(&text, "Alarm 10 is fixed") < place(&text, found), "{text}");
     assert!(!text.contains("Let me look at the callers."), "{text}");
     assert!(super::document::Document::of(&first).render().contains(found));
     let second = after(&first, &Talk::default().person(TASK));
@@ -592,7 +592,7 @@ fn a_failed_check_of_files_that_pass_since_is_told_last_and_without_its_output()
 
 #[test]
 fn a_sentence_that_another_prompt_shows_is_left_out_of_a_long_one_first() {
-    let same = "The list should show what the customers of the harbour see on the old portal. ".repeat(1)
+    let same = "The list should show what the customers of the harbour see on the old portal. ".to_owned()
         + "The detail page comes after that, and it needs the history of the last years. "
         + "Have a look at how the old one did it, and leave its colours as they are there. ";
     let own = ["amounts are net of the fee", "beam is in cm", "Kaisa sees each mail", "stop at 500 rows"];

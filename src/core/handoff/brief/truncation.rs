@@ -49,6 +49,11 @@ impl Quote {
         units(&quoted(&self.label, &self.text))
     }
 
+    /// Whether it is cut where there is too little room for all.
+    fn is_long(&self) -> bool {
+        self.whole() > SHORT + units(&self.label)
+    }
+
     /// What it takes at least where all are shown, in UTF-16 units.
     pub fn least(&self) -> usize {
         self.whole().min(SHORT + units(&self.label))
@@ -351,8 +356,13 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     // the person laid down rules the short form is longer.
     let mut days: Vec<&str> = Vec::new();
     let mut for_rules = room / 3;
-    // Which quote shows a sentence: in the others it is the first to be left out.
+    // Which quote shows a sentence: in the others it is the first to be left out. The first one with what many
+    // say shows it whole.
     let mut said: HashMap<String, usize> = HashMap::new();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let texts = quotes.iter().filter(|quote| quote.is_long()).map(|quote| cut_bytes(&quote.text, SEARCHED));
+    texts.flat_map(clauses).filter(is_double_worthy).for_each(|one| *times.entry(one).or_default() += 1);
+    let mut for_shared = room / 4;
     for &at in order {
         let quote = without_doubles(&quotes[at], at, &said);
         let (Quote { label, text, .. }, day) = (&*quote, &quotes[at].day);
@@ -363,6 +373,13 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
         if sentences(cut_bytes(&own, SEARCHED)).any(is_standing) {
             let longer = (units(&own) + units(label)).min(WITH_RULES).saturating_sub(short).min(for_rules);
             for_rules -= longer;
+            short += longer;
+        }
+        let is_shared =
+            |one: &str| times.get(one).is_some_and(|times| *times >= MANY) && !said.contains_key(one);
+        if clauses(cut_bytes(text, SEARCHED)).any(is_shared) {
+            let longer = quote.whole().min(WITH_RULES).saturating_sub(short).min(for_shared);
+            for_shared -= longer;
             short += longer;
         }
         let Some(text) = shortened(&quote, short.min(left.saturating_sub(line))) else { continue };
@@ -407,6 +424,8 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
 
 /// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
 const DOUBLE: usize = 40;
+/// What so many quotes say is shown by the first of them.
+const MANY: usize = 3;
 /// What stands for such sentences.
 const AS_ELSEWHERE: &str = "[... as in another prompt here]";
 
@@ -419,10 +438,15 @@ fn clauses(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether a sentence is left out where another quote shows it: a line of a log is none.
+fn is_double_worthy(sentence: &&str) -> bool {
+    units(sentence) >= DOUBLE && is_prose(sentence)
+}
+
 /// A prompt without the sentences that another quote shows word for word.
 fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize>) -> Cow<'a, Quote> {
     let is_double = |sentence: &str| said.get(sentence).is_some_and(|other| *other != at);
-    if has_paste(&quote.text) || !clauses(&quote.text).any(is_double) {
+    if !quote.is_long() || has_paste(&quote.text) || !clauses(&quote.text).any(is_double) {
         return Cow::Borrowed(quote);
     }
     let mut lines: Vec<String> = Vec::new();
@@ -442,8 +466,7 @@ fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize
 fn note_sentences(shown: &str, at: usize, said: &mut HashMap<String, usize>) {
     let lines = shown.lines().map(|line| line.strip_prefix("> ").unwrap_or(line));
     let lines = lines.map(|line| line.strip_prefix("[...] ").unwrap_or(line));
-    let is_said = |sentence: &&str| units(sentence) >= DOUBLE && is_prose(sentence);
-    for sentence in lines.flat_map(clauses).filter(is_said) {
+    for sentence in lines.flat_map(clauses).filter(is_double_worthy) {
         said.entry(sentence.to_owned()).or_insert(at);
     }
 }
