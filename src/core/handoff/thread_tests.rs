@@ -612,7 +612,10 @@ fn a_sentence_that_another_prompt_shows_is_left_out_of_a_long_one_first() {
 
 #[test]
 fn each_open_question_stands_with_its_options() {
-    let one = |text: &str, labels: [&str; 2]| json!({"question": text, "options": labels.map(|label| json!({"label": label}))});
+    let one = |text: &str, labels: [&str; 2]| {
+        let options = labels.map(|label| json!({"label": label}));
+        json!({"question": text, "options": options})
+    };
     let questions = json!([one("Which store?", ["SQLite", "files"]), one("Which colour?", ["red", "blue"])]);
     let call =
         json!({"type": "tool_use", "id": "q", "name": "AskUserQuestion", "input": {"questions": questions}});

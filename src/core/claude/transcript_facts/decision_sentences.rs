@@ -99,13 +99,14 @@ impl StatedDecisions {
             }
             for sentence in sentences(line) {
                 let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
+                if !LENGTHS.contains(&sentence.len()) {
+                    continue;
+                }
                 let lower = format!(" {}", sentence.to_lowercase().replace('\u{2019}', "'"));
                 let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
                 let is_promise = has(&CONDITIONS) || ends_turn && has(&INTENTIONS);
                 // A question decides nothing.
-                let states = LENGTHS.contains(&sentence.len())
-                    && !sentence.ends_with(['?', '\u{ff1f}'])
-                    && (is_promise || has(&REASONS));
+                let states = !sentence.ends_with(['?', '\u{ff1f}']) && (is_promise || has(&REASONS));
                 if states && !self.iter().any(|known| known.text == sentence) {
                     // A reason may be found again in what was made of it; a promise stands nowhere else.
                     self.0.put_over(StatedDecision { is_promise, ..sentence.into() }, |one| !one.is_promise);
