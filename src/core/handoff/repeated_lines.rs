@@ -94,7 +94,7 @@ mod tests {
         let times: String =
             (10..30).map(|n| format!("2026-11-24 07:00:{n} {}\n", ["up", "down"][n % 2])).collect();
         assert_eq!(folded(&times).lines().count(), 3);
-        let level = |n| if n == 20 { "ERROR disk full" } else { ["INFO up", "INFO down"][n % 2] };
+        let level = |n: usize| if n == 20 { "ERROR disk full" } else { ["INFO up", "INFO down"][n % 2] };
         let times: String = (10..40).map(|n| format!("2026-11-24 07:00:{n} {}\n", level(n))).collect();
         let text = folded(&times).into_owned();
         assert!(text.contains("07:00:20 ERROR disk full\n") && text.lines().count() == 7, "{text}");
