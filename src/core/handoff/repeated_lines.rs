@@ -1,7 +1,7 @@
 //! Runs of lines of one form, as a log or a list of measured values has them: two of them say what they are.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::core::claude::transcript_facts::tells_of_an_error;
 
@@ -18,12 +18,11 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     if lines.len() <= RUN {
         return Cow::Borrowed(text);
     }
-    // Errors of one form say after two of them no more than the lines between them.
-    let mut errors: HashMap<String, usize> = HashMap::new();
+    // Errors of one form say after the first of them no more than the lines between them.
+    let mut errors: HashSet<String> = HashSet::new();
     let mut form_of = |line: &str| {
-        let times = errors.entry(form(line.trim())).or_default();
-        *times += usize::from(tells_of_trouble(line));
-        line_form(line, tells_of_trouble(line) && *times <= SHOWN)
+        let is_new = tells_of_trouble(line) && errors.insert(form(line.trim()));
+        line_form(line, is_new)
     };
     let forms: Vec<String> = lines.iter().map(|line| form_of(line)).collect();
     let mut out: Vec<Cow<'_, str>> = Vec::new();
@@ -100,7 +99,7 @@ mod tests {
         assert!(text.contains("07:00:20 ERROR disk full\n") && text.lines().count() == 7, "{text}");
         let level = |n| if n % 5 == 0 { "ERROR no answer" } else { "INFO up" };
         let times: String = (10..50).map(|n| format!("2026-11-24 07:00:{n} {}\n", level(n))).collect();
-        assert_eq!(folded(&times).matches("ERROR").count(), 2, "after two of them it is known");
+        assert_eq!(folded(&times).matches("ERROR").count(), 1, "after the first of them it is known");
         for list in [
             "1. gate\n2. roof\n3. hall\n4. berth\n5. crane\n6. rail\n7. road\n8. quay",
             "a\n\n\n\n\n\n\n\n\nb",

@@ -145,7 +145,10 @@ pub fn tells_of_an_error(line: &str) -> bool {
         return true;
     }
     let line = line.to_ascii_lowercase();
-    SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| line.contains(none))
+    // `10 errors` and `07:00:20 ERROR` are no `0 errors`.
+    let ends_number = |before: &str| before.ends_with(|c: char| c.is_ascii_digit() || c == ':');
+    let says_none = |none: &str| line.match_indices(none).any(|(at, _)| !ends_number(&line[..at]));
+    SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| says_none(none))
 }
 
 /// Which lines tell of an error: the first one, and of the last three the longest. A tool that calls others
