@@ -44,6 +44,8 @@ const ATTRIBUTES_CAP: usize = 200;
 const NAMED_KEYS: usize = 20;
 /// How many changed paths are kept.
 const PATHS_CAP: usize = 2000;
+/// How many repositories below the directory are asked.
+const INNER_TREES: usize = 4;
 /// Of how many written files, the newest, the work tree is looked for.
 const TREES_LOOKED_AT: usize = 8;
 
@@ -223,7 +225,36 @@ pub fn of_written(dir: &Path, moved: Option<&str>, files: &[String], limits: Git
             Some(GitState { dir: Some(top.display().to_string()), notes, ..there })
         }
     };
-    state.map(|state| GitState { gone: gone(&state, files), ..state })
+    let state = state.map(|state| GitState { gone: gone(&state, files), ..state });
+    let inner = inner_trees(files, &place);
+    let limits = GitLimits { patch: 0, ..limits };
+    let told = inner.iter().filter_map(|top| Some(summary(top, &read_until(top, dir, limits, until).ok()??)));
+    let told: Vec<String> = told.collect();
+    match state {
+        Some(mut state) => {
+            state.notes.extend(told);
+            state.inner = inner.iter().map(|top| top.display().to_string()).collect();
+            Some(state)
+        }
+        None if told.is_empty() => None,
+        None => Some(GitState { unknown: true, notes: told, ..GitState::default() }),
+    }
+}
+
+/// The tops of other repositories below `place` that the newest of these files are in.
+fn inner_trees(files: &[String], place: &Path) -> Vec<PathBuf> {
+    let top = |dir: &Path| Repository::find(dir).ok().flatten().map(|repository| repository.top);
+    let own = top(place);
+    let folders: BTreeSet<&Path> = files
+        .iter()
+        .map(Path::new)
+        .filter(|file| file.starts_with(place))
+        .take(LOOKED_FOR)
+        .filter_map(Path::parent)
+        .collect();
+    let tops = folders.into_iter().filter_map(top).filter(|top| Some(top) != own.as_ref());
+    let tops: BTreeSet<PathBuf> = tops.filter(|top| top.starts_with(place)).collect();
+    tops.into_iter().take(INNER_TREES).collect()
 }
 
 /// Which of the newest files in the work tree are not there any more.

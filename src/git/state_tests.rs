@@ -160,6 +160,28 @@ fn the_work_tree_of_the_newest_written_file_is_told_too() {
 }
 
 #[test]
+fn repositories_below_the_directory_are_told_of() {
+    let dir = repository();
+    let inner = dir.path().canonicalize().unwrap().join("vendor/tides");
+    fs::create_dir_all(&inner).unwrap();
+    setup(&inner, &["init", "-q", "-b", "fix/leap"]);
+    fs::write(inner.join("t.c"), "one\n").unwrap();
+    let files = [inner.join("t.c").display().to_string()];
+    let state = of_written(&dir.path().canonicalize().unwrap(), None, &files, LONG).unwrap();
+    let told = format!("{}: branch fix/leap at no commit, 0 changed, 1 new", inner.display());
+    assert_eq!(
+        (state.branch.as_deref(), state.notes.contains(&told)),
+        (Some("main"), true),
+        "{:?}",
+        state.notes
+    );
+    assert_eq!(state.inner, [inner.display().to_string()]);
+    fs::remove_dir_all(dir.path().join(".git")).unwrap();
+    let state = of_written(&dir.path().canonicalize().unwrap(), None, &files, LONG).unwrap();
+    assert_eq!((state.unknown, state.notes), (true, vec![told]), "the directory itself is none");
+}
+
+#[test]
 fn there_is_nothing_to_say_outside_of_a_repository() {
     let dir = tempfile::tempdir().unwrap();
     assert!(read(dir.path(), LONG).unwrap().is_none());

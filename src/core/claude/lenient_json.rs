@@ -288,6 +288,68 @@ lenient! {
     }
 }
 
+/// The members of an object as one line of JSON, of each text its beginning. Members beyond the first
+/// thousand bytes are read over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct JsonLine(pub(crate) String);
+
+/// How long the line may be before it takes no more members, in bytes.
+const LINE_CAP: usize = 1000;
+/// How much of a text stands in it, in bytes.
+const VALUE_CAP: usize = 300;
+
+lenient! {
+    [] JsonLine = JsonLine(String::new());
+    dropped: null boolean number string list;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<JsonLine, A::Error> {
+        let JsonValue(line) = Lenient::<JsonValue>(PhantomData).visit_map(map)?;
+        Ok(JsonLine(if line == "{}" { String::new() } else { line }))
+    }
+}
+
+/// Any value as JSON, shortened.
+struct JsonValue(String);
+
+lenient! {
+    [] JsonValue = JsonValue("null".to_owned());
+    dropped: null;
+    fn visit_bool<E>(self, value: bool) -> Result<JsonValue, E> {
+        Ok(JsonValue(value.to_string()))
+    }
+    fn visit_u64<E>(self, number: u64) -> Result<JsonValue, E> {
+        Ok(JsonValue(number.to_string()))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<JsonValue, E> {
+        Ok(JsonValue(number.to_string()))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<JsonValue, E> {
+        Ok(JsonValue(number.to_string()))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<JsonValue, E> {
+        Ok(JsonValue(serde_json::Value::from(cut_words(text, VALUE_CAP)).to_string()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<JsonValue, A::Error> {
+        let mut line = String::new();
+        while line.len() < LINE_CAP {
+            let Some(JsonValue(item)) = list.next_element()? else { break };
+            line.push_str(if line.is_empty() { "" } else { ", " });
+            line.push_str(&item);
+        }
+        IgnoredAny.visit_seq(list)?;
+        Ok(JsonValue(format!("[{line}]")))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonValue, A::Error> {
+        let mut line = String::new();
+        while line.len() < LINE_CAP {
+            let Some((key, JsonValue(value))) = map.next_entry::<Text<64>, JsonValue>()? else { break };
+            line.push_str(if line.is_empty() { "" } else { ", " });
+            line.push_str(&format!("{}: {value}", serde_json::Value::from(key.0.unwrap_or_default())));
+        }
+        IgnoredAny.visit_map(map)?;
+        Ok(JsonValue(format!("{{{line}}}")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,6 +365,7 @@ mod tests {
             serde_json::from_str::<LooseContent<IgnoredAny, 4>>(json).unwrap();
             serde_json::from_str::<Pairs>(json).unwrap();
             serde_json::from_str::<Notes>(json).unwrap();
+            serde_json::from_str::<JsonLine>(json).unwrap();
         }
     }
 
@@ -316,6 +379,14 @@ mod tests {
         assert_eq!(both(&text[..320]), text[..320], "nothing is left out");
         let huge = both(&"\u{e9}".repeat(5000));
         assert!(huge.len() <= 300 + 20 + GAP.len() + 2 && huge.ends_with('\u{e9}'));
+        let line = |json: &str| serde_json::from_str::<JsonLine>(json).unwrap().0;
+        assert_eq!(
+            line("{\"to\":[\"a\",1],\"on\":{\"x\":null,\"y\":true}}"),
+            "{\"to\": [\"a\", 1], \"on\": {\"x\": null, \"y\": true}}"
+        );
+        let wide = format!("{{\"a\":[{}0],\"b\":{text:?}}}", "7,".repeat(5000));
+        assert!(line(&wide).len() < 2 * LINE_CAP);
+        assert_eq!(line("{}"), "");
         let many = serde_json::from_str::<List<Pairs, 2>>("[{},{},{},{}]").unwrap();
         assert_eq!(many.0.unwrap().len(), 2);
     }

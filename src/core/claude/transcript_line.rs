@@ -183,6 +183,8 @@ pub struct ToolInput {
     pub todos: Option<Vec<TaskRow>>,
     /// `questions` of AskUserQuestion.
     pub questions: Vec<String>,
+    /// Each of these questions with its options, on one line.
+    pub asked: Vec<String>,
     /// The options of these questions, all of them, in order.
     pub options: Vec<String>,
     /// `command` of Bash, its beginning, at most 4,096 bytes.
@@ -203,6 +205,9 @@ pub struct ToolInput {
     pub schedule: Option<String>,
     /// `id` of CronDelete.
     pub job: Option<String>,
+    /// Of a server's tool the other fields as one line of JSON, redacted, its beginning: what it was called
+    /// with stands nowhere else.
+    pub rest: Option<String>,
 }
 
 /// One row of a task or todo list.

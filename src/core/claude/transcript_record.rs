@@ -4,10 +4,11 @@
 //! (measured).
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::hooks::PLUGIN_NAME;
 use super::lenient_json::{
-    Flag, List, LooseContent, Names, Notes, Number, Object, ObjectOrText, Pairs, Text, ends,
+    Flag, JsonLine, List, LooseContent, Names, Notes, Number, Object, ObjectOrText, Pairs, Text, ends,
 };
 use super::message_usage::RawUsage;
 use super::prompts::is_foreign;
@@ -18,6 +19,7 @@ use super::transcript_line::{
     SelectedLines, TASK_CAP, TEXT_CAP, TaskRow, ToolInput, ToolResult, ToolUse, TranscriptLine, User,
     UserKind,
 };
+use crate::core::redact::redact;
 use crate::core::text::safe_text::cut_words;
 
 /// How much of a conversation's name is kept, in bytes.
@@ -35,6 +37,8 @@ const REFUSED_BY_PERSON: &str = "user-rejected";
 const COMMAND_CAP: usize = 4096;
 /// How much of a command is kept as its description, in bytes.
 const ABOUT_CAP: usize = 300;
+/// How much is kept of the fields that a server's tool was called with, in bytes.
+const REST_CAP: usize = 200;
 
 /// Beginnings of user lines that Claude writes for its own commands and their output. A command or skill
 /// whose text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
@@ -259,6 +263,7 @@ impl RawBlock {
                     .flat_map(|q| q.options.0.iter().flatten())
                     .filter_map(|option| option.label.0.clone())
                     .collect(),
+                asked: questions.iter().filter_map(RawQuestion::with_options).collect(),
                 meanings: questions.iter().flat_map(RawQuestion::meanings).collect(),
                 questions: questions.into_iter().filter_map(|q| q.question.0).collect(),
                 command,
@@ -271,6 +276,9 @@ impl RawBlock {
                     .filter(|_| matches!(name.as_str(), "CronCreate" | "ScheduleWakeup")),
                 lines: (input.offset.0, input.limit.0),
                 schedule: input.cron.0,
+                rest: Some(input.others.0)
+                    .filter(|others| !others.is_empty() && name.starts_with("mcp__"))
+                    .map(|others| cut_words(&redact(&others), REST_CAP).to_owned()),
                 job: input.id.0,
             },
             name,
@@ -321,6 +329,17 @@ impl RawDetail {
 }
 
 impl RawQuestion {
+    /// The question with its options.
+    fn with_options(&self) -> Option<String> {
+        let labels = self.options.0.iter().flatten().filter_map(|option| option.label.0.as_deref());
+        let labels: Vec<&str> = labels.collect();
+        let question = self.question.0.clone()?;
+        Some(match labels.is_empty() {
+            true => question,
+            false => format!("{question} (options: {})", labels.join(" | ")),
+        })
+    }
+
     /// What its options mean: the question, the label and the description of each that has one.
     fn meanings(&self) -> impl Iterator<Item = ChosenMeaning> {
         self.options.0.iter().flatten().filter_map(|option| {
@@ -488,6 +507,17 @@ struct RawInput {
     name: Text<200>,
     cron: Text<200>,
     id: Text<64>,
+    /// Files and their parts are read over.
+    #[serde(rename = "old_string")]
+    _old_string: IgnoredAny,
+    #[serde(rename = "new_string")]
+    _new_string: IgnoredAny,
+    #[serde(rename = "edits")]
+    _edits: IgnoredAny,
+    #[serde(rename = "new_source")]
+    _new_source: IgnoredAny,
+    #[serde(flatten)]
+    others: JsonLine,
 }
 
 #[derive(Default, Deserialize)]

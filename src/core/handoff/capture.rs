@@ -23,7 +23,7 @@ use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
 use crate::core::claude::transcript_facts::{
     AgentReport, AnsweredQuestion, ApprovedPlan, Check, DetachedCommand, EarlierAnswer, EndedWork, Exchange,
     FileRead, REPLY_CAP, RunningWork, ScheduledPrompt, ShellCommand, StatedDecision, ToolError, ToolStep,
-    TranscriptFacts, purpose, says_much,
+    TranscriptFacts, purpose, says_much, tells_finding,
 };
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
@@ -35,7 +35,8 @@ use crate::core::time::WallTime;
 const DONE_CAP: usize = 50;
 /// How many answers of Claude's are passed on to the next handoff.
 const ANSWERS_CAP: usize = 50;
-/// How many of Claude's messages in the middle of a turn are passed on to the next handoff.
+/// How many of Claude's messages in the middle of a turn are passed on to the next handoff, of the turn that
+/// is not over and of those before each.
 const FINDINGS_CAP: usize = 20;
 /// How many longer answers are kept that the person answered in a few words.
 const AGREED_CAP: usize = 3;
@@ -158,6 +159,9 @@ pub struct GitState {
     pub gone: Vec<String>,
     /// What git is in the middle of, and what it has put aside, one line each: a rebase, a merge, stashes.
     pub in_progress: Vec<String>,
+    /// The tops of other repositories below this directory that Claude wrote files in, absolute paths. Their
+    /// state is in the notes.
+    pub inner: Vec<String>,
 }
 
 /// Whether the memory-keeper server is configured: its instruction line is written only then.
@@ -219,8 +223,10 @@ pub struct EarlierHandoff<'a> {
     pub answers: &'a [EarlierAnswer],
     /// Questions and answers, newest first.
     pub decisions: &'a [AnsweredQuestion],
-    /// The plan that was in hand then.
+    /// The plan that the person had approved last.
     pub plan: Option<&'a str>,
+    /// They had said more than a line since.
+    pub plan_is_old: bool,
     /// What the person had answered in a few words, newest first.
     pub agreed: &'a [AgreedAnswer],
     /// Claude's summary of what was said before the first transcript begins.
@@ -289,6 +295,8 @@ pub struct Capture {
     pub agreed: Vec<AgreedAnswer>,
     /// What Claude said since its last answer, in the middle of a turn, oldest first.
     pub findings: Vec<String>,
+    /// What it had said in the middle of the turns before and that says something, oldest first.
+    pub findings_before: Vec<String>,
     /// Claude's summary of what was said before the transcript begins.
     pub summary_before: Option<String>,
     /// Decisions that Claude stated with a reason, oldest first.
@@ -413,16 +421,16 @@ impl Capture {
                 let missing = format!("(it is in {file})");
                 format!("{PLAN_WAITS}: {}", tool.input.plan.as_deref().unwrap_or(&missing))
             }
-            _ if tool.input.options.is_empty() => tool.input.questions.join(" / "),
-            _ => {
-                format!("{} (options: {})", tool.input.questions.join(" / "), tool.input.options.join(" | "))
-            }
+            _ => tool.input.asked.join(" / "),
         };
         let running = |one: &RunningWork| {
             let output = one.output.as_ref().map(|output| format!(", output in {output}"));
-            let event = one.event.as_ref().map(|event| format!(", its last event: {event}"));
-            let [output, event] = [output, event].map(Option::unwrap_or_default);
-            format!("{} (id {}{output}{event})", one.what, one.id)
+            let output = output.unwrap_or_default();
+            let mut events = one.events.iter().rev();
+            let event = events.next().map(|event| format!(", its last event: {event}")).unwrap_or_default();
+            let before = events.cloned().collect::<Vec<_>>().join("; ");
+            let before = if before.is_empty() { before } else { format!(", before it: {before}") };
+            format!("{} (id {}{output}{event}{before})", one.what, one.id)
         };
         let ended = |one: &EndedWork| match &one.output {
             Some(output) => format!("{}: {} (output in {output})", one.what, one.end),
@@ -449,6 +457,7 @@ impl Capture {
             answers_before: Vec::new(),
             agreed: agreed(facts),
             findings: answers.findings().map(str::to_owned).collect(),
+            findings_before: answers.findings_before().map(str::to_owned).collect(),
             summary_before: answers.summary().map(str::to_owned),
             stated: answers.stated().cloned().collect(),
             files_read: facts.files_read.newest_first().cloned().collect(),
@@ -528,7 +537,7 @@ impl Capture {
             self.reports_before = before.reports.iter().take(REPORTS_CAP).cloned().collect();
         }
         self.steps_before = before.steps.iter().take(STEPS_CAP).map(line).collect();
-        self.answers_before = before.answers.iter().take(ANSWERS_CAP).cloned().collect();
+        self.answers_before = before.answers.iter().take(ANSWERS_CAP + FINDINGS_CAP).cloned().collect();
         let goes_on = !self.prompts.iter().any(begins_request);
         if let Some(newest) = self.answers_before.first_mut().filter(|newest| newest.awaits_reply)
             && let Some(first) = self.prompts.first()
@@ -539,10 +548,13 @@ impl Capture {
         self.agreed.extend(before.agreed.iter().filter(|_| goes_on).cloned());
         self.agreed.truncate(AGREED_CAP);
         self.summary_before = self.summary_before.take().or_else(|| before.summary.map(str::to_owned));
-        // It is in hand until other work is set.
-        if self.plan.is_none() && goes_on {
-            self.plan =
-                before.plan.map(|plan| PlanInHand { text: plan.to_owned(), file: None, is_current: true });
+        // It is in hand until other work is set, and that a longer prompt sets other work is not known.
+        if self.plan.is_none() {
+            self.plan = before.plan.map(|plan| PlanInHand {
+                text: plan.to_owned(),
+                file: None,
+                is_current: goes_on && !before.plan_is_old,
+            });
         }
         let asked_again = |earlier: &AnsweredQuestion| {
             self.decisions.iter().any(|decision| decision.question == earlier.question)
@@ -660,6 +672,13 @@ impl Capture {
             }
         }
         kept.truncate(ANSWERS_CAP);
+        let found = self.findings.iter().rev().filter(|said| tells_finding(said));
+        let found = found.chain(self.findings_before.iter().rev()).take(FINDINGS_CAP);
+        for said in found {
+            if !kept.iter().any(|known| known.text.contains(said)) {
+                kept.push(EarlierAnswer { text: said.clone(), ..EarlierAnswer::default() });
+            }
+        }
         kept
     }
 

@@ -250,12 +250,13 @@ fn a_plan_is_in_hand_until_other_work_is_set_also_over_a_chain() {
     };
     let plan = next("go on").unwrap();
     assert_eq!((plan.text.as_str(), plan.is_current), ("1. measure\n2. improve", true));
-    assert_eq!(
-        next("now write a changelog for version three, with one line for each change that its readers see"),
-        None
-    );
+    let other = "now write a changelog for version three, with one line for each change that its readers see";
+    let plan = next(other).unwrap();
+    assert_eq!((plan.text.as_str(), plan.is_current), ("1. measure\n2. improve", false));
     first.plan.as_mut().unwrap().is_current = false;
-    assert_eq!(HandoffState::of(&first).plan, None);
+    let mut last = super::document::tests::capture("go on");
+    HandoffState::of(&first).pass_on(&mut last);
+    assert_eq!(last.plan.map(|plan| plan.is_current), Some(false), "it is known, and not in hand again");
 }
 
 #[test]

@@ -16,8 +16,8 @@ const SHORT_COLUMNS: usize = 80;
 const NAMELESS_COLUMNS: usize = 24;
 /// How much is looked at of the beginning and of the end of a prompt, in bytes.
 const MEASURED: usize = 16 << 10;
-/// Words of a sentence that prohibits or demands something, in lower case. They decide what is kept longest
-/// where room is short, and nothing else.
+/// Words of a sentence that prohibits or demands something, or takes that back, in lower case. They decide
+/// what is kept longest where room is short, and nothing else.
 const STANDING: &[&str] = &[
     "never",
     "always",
@@ -108,6 +108,32 @@ const STANDING: &[&str] = &[
     "لا",
     "نکن",
     "मत",
+    "forget",
+    "after all",
+    "fine again",
+    "fine now",
+    "fine by now",
+    "allowed",
+    "you may",
+    "on reflection",
+    "on second thought",
+    "scratch that",
+    "changed my mind",
+    "everywhere",
+    "holds for",
+    "holds from",
+    "vergiss",
+    "doch nicht",
+    "doch wieder",
+    "stattdessen",
+    "darfst",
+    "überall",
+    "oublie",
+    "finalement",
+    "partout",
+    "olvida",
+    "al final",
+    "забудь",
 ];
 /// The same in scripts that put no blanks between words.
 const STANDING_UNSPACED: &[&str] = &[
@@ -129,6 +155,11 @@ const STANDING_UNSPACED: &[&str] = &[
     "지 마",
     "อย่า",
     "ห้าม",
+    "改成",
+    "还是用",
+    "可以了",
+    "算了",
+    "やっぱり",
 ];
 
 /// The prompt that names what the person wants, of prompts in their order: the newest that is longer than a
@@ -464,10 +495,16 @@ mod tests {
             "Touche pas à prod.yaml",
             "别改 prod.yaml",
             "لا تغيّر الملف",
+            "Forget Postgres, we take SQLite",
+            "Pushing is fine again",
+            "Du darfst jetzt pushen",
+            "还是用 SQLite 吧",
         ] {
             assert!(is_standing(text), "{text}");
         }
-        for text in ["fix the roof", "the mainframe needs a nicer nickname", "standalone mode"] {
+        for text in
+            ["fix the roof", "the mainframe needs a nicer nickname", "standalone mode", "may I see it again"]
+        {
             assert!(!is_standing(text), "{text}");
         }
     }

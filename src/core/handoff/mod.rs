@@ -14,7 +14,7 @@ pub mod document;
 pub mod drift;
 pub mod manifest_entry;
 mod recent_activity;
-mod repeated_lines;
+pub(crate) mod repeated_lines;
 
 pub mod current_request;
 pub mod handoff_selector;

@@ -40,11 +40,27 @@ pub(super) fn last_steps(of: &Capture) -> &[FinishedStep] {
 
 /// One line of a tool call: `Bash: cargo test -> ok: 12 passed`.
 pub(super) fn line(done: &FinishedStep) -> String {
+    line_with(done, part(&done.step.about))
+}
+
+/// The same with the end of a longer command.
+pub(super) fn longer_line(done: &FinishedStep) -> String {
+    line_with(done, shorten(&after_colon(&done.step.about), 2 * STEP))
+}
+
+/// A text on one line behind a colon; empty where it is.
+fn after_colon(text: &str) -> String {
+    let text = safe_line(text);
+    if text.is_empty() { text } else { format!(": {text}") }
+}
+
+/// The beginning of it.
+fn part(text: &str) -> String {
+    cut_chars(&after_colon(text), STEP + 2)
+}
+
+fn line_with(done: &FinishedStep, about: String) -> String {
     let step = &done.step;
-    let part = |text: &str| match safe_line(text) {
-        text if text.is_empty() => text,
-        text => format!(": {}", cut_chars(&text, STEP)),
-    };
     let end = match step.outcome {
         ToolOutcome::Passed => format!("ok{}", part(&step.line)),
         // Why it failed stands at the end as often as at the beginning.
@@ -59,7 +75,7 @@ pub(super) fn line(done: &FinishedStep) -> String {
             line => cut_chars(&line, STEP),
         },
     };
-    format!("{}{} -> {end}", cut_chars(&safe_line(&step.tool), STEP), part(&step.about))
+    format!("{}{about} -> {end}", cut_chars(&safe_line(&step.tool), STEP))
 }
 
 /// What a failed command said, without the exit code that says no more than that it failed.
@@ -70,7 +86,7 @@ fn without_exit_code(line: &str) -> &str {
 /// The same call with the same end, one after the other, is told once.
 fn steps<'a>(text: &mut String, steps: impl Iterator<Item = &'a FinishedStep>) {
     let mut lines: Vec<(String, usize)> = Vec::new();
-    for step in steps.map(line) {
+    for step in steps.map(longer_line) {
         match lines.last_mut() {
             Some((last, times)) if *last == step => *times += 1,
             _ => lines.push((step, 1)),

@@ -1,6 +1,9 @@
 //! Runs of lines of one form, as a log or a list of measured values has them: two of them say what they are.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::core::claude::transcript_facts::tells_of_an_error;
 
 /// A run that is longer than this is folded.
 const RUN: usize = 6;
@@ -15,7 +18,13 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     if lines.len() <= RUN {
         return Cow::Borrowed(text);
     }
-    let forms: Vec<String> = lines.iter().map(|line| line_form(line)).collect();
+    // Errors of one form say after the first of them no more than the lines between them.
+    let mut errors: HashSet<String> = HashSet::new();
+    let mut form_of = |line: &str| {
+        let is_new = tells_of_trouble(line) && errors.insert(form(line.trim()));
+        line_form(line, is_new)
+    };
+    let forms: Vec<String> = lines.iter().map(|line| form_of(line)).collect();
     let mut out: Vec<Cow<'_, str>> = Vec::new();
     let mut at = 0;
     while at < lines.len() {
@@ -31,8 +40,18 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     if out.len() == lines.len() { Cow::Borrowed(text) } else { Cow::Owned(out.join("\n")) }
 }
 
-/// What lines of one kind have in common. Of a line of a log that is its time: what it says differs.
-fn line_form(line: &str) -> String {
+/// Whether a line tells of an error: it may be what a log was pasted for.
+fn tells_of_trouble(line: &str) -> bool {
+    let word = |word: &str| matches!(word, "CRIT" | "CRITICAL" | "PANIC" | "ALERT" | "EMERG");
+    tells_of_an_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word)
+}
+
+/// What lines of one kind have in common. Of a line of a log that is its time, unless `whole`: what it says
+/// differs.
+fn line_form(line: &str, whole: bool) -> String {
+    if whole {
+        return form(line.trim());
+    }
     let mut begin = String::new();
     for word in line.split_whitespace().take(2) {
         begin.push_str(&form(word));
@@ -74,6 +93,13 @@ mod tests {
         let times: String =
             (10..30).map(|n| format!("2026-11-24 07:00:{n} {}\n", ["up", "down"][n % 2])).collect();
         assert_eq!(folded(&times).lines().count(), 3);
+        let level = |n: usize| if n == 20 { "ERROR disk full" } else { ["INFO up", "INFO down"][n % 2] };
+        let times: String = (10..40).map(|n| format!("2026-11-24 07:00:{n} {}\n", level(n))).collect();
+        let text = folded(&times).into_owned();
+        assert!(text.contains("07:00:20 ERROR disk full\n") && text.lines().count() == 7, "{text}");
+        let level = |n| if n % 5 == 0 { "ERROR no answer" } else { "INFO up" };
+        let times: String = (10..50).map(|n| format!("2026-11-24 07:00:{n} {}\n", level(n))).collect();
+        assert_eq!(folded(&times).matches("ERROR").count(), 1, "after the first of them it is known");
         for list in [
             "1. gate\n2. roof\n3. hall\n4. berth\n5. crane\n6. rail\n7. road\n8. quay",
             "a\n\n\n\n\n\n\n\n\nb",

@@ -19,6 +19,8 @@ const LISTED: usize = 1000;
 const SCHEDULED: usize = 4;
 /// How many checks are told.
 const CHECKS: usize = 5;
+/// How much is told of an answer, in characters: all that is kept of it.
+const ANSWER_CAP: usize = 4096;
 /// The longest summary, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
 
@@ -222,10 +224,16 @@ fn state(of: &Capture) -> String {
         text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
     }
     let before = of.answers.iter().rev().chain(&of.answers_before);
-    let before: Vec<String> = before.map(|answer| cut_line(&answer.text)).collect();
+    let before: Vec<String> = before.map(|answer| whole_line(&answer.text)).collect();
     if !before.is_empty() {
         text.push_str("\nWhat Claude had answered before, newest first:\n\n");
-        text.push_str(&list(&before));
+        text.push_str(&before.concat());
+    }
+    let found = of.findings.iter().rev().chain(of.findings_before.iter().rev());
+    let found: Vec<String> = found.map(|text| whole_line(text)).collect();
+    if !found.is_empty() {
+        text.push_str("\nWhat Claude had said while it worked, newest first:\n\n");
+        text.push_str(&found.concat());
     }
     if let Some(draft) = situation
         .draft
@@ -338,6 +346,11 @@ fn git(of: &Capture) -> String {
 
 fn list(lines: &[String]) -> String {
     lines.iter().map(|line| format!("- {}\n", cut_line(line))).collect()
+}
+
+/// A line of a list with all that is kept of an answer.
+fn whole_line(text: &str) -> String {
+    format!("- {}\n", cut_chars(&safe_line(text), ANSWER_CAP))
 }
 
 fn cut_line(text: &str) -> String {

@@ -63,8 +63,8 @@ pub struct AnswerRow {
     /// The beginning of the prompt that it answers; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, its beginning and its end, at most 500 characters. The one to which the person
-    /// had said nothing has its lines, and 16,000 characters.
+    /// The answer on one line, its beginning and its end, at most 4,000 characters of the newest twelve and 500
+    /// of the others. The one to which the person had said nothing has its lines, and 16,000 characters.
     pub answer: String,
     /// What the person said next, where that is one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,13 +75,14 @@ pub struct AnswerRow {
 }
 
 impl AnswerRow {
-    fn of(answer: &EarlierAnswer) -> Self {
+    /// An answer, of which so many characters are passed on.
+    fn of(answer: &EarlierAnswer, cap: usize) -> Self {
         Self {
             prompt: cut_chars(&safe_line(&answer.prompt), 160),
             answer: match answer.awaits_reply {
                 // The person may say "all but 4" to it.
                 true => shorten(safe(&answer.text).trim(), AGREED_BYTES),
-                false => shorten(&safe_line(&answer.text), 500),
+                false => shorten(&safe_line(&answer.text), cap),
             },
             reply: answer.reply.as_deref().map(line),
             awaits_reply: answer.awaits_reply,
@@ -213,15 +214,18 @@ pub struct HandoffState {
     /// 20.
     #[serde(default)]
     pub files_before: Vec<String>,
-    /// What Claude answered and stated, newest first, the conversations before included, at most 50.
+    /// What Claude answered and stated, newest first, the conversations before included, at most 70.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerRow>,
     /// Decisions before those of `context`, newest first, for the handoff after this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub older_decisions: Vec<DecisionRow>,
-    /// The plan that the person approved and that is in hand, at most 16 KiB.
+    /// The plan that the person approved last, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
+    /// The person has said more than a line since they approved it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan_is_old: bool,
     /// Longer answers of Claude's that the person answered in a few words, newest first, at most 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<AgreedAnswer>,
@@ -284,6 +288,9 @@ impl ReportRow {
     }
 }
 
+/// How many answers are passed on with the first of these, and how much of each, in characters.
+const LONG_ANSWERS: usize = 12;
+const ANSWER_CHARS: [usize; 2] = [4000, 500];
 /// How much is passed on of a report of a sub-agent's, in characters.
 const REPORT_CHARS: usize = 1000;
 /// How many todos, changed files and unfinished things are told.
@@ -358,6 +365,7 @@ impl HandoffState {
             tasks: &tasks,
             decisions: &decisions,
             plan: self.plan.as_deref(),
+            plan_is_old: self.plan_is_old,
             agreed: &self.agreed,
             summary: self.summary_before.as_deref(),
             steps: &self.steps_before,
@@ -448,11 +456,15 @@ impl HandoffState {
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
             done: capture.done(),
             files_before: capture.files_before.iter().map(|path| line(path)).collect(),
-            answers: capture.kept_answers().iter().map(AnswerRow::of).collect(),
+            answers: (0..)
+                .zip(capture.kept_answers())
+                .map(|(at, answer)| AnswerRow::of(&answer, ANSWER_CHARS[usize::from(at >= LONG_ANSWERS)]))
+                .collect(),
             older_decisions: (capture.kept_decisions().skip(capture.told_decisions().count()))
                 .map(DecisionRow::of)
                 .collect(),
-            plan: capture.plan.as_ref().filter(|plan| plan.is_current).map(|plan| long(&plan.text)),
+            plan: capture.plan.as_ref().map(|plan| long(&plan.text)),
+            plan_is_old: capture.plan.as_ref().is_some_and(|plan| !plan.is_current),
             agreed: (capture.agreed.iter())
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),

@@ -414,3 +414,231 @@ fn a_step_says_once_that_it_failed_and_a_decision_of_the_last_words_stands_there
     assert!(text.contains("last steps: Bash: python3 big.py -> failed: Exit code 137: Killed\n"), "{text}");
     assert_eq!(text.matches(claim).count(), 1, "{text}");
 }
+
+/// The place of a text in another one.
+fn place(text: &str, part: &str) -> usize {
+    text.find(part).unwrap_or_else(|| panic!("{part} is missing: {text}"))
+}
+
+#[test]
+fn what_a_servers_tool_was_called_with_is_told_without_its_secrets() {
+    let mut talk = Talk::default().person("tell the five captains, each only once");
+    for ship in ["MV Astrid", "MV Izar", "MV Orion"] {
+        let input =
+            json!({"to": ship, "token": "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB", "content": "gate 4"});
+        talk = talk.calls("mcp__gateway__send", input, "ok", false);
+    }
+    let text = shown(&talk.capture());
+    for ship in ["MV Astrid", "MV Izar", "MV Orion"] {
+        assert!(text.contains(&format!("\"to\": \"{ship}\"")), "{ship}\n{text}");
+    }
+    assert!(!text.contains("ghp_0123"), "{text}");
+}
+
+#[test]
+fn what_was_found_in_a_turn_that_is_over_is_told_behind_the_answers_and_passed_on() {
+    let found = "The wake lock of the compass is never released when the screen turns off.";
+    let mut talk = Talk::default().person(TASK).midway("Let me look at the callers.").midway(found);
+    talk = talk.claude("Two causes are found.");
+    for n in 0..12 {
+        talk = talk.person("next").claude(&format!("Alarm {n} is fixed in the gateway."));
+    }
+    let first = talk.person(TASK).capture();
+    let text = shown(&first);
+    assert!(place(&text, "Alarm 10 is fixed") < place(&text, found), "{text}");
+    assert!(!text.contains("Let me look at the callers."), "{text}");
+    assert!(super::document::Document::of(&first).render().contains(found));
+    let second = after(&first, &Talk::default().person(TASK));
+    assert!(shown(&after(&second, &Talk::default().person("go on"))).contains(found));
+    // What was found in the last turn of a conversation is no different.
+    let last = Talk::default().person(TASK).midway(found).claude("Two causes are found.").capture();
+    let second = after(&last, &Talk::default().person(TASK).claude("Both are mended."));
+    assert!(shown(&after(&second, &Talk::default().person("go on"))).contains(found));
+}
+
+#[test]
+fn of_a_long_turn_the_texts_that_differ_stay() {
+    let found = "The old key is still in the cache of the mailer.";
+    let mut talk = Talk::default().person(TASK).midway(found);
+    for n in 0..400 {
+        talk = talk.midway(&format!("Module m{n} is converted, on to the next one."));
+    }
+    assert!(talk.capture().findings.contains(&found.to_owned()));
+}
+
+#[test]
+fn an_answer_with_a_number_comes_before_one_without() {
+    let mut talk = Talk::default().person("count them, one after the other");
+    talk = talk.claude("4812 rows have no owner.").person("next");
+    for part in ["billing", "the mailer", "the gate", "the crane", "the yard", "the berth"] {
+        talk = talk.claude(&format!("Done; {part} needed a small change as well.")).person("next");
+    }
+    let text = shown(&talk.capture());
+    assert!(place(&text, "4812 rows") < place(&text, "Done; billing needed"), "{text}");
+}
+
+#[test]
+fn a_promise_comes_before_reasons() {
+    let mut talk =
+        Talk::default().person(TASK).claude("I will switch job1234 on again when export is through.");
+    for n in 0..8 {
+        talk = talk.person("next").claude(&format!("Bill {n} has grown because nobody looks at it."));
+    }
+    let text = shown(&talk.person("next").capture());
+    assert!(place(&text, "you said: I will switch job1234") < place(&text, "you said: Bill 7"), "{text}");
+}
+
+#[test]
+fn an_answer_that_is_said_again_stands_with_each_prompt() {
+    let done = "Done, the migration is written and all tests pass.";
+    let talk =
+        Talk::default().person("add the field draught").claude(done).person("what is the largest one?");
+    let talk = talk.claude("The largest draught is 15.2 m.").person("add the field flag").claude(done);
+    let text = shown(&talk.person("now the form").midway("The form has four fields.").capture());
+    assert_eq!(text.matches("15.2 m").count(), 1, "{text}");
+    assert!(place(&text, "- to \"add the field flag\": Done") < place(&text, "15.2 m"), "{text}");
+}
+
+#[test]
+fn what_many_commands_and_pages_said_is_told_and_no_refusal() {
+    let mut talk = Talk::default().person(TASK);
+    for port in ["hamburg", "oslo", "porto", "riga", "gdansk", "bergen"] {
+        let page = format!("# {port}\nquay fee\n{port}: 31 EUR");
+        talk = talk.calls("WebFetch", json!({"url": format!("https://{port}.example/fees")}), &page, false);
+    }
+    let refused = "The user doesn't want to proceed with this tool use.\nThe tool use was rejected";
+    let mut capture = talk.bash("rm -r build", refused).capture();
+    capture.steps.last_mut().unwrap().step.outcome =
+        crate::core::claude::transcript_facts::ToolOutcome::Refused;
+    let text = shown(&capture);
+    for port in ["hamburg", "riga", "bergen"] {
+        assert!(
+            text.contains(&format!("[https://{port}.example/fees]\n# {port}\nquay fee\n")),
+            "{port}\n{text}"
+        );
+    }
+    assert!(!text.contains("want to proceed"), "{text}");
+}
+
+#[test]
+fn the_end_of_a_long_command_is_told_where_there_is_room() {
+    let command =
+        format!("kubectl {} patch deployment tiles --patch '1024Mi'", "--context stage-west ".repeat(9));
+    let text = shown(&Talk::default().person(TASK).bash(&command, "patched").capture());
+    assert!(text.contains("--patch '1024Mi' -> ok: patched\n"), "{text}");
+}
+
+#[test]
+fn the_failures_of_a_monitor_are_kept_longer_than_its_other_events() {
+    let started = "Monitor started (task b1, persistent)";
+    let mut talk = Talk::default().person("fix what fails").calls(
+        "Monitor",
+        json!({"command": "./watch.sh", "description": "sites"}),
+        started,
+        false,
+    );
+    for event in ["site 3: FAILED disk full", "site 4: ok", "site 5: ok", "site 6: FAILED no route"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain((7..20).map(|n| format!("site {n}: ok")))
+    {
+        let told = format!(
+            "<task-notification>\n<task-id>b1</task-id>\n<event>{event}</event>\n</task-notification>"
+        );
+        talk = talk.person(&told);
+    }
+    let text = shown(&talk.capture());
+    for part in ["its last event: site 19: ok, before it: ", "site 3: FAILED disk full", "site 6: FAILED no"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn all_to_dos_and_the_middle_of_reports_are_told_where_there_is_room() {
+    let mut talk = Talk::default().person(TASK);
+    for n in 1..=20 {
+        let created = format!("Task #{n} created successfully: x");
+        talk = talk.calls("TaskCreate", json!({"subject": format!("part {n}")}), &created, false);
+    }
+    for n in 1..=3 {
+        let words = "The gateway was read. ".repeat(20);
+        let report = format!("{words}blocker {n}: the radios of 2014. {words}");
+        talk = talk.calls("Task", json!({"description": format!("reader {n}")}), &report, false);
+    }
+    let text = shown(&talk.capture());
+    for part in
+        ["- to do: #20 part 20\n", "- to do: #13 part 13\n", "blocker 1: the radios", "blocker 2: the"]
+    {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn a_failed_check_of_files_that_pass_since_is_told_last_and_without_its_output() {
+    let failed =
+        "Exit code 1\n FAIL  src/tariff/round.test.ts > half even\n Tests  1 failed | 40 passed (41)";
+    let edit =
+        |talk: Talk| talk.calls("Edit", json!({"file_path": "/p/src/tariff/round.ts"}), "updated", false);
+    let talk = edit(Talk::default().person(TASK).bash("npm test", failed));
+    let part = " Test Files  2 passed (2)\n      Tests  12 passed (12)";
+    let lint = talk.bash("npx eslint src", "");
+    assert!(shown(&lint.capture()).contains("FAIL  src/tariff/round.test.ts"), "{}", shown(&lint.capture()));
+    let text = shown(&edit(lint.bash("npx vitest run src/tariff", part)).capture());
+    assert!(place(&text, "check passed: `npx vitest") < place(&text, "check failed: `npm test`"), "{text}");
+    assert!(text.contains("; later `npx vitest run src/tariff` passed\n"), "{text}");
+    assert!(!text.contains("FAIL  src/tariff"), "{text}");
+}
+
+#[test]
+fn a_sentence_that_another_prompt_shows_is_left_out_of_a_long_one_first() {
+    let same = "The list should show what the customers of the harbour see on the old portal. ".to_owned()
+        + "The detail page comes after that, and it needs the history of the last years. "
+        + "Have a look at how the old one did it, and leave its colours as they are there. ";
+    let own = ["amounts are net of the fee", "beam is in cm", "Kaisa sees each mail", "stop at 500 rows"];
+    let mut talk = Talk::default();
+    for (n, rule) in (0..24).map(|n| (n, own.get(n / 6).filter(|_| n % 6 == 3))) {
+        let rule = rule.map(|rule| format!("By the way: {rule}. ")).unwrap_or_default();
+        talk =
+            talk.person(&format!("Screen {n} is next on my list of them. {same}{rule}{same}Then tell me."));
+        talk = talk.claude(&format!("Screen {n} is built."));
+    }
+    let text = shown(&talk.capture());
+    for rule in own {
+        assert!(text.contains(rule), "{rule}\n{text}");
+    }
+    assert!(text.contains("[... as in another prompt here]"), "{text}");
+}
+
+#[test]
+fn each_open_question_stands_with_its_options() {
+    let one = |text: &str, labels: [&str; 2]| {
+        let options = labels.map(|label| json!({"label": label}));
+        json!({"question": text, "options": options})
+    };
+    let questions = json!([one("Which store?", ["SQLite", "files"]), one("Which colour?", ["red", "blue"])]);
+    let call =
+        json!({"type": "tool_use", "id": "q", "name": "AskUserQuestion", "input": {"questions": questions}});
+    let talk =
+        Talk::default().person(TASK).line(json!({"type": "assistant", "message": {"id": "q", "model": "m",
+        "stop_reason": "tool_use", "content": [call]}}));
+    let text = shown(&talk.capture());
+    let part = "Which store? (options: SQLite | files) / Which colour? (options: red | blue)";
+    assert!(text.contains(part), "{text}");
+}
+
+#[test]
+fn a_list_of_findings_is_known_two_conversations_later() {
+    let list: String =
+        (1..=30).map(|n| format!("{n}. handler {n}: the error of mailer m{n} is swallowed\n")).collect();
+    let first = Talk::default().person(TASK).claude(&list).capture();
+    assert!(first.answers.is_empty());
+    let longer =
+        "prepare changes for 4, 11 and 17, one file for each, and write who must approve at the top of it";
+    let second = after(&first, &Talk::default().person(longer).claude("Patches for 4, 11 and 17 are there."));
+    let third = after(&second, &Talk::default().person(&format!("the same for 12 and 13, please. {longer}")));
+    assert!(shown(&third).contains("13. handler 13: the error of mailer m13"), "{}", shown(&third));
+    assert!(
+        super::document::Document::of(&third).render().contains("13. handler 13: the error of mailer m13")
+    );
+}

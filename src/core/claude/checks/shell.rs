@@ -158,9 +158,13 @@ pub(super) fn core(command: &str) -> CommandCore {
     CommandCore { place, programs }
 }
 
-/// Whether the shell does not wait for all of a command: behind a `&` without a `wait`, or in a container
-/// that is started in the background.
+/// Whether the shell does not wait for all of a command: behind a `&` without a `wait`, here or on another
+/// host, or in a container that is started in the background.
 pub(super) fn leaves_running(command: &str) -> bool {
+    leaves_running_at(command, 0)
+}
+
+fn leaves_running_at(command: &str, depth: usize) -> bool {
     let all = tokens(command);
     let mut programs = all.split(|token| matches!(token, ShellToken::Op(_)));
     let words = |part: &[ShellToken]| -> Vec<String> {
@@ -171,7 +175,12 @@ pub(super) fn leaves_running(command: &str) -> bool {
         part.iter().filter_map(word).collect()
     };
     let waits = || all.split(|token| matches!(token, ShellToken::Op(_))).any(|part| words(part) == ["wait"]);
-    all.contains(&ShellToken::Op("&")) && !waits() || programs.any(|part| is_detached(&words(part)))
+    // What `ssh HOST TEXT` and `bash -c TEXT` run.
+    let inner = |words: &[String]| {
+        depth < DEPTH && script(words).is_some_and(|text| leaves_running_at(&text, depth + 1))
+    };
+    let leaves = |words: Vec<String>| is_detached(&words) || inner(&words);
+    all.contains(&ShellToken::Op("&")) && !waits() || programs.any(|part| leaves(words(part)))
 }
 
 /// `docker compose up -d`, `podman run --rm -dit NAME`.
@@ -488,6 +497,8 @@ mod tests {
             "docker compose -f dev.yml up -d gateway",
             "podman run --rm -dit db",
             "cd x && docker-compose up --detach",
+            "ssh -p 2222 gpu3 'cd /data && nohup python train.py > run7.log 2>&1 & echo $!'",
+            "bash -c \"./serve &\"",
         ] {
             assert!(leaves_running(command), "{command}");
         }
@@ -501,6 +512,8 @@ mod tests {
             "docker compose down -v",
             "cargo run -d",
             "git commit -m 'up -d'",
+            "ssh gpu3 'cat a && cat b'",
+            "ssh gpu3 'a & wait'",
         ] {
             assert!(!leaves_running(command), "{command}");
         }

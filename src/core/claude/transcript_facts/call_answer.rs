@@ -51,7 +51,9 @@ impl<'a> CallAnswer<'a> {
 
 /// A tool call in a few words: its name, and its file or command.
 pub(super) fn call_words(call: &ToolUse) -> String {
-    let about = call.input.path.as_deref().or(call.input.command.as_deref()).unwrap_or_default();
+    let input = &call.input;
+    let about = [&input.path, &input.command, &input.rest].into_iter().find_map(|one| one.as_deref());
+    let about = about.unwrap_or_default();
     cut_words(format!("{} {about}", call.name).trim_end(), 300).to_owned()
 }
 

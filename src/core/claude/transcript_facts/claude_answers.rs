@@ -3,17 +3,22 @@
 
 use super::bounded_memory::LastItems;
 use super::decision_sentences::{StatedDecision, StatedDecisions};
-use super::earlier_answers::{EarlierAnswer, EarlierAnswers, EarlierAnswersMark};
+use super::earlier_answers::{EarlierAnswer, EarlierAnswers, EarlierAnswersMark, tells_finding};
 use super::last_message::TextBlock;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::handoff::continuation_prompt::quotes_brief;
 use crate::core::handoff::note::Note;
+use crate::core::handoff::repeated_lines::form;
 use crate::core::text::safe_text::cut_words;
 
 /// How much is kept of a message in the middle of a turn, in bytes.
 const FINDING_BYTES: usize = 600;
 /// How many such messages are kept.
-const FINDINGS: usize = 60;
+const FINDINGS: usize = 300;
+/// How many are kept of the turns before.
+const FINDINGS_BEFORE: usize = 60;
+/// How much of one is compared with others, in bytes.
+const FORM_BYTES: usize = 120;
 /// How much is kept of Claude's summary of what stands in no line, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
 /// How much is kept of the answer before a prompt that the person may go back to, in bytes.
@@ -37,6 +42,8 @@ pub struct ClaudeAnswers {
     stated: StatedDecisions,
     /// What Claude said since its last answer, each the beginning of a message.
     findings: LastItems<String, FINDINGS>,
+    /// What it said in the middle of the turns before and that says something.
+    findings_before: LastItems<String, FINDINGS_BEFORE>,
     summary: Option<String>,
 }
 
@@ -46,6 +53,7 @@ pub(super) struct ClaudeAnswersMark {
     answer: String,
     earlier: EarlierAnswersMark,
     stated: u64,
+    findings: u64,
 }
 
 impl ClaudeAnswersMark {
@@ -77,6 +85,11 @@ impl ClaudeAnswers {
         self.findings.iter().map(String::as_str)
     }
 
+    /// What Claude said in the middle of the turns before and that says something, oldest first.
+    pub fn findings_before(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.findings_before.iter().map(String::as_str)
+    }
+
     /// Claude's summary of a conversation that stands in no line of this transcript, at most 16 KiB.
     pub fn summary(&self) -> Option<&str> {
         self.summary.as_deref()
@@ -87,9 +100,9 @@ impl ClaudeAnswers {
         &self.newest[0].text
     }
 
-    /// Claude said something.
-    pub(super) fn take_text(&mut self, block: &TextBlock<'_>) {
-        self.stated.take_text(block.text);
+    /// Claude said something, perhaps at the end of a turn.
+    pub(super) fn take_text(&mut self, block: &TextBlock<'_>, ends_turn: bool) {
+        self.stated.take_text(block.text, ends_turn);
         if block.goes_on {
             self.newest[0].text.push('\n');
             self.newest[0].text.push_str(block.text);
@@ -101,7 +114,12 @@ impl ClaudeAnswers {
         match self.findings.newest() {
             Some(newest) if block.goes_on => *newest = finding,
             _ if quotes_brief(&finding) => {}
-            _ => self.findings.put(finding),
+            _ => {
+                // Of a long turn those stay that differ.
+                let begin = |text: &str| form(cut_words(text, FORM_BYTES));
+                let new = begin(&finding);
+                self.findings.put_over(finding, |known| begin(known) == new);
+            }
         }
     }
 
@@ -134,10 +152,13 @@ impl ClaudeAnswers {
         if answer.replied {
             return;
         }
+        let last = cut_words(&answer.text, FINDING_BYTES).to_owned();
         if let Some(answer) = EarlierAnswer::new(&answer.text, prompt) {
             self.earlier.put(answer);
         }
-        self.findings = LastItems::default();
+        let findings = std::mem::take(&mut self.findings);
+        let said = findings.iter().filter(|said| **said != last && tells_finding(said));
+        said.for_each(|said| self.findings_before.put(said.clone()));
     }
 
     /// How far they have come.
@@ -146,6 +167,7 @@ impl ClaudeAnswers {
             answer: cut_words(&self.newest[0].text, MARK_CAP).to_owned(),
             earlier: self.earlier.mark(),
             stated: self.stated.mark(),
+            findings: self.findings_before.total(),
         }
     }
 
@@ -155,6 +177,7 @@ impl ClaudeAnswers {
         self.earlier.go_back_to(mark.earlier);
         self.stated.go_back_to(mark.stated);
         self.findings = LastItems::default();
+        self.findings_before.truncate_to(mark.findings);
     }
 }
 
@@ -163,7 +186,7 @@ mod tests {
     use super::*;
 
     fn say(answers: &mut ClaudeAnswers, text: &str) {
-        answers.take_text(&TextBlock { text, whole: text, goes_on: false });
+        answers.take_text(&TextBlock { text, whole: text, goes_on: false }, false);
     }
 
     #[test]
@@ -172,7 +195,7 @@ mod tests {
         assert_eq!(answers.last(), &AnswerText::default());
         say(&mut answers, "I'll use one loop because it is shorter.");
         let whole = "I'll use one loop because it is shorter.\nAnd go on.";
-        answers.take_text(&TextBlock { text: "And go on.", whole, goes_on: true });
+        answers.take_text(&TextBlock { text: "And go on.", whole, goes_on: true }, false);
         assert_eq!((answers.last().text.as_str(), answers.last().replied), (whole, false));
         assert_eq!(answers.findings().collect::<Vec<_>>(), [whole]);
         answers.take_steering("no, two");
@@ -216,7 +239,7 @@ mod tests {
         let long = "word ".repeat(100_000);
         answers.take_summary(&long);
         assert!(answers.summary().is_some_and(|text| text.len() <= SUMMARY_CAP));
-        (0..100).for_each(|_| say(&mut answers, &long));
+        (0..FINDINGS + 9).for_each(|_| say(&mut answers, &long));
         assert!(answers.findings().count() == FINDINGS && answers.mark().answer().len() <= MARK_CAP);
         assert!(answers.findings().all(|text| text.len() <= FINDING_BYTES));
     }

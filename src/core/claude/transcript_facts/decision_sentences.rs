@@ -5,7 +5,7 @@ use super::bounded_memory::LastItems;
 use super::earlier_answers::short_reply;
 
 /// How many sentences are kept.
-pub const STATED_CAP: usize = 20;
+pub const STATED_CAP: usize = 30;
 /// How much of one answer is read, in bytes.
 const READ_CAP: usize = 64 << 10;
 /// The shortest and the longest sentence that is kept, in bytes.
@@ -38,6 +38,24 @@ const REASONS: [&str; 24] = [
     " porque ",
 ];
 
+/// Words of a sentence that says until when something is so, or what comes after what.
+const CONDITIONS: [&str; 10] = [
+    " again when ",
+    " again once ",
+    " as soon as ",
+    " for now",
+    " for the time being",
+    " until you ",
+    " sobald ",
+    " vorerst ",
+    "\u{6682}\u{65f6}",
+    "\u{4e00}\u{65e6}",
+];
+/// Words of a sentence that says what Claude is going to do. In the middle of a turn it does that next; at
+/// its end it is a promise.
+const INTENTIONS: [&str; 6] =
+    [" i will ", " i'll ", " ich werde ", " je vais ", "\u{6211}\u{4f1a}", "\u{6211}\u{5c06}"];
+
 /// A sentence that states a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatedDecision {
@@ -45,6 +63,8 @@ pub struct StatedDecision {
     pub text: String,
     /// What the person said next, where that is one short line: it may refute the sentence.
     pub reply: Option<String>,
+    /// It says what Claude is going to do, or until when something is so.
+    pub is_promise: bool,
     /// The person has said something since.
     is_old: bool,
 }
@@ -65,8 +85,8 @@ impl StatedDecisions {
         self.0.iter()
     }
 
-    /// Takes the sentences of one answer that state a decision, each once.
-    pub fn take_text(&mut self, text: &str) {
+    /// Takes the sentences of one answer that state a decision or promise something, each once.
+    pub fn take_text(&mut self, text: &str, ends_turn: bool) {
         let text = crate::core::text::safe_text::cut_words(text, READ_CAP);
         let mut fenced = false;
         for line in text.lines() {
@@ -79,13 +99,17 @@ impl StatedDecisions {
             }
             for sentence in sentences(line) {
                 let sentence = sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']);
-                let lower = format!(" {}", sentence.to_lowercase());
+                if !LENGTHS.contains(&sentence.len()) {
+                    continue;
+                }
+                let lower = format!(" {}", sentence.to_lowercase().replace('\u{2019}', "'"));
+                let has = |words: &[&str]| words.iter().any(|words| lower.contains(words));
+                let is_promise = has(&CONDITIONS) || ends_turn && has(&INTENTIONS);
                 // A question decides nothing.
-                let states = LENGTHS.contains(&sentence.len())
-                    && !sentence.ends_with('?')
-                    && REASONS.iter().any(|words| lower.contains(words));
+                let states = !sentence.ends_with(['?', '\u{ff1f}']) && (is_promise || has(&REASONS));
                 if states && !self.iter().any(|known| known.text == sentence) {
-                    self.0.put(sentence.into());
+                    // A reason may be found again in what was made of it; a promise stands nowhere else.
+                    self.0.put_over(StatedDecision { is_promise, ..sentence.into() }, |one| !one.is_promise);
                 }
             }
         }
@@ -113,17 +137,17 @@ impl StatedDecisions {
     }
 }
 
-/// The sentences of a line: a full stop, question or exclamation mark that a blank follows ends one.
+/// The sentences of a line: a full stop, question or exclamation mark that a blank follows ends one, and one
+/// of Chinese or Japanese anywhere.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let end = rest
-            .char_indices()
-            .zip(rest.chars().skip(1))
-            .find(|((_, c), next)| matches!(c, '.' | '!' | '?') && *next == ' ');
+        let end = rest.char_indices().zip(rest.chars().skip(1)).find(|((_, c), next)| {
+            matches!(c, '.' | '!' | '?') && *next == ' ' || matches!(c, '\u{3002}' | '\u{ff01}' | '\u{ff1f}')
+        });
         let (sentence, behind) = rest.split_at(end.map_or(rest.len(), |((at, c), _)| at + c.len_utf8()));
         rest = behind;
         Some(sentence)
@@ -141,8 +165,8 @@ mod tests {
                     differ. Fine.\n\
                     - Decision: tokens are stored hashed so that a leak is harmless.\n\
                     Shall I use Redis instead of files?\n```\nlet x = y; // because of z\n```\n";
-        stated.take_text(text);
-        stated.take_text(text);
+        stated.take_text(text, false);
+        stated.take_text(text, false);
         let all: Vec<&str> = stated.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(
             all,
@@ -157,8 +181,8 @@ mod tests {
     fn what_the_person_said_next_stands_with_a_sentence_of_the_last_answer() {
         let mut stated = StatedDecisions::default();
         let answer = "I decided to change the compare to >= because it counts from zero.";
-        stated.take_text("I will use a map because it is there.");
-        stated.take_text(answer);
+        stated.take_text("I will use a map because it is there.", false);
+        stated.take_text(answer, false);
         stated.take_reply("no, put it back", answer);
         stated.take_reply("and now the docs", "Done.");
         let replies: Vec<_> = stated.iter().map(|one| one.reply.as_deref()).collect();
@@ -166,11 +190,28 @@ mod tests {
     }
 
     #[test]
+    fn a_promise_is_kept_and_what_comes_next_in_a_turn_is_none() {
+        let mut stated = StatedDecisions::default();
+        stated.take_text("I'll look at the callers first. job7 stays off for now.", false);
+        stated.take_text(
+            "I will switch job7 on again. \u{6211}\u{4f1a}\u{5728}\u{5bfc}\u{51fa}\u{7ed3}\u{675f}\u{540e}\u{6253}\u{5f00} job7\u{3002}Done.",
+            true,
+        );
+        let all: Vec<_> = stated.iter().map(|one| (one.text.as_str(), one.is_promise)).collect();
+        let promise =
+            "\u{6211}\u{4f1a}\u{5728}\u{5bfc}\u{51fa}\u{7ed3}\u{675f}\u{540e}\u{6253}\u{5f00} job7\u{3002}";
+        assert_eq!(
+            all,
+            [("job7 stays off for now.", true), ("I will switch job7 on again.", true), (promise, true)]
+        );
+    }
+
+    #[test]
     fn odd_texts_are_bounded() {
         let mut stated = StatedDecisions::default();
-        stated.take_text(&"because. ".repeat(100_000));
-        stated.take_text(&format!(" because {}", "x".repeat(1 << 20)));
-        stated.take_text(". . ? ! \u{1f600}. because \u{e9}");
+        stated.take_text(&"because. ".repeat(100_000), true);
+        stated.take_text(&format!(" because {}", "x".repeat(1 << 20)), true);
+        stated.take_text(". . ? ! \u{1f600}. because \u{e9}", true);
         assert_eq!(stated.iter().count(), 0);
     }
 }

@@ -13,8 +13,12 @@ use crate::core::text::safe_text::cut_words;
 pub const ANSWER_CAP: usize = 100;
 /// An answer that is no wider and has no number, path or name in it says that something was done, in columns.
 const NARROWEST: usize = 20;
-/// How much is kept of the beginning and of the end of an answer, in bytes each.
-const ENDS: usize = 500;
+/// A text of the middle of a turn that is no wider and has no number, path or name tells what comes next, in
+/// columns.
+const PLAIN: usize = 40;
+/// How much is kept of the beginning and of the end of an answer, in bytes each: a list of thirty findings is
+/// whole.
+const ENDS: usize = 2000;
 /// How much is kept of the prompt that it answers, in bytes.
 const PROMPT_CAP: usize = 400;
 /// The longest prompt that is kept as what the person said to it, in bytes.
@@ -60,6 +64,12 @@ pub fn says_much(text: &str) -> bool {
     !text.starts_with('{') && (text.width() > NARROWEST || names)
 }
 
+/// Whether a text of the middle of a turn tells more than what comes next: "Let me look at the callers."
+pub fn tells_finding(text: &str) -> bool {
+    says_much(text)
+        && (text.width() > PLAIN || text.contains(|c: char| c.is_numeric() || matches!(c, '`' | '/')))
+}
+
 /// What the person said, where that is one short line.
 pub(super) fn short_reply(prompt: &str) -> Option<String> {
     let prompt = prompt.trim();
@@ -81,9 +91,10 @@ impl EarlierAnswers {
         self.0.iter()
     }
 
-    /// Keeps an answer, once.
+    /// Keeps an answer, once for each prompt: Claude may end many turns with the same words.
     pub fn put(&mut self, answer: EarlierAnswer) {
-        if !self.iter().any(|known| known.text == answer.text) {
+        let is_same = |known: &EarlierAnswer| (&known.text, &known.prompt) == (&answer.text, &answer.prompt);
+        if !self.iter().any(is_same) {
             self.0.put(answer);
         }
     }
@@ -158,11 +169,20 @@ mod tests {
             told,
             [
                 ("when do our certificates end", found, Some("no, that is the old one")),
+                (long.trim(), found, Some("do a PR")),
                 ("do a PR", "PR #88 is open.", Some("and pcs-03?")),
                 ("and pcs-03?", "That one ends on 4 May, a Tuesday.", None),
             ],
-            "nothing of the middle of a turn, no `Done.`, nothing twice, and no long prompt as a reply"
+            "nothing of the middle of a turn, no `Done.`, and no long prompt as a reply"
         );
+    }
+
+    #[test]
+    fn a_list_of_thirty_findings_is_kept_whole() {
+        let list: String =
+            (1..=30).map(|n| format!("{n}. handler {n} swallows the error of its mailer\n")).collect();
+        let answers = of(&[prompt("list them"), said("m1", "end_turn", &list), prompt("ok")]);
+        assert_eq!(answers[0].text, list.trim());
     }
 
     #[test]

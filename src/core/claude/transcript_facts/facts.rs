@@ -141,7 +141,7 @@ impl TranscriptFacts {
             return;
         }
         if let Some(block) = block {
-            self.answers.take_text(&block);
+            self.answers.take_text(&block, self.turn.is_over());
             self.exchanges.take_text(&block);
             self.reports.take_message(block.whole);
             self.work.take_text();

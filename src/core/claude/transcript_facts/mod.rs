@@ -37,7 +37,7 @@ pub use agent_reports::{AgentReport, AgentReports};
 pub use claude_answers::{AnswerText, ClaudeAnswers};
 pub use conversation_settings::ConversationSettings;
 pub use decision_sentences::StatedDecision;
-pub use earlier_answers::{EarlierAnswer, REPLY_CAP, says_much};
+pub use earlier_answers::{EarlierAnswer, REPLY_CAP, says_much, tells_finding};
 pub use facts::TranscriptFacts;
 pub use files_read::{FileRead, FilesRead};
 pub use last_message::LastMessage;
@@ -53,7 +53,7 @@ pub use tool_log::{ToolError, ToolLog};
 pub use tool_outcomes::{
     Check, DETACHED_CAP, DetachedCommand, EndedWork, RunningWork, ScheduledPrompt, ToolOutcome, Work, purpose,
 };
-pub use tool_steps::ToolStep;
+pub use tool_steps::{ToolStep, tells_of_an_error};
 pub use touched_files::TouchedFiles;
 pub use turn_state::TurnState;
 pub use window_fill::{MessageUsage, WindowFill};

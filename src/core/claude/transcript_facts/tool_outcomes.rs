@@ -7,7 +7,7 @@
 use super::agent_reports::unescaped;
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;
-use super::tool_steps::{about, last_line};
+use super::tool_steps::{about, last_line, tells_of_an_error};
 use crate::core::claude::checks::{CheckOutcome, Verdict, is_same_run, judge, leaves_running};
 use crate::core::claude::transcript_line::{ResultDetail, ToolResult, ToolUse};
 use crate::core::text::safe_text::{cut_chars, cut_words};
@@ -21,6 +21,9 @@ pub const RUNNING_CAP: usize = 64;
 const ENDED_CAP: usize = 8;
 /// How many commands are kept that the shell left running.
 pub const DETACHED_CAP: usize = 6;
+/// How many events are kept of what runs, and how much of each, in bytes.
+const EVENT_CAP: usize = 6;
+const EVENT_BYTES: usize = 120;
 /// How many scheduled prompts are kept.
 const SCHEDULED_CAP: usize = 8;
 /// Where Claude keeps the jobs that go on in the next conversation; it names the file in its answer.
@@ -75,8 +78,9 @@ pub struct RunningWork {
     pub command: Option<String>,
     /// The file that its output goes to, where Claude says so.
     pub output: Option<String>,
-    /// What it told last while it ran, one line: a monitor's event.
-    pub event: Option<String>,
+    /// What it told last while it ran, a line each, oldest first: the events of a monitor. Those that tell of
+    /// an error are kept longest.
+    pub events: Vec<String>,
     /// How often Claude's tools wrote a file since it began, and which one they wrote last.
     edits: (u64, Option<String>),
 }
@@ -186,7 +190,14 @@ impl Work {
                 _ => (purpose(call), call.input.command.clone()),
             };
             self.ended.retain(|ended| ended.what != what);
-            self.running.push(RunningWork { id, what, command, output, event: None, edits: (0, None) });
+            self.running.push(RunningWork {
+                id,
+                what,
+                command,
+                output,
+                events: Vec::new(),
+                edits: (0, None),
+            });
             return true;
         }
         match (call.name.as_str(), &call.input.command) {
@@ -313,17 +324,29 @@ impl Work {
                 let (how, code) = ending(rest);
                 self.end(at, &how, code);
             } else if let Some((event, _)) = event.rsplit_once("</event>") {
-                self.running[at].event = Some(last_line(&unescaped(event))).filter(|event| !event.is_empty());
+                let event = cut_words(&last_line(&unescaped(event)), EVENT_BYTES).to_owned();
+                keep_event(event, &mut self.running[at].events);
             }
         }
     }
+}
+
+/// Keeps an event; where there is no room, the oldest goes that tells of no error.
+fn keep_event(event: String, events: &mut Vec<String>) {
+    if event.is_empty() {
+        return;
+    }
+    if events.len() >= EVENT_CAP {
+        events.remove(events.iter().position(|known| !tells_of_an_error(known)).unwrap_or(0));
+    }
+    events.push(event);
 }
 
 /// What a call is for: its command, and Claude's description beside it; without a command the tool's name and
 /// the description.
 pub fn purpose(call: &ToolUse) -> String {
     let input = &call.input;
-    let about = input.path.as_ref().or(input.about.as_ref());
+    let about = input.path.as_ref().or(input.about.as_ref()).or(input.rest.as_ref());
     let Some(command) = &input.command else {
         return about.map_or_else(|| call.name.clone(), |about| format!("{}: {about}", call.name));
     };
@@ -484,7 +507,7 @@ mod tests {
         ));
         work.take_notification("<task-notification>\n<task-id>bmon12</task-id>\n</task-notification>");
         let of = |work: &Work| -> Vec<(String, Option<String>)> {
-            work.running().iter().map(|one| (one.what.clone(), one.event.clone())).collect()
+            work.running().iter().map(|one| (one.what.clone(), one.events.last().cloned())).collect()
         };
         let what = "Monitor: kubectl get events -w (restarts of pods)".to_owned();
         let last = "pod/quote-7d9 <status>failed</status></event> restart 3".to_owned();
@@ -501,7 +524,7 @@ mod tests {
             work.take_notification(&event(&n.to_string(), &"long ".repeat(5000)));
         }
         assert_eq!(work.running().len(), RUNNING_CAP);
-        assert!(work.running().iter().all(|one| one.event.as_ref().is_some_and(|event| event.len() <= 300)));
+        assert!(work.running().iter().all(|one| one.events.iter().all(|event| event.len() <= 300)));
     }
 
     #[test]

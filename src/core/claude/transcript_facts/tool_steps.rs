@@ -14,7 +14,7 @@ const ERROR_CHARS: usize = 140;
 /// The most that is kept of what a tool was called for, and of what it said, in bytes each.
 const TEXT_CAP: usize = 300;
 /// How much is kept of the beginning and of the end of what a command printed, in bytes.
-const PRINTED: [usize; 2] = [400, 1100];
+const PRINTED: [usize; 2] = [800, 1600];
 
 /// A tool call that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub struct ToolStep {
     /// What it said, one line: why it failed; of a command that passed, the end of its output. Empty where
     /// there is nothing.
     pub line: String,
-    /// What a command or a server's tool printed, its beginning and its end; empty where the line says it
-    /// all, and where it only looked.
+    /// What a command, a server's tool or a page said, its beginning and its end; empty where the line says
+    /// it all, and where it only looked.
     pub output: String,
     /// What it was called for goes on in the background.
     pub launched: bool,
@@ -48,7 +48,8 @@ impl ToolStep {
             false => (ToolOutcome::Unknown, said(call, result)),
         };
         let line = one_line(line);
-        let prints = call.name == "Bash" || call.name.starts_with("mcp__");
+        let prints =
+            call.name.starts_with("mcp__") || matches!(&*call.name, "Bash" | "WebFetch" | "WebSearch");
         let looked = looks(call);
         let output = if prints && !looked { printed(&result.text) } else { String::new() };
         Self {
@@ -99,7 +100,8 @@ pub(super) fn about(call: &ToolUse) -> String {
         .or(input.subject.as_ref())
         .or(task.as_ref())
         .or(input.about.as_ref());
-    about.map(|about| one_line(about)).unwrap_or_default()
+    let parts: Vec<String> = about.into_iter().chain(&input.rest).map(|part| one_line(part)).collect();
+    cut_words(&parts.join(" "), TEXT_CAP).to_owned()
 }
 
 /// The beginning and the end of what a command printed; empty where that is one line, which is told anyway.
@@ -134,7 +136,7 @@ pub(super) fn last_line(text: &str) -> String {
 const TRACE: &str = "Traceback (most recent call last)";
 
 /// Whether a line of an output says that something went wrong.
-fn tells_of_an_error(line: &str) -> bool {
+pub fn tells_of_an_error(line: &str) -> bool {
     const SIGNS: [&str; 8] =
         ["error", "fatal", "denied", "cannot", "failed", "failure", "exception", "panicked"];
     const NONE: [&str; 3] = ["0 error", "0 fail", "no error"];
@@ -143,7 +145,10 @@ fn tells_of_an_error(line: &str) -> bool {
         return true;
     }
     let line = line.to_ascii_lowercase();
-    SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| line.contains(none))
+    // `10 errors` and `07:00:20 ERROR` are no `0 errors`.
+    let ends_number = |before: &str| before.ends_with(|c: char| c.is_ascii_digit() || c == ':');
+    let says_none = |none: &str| line.match_indices(none).any(|(at, _)| !ends_number(&line[..at]));
+    SIGNS.iter().any(|sign| line.contains(sign)) && !NONE.iter().any(|none| says_none(none))
 }
 
 /// Which lines tell of an error: the first one, and of the last three the longest. A tool that calls others
@@ -191,7 +196,7 @@ mod tests {
         let table: String = (0..400).map(|n| format!("row {n} of the table\n")).collect();
         let kept = printed(&table);
         assert!(kept.starts_with("row 0 of") && kept.ends_with("row 399 of the table"), "{kept}");
-        assert!(kept.len() < 1600);
+        assert!(kept.len() < 2500);
         assert_eq!(printed("one line\n"), "");
     }
 

@@ -12,15 +12,13 @@ use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::checks::is_check;
 use crate::core::claude::transcript_facts::{
     AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, PLAN_APPROVED, REFUSED, REPLY_CAP,
-    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, says_much,
+    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, says_much, tells_finding,
 };
 use unicode_width::UnicodeWidthStr;
 
 use crate::core::claude::prompts::{PromptKind, REFUSED_CALL, TranscriptPrompt};
 use crate::core::claude::tasks::{Task, TaskStatus, task_key};
-use crate::core::handoff::capture::{
-    AgreedAnswer, Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand, SHORT_ANSWER,
-};
+use crate::core::handoff::capture::{AgreedAnswer, Capture, FinishedStep, GitState, PLAN_WAITS, PlanInHand};
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::handoff::current_request::asks;
 use crate::core::handoff::operation::Operation;
@@ -33,15 +31,15 @@ use crate::core::text::safe_text::{cut_chars, cut_words, safe, safe_line, units}
 
 /// The longest line, in characters.
 const RECORD_LINE_MAX: usize = 400;
-/// How many to-dos are told.
-const TASKS: usize = 12;
+/// How many to-dos are told first, and how many more where there is room.
+const TASKS: [usize; 2] = [12, 40];
 /// How many files are told that were written, and that were read.
 const FILES: [usize; 2] = [20, 12];
 /// How many tool calls are told, of a turn that was not over.
 const STEPS: usize = 6;
 /// Of how many commands it is told what they printed, and how much in all, in UTF-16 units.
-const PRINTED: usize = 4;
-const PRINTED_UNITS: usize = 3000;
+const PRINTED: usize = 16;
+const PRINTED_UNITS: usize = 8000;
 /// How much is told of a command above what it printed, in characters.
 const STEP_CHARS: usize = 140;
 /// How many things are told that ran in the background and have ended.
@@ -64,8 +62,11 @@ const NAMED: usize = 24;
 const MARK_CHARS: usize = 8;
 /// How much is told of the prompt that it answers, in characters.
 const ANSWERED: usize = 60;
-/// How much is told of it where there is room, in characters.
-const ANSWER_LONG: usize = 1000;
+/// How much is told of an answer where there is room, and where there is more, in characters.
+const ANSWER_LONG: [usize; 2] = [1000, 4200];
+/// An old answer that is no wider and has no number comes after all others: "It is behind `legacy_list`.", in
+/// columns.
+const SAYS_DONE: usize = 80;
 /// How much is told of a question that has no answer, in characters.
 const QUESTION: usize = 300;
 /// How many answers of one form come before all others.
@@ -78,13 +79,15 @@ const ERRORS: usize = 6;
 const OUTSIDE: usize = 6;
 /// How many changed paths are told.
 const CHANGED: usize = 15;
-/// How many decisions that Claude stated are told.
-const STATED: usize = 6;
+/// How many promises of Claude's are told, and how many of the decisions that it stated.
+const STATED: [usize; 2] = [6, 6];
 /// How much of the beginning of Claude's last words is kept, in UTF-16 units: conclusions stand there as
 /// often as at the end.
 const HEAD: usize = 600;
 /// How much is told of a report of a sub-agent's before the newest one, in characters.
 const REPORT: [usize; 2] = [320, 160];
+/// The same where there is room.
+const REPORT_LONG: usize = 3600;
 /// How many reports before the newest one are told with the first of these.
 const REPORTS: usize = 4;
 /// How many of those before stand with them.
@@ -113,27 +116,49 @@ pub(super) fn parts(of: &Capture, words: &Words, places: &BriefFiles, decisions:
     let groups = step_groups(of);
     vec![
         last_words(of, words),
-        list("Next", [500, 1300], &next(of, words, places)),
+        list("Next", [500, 1300], &next(of, words, places), &HashMap::new()),
         open_plan(of, places),
         plan(of),
         agreed(of),
         own_words(of),
         summary_before(of),
         report(of),
-        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions, &groups)),
-        list("Record (data)", [500, 1400], &record(of, places, &groups)),
+        list("Work in hand", [1000, 2600], &in_hand(of, places, decisions, &groups), &longer(of, &groups)),
+        list("Record (data)", [500, 1400], &record(of, places, &groups), &HashMap::new()),
         said_before(of, words),
         printed(of),
         further_back(of, &groups),
     ]
 }
 
-/// A part of lines, with its floor and its ideal.
-fn list(title: &'static str, [floor, ideal]: [usize; 2], lines: &[String]) -> BriefPart {
-    let lines =
-        lines.iter().map(|line| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX))).collect();
-    let passage = Passage::Lines { lines, longer: Vec::new(), more_in: DOCUMENT_FILE };
+/// A part of lines, with its floor and its ideal, and what some of them are where there is room.
+fn list(
+    title: &'static str,
+    [floor, ideal]: [usize; 2],
+    lines: &[String],
+    longer: &HashMap<String, String>,
+) -> BriefPart {
+    let short = |line: &String| format!("- {}", cut_chars(&safe_line(line), RECORD_LINE_MAX));
+    let long = |line: &String| longer.get(line).map_or_else(|| short(line), |long| format!("- {long}"));
+    let longer = if longer.is_empty() { Vec::new() } else { vec![lines.iter().map(long).collect()] };
+    let lines = lines.iter().map(short).collect();
+    let passage = Passage::Lines { lines, longer, more_in: DOCUMENT_FILE };
     BriefPart { title, floor, ideal, passage }
+}
+
+/// Lines of the work in hand, and what they are where there is room.
+fn longer(of: &Capture, groups: &[StepGroup<'_>]) -> HashMap<String, String> {
+    let reports = of.reports.iter().rev().skip(1).take(REPORTS);
+    let reports = reports.map(|one| (reported(one, REPORT[0]), reported(one, REPORT_LONG)));
+    let steps = groups
+        .iter()
+        .take(STEPS)
+        .map(|group| (last_step(&group.line, group), last_step(&group.longer, group)));
+    reports.chain(steps).collect()
+}
+
+fn last_step(line: &str, group: &StepGroup<'_>) -> String {
+    format!("last steps: {}", group.text(line))
 }
 
 fn last_words(of: &Capture, words: &Words) -> BriefPart {
@@ -171,7 +196,7 @@ fn plan(of: &Capture) -> BriefPart {
     let passage = Passage::Text {
         above: match plan.is_current {
             true => String::new(),
-            false => "The person has set other work since.\n".to_owned(),
+            false => "The person has said more since: see \"Request\".\n".to_owned(),
         },
         text: safe(&plan.text).trim().to_owned(),
         cut: TextCut::Beginning,
@@ -247,11 +272,15 @@ fn report(of: &Capture) -> BriefPart {
 fn printed(of: &Capture) -> BriefPart {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_passed = |about: &str| {
-        let is_it = |check: &&Check| !about.is_empty() && flat(&check.command) == about;
-        let check = of.checks.iter().rev().find(is_it);
-        check.is_some_and(|check| check.verdict.outcome == CheckOutcome::Passed)
+        let is_it = |at: &usize| !about.is_empty() && flat(&of.checks[*at].command) == about;
+        let at = (0..of.checks.len()).rev().find(is_it);
+        at.is_some_and(|at| {
+            of.checks[at].verdict.outcome == CheckOutcome::Passed || passed_since(&of.checks, at).is_some()
+        })
     };
     let claudes = of.steps.iter().rev().map(|done| &done.step);
+    // What Claude Code writes of a call that the person refused is no output.
+    let claudes = claudes.filter(|step| step.outcome != ToolOutcome::Refused);
     let claudes = claudes.map(|step| (step.after, "", &step.about, &step.output));
     let persons = of.shell_commands.iter().rev();
     let persons = persons.map(|ran| (ran.after, "run by the person: ", &ran.command, &ran.output));
@@ -426,7 +455,7 @@ fn next(of: &Capture, words: &Words, places: &BriefFiles) -> Vec<String> {
 fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGroup<'_>]) -> Vec<String> {
     let (old, current): (Vec<Task>, Vec<Task>) =
         of.tasks.iter().cloned().partition(|task| of.old_tasks.contains(&task_key(task)));
-    let mut lines = tasks(of, &current, "to do");
+    let (mut lines, more_tasks) = tasks(of, &current, "to do");
     let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
     if done > 0 {
         lines.push(format!("{done} of {} to-dos are done", of.tasks.len()));
@@ -460,17 +489,22 @@ fn in_hand(of: &Capture, places: &BriefFiles, decisions: usize, groups: &[StepGr
                 let is_last = one.reply.is_none() && of.last_answer.contains(&one.text);
                 is_last || of.agreed.iter().any(|other| other.text.contains(&one.text))
             };
-            lines.extend(of.stated.iter().rev().filter(|one| !is_told(one)).take(STATED).map(stated));
+            let untold = of.stated.iter().rev().filter(|one| !is_told(one));
+            let (promises, reasons): (Vec<_>, Vec<_>) = untold.partition(|one| one.is_promise);
+            let told = promises.into_iter().take(STATED[0]).chain(reasons.into_iter().take(STATED[1]));
+            lines.extend(told.map(stated));
         }
     }
     let is_next = |one: &&String| of.situation.failed_unread.contains(one);
     let ended = of.situation.ended.iter().rev().filter(|one| !is_next(one)).take(ENDED);
     lines.extend(ended.map(|one| format!("no longer running: {one}")));
     lines.extend(of.detached.iter().rev().map(detached));
-    lines.extend(groups.iter().take(STEPS).map(|group| format!("last steps: {}", group.text())));
+    lines.extend(groups.iter().take(STEPS).map(|group| last_step(&group.line, group)));
     lines.extend(answered(of, decisions));
     // What may be of use where there is room.
-    lines.extend(tasks(of, &old, "to do, from before the current request"));
+    lines.extend(more_tasks);
+    let (first, more) = tasks(of, &old, "to do, from before the current request");
+    lines.extend(first.into_iter().chain(more));
     lines.extend(before.skip(REPORTS).take(MORE_REPORTS).map(|one| reported(one, REPORT[1])));
     lines.extend(more_written(of, places));
     lines.extend(looks(of));
@@ -513,6 +547,9 @@ fn written_files(of: &Capture) -> [(&'static str, &'static str, Vec<&String>); 3
 fn is_settled(git: &GitState, path: &str) -> bool {
     let Some(top) = git.top.as_deref().filter(|_| !git.unknown) else { return false };
     let Some(inner) = path.strip_prefix(top).and_then(|rest| rest.strip_prefix('/')) else { return false };
+    if git.inner.iter().any(|top| path.strip_prefix(&**top).is_some_and(|rest| rest.starts_with('/'))) {
+        return false;
+    }
     // New folders are listed as one.
     let is_at = |changed: &str| inner == changed || changed.ends_with('/') && inner.starts_with(changed);
     !git.changed.iter().any(|(_, changed)| is_at(changed))
@@ -535,7 +572,10 @@ fn detached(one: &DetachedCommand) -> String {
 fn stated(one: &StatedDecision) -> String {
     match &one.reply {
         // The reply is never what a long sentence costs.
-        Some(reply) => format!("you said: {}{}", shorten(&safe_line(&one.text), 200), then_said(reply)),
+        Some(reply) => {
+            let reply = then_said(&cut_chars(reply, REPLIED));
+            format!("you said: {}{reply}", shorten(&safe_line(&one.text), 200))
+        }
         None => format!("you said: {}", one.text),
     }
 }
@@ -545,6 +585,8 @@ struct StepGroup<'a> {
     /// The newest of them, and its line.
     newest: &'a ToolStep,
     line: String,
+    /// The same with the end of a longer command.
+    longer: String,
     form: String,
     /// How often the newest ended so, one after the other or not.
     times: usize,
@@ -553,8 +595,9 @@ struct StepGroup<'a> {
 }
 
 impl StepGroup<'_> {
-    fn text(&self) -> String {
-        let mut text = self.line.clone();
+    /// One of its lines, with how many more there were.
+    fn text(&self, line: &str) -> String {
+        let mut text = line.to_owned();
         if self.times > 1 {
             text.push_str(&format!(" ({} times)", self.times));
         }
@@ -579,19 +622,20 @@ fn named_call(about: &str) -> String {
     format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
 }
 
-/// The last tool calls that no other line tells, newest first; those that failed to look come last.
+/// The last tool calls that no other line tells, newest first; those that failed to look only where there are
+/// no others.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
     // Its paths are shown relative to it, as everywhere; a command stays as it was.
     let project = format!("{}/", of.origin.working_dir);
     let mut groups: Vec<StepGroup<'_>> = Vec::new();
     for done in steps_to_tell(of).filter(|done| !is_refusal_told(of, done)) {
-        let mut line = recent_activity::line(done);
+        let [mut line, mut longer] = [recent_activity::line(done), recent_activity::longer_line(done)];
         if done.step.tool != "Bash" {
-            line = line.replace(&project, "");
+            [line, longer] = [line, longer].map(|line| line.replace(&project, ""));
         }
         let form = form(&line);
         let Some(group) = groups.iter_mut().find(|group| group.form == form) else {
-            groups.push(StepGroup { newest: &done.step, line, form, times: 1, alike: Vec::new() });
+            groups.push(StepGroup { newest: &done.step, line, longer, form, times: 1, alike: Vec::new() });
             continue;
         };
         let about = named_call(&done.step.about);
@@ -601,14 +645,17 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
             group.alike.push(about);
         }
     }
-    groups.sort_by_key(|group| group.newest.looked);
+    if groups.iter().any(|group| !group.newest.looked) {
+        groups.retain(|group| !group.newest.looked);
+    }
     groups
 }
 
 /// What was done before the last steps, here and in the conversations before, and what agents had reported.
 fn further_back(of: &Capture, groups: &[StepGroup<'_>]) -> BriefPart {
     let told_here = |group: &&StepGroup<'_>| group.newest.outcome != ToolOutcome::Failed;
-    let mut lines: Vec<String> = groups.iter().skip(STEPS).filter(told_here).map(StepGroup::text).collect();
+    let mut lines: Vec<String> =
+        groups.iter().skip(STEPS).filter(told_here).map(|group| group.text(&group.line)).collect();
     lines.extend(groups.iter().filter(|group| !group.newest.looked).filter_map(StepGroup::others));
     let reports = of.reports_before.iter().map(|one| reported(one, REPORT[0]));
     lines.extend(reports.map(|line| format!("reported in an earlier conversation: {line}")));
@@ -616,7 +663,7 @@ fn further_back(of: &Capture, groups: &[StepGroup<'_>]) -> BriefPart {
     lines.extend(reports.map(|one| reported(one, REPORT[1])));
     let before = of.steps_before.iter();
     lines.extend(before.map(|line| format!("in an earlier conversation: {line}")));
-    list("What was done further back (data)", [0, 900], &lines)
+    list("What was done further back (data)", [0, 900], &lines, &HashMap::new())
 }
 
 /// What Claude searched and looked into with commands, newest first, each once: it names files that no other
@@ -719,12 +766,29 @@ fn said_before(of: &Capture, words: &Words) -> BriefPart {
         }
     }
     (from..answers.len()).for_each(|at| said.answer(at, &answers[at], of));
-    said.longer.extend(said.alike.iter().cloned());
-    said.lines.append(&mut said.alike);
-    let lines = |texts: &[String]| texts.iter().map(|text| format!("- {}", safe_line(text))).collect();
+    of.findings_before.iter().rev().for_each(|text| said.found_before(&safe_line(text), of));
+    let all: Vec<SaidLine> = said.lines.into_iter().chain(said.behind).chain(said.alike).collect();
+    let lines = |of: &dyn Fn(&SaidLine) -> &String| -> Vec<String> {
+        all.iter().map(|line| format!("- {}", safe_line(of(line)))).collect()
+    };
+    let longer =
+        [0, 1].map(|at| lines(&|line| line.longer.as_ref().map_or(&line.text, |longer| &longer[at])));
     let passage =
-        Passage::Lines { lines: lines(&said.lines), longer: lines(&said.longer), more_in: DOCUMENT_FILE };
+        Passage::Lines { lines: lines(&|line| &line.text), longer: longer.into(), more_in: DOCUMENT_FILE };
     BriefPart { title: "What you said before, newest first", floor: 0, ideal: 900, passage }
+}
+
+/// One of the lines of that part.
+struct SaidLine {
+    text: String,
+    /// The same with more of it, for where there is room and where there is more.
+    longer: Option<[String; 2]>,
+}
+
+impl From<String> for SaidLine {
+    fn from(text: String) -> Self {
+        Self { text, longer: None }
+    }
 }
 
 /// The lines of that part.
@@ -740,11 +804,11 @@ struct SaidBefore<'a> {
     plain: usize,
     /// How often an answer of this form was told.
     forms: HashMap<String, usize>,
-    lines: Vec<String>,
-    /// The same with more of each, for where there is room.
-    longer: Vec<String>,
-    /// More answers of a form that was told, for where there is room behind all others.
-    alike: Vec<String>,
+    lines: Vec<SaidLine>,
+    /// What comes behind these where there is room: more texts of the middle of turns without a number.
+    behind: Vec<SaidLine>,
+    /// Behind all others more answers of a form that was told, and what says little.
+    alike: Vec<SaidLine>,
 }
 
 impl<'a> SaidBefore<'a> {
@@ -757,7 +821,7 @@ impl<'a> SaidBefore<'a> {
             plain: 0,
             forms: HashMap::new(),
             lines: Vec::new(),
-            longer: Vec::new(),
+            behind: Vec::new(),
             alike: Vec::new(),
         }
     }
@@ -766,7 +830,7 @@ impl<'a> SaidBefore<'a> {
     fn is_told(&self, text: &str, of: &Capture) -> bool {
         let begin = begin_of(text);
         self.last.contains(text)
-            || of.stated.iter().rev().take(STATED).any(|one| safe_line(&one.text) == text)
+            || of.stated.iter().rev().take(STATED[1]).any(|one| safe_line(&one.text) == text)
             || of.agreed.iter().any(|one| safe_line(&one.text).starts_with(&begin))
     }
 
@@ -777,18 +841,34 @@ impl<'a> SaidBefore<'a> {
         cut_chars(&line, if is_above { NAMED } else { cap })
     }
 
-    /// A text of the middle of a turn. Those with a number, a path or a name say what was found.
+    /// A text of the middle of a turn. Those with a number, a path or a name say what was found; short ones
+    /// without say what comes next.
     fn midway(&mut self, text: &str, of: &Capture) {
         let text = without_opening(text);
-        let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
         let is_known = self.texts.iter().any(|known| known == text);
-        if is_plain && self.plain >= SAID || !says_much(text) || is_known || self.is_told(text, of) {
+        if !says_much(text) || is_known || self.is_told(text, of) {
             return;
         }
-        self.plain += usize::from(is_plain);
-        self.lines.push(shorten(text, ANSWER_CHARS));
-        self.longer.push(shorten(text, ANSWER_CHARS));
+        let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
+        let line = SaidLine::from(shorten(text, ANSWER_CHARS));
+        match is_plain {
+            true if !tells_finding(text) => self.alike.push(line),
+            true if self.plain >= SAID => self.behind.push(line),
+            _ => {
+                self.plain += usize::from(is_plain);
+                self.lines.push(line);
+            }
+        }
         self.texts.push(text.to_owned());
+    }
+
+    /// A text of the middle of a turn that is over.
+    fn found_before(&mut self, text: &str, of: &Capture) {
+        let begin = begin_of(text);
+        if !self.texts.iter().any(|known| known.starts_with(&begin)) && !self.is_told(text, of) {
+            self.behind.push(shorten(text, ANSWER_CHARS).into());
+            self.texts.push(text.to_owned());
+        }
     }
 
     /// An answer that ended a turn, the one at the place `at`.
@@ -812,13 +892,18 @@ impl<'a> SaidBefore<'a> {
         let line = format!("{prompt}{}{reply}", shorten(text, room.min(ANSWER_CHARS)));
         let times = self.forms.entry(form(text)).or_default();
         *times += 1;
-        if *times > OF_ONE_FORM || at >= SAID && text.width() <= SHORT_ANSWER {
-            self.alike.push(line);
-            return;
+        let longer = ANSWER_LONG.map(|cap| format!("{prompt}{}{reply}", shorten(text, cap)));
+        let line = SaidLine { text: line, longer: Some(longer) };
+        match *times > OF_ONE_FORM || at >= SAID && text.width() <= SAYS_DONE && !has_number(text) {
+            true => self.alike.push(line),
+            false => self.lines.push(line),
         }
-        self.lines.push(line);
-        self.longer.push(format!("{prompt}{}{reply}", shorten(text, ANSWER_LONG)));
     }
+}
+
+/// Whether a text has a digit outside of the names that stand in back-ticks.
+fn has_number(text: &str) -> bool {
+    text.split('`').step_by(2).any(|part| part.contains(|c: char| c.is_numeric()))
 }
 
 /// The beginning of a text, which no other has by chance.
@@ -836,14 +921,15 @@ fn then_said(reply: &str) -> String {
     format!(" Then the person said: \"{}\"", cut_chars(&safe_line(reply), REPLY_CAP))
 }
 
-fn tasks(of: &Capture, all: &[Task], what: &str) -> Vec<String> {
+/// The open to-dos: those that are told first, and more where there is room.
+fn tasks(of: &Capture, all: &[Task], what: &str) -> (Vec<String>, Vec<String>) {
     let is_open =
         |id: &&String| of.tasks.iter().any(|task| task.id == **id && task.status != TaskStatus::Completed);
     let with = |status| all.iter().filter(move |task| task.status == status);
     let open = with(TaskStatus::InProgress).chain(with(TaskStatus::Pending));
     let count = open.clone().count();
     let mut lines: Vec<String> = open
-        .take(TASKS)
+        .take(TASKS[1])
         .map(|task| {
             let id = if task.id.is_empty() { String::new() } else { format!("#{} ", task.id) };
             let state = if task.status == TaskStatus::InProgress { " (in progress)" } else { "" };
@@ -853,20 +939,44 @@ fn tasks(of: &Capture, all: &[Task], what: &str) -> Vec<String> {
             format!("{what}: {id}{}{state}{after}", task.subject)
         })
         .collect();
-    if count > TASKS {
-        lines.push(format!("{what}: {} more", count - TASKS));
+    let more = lines.split_off(lines.len().min(TASKS[0]));
+    if count > TASKS[0] {
+        lines.push(format!("{what}: {} more", count - TASKS[0]));
     }
-    lines
+    (lines, more)
+}
+
+/// The newest check that passed after the one at this place had failed and files were edited, where it names
+/// a path that all of the failures are in.
+fn passed_since(checks: &[Check], at: usize) -> Option<&Check> {
+    let failed = &checks[at];
+    let failing: Vec<&String> =
+        failed.verdict.failing.iter().filter(|one| **one != failed.verdict.summary).collect();
+    let covers = |word: &str| word.contains(['/', '.']) && failing.iter().all(|one| one.contains(word));
+    let passed = |check: &&Check| {
+        check.edits_after < failed.edits_after
+            && check.verdict.outcome == CheckOutcome::Passed
+            && check.command.split_whitespace().any(covers)
+    };
+    let is_failed = failed.verdict.outcome == CheckOutcome::Failed && !failing.is_empty();
+    checks[at + 1..].iter().rev().find(passed).filter(|_| is_failed)
 }
 
 /// Checks by their own output, the newest first; the failed ones before the others.
 fn checks(of: &Capture) -> Vec<String> {
-    let (failed, others): (Vec<_>, Vec<_>) =
-        of.checks.iter().rev().partition(|check| check.verdict.outcome == CheckOutcome::Failed);
+    let is_first = |at: &usize| {
+        of.checks[*at].verdict.outcome == CheckOutcome::Failed && passed_since(&of.checks, *at).is_none()
+    };
+    let (failed, others): (Vec<usize>, Vec<usize>) = (0..of.checks.len()).rev().partition(is_first);
     // Of those of one form that passed, the newest says it for all.
     let mut told: Vec<(String, String, usize)> = Vec::new();
-    for one in failed.into_iter().chain(others) {
-        let line = check(one);
+    for at in failed.into_iter().chain(others) {
+        let one = &of.checks[at];
+        let mut line = check(one);
+        if let Some(since) = passed_since(&of.checks, at) {
+            let since = cut_chars(&safe_line(&since.command), 100);
+            line.push_str(&format!("; later `{since}` passed"));
+        }
         let form = format!("{} {} {}", one.verdict.outcome.word(), one.is_stale(), form(&one.command));
         let is_passed = one.verdict.outcome == CheckOutcome::Passed;
         match told.iter_mut().find(|(known, ..)| is_passed && *known == form) {

@@ -814,7 +814,8 @@ fn what_claude_found_out_goes_on_over_hand_overs() {
         (0..200).map(|n| answered("", &format!("{n}: {}", "a long finding ".repeat(90)), None)).collect();
     let rows = HandoffState::of(&last).answers;
     assert_eq!(rows.len(), 50);
-    assert!(rows.iter().all(|row| row.answer.chars().count() < 520) && rows[0].answer.starts_with("199: "));
+    assert!(rows[12..].iter().all(|row| row.answer.chars().count() < 520), "the older ones are shortened");
+    assert!(rows[0].answer.starts_with("199: ") && rows[0].answer.len() > 1300, "a list is whole");
 }
 
 #[test]
@@ -844,9 +845,15 @@ fn an_answer_stands_with_what_the_person_said_to_it_once() {
         speaker: crate::core::claude::transcript_facts::TranscriptSpeaker::Claude,
         text: text.into(),
     };
-    capture.recent = vec![said(&capture.answers[1].text.clone()), said("I look at the mounts of the host.")];
+    capture.recent = vec![
+        said(&capture.answers[1].text.clone()),
+        said("I look at the mounts of the host, of all of them."),
+    ];
     let text = of(&capture, Budget::default());
-    assert!(text.contains("newest first\n- I look at the mounts of the host.\n- to \"no\""), "{text}");
+    assert!(
+        text.contains("newest first\n- I look at the mounts of the host, of all of them.\n- to \"no\""),
+        "{text}"
+    );
     assert_eq!(text.matches("full since Tuesday").count(), 1, "{text}");
 }
 
@@ -971,6 +978,10 @@ fn files_without_a_change_in_git_are_told_apart() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
+    let inner = vec!["/home/u/proj/src".to_owned()];
+    capture.git = Some(GitState { inner, ..git.clone() });
+    let text = of(&capture, Budget::default());
+    assert!(!text.contains("shows no change"), "git was not asked about a repository below: {text}");
     capture.git = Some(GitState { top: None, ..git });
     assert!(!of(&capture, Budget::default()).contains("shows no change"), "not all changes are known");
     let gone = vec!["/home/u/proj/src/cell.tsx".to_owned()];
@@ -1013,8 +1024,11 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
         step("Skill", "review src", ToolOutcome::Passed, ""),
         step("Bash", "rm -r build", ToolOutcome::Refused, ""),
     ];
-    let text = of(&capture, Budget::default());
-    let steps: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("- last steps: ")).collect();
+    let steps_of = |capture: &Capture| -> Vec<String> {
+        let text = of(capture, Budget::default());
+        text.lines().filter_map(|line| Some(line.strip_prefix("- last steps: ")?.to_owned())).collect()
+    };
+    let steps = steps_of(&capture);
     assert_eq!(steps.len(), 6, "{steps:#?}");
     for (at, begin) in [
         "Bash: rm -r build -> refused by the person",
@@ -1027,8 +1041,12 @@ fn steps_that_only_looked_or_passed_since_are_no_last_steps() {
     .into_iter()
     .enumerate()
     {
-        assert!(steps[at].starts_with(begin), "what failed to look comes last: {}", steps[at]);
+        assert!(steps[at].starts_with(begin), "{}", steps[at]);
     }
+    let looked = Capture { steps: capture.steps[4..5].to_vec(), ..capture.clone() };
+    assert_eq!(steps_of(&looked), ["Grep: v7 -> failed: bad pattern"], "told where nothing else is");
+    capture.steps.remove(7);
+    assert_eq!(steps_of(&capture).len(), 5, "a look that failed says nothing beside others");
     capture.steps.truncate(3);
     let text = of(&capture, Budget::default());
     assert!(text.contains(" port is already allocated\n"), "{text}");

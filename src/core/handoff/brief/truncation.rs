@@ -1,10 +1,11 @@
 //! The kinds of text in a brief, and how each is cut: quotes and texts by their middle, lists by their end.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::super::current_request::is_standing;
 use super::super::document::Fence;
-use super::super::pasted_text::{own_words, with_short_pastes};
+use super::super::pasted_text::{has_paste, own_words, with_short_pastes};
 use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
 use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
@@ -46,6 +47,11 @@ impl Quote {
     /// What it takes, in UTF-16 units.
     pub fn whole(&self) -> usize {
         units(&quoted(&self.label, &self.text))
+    }
+
+    /// Whether it is cut where there is too little room for all.
+    fn is_long(&self) -> bool {
+        self.whole() > SHORT + units(&self.label)
     }
 
     /// What it takes at least where all are shown, in UTF-16 units.
@@ -96,8 +102,8 @@ pub(super) enum Passage {
     Lines {
         /// The lines, safe, without a newline.
         lines: Vec<String>,
-        /// The same lines with more in each, for where there is room; may be empty.
-        longer: Vec<String>,
+        /// The same lines with more in each, for where there is room, each time with more than before.
+        longer: Vec<Vec<String>>,
         /// The file that has more.
         more_in: &'static str,
     },
@@ -129,8 +135,7 @@ impl Passage {
             }
             Passage::Text { above, text, below, .. } => format!("{above}{}{below}", fenced(text)),
             Passage::Lines { lines, longer, .. } => {
-                let lines = if longer.is_empty() { lines } else { longer };
-                lines.iter().map(|line| format!("{line}\n")).collect()
+                longer.last().unwrap_or(lines).iter().map(|line| format!("{line}\n")).collect()
             }
             Passage::Markdown { text, .. } => {
                 if text.ends_with('\n') {
@@ -351,8 +356,16 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     // the person laid down rules the short form is longer.
     let mut days: Vec<&str> = Vec::new();
     let mut for_rules = room / 3;
+    // Which quote shows a sentence: in the others it is the first to be left out. The first one with what many
+    // say shows it whole.
+    let mut said: HashMap<String, usize> = HashMap::new();
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let texts = quotes.iter().filter(|quote| quote.is_long()).map(|quote| cut_bytes(&quote.text, SEARCHED));
+    texts.flat_map(clauses).filter(is_double_worthy).for_each(|one| *times.entry(one).or_default() += 1);
+    let mut for_shared = room / 4;
     for &at in order {
-        let Quote { label, day, text, .. } = &quotes[at];
+        let quote = without_doubles(&quotes[at], at, &said);
+        let (Quote { label, text, .. }, day) = (&*quote, &quotes[at].day);
         let is_other = !day.is_empty() && day != today && !days.contains(&day.as_str());
         let line = if is_other { units(&day_line(day)) } else { 0 };
         let own = own_words(text);
@@ -362,8 +375,16 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
             for_rules -= longer;
             short += longer;
         }
-        let Some(text) = shortened(&quotes[at], short.min(left.saturating_sub(line))) else { continue };
+        let is_shared =
+            |one: &str| times.get(one).is_some_and(|times| *times >= MANY) && !said.contains_key(one);
+        if clauses(cut_bytes(text, SEARCHED)).any(is_shared) {
+            let longer = quote.whole().min(WITH_RULES).saturating_sub(short).min(for_shared);
+            for_shared -= longer;
+            short += longer;
+        }
+        let Some(text) = shortened(&quote, short.min(left.saturating_sub(line))) else { continue };
         left -= units(&text) + line;
+        note_sentences(&text, at, &mut said);
         days.extend(is_other.then_some(day.as_str()));
         shown[at] = Some(text);
     }
@@ -376,13 +397,15 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
         for &at in &first {
             let Some(text) = &mut shown[at] else { continue };
             let had = units(text);
-            let Quote { label, text: words, .. } = &quotes[at];
+            let quote = without_doubles(&quotes[at], at, &said);
+            let Quote { label, text: words, .. } = &*quote;
             let room = match own_only {
                 true => units(&quoted(label, &with_short_pastes(words, 0))).min(had + left * 2 / 3),
                 false => had + left,
             };
-            if let Some(longer) = shortened(&quotes[at], room).filter(|longer| units(longer) > had) {
+            if let Some(longer) = shortened(&quote, room).filter(|longer| units(longer) > had) {
                 left -= units(&longer) - had;
+                note_sentences(&longer, at, &mut said);
                 *text = longer;
             }
         }
@@ -397,6 +420,55 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
         out.push_str(&more(missing));
     }
     out.trim_end().to_owned() + "\n"
+}
+
+/// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
+const DOUBLE: usize = 40;
+/// What so many quotes say is shown by the first of them.
+const MANY: usize = 3;
+/// What stands for such sentences.
+const AS_ELSEWHERE: &str = "[... as in another prompt here]";
+
+/// The sentences of a text, and of one with a colon what stands before and behind it: "screen 7: it shows".
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    sentences(text).flat_map(|sentence| {
+        let colon = sentence.find(": ").map_or(0, |at| at + 1);
+        let (head, rest) = sentence.split_at(if units(sentence) > colon + DOUBLE { colon } else { 0 });
+        [head, rest.trim_start()].into_iter().filter(|part| !part.is_empty())
+    })
+}
+
+/// Whether a sentence is left out where another quote shows it: a line of a log is none.
+fn is_double_worthy(sentence: &&str) -> bool {
+    units(sentence) >= DOUBLE && is_prose(sentence)
+}
+
+/// A prompt without the sentences that another quote shows word for word.
+fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize>) -> Cow<'a, Quote> {
+    let is_double = |sentence: &str| said.get(sentence).is_some_and(|other| *other != at);
+    if !quote.is_long() || has_paste(&quote.text) || !clauses(&quote.text).any(is_double) {
+        return Cow::Borrowed(quote);
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for line in quote.text.lines() {
+        let mut parts: Vec<&str> =
+            clauses(line).map(|one| if is_double(one) { AS_ELSEWHERE } else { one }).collect();
+        parts.dedup();
+        let line = parts.join(" ");
+        if line != AS_ELSEWHERE || lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    Cow::Owned(Quote { text: lines.join("\n"), ..quote.clone() })
+}
+
+/// Notes the sentences that a quote shows whole.
+fn note_sentences(shown: &str, at: usize, said: &mut HashMap<String, usize>) {
+    let lines = shown.lines().map(|line| line.strip_prefix("> ").unwrap_or(line));
+    let lines = lines.map(|line| line.strip_prefix("[...] ").unwrap_or(line));
+    for sentence in lines.flat_map(clauses).filter(is_double_worthy) {
+        said.entry(sentence.to_owned()).or_insert(at);
+    }
 }
 
 fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize) -> String {
@@ -471,7 +543,7 @@ fn ends(text: &str, head: usize, room: usize) -> String {
 }
 
 /// As many of the lines as there is room for, and then as many of them as can be longer, in their order.
-fn fit_lines(lines: &[String], longer: &[String], more_in: &str, room: usize) -> String {
+fn fit_lines(lines: &[String], longer: &[Vec<String>], more_in: &str, room: usize) -> String {
     let more = |count: usize| format!("- and {count} more, in {more_in}\n");
     let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
     let mut taken: Vec<Option<&String>> = Vec::new();
@@ -481,8 +553,8 @@ fn fit_lines(lines: &[String], longer: &[String], more_in: &str, room: usize) ->
         left -= if fits { units(line) + 1 } else { 0 };
         taken.push(fits.then_some(line));
     }
-    for (line, longer) in taken.iter_mut().zip(longer) {
-        let Some(line) = line else { continue };
+    for (line, longer) in longer.iter().flat_map(|longer| (0..).zip(longer)) {
+        let Some(Some(line)) = taken.get_mut(line) else { continue };
         let cost = units(longer).saturating_sub(units(line));
         if cost <= left {
             left -= cost;
