@@ -207,9 +207,9 @@ impl TapeDraft {
         tape
     }
 
-    /// Replaces the text of the `Expect` that stands on a line of [`TapeDraft::text`] and did not come again, by
-    /// one that `rows` has and that came with it, else by `Settle`. Returns the new command; `None` where no
-    /// `Expect` of this recording stands there.
+    /// Replaces an `Expect`, on this line of [`TapeDraft::text`], whose text did not come again: by one of a text
+    /// that came with it and is in `rows`, else by `Settle`. Returns the new command; `None` if there is no
+    /// `Expect` of this recording.
     pub fn replace_expect(&mut self, header: &str, line: usize, rows: &[String]) -> Option<String> {
         let first = self.text(header).lines().count() - self.commands.len() + 1;
         let at = line.checked_sub(first)?;

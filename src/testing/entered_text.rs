@@ -1,6 +1,6 @@
 //! The text that a tape typed or pasted, where a program shows it. A change of its colours alone is not an
-//! answer: readline shows a paste in reverse video until the next key, and Ink and Textual draw the cursor and the
-//! focus of a field as colours of its text.
+//! answer: readline shows a paste in reverse video until the next key, and Ink and Textual draw the cursor and
+//! the focus of a field as colours of its text.
 
 use std::ops::Range;
 
@@ -38,8 +38,8 @@ impl EnteredPlace {
 }
 
 impl EnteredText {
-    /// Notes bytes that are sent to a program that shows its input itself. Those of a key other than a character
-    /// are not text.
+    /// Notes bytes that are sent to a program that shows its input itself. Keys other than characters are not
+    /// text.
     pub fn take(&mut self, bytes: &[u8]) {
         let sent = String::from_utf8_lossy(bytes);
         let text = match sent.strip_prefix(MARKS.0) {
@@ -50,8 +50,8 @@ impl EnteredText {
         self.text.push_str(&text.replace('\r', "\n"));
     }
 
-    /// Call it when a mark is taken, in this frame: remembers where the last text stands. `is_new` says for a row
-    /// and a column whether the cell has changed since the previous mark.
+    /// Call it when a mark is taken, in this frame: remembers where the last text stands. `is_new` says for a
+    /// row and a column whether the cell has changed since the previous mark.
     pub fn end_input(&mut self, screen: &Screen, frame: u64, is_new: impl Fn(u16, u16) -> bool) {
         let entered = std::mem::take(&mut self.text);
         let mut found = Vec::new();

@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(texts.len(), all.len());
         assert!(texts[..12].iter().all(|text| text.starts_with("rename")));
         assert_eq!(texts[12], "ok");
-        for (place, begin) in [(13, "\u{5225}"), (14, "Never push"), (15, "you may push"), (97, "rename")] {
+        for (place, begin) in [(13, "you may push"), (14, "\u{5225}"), (15, "Never push"), (97, "rename")] {
             assert!(texts[place].starts_with(begin), "{place}: {}", texts[place]);
         }
         assert!(texts[texts.len() - 1].starts_with("read it"), "a rule in a paste is nobody's");

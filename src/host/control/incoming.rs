@@ -15,8 +15,8 @@ use crate::sys::poll::FdReadiness;
 
 /// The most frames of a client handled before the other connections have their turn.
 const FRAMES: u32 = 64;
-/// The same for requests, which can each cost as much as many frames: a person's, and those of a descendant or
-/// another Claude. A peer that asks one at a time never reaches it. A greeting counts.
+/// The most requests in a turn, a person's and those of a descendant or another Claude: each can cost as much
+/// as many frames. A peer that sends one at a time never reaches it. A hello counts.
 const REQUESTS: (u32, u32) = (8, 2);
 
 /// A connection's turn.

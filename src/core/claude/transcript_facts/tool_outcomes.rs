@@ -2,7 +2,8 @@
 //! used last.
 //!
 //! A command counts as a check when its words are those of a test, a build or a linter; what it came to is
-//! told by [`checks`](crate::core::claude::checks). It is evidence that a command ended so, no proof that the work is right.
+//! told by [`checks`](crate::core::claude::checks). It is evidence that a command ended so, no proof that the
+//! work is right.
 
 use super::agent_reports::unescaped;
 use super::bounded_memory::LastItems;
