@@ -286,6 +286,34 @@ fn a_recording_becomes_pictures_pages_and_parts() {
 }
 
 #[test]
+fn a_file_is_replaced_only_when_that_is_said_and_no_link_is_followed() {
+    let world = World::plain();
+    usual(&world);
+    let at = |name: &str| world.project.join(name);
+    std::fs::write(at("precious.html"), "precious").unwrap();
+    std::os::unix::fs::symlink("precious.html", at("link.html")).unwrap();
+    nix::unistd::mkfifo(&at("fifo.txt"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    for name in ["precious.html", "link.html", "fifo.txt", "precious.gif"] {
+        if name.ends_with("gif") {
+            std::fs::write(at(name), "precious").unwrap();
+        }
+        let done = play(&world, &["usual.cast", "-o", name]);
+        assert_eq!(done.status.code(), Some(1), "{name}");
+        let words = format!("hopty: play: usual.cast: {name} exists\nhint: use --overwrite to replace it");
+        assert!(said(&done.stderr).starts_with(&words), "{}", said(&done.stderr));
+    }
+    for (name, words) in [("link.html", "a symbolic link"), ("fifo.txt", "a FIFO")] {
+        let done = play(&world, &["usual.cast", "-o", name, "--overwrite"]);
+        assert_eq!(done.status.code(), Some(1), "{name}");
+        assert!(said(&done.stderr).contains(&format!("{name} is {words}")), "{}", said(&done.stderr));
+    }
+    assert_eq!(std::fs::read_to_string(at("precious.html")).unwrap(), "precious");
+    let done = play(&world, &["usual.cast", "-o", "precious.html", "--overwrite"]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done.stderr));
+    assert!(std::fs::read_to_string(at("precious.html")).unwrap().starts_with("<!doctype html>"));
+}
+
+#[test]
 fn a_gif_is_drawn_by_agg_where_that_is_installed() {
     let mut world = World::plain();
     usual(&world);

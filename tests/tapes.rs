@@ -129,6 +129,32 @@ fn a_failure_shows_what_is_wrong_and_keeps_evidence() {
 }
 
 #[test]
+fn a_failure_removes_and_writes_no_files_but_its_own() {
+    let dir = with_tape("Set ExpectTimeout 200ms\nStart sh -c \"read x\"\nExpect \"gone\"\n");
+    let (thesis, below) = (dir.path().join("thesis"), dir.path().join("target/hopty"));
+    std::fs::create_dir_all(&thesis).unwrap();
+    std::fs::write(thesis.join("notes.txt"), "mine").unwrap();
+    std::fs::create_dir_all(&below).unwrap();
+    std::os::unix::fs::symlink(&thesis, below.join("one")).unwrap();
+    let output = hopty_test(dir.path(), &[]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("nothing is kept of the failure: target/hopty/one is a symbolic link"), "{text}");
+    assert_eq!(std::fs::read_dir(&thesis).unwrap().count(), 1);
+    assert_eq!(std::fs::read_to_string(thesis.join("notes.txt")).unwrap(), "mine");
+
+    std::fs::remove_file(below.join("one")).unwrap();
+    std::fs::create_dir(below.join("one")).unwrap();
+    std::fs::write(below.join("one/mine.txt"), "mine").unwrap();
+    std::fs::write(below.join("one/one-second.cast"), "of an earlier failure").unwrap();
+    std::os::unix::fs::symlink(thesis.join("notes.txt"), below.join("one/screen.txt")).unwrap();
+    assert_eq!(hopty_test(dir.path(), &[]).status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(below.join("one/mine.txt")).unwrap(), "mine");
+    assert_eq!(std::fs::read_to_string(thesis.join("notes.txt")).unwrap(), "mine");
+    assert!(below.join("one/trace.html").is_file() && !below.join("one/one-second.cast").exists());
+}
+
+#[test]
 fn what_the_reader_warns_of_is_told() {
     let dir = with_tape("Start cat\nType \"a\"\nSet Height 300\nExpect \"a\"\n");
     for args in [&["--check"][..], &["--fast", "--require-all"]] {

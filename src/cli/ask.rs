@@ -11,7 +11,7 @@ use super::control::{HostControl, Rule, live, paths};
 use super::conversation::{self, ConversationTarget};
 use super::error::{Failed, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
-use super::send::{self, SUBMIT, SendOptions};
+use super::send::{self, SendOptions};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::{AskedTurn, LastAnswer};
 use crate::core::claude::pasted_prompt::SentPrompt;
@@ -21,7 +21,7 @@ use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, whole_transcript};
-use crate::ipc::answers::{SendAnswer, WaitAnswer};
+use crate::ipc::answers::WaitAnswer;
 use crate::ipc::message::{Code, Failure, Request, Wait, WaitFor};
 use crate::sys::clock::{Clock, local};
 
@@ -99,11 +99,10 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         let hint = format!("`hopty send {name} TEXT` types into it");
         return Err(Failed::new(4, NO_CLAUDE).about(&name).hint(hint));
     }
-    control.limit(SUBMIT);
     if let Some(asked) = &mut asked {
         asked.entered(Clock::wall().rfc3339_ms());
     }
-    let sent: SendAnswer = control.ask(&Request::Send(request))?;
+    let sent = send::submit(&mut control, request)?;
     if !send::is_proven(&sent) {
         if asked.is_none() {
             return Err(no_answer_to_command(&mut control, &name));
@@ -142,6 +141,10 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         }
         if is_idle && (is_another_run || asked.is_none()) {
             let answer = finished_answer(&name, &session)?;
+            let is_resumed = session.conversation == before.conversation;
+            if is_another_run && !answer.finished && (is_resumed || !answer.has_text()) {
+                return Err(ended_in_turn(&name, is_resumed));
+            }
             let conversation = session.conversation.clone();
             break (session, conversation, answer);
         }
@@ -233,6 +236,19 @@ impl TurnWait<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// That another run waits for a prompt, and the turn was not finished. `is_resumed`: it has the conversation
+/// of the run that ended.
+fn ended_in_turn(name: &SessionName, is_resumed: bool) -> Failed {
+    let next = if is_resumed {
+        "hopty has resumed the conversation"
+    } else {
+        "a fresh conversation waits for a prompt"
+    };
+    Failed::new(1, format!("Claude ended before it had answered; {next}"))
+        .about(name)
+        .hint(format!("`hopty ask {name} \"go on\"` lets it continue, `hopty why {name}` says how it ended"))
 }
 
 fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> Failed {
@@ -341,7 +357,7 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
         return Err(no_transcript(name));
     }
     let lags = |answer: &LastAnswer| {
-        is_idle && !answer.has_text() || is_working && answer.finished && answer.error.is_none()
+        is_idle && !answer.finished || is_working && answer.finished && answer.error.is_none()
     };
     let mut answer = LastAnswer::default();
     poll_until(Instant::now() + WRITTEN, ASK_POLL, || {
@@ -349,15 +365,23 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
         Ok((!lags(&answer)).then_some(()))
     })?;
     let answer = shown(answer, options.no_redact);
+    // Nothing will finish it.
+    let is_cut = (over || is_idle) && !answer.finished;
     if options.json {
         let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
-        return Ok(u8::from(!answer.has_text() || answer.is_broken_off() || over && !answer.finished));
+        return Ok(u8::from(!answer.has_text() || answer.is_broken_off() || is_cut));
     }
     let whose = name.as_ref().map_or_else(|| path.display().to_string(), ToString::to_string);
     if !answer.has_text() {
         let live = name.as_ref().filter(|_| !over);
         return Err(match (live, path.file_stem()) {
+            (Some(_), _) if is_idle && answer.prompt.is_empty() => {
+                Failed::new(1, "nothing was asked in this conversation yet")
+                    .hint("`hopty conversations ls` lists earlier conversations")
+            }
+            (Some(name), _) if is_idle => Failed::new(1, "Claude did not answer the last prompt")
+                .hint(format!("`hopty ask {name} \"go on\"` lets it continue")),
             (Some(name), _) => Failed::new(1, "Claude has not answered the last prompt yet")
                 .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),
             (None, Some(id)) if name.is_some() => {
@@ -377,10 +401,12 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
     print(&answer)?;
     if !answer.finished && over {
         note(format_args!("hopty: {whose}: the session ended before Claude had finished this answer"));
+    } else if is_cut {
+        note(format_args!("hopty: {whose}: Claude ended before it had finished this answer"));
     } else if !answer.finished {
         note(format_args!("hopty: {whose}: Claude is still working on this answer"));
     }
-    Ok(u8::from(answer.is_broken_off() || over && !answer.finished))
+    Ok(u8::from(answer.is_broken_off() || is_cut))
 }
 
 /// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use strsim::osa_distance;
 
 use super::error::{Failed, visible};
+use super::poll_until::becomes_true;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::text::nearest_word::slips;
@@ -26,6 +27,10 @@ pub(super) const CONNECT: Duration = Duration::from_secs(5);
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// How long it gets to make its socket again.
 const REBIND: Duration = Duration::from_millis(500);
+/// How long it gets to make its directory again, which somebody deleted.
+const RECREATED: Duration = Duration::from_secs(2);
+/// How often hopty looks whether it has.
+const RECREATED_POLL: Duration = Duration::from_millis(50);
 
 /// How the one session that a verb is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +58,10 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
     if let Some(text) = given {
         let name = named(text)?;
         not_renamed(paths, &name)?;
+        let is_there = has_dir(paths, &name);
         return if session::is_alive(&paths.session(&name)) {
             Ok(name)
-        } else if paths.session(&name).is_dir() {
+        } else if is_there {
             let last = super::status::ended(paths, &name);
             let on = last.as_ref().and_then(|last| super::restore::way_back(&name, last));
             let on = on.map(|way| format!("; {way}")).unwrap_or_default();
@@ -225,12 +231,23 @@ pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), Faile
     }
 }
 
+/// Whether there is a session of this name. The host of one whose directory was deleted still listens, and
+/// makes it again.
+fn has_dir(paths: &Paths, name: &SessionName) -> bool {
+    let dir = paths.session(name);
+    let is_alive = || session::is_alive(&dir);
+    if !dir.is_dir() && address::connect(&paths.socket(name), RECREATED).is_ok() {
+        becomes_true(Instant::now() + RECREATED, RECREATED_POLL, is_alive);
+    }
+    dir.is_dir()
+}
+
 /// The session that is meant, ended ones included when they are named.
 pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Failed> {
     let Some(text) = given else { return live(paths, None, Rule::Any) };
     let name = named(text)?;
     not_renamed(paths, &name)?;
-    if paths.session(&name).is_dir() { Ok(name) } else { Err(unknown(paths, &name)) }
+    if has_dir(paths, &name) { Ok(name) } else { Err(unknown(paths, &name)) }
 }
 
 /// A conversation with one host, whose failures are told in a person's words.

@@ -67,6 +67,11 @@ impl Failed {
         matches!(self.word(), Code::NotFound | Code::Ended)
     }
 
+    /// Whether something else is done first, and the same request may succeed later.
+    pub fn is_busy(&self) -> bool {
+        self.word() == Code::Busy
+    }
+
     /// What went wrong, without its name.
     pub fn cause(&self) -> &str {
         &self.cause

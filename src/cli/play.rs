@@ -25,6 +25,7 @@ use crate::recording::timeline::{Timeline, TimelineLoader};
 use crate::recording::version_2::version_2;
 use crate::screen::PictureLines;
 use crate::sys::program_search::command_outside_of_projects;
+use crate::sys::safe_file::{self, FileRule, WriteMode};
 use crate::tty::can_draw;
 
 /// Bytes of a file that are read at a time.
@@ -79,6 +80,9 @@ pub(super) struct PlayRecordingOptions {
     /// Convert to this file: .svg, .html, .txt, .ansi, .cast, or .gif where agg is installed
     #[arg(long, short, value_name = "FILE", conflicts_with = "raw")]
     pub output: Option<PathBuf>,
+    /// With --output: replace a file that exists
+    #[arg(long, requires = "output")]
+    pub overwrite: bool,
 }
 
 /// How long pauses may be.
@@ -134,6 +138,7 @@ fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Res
         None => None,
     };
     if let Some(output) = &options.output {
+        may_write(file, output, options.overwrite)?;
         return convert(file, timeline, &range, at, output);
     }
     if options.text || at.is_some() || !can_draw() || !io::stdout().is_terminal() || !take_keys(file) {
@@ -316,7 +321,7 @@ fn convert(
             return Err(Failed::new(2, format!("{} cannot be written", visible(&what))).hint(FORMS));
         }
     };
-    write(file, output, &bytes)?;
+    write(output, &bytes)?;
     Ok(0)
 }
 
@@ -382,13 +387,33 @@ fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {
     Ok(film.svg.into_bytes())
 }
 
-fn write(file: &Path, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+/// Whether the recording `file` may be converted to `path`: a new file, or with `overwrite` a regular one.
+fn may_write(file: &Path, path: &Path, overwrite: bool) -> Result<(), Failed> {
     let id = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     if id(path).is_some_and(|of_path| id(file) == Some(of_path)) {
         let hint = "choose another name; this would overwrite the recording";
         return Err(Failed::new(2, format!("{} is the recording itself", path.display())).hint(hint));
     }
-    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error))
+    let Ok(meta) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    if !overwrite {
+        let hint = "use --overwrite to replace it, or another file";
+        return Err(Failed::new(1, format!("{} exists", path.display())).hint(hint));
+    }
+    safe_file::check(path, &meta, FileRule::own(u64::MAX))
+        .map_err(|error| Failed::new(1, error.to_string()).hint(error.hint()))
+}
+
+/// Writes a file that [`may_write`] allows. One that takes its place meanwhile is refused or replaced, never
+/// followed.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+    let new = File::options().write(true).create_new(true).open(path);
+    let file = match new {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            safe_file::open_to_write(path, WriteMode::Empty, FileRule::own(u64::MAX)).map_err(io::Error::from)
+        }
+        new => new,
+    };
+    file.and_then(|mut file| file.write_all(bytes)).map_err(|error| unwritable(path, &error))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failed {

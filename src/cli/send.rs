@@ -10,14 +10,16 @@ use serde_json::json;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::error::{Failed, note, say, say_wrapped, visible};
+use super::poll_until::becomes_true;
 use super::screen_rows::{ScreenRows, keeps_no_marks};
 use super::settle_wait::SettleWatch;
-use crate::core::ids::SessionName;
+use crate::core::ids::{ConversationId, SessionName};
 use crate::core::input::key_names::{self, CursorKeys};
 use crate::core::screen_mark::ScreenMark;
 use crate::core::status_types::OpenWord;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::SendResult;
+use crate::core::supervisor::state::SessionState;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
 use crate::ipc::message::{Code, Failure, Request, SEND_MAX, Send};
 
@@ -29,6 +31,14 @@ const TYPE: Duration = Duration::from_secs(300);
 const ECHO: Duration = Duration::from_secs(2);
 /// How long a program that shows nothing must be quiet.
 const ECHO_QUIET: Duration = Duration::from_millis(50);
+/// How often a prompt that waits for its turn is offered again.
+const TURN_POLL: Duration = Duration::from_millis(100);
+/// The commands that end a conversation or Claude, which proves that Claude took them.
+const ENDING_COMMANDS: [&str; 5] = ["/clear", "/new", "/reset", "/exit", "/quit"];
+/// How long Claude may take for one.
+const ENDING: Duration = Duration::from_secs(5);
+/// How often hopty looks whether it is done.
+const ENDING_POLL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct SendOptions {
@@ -89,11 +99,18 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
-    control.limit(if options.submit { SUBMIT } else { TYPE });
+    control.limit(TYPE);
     if options.mark && !options.submit {
         return send_with_mark(&mut control, &name, request, options.json);
     }
-    let done: SendAnswer = control.ask(&Request::Send(request)).inspect_err(|failed| {
+    let ending = if options.submit && ends_conversation(&request) {
+        Some(control.status()?.conversation)
+    } else {
+        None
+    };
+    let done =
+        if options.submit { submit(&mut control, request) } else { control.ask(&Request::Send(request)) };
+    let mut done: SendAnswer = done.inspect_err(|failed| {
         // A person reads the error; a script reads the answer. With --mark, standard output is for the mark
         // alone.
         let in_words = options.submit && !options.json && !options.mark && !std::io::stdout().is_terminal();
@@ -101,6 +118,11 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
             let _ = say_wrapped(format_args!("refused: {}", visible(reason)));
         }
     })?;
+    if let Some(before) = ending.filter(|_| !is_proven(&done))
+        && has_ended(&mut control, before.as_ref())
+    {
+        done.result = Some(SendResult::Submitted.into());
+    }
     let proven = is_proven(&done);
     if options.json {
         say(format_args!("{}", json!(done)))?;
@@ -115,6 +137,41 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
         tell_unproven(&mut control, &name, &done);
     }
     Ok(u8::from(options.submit && !proven))
+}
+
+/// Submits a prompt. While another one is on its way, this one waits its turn, at most as long as that may
+/// take.
+pub(super) fn submit(control: &mut HostControl, request: Send) -> Result<SendAnswer, Failed> {
+    control.limit(SUBMIT);
+    let request = Request::Send(request);
+    let until = Instant::now() + SUBMIT;
+    loop {
+        match control.ask(&request) {
+            Err(failed) if failed.is_busy() && Instant::now() < until => std::thread::sleep(TURN_POLL),
+            done => return done,
+        }
+    }
+}
+
+fn ends_conversation(request: &Send) -> bool {
+    let word = request.text.as_deref().and_then(|text| text.split_whitespace().next());
+    word.is_some_and(|word| ENDING_COMMANDS.contains(&word))
+}
+
+/// Whether Claude has another conversation than this one by now, or has ended.
+fn has_ended(control: &mut HostControl, before: Option<&ConversationId>) -> bool {
+    control.limit(ANSWER);
+    let mut has_ended = false;
+    becomes_true(Instant::now() + ENDING, ENDING_POLL, || {
+        let session = control.status();
+        let is_lost = session.is_err();
+        has_ended = session.map_or_else(
+            |failed| failed.finds_none(),
+            |now| now.is(SessionState::Ended) || now.conversation.as_ref() != before,
+        );
+        has_ended || is_lost
+    });
+    has_ended
 }
 
 /// Says why there is no proof that Claude took a prompt, or where to look.
@@ -238,7 +295,16 @@ fn what(options: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
 
 #[cfg(test)]
 mod tests {
-    use super::last_key;
+    use super::{Send, ends_conversation, last_key};
+
+    #[test]
+    fn some_commands_end_the_conversation() {
+        let ends = |text: &str| ends_conversation(&Send { text: Some(text.to_owned()), ..Send::default() });
+        assert!(ends("/clear") && ends("/exit\n"));
+        assert!(
+            !ends("/compact") && !ends("Say /clear") && !ends("") && !ends_conversation(&Send::default())
+        );
+    }
 
     #[test]
     fn an_enter_at_the_end_is_a_key_of_its_own() {

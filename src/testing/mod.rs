@@ -18,6 +18,7 @@
 //! | [`stress`] | simulating a loaded machine, from a seed |
 //! | [`hook_probe`] | what Claude's hooks did in a test |
 //! | `evidence_cast` | the recording of a failed test |
+//! | `evidence_files` | the files of a failed test, and their directory |
 //! | [`outcome`] | the outcome of a tape: verdict, failure, screens, and the exit code of all |
 //! | [`redaction`] | removing what reports and snapshots must not show |
 //! | [`report`] | for people, TAP, JUnit, GitHub, Markdown, JSON |
@@ -32,6 +33,7 @@ pub mod discovery;
 pub mod echo;
 mod entered_text;
 mod evidence_cast;
+mod evidence_files;
 mod file_fingerprint;
 #[cfg(test)]
 mod fresh_text_laws;

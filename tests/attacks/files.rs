@@ -380,6 +380,10 @@ fn a_session_whose_directory_is_deleted_or_moved_away_is_found_again() {
             5 => std::fs::rename(state.join("sessions"), &aside).unwrap(),
             _ => std::fs::rename(&state, &aside).unwrap(),
         }
+        if n == 1 || n == 2 {
+            // Its socket is left, so it is found even before.
+            world.ask(&["status", "proj"]);
+        }
         wait_for(&format!("the session's directory, way {n}"), || {
             // The new journal has its first decision a moment after it is there.
             let journal = std::fs::read_to_string(session.join("journal.jsonl")).unwrap_or_default();

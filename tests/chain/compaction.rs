@@ -4,7 +4,7 @@
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
-use super::steps::{quiet_talk, submit, talk};
+use super::steps::{main_requests, quiet_talk, submit, talk};
 use super::support::claude::Kind;
 use super::support::wait_for;
 use super::support::world::World;
@@ -40,6 +40,23 @@ pub fn a_record_is_saved_before_a_persons_compact_in_every_mode(kind: Kind) {
         );
         world.leave(term);
     }
+}
+
+/// The record would say that no prompt of a person was seen, at each start.
+pub fn nothing_is_saved_before_a_compact_with_nothing_to_compact(kind: Kind) {
+    let Some(world) = World::new(kind, quiet_talk()) else { return };
+    let (term, conversation) = talk(&world);
+    submit(&term, "/clear");
+    wait_for("another conversation", || {
+        (world.status()["conversation"].as_str() != Some(conversation.as_str())).then_some(())
+    });
+    submit(&term, "/compact");
+    submit(&term, "Say hello to me again.");
+    let cleared = world.status()["conversation"].as_str().unwrap().to_owned();
+    wait_for("an answer", || (!main_requests(&world, &cleared).is_empty()).then_some(()));
+    world.wait_state("idle");
+    assert_eq!(records(&world), [] as [Value; 0], "{}", world.story());
+    world.leave(term);
 }
 
 /// The stand-in agent cannot play it: it compacts only when a person asks for it.

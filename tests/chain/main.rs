@@ -88,6 +88,7 @@ both! {
     a_claude_inside_a_claude_writes_its_transcript,
     git_is_of_the_worktree_that_the_conversation_went_to,
     a_record_is_saved_before_a_persons_compact_in_every_mode,
+    nothing_is_saved_before_a_compact_with_nothing_to_compact,
     the_next_prompt_of_somebody_who_is_there_begins_the_fresh_conversation,
     a_long_prompt_arrives_as_it_was_written,
     a_prompt_that_nobody_typed_stays_where_it_was_submitted,

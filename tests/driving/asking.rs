@@ -1,12 +1,14 @@
 //! `ask` and `answer`: one command from a prompt to the whole answer.
 
+use hopty::core::handoff::note::QUESTION_BEGINS;
 use hopty::standin::request::ApiRequest;
 use hopty::standin::script::{Script, ScriptedReply};
 use serde_json::{Value, json};
 
-use super::steps::{end, start, submitted, with_stdin};
+use super::steps::{end, start, submit, submitted, wait_idle, with_stdin};
 use super::support::claude::Kind;
 use super::support::world::World;
+use super::support::{kill, wait_for};
 
 /// The text of the person's that the request ends with.
 fn last_prompt(request: &ApiRequest) -> String {
@@ -134,6 +136,107 @@ pub fn an_answer_that_a_hand_over_follows_is_the_answer(kind: Kind) {
     assert_ne!(asked["conversation"], world.status()["conversation"], "it was answered before");
     world.ask(&["wait", "proj", "idle", "--timeout", "60s"]);
     end(&world);
+}
+
+/// Whatever the model makes of hopty's request for a note, which came after its answer.
+pub fn a_reply_to_the_request_for_a_note_is_no_answer(kind: Kind) {
+    let script = Script::each(|request, _| match request.continued_handoff() {
+        Some(id) => ScriptedReply::text(format!("Continuing from handoff {id}.")).filling(2000),
+        None if request.contains(QUESTION_BEGINS) => {
+            ScriptedReply::text("I was just finishing, nothing is open.").filling(170_000)
+        }
+        None => ScriptedReply::text("Forty-two.").filling(170_000),
+    });
+    let Some(mut world) = World::new(kind, script) else { return };
+    world.set("HOPTY_HANDOFF_SUMMARY", "auto");
+    start(&world, &[]);
+    assert_eq!(
+        world.ask(&["ask", "proj", "What is it?", "--timeout", "60s"]),
+        "Forty-two.\n",
+        "{}",
+        world.story()
+    );
+    world.wait_decision("delivery.submitted", 1);
+    assert!(world.api.requests().iter().any(|request| request.contains(QUESTION_BEGINS)), "it was asked");
+    world.ask(&["wait", "proj", "idle", "--timeout", "60s"]);
+    end(&world);
+}
+
+/// Claude was killed in the turn, and hopty has resumed the conversation: nothing will finish the answer.
+pub fn an_answer_that_a_kill_cut_off_is_an_error(kind: Kind) {
+    let script = Script::each(|request, _| match last_prompt(request).as_str() {
+        text if text.contains("Slowly.") => ScriptedReply::text("Late.").after_ms(60_000).filling(1000),
+        _ => ScriptedReply::text("Hello.").filling(1000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    assert_eq!(world.ask(&["ask", "proj", "Say hello.", "--timeout", "60s"]), "Hello.\n");
+    std::thread::scope(|scope| {
+        let asks = scope.spawn(|| world.hopty(&["ask", "proj", "Slowly.", "--timeout", "60s"]));
+        world.api.wait_for_main(2, std::time::Duration::from_secs(20));
+        world.wait_state("busy");
+        kill(i32::try_from(world.status()["pid"].as_i64().unwrap()).unwrap(), nix::libc::SIGKILL);
+        let cut = asks.join().unwrap();
+        let said = String::from_utf8_lossy(&cut.stderr).into_owned();
+        assert_eq!((&*cut.stdout, cut.status.code()), (&b""[..], Some(1)), "{said}{}", world.story());
+        assert!(said.contains("hopty: ask: proj: Claude ended before it had answered; "), "{said}");
+        assert!(said.contains("hint: `hopty ask proj \"go on\"`"), "{said}");
+    });
+    let answer = world.hopty(&["answer", "proj"]);
+    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert_eq!((&*answer.stdout, answer.status.code()), (&b""[..], Some(1)), "{said}");
+    assert!(said.starts_with("hopty: answer: proj: Claude did not answer the last prompt\nhint: "), "{said}");
+    end(&world);
+}
+
+/// The second waits until the first is proven, and then for its turn.
+pub fn two_questions_at_once_are_both_answered(kind: Kind) {
+    let script = Script::each(|request, _| match last_prompt(request) {
+        text if text.contains("One?") => ScriptedReply::text("First.").after_ms(1000).filling(1000),
+        text if text.contains("Two?") => ScriptedReply::text("Second.").after_ms(1000).filling(1000),
+        _ => ScriptedReply::text("Other.").filling(1000),
+    });
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    std::thread::scope(|scope| {
+        let ask = |text: &'static str| {
+            let world = &world;
+            scope.spawn(move || world.hopty(&["ask", "proj", text, "--timeout", "60s"]))
+        };
+        for (asked, answer) in ["One?", "Two?"].map(ask).into_iter().zip(["First.\n", "Second.\n"]) {
+            let done = asked.join().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert_eq!(String::from_utf8_lossy(&done.stdout), answer, "{said}{}", world.story());
+            assert_eq!(done.status.code(), Some(0), "{said}");
+        }
+    });
+    end(&world);
+}
+
+pub fn after_a_clear_nothing_was_asked(kind: Kind) {
+    let script = Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000));
+    let Some(world) = World::new(kind, script) else { return };
+    start(&world, &[]);
+    let at = submitted(&world, "Say hello.");
+    let before = wait_idle(&world, at)["conversation"].clone();
+    assert_eq!(submit(&world, "/clear").0, "submitted", "{}", world.story());
+    assert_ne!(world.status()["conversation"], before);
+    world.wait_state("idle");
+    let answer = world.hopty(&["answer", "proj"]);
+    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+    assert_eq!((&*answer.stdout, answer.status.code()), (&b""[..], Some(1)), "{said}");
+    let words = ["nothing was asked in this conversation yet", "Claude has no transcript yet"];
+    assert!(words.iter().any(|words| said.starts_with(&format!("hopty: answer: proj: {words}\n"))), "{said}");
+    assert!(!said.contains("hopty wait"), "it is idle already: {said}");
+    let exit = world.hopty(&["send", "proj", "/exit", "--submit"]);
+    assert_eq!(
+        (String::from_utf8_lossy(&exit.stdout).trim(), exit.status.code()),
+        ("submitted", Some(0)),
+        "{}",
+        String::from_utf8_lossy(&exit.stderr)
+    );
+    wait_for("the end", || (world.hopty(&["send", "proj", "x"]).status.code() == Some(1)).then_some(()));
+    world.assert_nothing_left();
 }
 
 pub fn what_an_ended_session_did_not_answer_is_told(kind: Kind) {

@@ -33,6 +33,11 @@ both! {
     a_question_before_another_gets_its_own_answer,
     an_answer_that_a_hand_over_follows_is_the_answer,
     an_answer_that_does_not_come_is_told,
+    a_reply_to_the_request_for_a_note_is_no_answer,
+    an_answer_that_a_kill_cut_off_is_an_error,
+    two_questions_at_once_are_both_answered,
+    after_a_clear_nothing_was_asked,
+    a_key_that_follows_blocked_at_once_is_taken,
     what_an_ended_session_did_not_answer_is_told,
 }
 

@@ -150,6 +150,21 @@ pub fn nothing_is_sent_into_a_permission_dialog(kind: Kind) {
     end(&world);
 }
 
+/// Claude takes no key in a dialog that it has only just drawn.
+pub fn a_key_that_follows_blocked_at_once_is_taken(kind: Kind) {
+    let Some(mut world) = World::new(kind, asks_for_permission()) else { return };
+    world.args.retain(|arg| arg != "--dangerously-skip-permissions");
+    start(&world, &[]);
+    let seq = submitted(&world, "Make the file.");
+    let blocked = world.ask(&["wait", "proj", "blocked", "--since", &seq.to_string(), "--json"]);
+    let blocked: Value = serde_json::from_str(&blocked).unwrap();
+    world.ask(&["send", "proj", "--keys", "enter"]);
+    wait_idle(&world, blocked["seq"].as_u64().unwrap());
+    assert!(world.project.join("made").exists(), "{}", world.story());
+    assert_eq!(world.status()["draft"], Value::Null);
+    end(&world);
+}
+
 pub fn nothing_is_sent_behind_a_draft(kind: Kind) {
     let Some(world) = World::new(kind, Script::each(|_, _| ScriptedReply::text("Hello.").filling(1000)))
     else {

@@ -121,10 +121,8 @@ pub fn commands_make_it_busy_and_idle_again(kind: Kind) {
     wait_for("the compaction", || (world.api.requests().len() > 1).then_some(()));
     let compacted = wait_idle(&world, 0);
     assert_eq!(compacted["conversation"], first["conversation"]);
-    command(&world, "/clear");
-    wait_for("another conversation", || {
-        (world.status()["conversation"] != first["conversation"]).then_some(())
-    });
+    assert_eq!(submit(&world, "/clear").0, "submitted", "{}", world.story());
+    assert_ne!(world.status()["conversation"], first["conversation"], "which proves it");
     wait_idle(&world, 0);
     let at = submitted(&world, "Say something else.");
     assert_ne!(wait_idle(&world, at)["conversation"], first["conversation"]);

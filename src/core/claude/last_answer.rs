@@ -43,6 +43,12 @@ pub struct LastAnswer {
     /// Whether hopty has asked for a note in this turn, which is no answer.
     #[serde(skip)]
     has_note: bool,
+    /// hopty has asked for it at the end of the turn, and no message has followed yet.
+    #[serde(skip)]
+    awaits_note: bool,
+    /// The id of the message that replies to that.
+    #[serde(skip)]
+    note_reply: String,
     #[serde(skip)]
     text_of: String,
     #[serde(skip)]
@@ -74,8 +80,10 @@ impl LastAnswer {
     /// Takes one raw line of the transcript, and gives back the turn that is over because it begins another.
     pub fn feed(&mut self, line: &[u8]) -> Option<LastAnswer> {
         let mut over = None;
-        self.has_note |= memmem::find(line, QUESTION_BEGINS.as_bytes()).is_some();
+        let asks_for_note = memmem::find(line, QUESTION_BEGINS.as_bytes()).is_some();
+        self.has_note |= asks_for_note;
         TranscriptLine::parse_each(line, |line| over = self.line(line).or(over.take()));
+        self.awaits_note |= asks_for_note && self.finished;
         over
     }
 
@@ -140,10 +148,24 @@ impl LastAnswer {
         None
     }
 
+    /// Whether this is of the message that replies to hopty's request for a note at the end of a turn. The
+    /// turn has its answer by then, so the reply is none, whatever its form.
+    fn is_note_reply(&mut self, line: &Assistant) -> bool {
+        if std::mem::take(&mut self.awaits_note) {
+            self.note_reply.clone_from(&line.message_id);
+            return true;
+        }
+        !line.message_id.is_empty() && line.message_id == self.note_reply
+    }
+
     fn assistant(&mut self, line: Assistant) {
-        self.finished = line.synthetic
-            || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
-        self.error = line.failure.map(|failure| failure.error);
+        let is_note_reply = self.is_note_reply(&line);
+        // A reply that calls tools goes on with the work.
+        if !is_note_reply || !line.tool_uses.is_empty() {
+            self.finished = line.synthetic
+                || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
+            self.error = line.failure.map(|failure| failure.error);
+        }
         self.at = line.timestamp.or(self.at.take());
         if !line.synthetic && !line.model.is_empty() {
             self.model = Some(line.model);
@@ -151,8 +173,8 @@ impl LastAnswer {
         if let Some(usage) = line.usage.filter(|_| !line.synthetic) {
             self.count(&line.message_id, usage);
         }
-        let is_note = || self.has_note && self.has_text() && Note::read(&line.text).is_some();
-        if !line.text.is_empty() && !is_note() {
+        let is_note = is_note_reply || self.has_note && self.has_text() && Note::read(&line.text).is_some();
+        if !line.text.is_empty() && !is_note {
             if line.message_id != self.text_of || line.message_id.is_empty() {
                 self.text_of.clone_from(&line.message_id);
                 self.text.clear();
@@ -355,6 +377,35 @@ mod tests {
         assert!(read(&lines).finished);
         lines.push(said("m3", "end_turn", &text("And printed.")));
         assert_eq!(read(&lines).text, "And printed.");
+    }
+
+    /// A model may answer hopty's request as it likes, be cut off in it, or fail.
+    #[test]
+    fn what_follows_the_request_for_a_note_at_the_end_of_a_turn_is_no_answer() {
+        let question = json!({"type": "attachment", "attachment": {"type": "hook_additional_context",
+            "content": [format!("{QUESTION_BEGINS}Call no tool")]}});
+        let failed = json!({"type": "assistant", "error": "rate_limit", "isApiErrorMessage": true,
+            "message": {"id": "e", "model": "<synthetic>", "content": [{"type": "text", "text": "Limit"}]}});
+        let thinking = json!([{"type": "thinking", "thinking": "What is open?"}]);
+        let asked = [prompt("Write it."), said("m1", "end_turn", &text("It is written.")), question.clone()];
+        let replies = [
+            vec![said("m2", "end_turn", &text("I was just finishing, nothing is open."))],
+            vec![said("m2", "end_turn", &thinking), said("m2", "end_turn", &text("Nothing is open."))],
+            vec![said("m2", "max_tokens", &text("I was just"))],
+            vec![failed],
+        ];
+        for reply in replies {
+            let answer = read(&[&asked[..], &reply[..]].concat());
+            assert_eq!((answer.text.as_str(), answer.finished), ("It is written.", true), "{reply:?}");
+            assert!(!answer.is_broken_off(), "{reply:?}");
+        }
+        let works = said("m2", "tool_use", &bash("make"));
+        assert!(!read(&[&asked[..], &[works.clone()][..]].concat()).finished, "it went on working");
+        let rest = [works, said("m3", "end_turn", &text("Now it is built."))];
+        assert_eq!(read(&[&asked[..], &rest[..]].concat()).text, "Now it is built.");
+        let in_loop = [prompt("Write it."), said("m1", "tool_use", &bash("make")), question];
+        let answer = read(&[&in_loop[..], &[said("m2", "end_turn", &text("It is built."))][..]].concat());
+        assert_eq!((answer.text.as_str(), answer.finished), ("It is built.", true), "the turn had no answer");
     }
 
     #[test]

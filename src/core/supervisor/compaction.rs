@@ -4,7 +4,8 @@
 //! and Claude asks again before each later request (measured on 2.1.329). So hopty blocks compaction while a
 //! hand-over is under way or due, but never for long: a full conversation that may not compact can only fail.
 //! Each call comes with a record that was just saved and with any obstacle to a hand-over; if there is one,
-//! compaction goes ahead. A person's `/compact` always goes ahead.
+//! compaction goes ahead. A person's `/compact` always goes ahead, and saves no record where the conversation
+//! has no prompt.
 
 use serde::{Deserialize, Serialize};
 

@@ -193,6 +193,11 @@ impl SendQueue {
         first.is_some_and(|queued| queued.mark && queued.parts.len() <= 1)
     }
 
+    /// Types nothing before this time.
+    pub fn wait_until(&mut self, at: Stamp) {
+        self.due = self.due.max(at);
+    }
+
     /// The request of the next piece.
     pub fn first(&self) -> Option<RequestId> {
         self.waiting.front().map(|queued| queued.asked)
@@ -336,6 +341,16 @@ mod tests {
             Some((b"\r".to_vec(), Some(TypedSend { bytes: 14, submit: true })))
         );
         assert_eq!((queue.first(), queue.deadline(Stamp(150))), (None, None));
+    }
+
+    #[test]
+    fn a_piece_waits_until_a_dialog_takes_keys() {
+        let mut queue = SendQueue::default();
+        queue.push(queued(1, &text("1", false))).unwrap();
+        queue.wait_until(Stamp(700));
+        queue.wait_until(Stamp(300));
+        assert_eq!((queue.next(Stamp(699)), queue.deadline(Stamp(699))), (None, Some(Stamp(700))));
+        assert!(queue.next(Stamp(700)).is_some());
     }
 
     #[test]

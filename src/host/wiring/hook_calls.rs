@@ -79,6 +79,8 @@ impl Host {
         }
         let hook = call.hook.clone();
         let saves = hook.event == HookEvent::PreCompact && is_current && hook.conversation.is_some();
+        // With nothing to compact Claude only says so.
+        let saves = saves && (hook.auto || !self.shows_no_prompt());
         if saves && is_gone {
             return;
         }

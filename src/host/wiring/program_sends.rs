@@ -26,6 +26,9 @@ impl Host {
         }
         let modes = self.child.input_modes();
         self.keyboard.queue.add(asked, wanted, modes)?;
+        if let Some(at) = self.recorder.supervisor.dialog_takes_keys_at() {
+            self.keyboard.queue.wait_until(at);
+        }
         self.type_sends();
         Ok(())
     }

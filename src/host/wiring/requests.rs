@@ -503,9 +503,14 @@ impl Host {
         self.refuse(asked, failure);
     }
 
+    /// Whether the conversation has neither a prompt nor an answer, as far as its transcript shows.
+    pub(super) fn shows_no_prompt(&self) -> bool {
+        self.observer.has_no_prompt() && self.context().known_percent().is_none()
+    }
+
     /// The prefix key and `r`. Not for read-only clients.
     pub(super) fn hand_over_by_key(&mut self) {
-        let has_no_prompt = self.observer.has_no_prompt() && self.context().known_percent().is_none();
+        let has_no_prompt = self.shows_no_prompt();
         // A prompt that was just submitted is not in the transcript yet.
         let supervisor = &self.recorder.supervisor;
         // If a hand-over is impossible, the supervisor says why.

@@ -14,6 +14,7 @@ use super::{PoisonError, Terminal, TestFailure, TestResult};
 use crate::core::cast::{CastEvent, CastEventKind, CastHeader};
 use crate::screen::PictureLines;
 use crate::testing::evidence_cast::{evidence_cast, last_screen};
+use crate::testing::evidence_files::{make_evidence_dir, write_evidence_file};
 use crate::testing::isolation::{EnvironmentRules, TestDirs};
 use crate::testing::outcome::{EvidenceFile, FailureKind, TapeFailure, TestPlace};
 use crate::testing::redaction::TapeRedactions;
@@ -196,7 +197,7 @@ impl Terminal {
         let target =
             std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.root.join("target"), PathBuf::from);
         let dir = target.join("hopty").join(&self.name);
-        if fs::create_dir_all(&dir).is_err() {
+        if make_evidence_dir(&dir).is_err() {
             return Vec::new();
         }
         let redactions = Some(&self.redactions).filter(|all| all.has_rules());
@@ -213,7 +214,7 @@ impl Terminal {
         let mut kept = Vec::new();
         for (kind, name, content) in files {
             let path = dir.join(name);
-            if fs::write(&path, content).is_ok() {
+            if write_evidence_file(&path, &content).is_ok() {
                 kept.push(EvidenceFile { kind: kind.to_owned(), path });
             }
         }

@@ -11,6 +11,7 @@ use crate::recording::html::{self, TracePage, TraceStep};
 use crate::screen::PictureLines;
 use crate::testing::discovery::TapeFile;
 use crate::testing::evidence_cast::{evidence_cast, last_screen};
+use crate::testing::evidence_files::{make_evidence_dir, write_evidence_file};
 use crate::testing::outcome::{EvidenceFile, ScreenComparison, TapeFailure};
 use crate::testing::redaction::TapeRedactions;
 
@@ -23,16 +24,16 @@ pub(super) fn write_evidence(
     failure: &TapeFailure,
 ) -> Vec<EvidenceFile> {
     let dir = outputs.evidence_dir();
+    if let Err(error) = make_evidence_dir(dir) {
+        session.findings.warn(format!("nothing is kept of the failure: {error}"));
+        return Vec::new();
+    }
     // Remove the evidence of an earlier failure.
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if !outputs.has_made(&entry.path()) {
+        let is_evidence = entry.file_name().to_str().is_some_and(|name| is_evidence(name, &file.name));
+        if is_evidence && !outputs.has_made(&entry.path()) {
             let _ = fs::remove_file(entry.path());
         }
-    }
-    if let Err(error) = fs::create_dir_all(dir) {
-        let message = format!("nothing is kept of the failure: cannot make {}: {error}", dir.display());
-        session.findings.warn(message);
-        return Vec::new();
     }
     // Redact what the tape redacts in its snapshots.
     let redactions = Some(&session.redactions).filter(|all| all.has_rules());
@@ -77,12 +78,19 @@ pub(super) fn write_evidence(
     let mut written = Vec::new();
     for (kind, name, content) in files {
         let path = dir.join(name);
-        match fs::write(&path, content) {
+        match write_evidence_file(&path, &content) {
             Ok(()) => written.push(EvidenceFile { kind: kind.to_owned(), path }),
-            Err(error) => session.findings.warn(format!("cannot write {}: {error}", path.display())),
+            Err(error) => session.findings.warn(error.to_string()),
         }
     }
     written
+}
+
+/// Whether a file of this name is evidence of this test: people may keep files of their own beside it.
+fn is_evidence(name: &str, test: &str) -> bool {
+    let cast = name.strip_suffix(".cast").and_then(|stem| stem.strip_prefix(test));
+    matches!(name, "screen.txt" | "screen.svg" | "screen.json" | "trace.html")
+        || cast.is_some_and(|terminal| terminal.is_empty() || terminal.starts_with('-'))
 }
 
 fn cast(term: &str, named: &NamedTerminal, redactions: Option<&TapeRedactions>) -> Vec<u8> {
@@ -108,4 +116,19 @@ fn comparison_text(comparison: &ScreenComparison) -> String {
     }
     lines.extend(comparison.others.iter().cloned());
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_evidence;
+
+    #[test]
+    fn only_what_hopty_writes_is_evidence() {
+        for name in ["screen.txt", "screen.svg", "screen.json", "trace.html", "vim.cast", "vim-second.cast"] {
+            assert!(is_evidence(name, "vim"), "{name}");
+        }
+        for name in ["notes.txt", "vimrc.cast", "my.cast", "vim", "vim.cast.old", "id_rsa"] {
+            assert!(!is_evidence(name, "vim"), "{name}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::recording::cast_theme::theme_of_cast;
 use crate::screen::{PictureLines, Screen};
 use crate::testing::discovery::TapeFile;
 use crate::testing::evidence_cast::evidence_cast;
+use crate::testing::evidence_files::{make_evidence_dir, write_evidence_file};
 use crate::testing::redaction::TapeRedactions;
 
 /// The length of the line between two screens of a text output, as in VHS.
@@ -86,10 +88,16 @@ impl TapeOutputs {
         let redacted = is_redacted.then(|| redactions.text(&String::from_utf8_lossy(content)).into_bytes());
         let content = redacted.as_deref().unwrap_or(content);
         let failed = |error| StepFailure::io(&format!("cannot write {}", file.display()), &error);
-        if let Some(parent) = file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent).map_err(failed)?;
+        if self.render {
+            if let Some(parent) = file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                fs::create_dir_all(parent).map_err(failed)?;
+            }
+            fs::write(&file, content).map_err(failed)?;
+        } else {
+            make_evidence_dir(&self.evidence_dir)
+                .and_then(|()| write_evidence_file(&file, content))
+                .map_err(|error| failed(io::Error::other(error)))?;
         }
-        fs::write(&file, content).map_err(failed)?;
         self.made.push(file);
         Ok(())
     }

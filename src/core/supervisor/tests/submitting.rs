@@ -231,3 +231,21 @@ fn one_at_a_time() {
     assert_eq!(s.feed(Event::Submit { id: ID + 1, command: false }), "refused");
     assert_eq!(s.screen(PromptBox::Ours), "enter");
 }
+
+/// Claude keeps earlier keys and puts them into the prompt box.
+#[test]
+fn a_dialog_takes_keys_once_it_has_stood() {
+    let mut s = Session::busy(claude());
+    assert_eq!(s.sup.dialog_takes_keys_at(), None);
+    s.dialog("permission");
+    let at = s.sup.dialog_takes_keys_at().unwrap();
+    let (entered, _) = s.sup.entered();
+    assert_eq!(at, entered.after(700));
+    s.pass(300);
+    s.dialog("permission");
+    assert_eq!(s.sup.dialog_takes_keys_at(), Some(at), "it is the same dialog");
+    s.dialog("question");
+    assert!(s.sup.dialog_takes_keys_at() >= Some(at.after(300)), "another one was drawn");
+    s.screen(PromptBox::Empty);
+    assert_eq!(s.sup.dialog_takes_keys_at(), None);
+}
