@@ -357,7 +357,8 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
         return Err(no_transcript(name));
     }
     let lags = |answer: &LastAnswer| {
-        is_idle && !answer.finished || is_working && answer.finished && answer.error.is_none()
+        is_idle && !answer.finished
+            || is_working && (answer.prompt.is_empty() || answer.finished && answer.error.is_none())
     };
     let mut answer = LastAnswer::default();
     poll_until(Instant::now() + WRITTEN, ASK_POLL, || {
@@ -376,7 +377,7 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
     if !answer.has_text() {
         let live = name.as_ref().filter(|_| !over);
         return Err(match (live, path.file_stem()) {
-            (Some(_), _) if is_idle && answer.prompt.is_empty() => {
+            (Some(_), _) if answer.prompt.is_empty() => {
                 Failed::new(1, "nothing was asked in this conversation yet")
                     .hint("`hopty conversations ls` lists earlier conversations")
             }
