@@ -1,7 +1,7 @@
 //! The files of a test's evidence, in a directory that hopty makes: `target/hopty/TEST`.
 //!
-//! A repository may bring along links in their place, which would lead the files elsewhere. `target` itself may
-//! be one: people have it on another disk.
+//! A repository may bring along links in their place, which would lead the files elsewhere. `target` itself
+//! may be one: people have it on another disk.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};

@@ -25,7 +25,7 @@ fn rows(term: &Term, from: &str) -> Vec<String> {
     lines[at..].to_vec()
 }
 
-/// Waits until a terminal in raw mode holds so many bytes that no program has read: the kernel brings them there
+/// Waits until a terminal in raw mode holds this many bytes that no program has read: the kernel delivers them
 /// some time after they were written.
 fn wait_unread(tty: &std::fs::File, bytes: usize) {
     support::wait_for("what was typed to be in the terminal", || {

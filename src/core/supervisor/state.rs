@@ -214,9 +214,9 @@ impl Supervisor {
         (self.entered.at, self.entered.seq)
     }
 
-    /// From when a dialog on the screen takes keys. Claude 2.1.332 keeps those that come earlier, and puts them
-    /// into the prompt box once the dialog is answered: lost were 2 of 3 at once, 1 of 3 after 0.4 s, none of
-    /// 9 after 0.6 s (measured).
+    /// From when a dialog on the screen takes keys. Claude 2.1.332 keeps earlier ones and puts them into the
+    /// prompt box once the dialog is answered: 2 of 3 that were sent at once, 1 of 3 after 0.4 s, none of 9
+    /// after 0.6 s (measured).
     pub fn dialog_takes_keys_at(&self) -> Option<Stamp> {
         // Other sources may know of it first.
         let blocked = Some(self.entered).filter(|entered| entered.state == SessionState::Blocked);

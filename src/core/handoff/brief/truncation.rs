@@ -356,8 +356,8 @@ fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room
     // the person laid down rules the short form is longer.
     let mut days: Vec<&str> = Vec::new();
     let mut for_rules = room / 3;
-    // Which quote shows a sentence: in the others it is the first to be left out. The first one with what many
-    // say shows it whole.
+    // Which quote shows a sentence: the others leave it out first. The first one with what many say shows it
+    // whole.
     let mut said: HashMap<String, usize> = HashMap::new();
     let mut times: HashMap<&str, usize> = HashMap::new();
     let texts = quotes.iter().filter(|quote| quote.is_long()).map(|quote| cut_bytes(&quote.text, SEARCHED));
