@@ -207,9 +207,9 @@ impl TapeDraft {
         tape
     }
 
-    /// Replaces an `Expect`, on this line of [`TapeDraft::text`], whose text did not come again: by a text that
-    /// came with it and is in `rows`, else by `Settle`. Returns the new command; `None` if there is no `Expect`
-    /// of this recording.
+    /// Replaces an `Expect`, on this line of [`TapeDraft::text`], whose text did not come again: by a
+    /// text that came with it and is in `rows`, else by `Settle`. Returns the new command; `None` if
+    /// there is no `Expect` of this recording.
     pub fn replace_expect(&mut self, header: &str, line: usize, rows: &[String]) -> Option<String> {
         let first = self.text(header).lines().count() - self.commands.len() + 1;
         let at = line.checked_sub(first)?;

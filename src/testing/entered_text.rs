@@ -1,6 +1,6 @@
-//! The text that a tape typed or pasted, where a program shows it. A change of its colours alone is no answer:
-//! readline shows a paste in reverse video until the next key, and Ink and Textual draw the cursor and the
-//! focus of a field as colours of its text.
+//! The text that a tape typed or pasted, where a program shows it. A change of its colours alone is no
+//! answer: readline shows a paste in reverse video until the next key, and Ink and Textual draw the
+//! cursor and the focus of a field as colours of its text.
 
 use std::ops::Range;
 

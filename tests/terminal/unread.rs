@@ -25,8 +25,8 @@ fn rows(term: &Term, from: &str) -> Vec<String> {
     lines[at..].to_vec()
 }
 
-/// Waits until a terminal in raw mode holds this many bytes that no program has read: the kernel delivers them
-/// some time after they were written.
+/// Waits until a terminal in raw mode holds this many bytes that no program has read: the kernel
+/// delivers them some time after they were written.
 fn wait_unread(tty: &std::fs::File, bytes: usize) {
     support::wait_for("what was typed to be in the terminal", || {
         let mut held: nix::libc::c_int = 0;

@@ -63,8 +63,9 @@ pub struct AnswerRow {
     /// The beginning of the prompt that it answers; empty where that is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, its beginning and its end: at most 4,000 characters of the newest twelve, 500 of
-    /// the others. The one that the person has not answered keeps its lines, and 16,000 characters.
+    /// The answer on one line, its beginning and its end: at most 4,000 characters of the newest twelve,
+    /// 500 of the others. The one that the person has not answered keeps its lines, and 16,000
+    /// characters.
     pub answer: String,
     /// What the person said next, where that is one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
