@@ -169,17 +169,7 @@ fn filled(mut add: impl FnMut(&mut String, &mut Dice)) -> Vec<u8> {
 }
 
 const WORDS: [&str; 12] = [
-    "the",
-    "terminal",
-    "writes",
-    "a",
-    "line",
-    "of",
-    "output",
-    "that",
-    "nobody",
-    "reads,",
-    "src/main.rs:42:",
+    "the", "terminal", "writes", "a", "line", "of", "output", "that", "nobody", "reads,", "src/main.rs:42:",
     "ok",
 ];
 

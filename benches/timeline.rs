@@ -73,14 +73,8 @@ fn main() {
     }
     table(
         &[
-            &head,
-            "load, MB/s",
-            "*target*",
-            "asciinema (× hopty)",
-            "seek, ms (median, worst)",
-            "*target*",
-            "a step back, ms",
-            "search all, s",
+            &head, "load, MB/s", "*target*", "asciinema (× hopty)", "seek, ms (median, worst)", "*target*",
+            "a step back, ms", "search all, s",
         ],
         &rows,
     );

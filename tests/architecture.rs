@@ -36,47 +36,18 @@ const SHELL: &[(&str, &[&str])] = &[
 /// What pure code may use from outside the crate. None of it reads a clock, a file or the environment, but
 /// for the two calls of chrono that are looked for by name.
 const PURE_CRATES: &[&str] = &[
-    "alloc",
-    "base64",
-    "chrono",
-    "memchr",
-    "regex",
-    "regex_syntax",
-    "serde",
-    "serde_json",
-    "sha2",
-    "simdutf8",
-    "std",
-    "strsim",
-    "thiserror",
-    "toml",
-    "unicode_width",
-    "vte",
+    "alloc", "base64", "chrono", "memchr", "regex", "regex_syntax", "serde", "serde_json", "sha2",
+    "simdutf8", "std", "strsim", "thiserror", "toml", "unicode_width", "vte",
 ];
 /// What of std does I/O, reads a clock or the environment, or is shared state.
 const IMPURE_STD: &[&str] = &[
-    "std::env",
-    "std::fs",
-    "std::io",
-    "std::net",
-    "std::os",
-    "std::process",
-    "std::sync",
-    "std::thread",
+    "std::env", "std::fs", "std::io", "std::net", "std::os", "std::process", "std::sync", "std::thread",
     "std::time",
 ];
 /// Methods of `Path` that ask the file system.
 const IMPURE_METHODS: &[&str] = &[
-    "canonicalize",
-    "exists",
-    "is_dir",
-    "is_file",
-    "is_symlink",
-    "metadata",
-    "read_dir",
-    "read_link",
-    "symlink_metadata",
-    "try_exists",
+    "canonicalize", "exists", "is_dir", "is_file", "is_symlink", "metadata", "read_dir", "read_link",
+    "symlink_metadata", "try_exists",
 ];
 
 /// Crates that stand for one outside thing, and the one folder in which they are used.
@@ -441,13 +412,8 @@ fn the_reader_of_source_sees_what_it_must() {
     };
     let paths: Vec<String> = source.paths().into_iter().map(|path| path.join("::")).collect();
     let want = [
-        "crate::fs::a",
-        "crate::fs::b",
-        "crate::git",
-        "crate::sys::clock::*",
-        "crate::sys::fd::x",
-        "crate::tty",
-        "std::fs::read",
+        "crate::fs::a", "crate::fs::b", "crate::git", "crate::sys::clock::*", "crate::sys::fd::x",
+        "crate::tty", "std::fs::read",
     ];
     assert_eq!(paths, want);
     let source = Source {

@@ -284,11 +284,8 @@ fn a_loop_that_does_not_happen_is_no_success() {
     assert_eq!(code(child.wait().unwrap()), 1);
     drop(lines);
     for part in [
-        "the hand-over did not happen",
-        "hopty ended with code 125",
-        "no handoff was saved",
-        "The last screen",
-        "Nothing is left",
+        "the hand-over did not happen", "hopty ended with code 125", "no handoff was saved",
+        "The last screen", "Nothing is left",
     ] {
         assert!(errors.contains(part), "{part:?}:\n{errors}");
     }

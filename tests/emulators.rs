@@ -201,16 +201,7 @@ fn narrow() -> impl Strategy<Value = String> {
 /// Margins, what scrolls inside them, and none again.
 fn margins() -> impl Strategy<Value = String> {
     let inside = prop::sample::select(vec![
-        "\n",
-        "\n",
-        "\x1bM",
-        "\x1bD",
-        "\x1b[L\r",
-        "\x1b[2M\r",
-        "\x1b[S",
-        "\x1b[2T",
-        "a\r",
-        "b\r\n",
+        "\n", "\n", "\x1bM", "\x1bD", "\x1b[L\r", "\x1b[2M\r", "\x1b[S", "\x1b[2T", "a\r", "b\r\n",
     ]);
     let margins = prop::sample::select(vec!["\x1b[2;4r", "\x1b[1;3r", "\x1b[3;4r"]);
     (margins, moved(), vec(inside, 0..9))

@@ -105,13 +105,7 @@ fn line() -> impl Strategy<Value = String> {
         1 => "[a-z]{60,200}",
     ];
     let look = prop::sample::select(vec![
-        "",
-        "",
-        "\x1b[31m",
-        "\x1b[1;92m",
-        "\x1b[38;5;200m",
-        "\x1b[38;2;1;2;3m",
-        "\x1b[m",
+        "", "", "\x1b[31m", "\x1b[1;92m", "\x1b[38;5;200m", "\x1b[38;2;1;2;3m", "\x1b[m",
     ]);
     vec((look, text), 0..4).prop_map(|parts| {
         let parts: String = parts.into_iter().map(|(look, text)| look.to_owned() + &text).collect();

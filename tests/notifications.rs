@@ -43,10 +43,7 @@ fn tell_file(world: &mut World, after: &str) {
 }
 
 const VARIABLES: [&str; 5] = [
-    "HOPTY_NOTIFY_EVENT",
-    "HOPTY_NOTIFY_SESSION",
-    "HOPTY_NOTIFY_TEXT",
-    "HOPTY_NOTIFY_REASON",
+    "HOPTY_NOTIFY_EVENT", "HOPTY_NOTIFY_SESSION", "HOPTY_NOTIFY_TEXT", "HOPTY_NOTIFY_REASON",
     "HOPTY_NOTIFY_DIR",
 ];
 

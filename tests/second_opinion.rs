@@ -121,10 +121,7 @@ fn the_cursor_stays_where_it_was() {
 #[test]
 fn the_way_back_fits_terminals_that_know_one_number_only() {
     for enter in [
-        "\x1b[?1049h",
-        "\x1b[?47h\x1b[?1049h",
-        "\x1b[?1047h\x1b[?1049h",
-        "\x1b[?1049h\x1b[?47h",
+        "\x1b[?1049h", "\x1b[?47h\x1b[?1049h", "\x1b[?1047h\x1b[?1049h", "\x1b[?1049h\x1b[?47h",
         "\x1b[?1049h\x1b[?1047h",
     ] {
         let bytes = format!("first\r\nsecond{enter}\x1b[2Jthere");
@@ -159,16 +156,8 @@ fn flags_that_were_pushed_before_are_found_again() {
 #[test]
 fn what_is_cut_swallows_neither_the_undo_nor_what_follows() {
     for cut in [
-        "\x1b",
-        "\x1b[",
-        "\x1b[38;2;1",
-        "\x1b(",
-        "\x1b]0;ti",
-        "\x1b]8;;http://",
-        "\x1b]52;c;aG",
-        "\x1bPq#1",
-        "\x1b_Ga=T;",
-        "\x1b[\n",
+        "\x1b", "\x1b[", "\x1b[38;2;1", "\x1b(", "\x1b]0;ti", "\x1b]8;;http://", "\x1b]52;c;aG", "\x1bPq#1",
+        "\x1b_Ga=T;", "\x1b[\n",
     ] {
         for on in ["", "\x1b[?2004h"] {
             let bytes = format!("{on}{cut}");

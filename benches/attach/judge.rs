@@ -7,16 +7,8 @@ use crate::{COLS, ROWS};
 /// What is to be found again besides cells. alacritty_terminal knows all of them, avt the first, the sixth
 /// and the last.
 pub const MODES: [&str; 10] = [
-    "alternate screen",
-    "bracketed paste",
-    "mouse",
-    "SGR mouse",
-    "focus",
-    "cursor keys",
-    "kitty flags",
-    "cursor shape",
-    "title",
-    "cursor position",
+    "alternate screen", "bracketed paste", "mouse", "SGR mouse", "focus", "cursor keys", "kitty flags",
+    "cursor shape", "title", "cursor position",
 ];
 
 /// The two emulators, fed the same.

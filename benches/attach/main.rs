@@ -248,15 +248,8 @@ fn print(rounds: usize, peers: &[&str], found: &[Found]) {
          alacritty_terminal / by avt\n"
     );
     let head = [
-        "attach",
-        "complete, ms p50",
-        "p90",
-        "undisturbed",
-        "characters",
-        "with their look",
-        "modes of 10",
-        "lost",
-        "lines before, of 100",
+        "attach", "complete, ms p50", "p90", "undisturbed", "characters", "with their look", "modes of 10",
+        "lost", "lines before, of 100",
     ];
     under(&mut rows, targets);
     table(&head, &rows);

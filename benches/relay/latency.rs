@@ -192,14 +192,7 @@ fn print(options: &Options, found: &BTreeMap<&str, Found>) {
     };
     println!("Key round trip, ×hop1 (its own: µs), medians of {} rounds\n", options.rounds);
     let head = [
-        "key",
-        "idle p10",
-        "p50",
-        "p99",
-        "flood, to the child p50",
-        "p99",
-        "flood, echo p50",
-        "p99",
+        "key", "idle p10", "p50", "p99", "flood, to the child p50", "p99", "flood, echo p50", "p99",
         "echoes lost",
     ];
     let mut rows: Vec<Vec<String>> = options.peers.iter().map(|peer| row(peer.name)).collect();

@@ -103,18 +103,8 @@ impl Dice {
 
     fn word(&mut self, out: &mut Vec<u8>) {
         const WORDS: [&str; 12] = [
-            "compiling",
-            "src/main.rs",
-            "ok",
-            "warning:",
-            "test",
-            "0x7f3a",
-            "passed",
-            "in",
-            "the",
-            "function",
-            "result",
-            "of",
+            "compiling", "src/main.rs", "ok", "warning:", "test", "0x7f3a", "passed", "in", "the",
+            "function", "result", "of",
         ];
         out.extend_from_slice(WORDS[self.below(12) as usize].as_bytes());
     }

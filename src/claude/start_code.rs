@@ -39,11 +39,7 @@ const NOTES: [&str; 4] = ["jsonl", "lock", "log", "pid"];
 const MANAGED: &str = "/etc/claude-code";
 /// What of a plugin runs code, or says what does.
 const PLUGIN: [&str; 6] = [
-    ".claude-plugin/plugin.json",
-    "hooks/hooks.json",
-    "monitors/monitors.json",
-    ".mcp.json",
-    ".lsp.json",
+    ".claude-plugin/plugin.json", "hooks/hooks.json", "monitors/monitors.json", ".mcp.json", ".lsp.json",
     "settings.json",
 ];
 

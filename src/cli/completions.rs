@@ -23,19 +23,8 @@ const ENDED: [&str; 2] = ["restore", "rm"];
 const OR_FILE: [&str; 2] = ["context", "answer"];
 /// Options of theirs whose value is a word of its own.
 const WITH_VALUE: [&str; 13] = [
-    "--label",
-    "--client",
-    "--keys",
-    "--timeout",
-    "--since",
-    "--settle",
-    "--max",
-    "--older",
-    "--format",
-    "--output",
-    "-o",
-    "--max-size",
-    "--redact",
+    "--label", "--client", "--keys", "--timeout", "--since", "--settle", "--max", "--older", "--format",
+    "--output", "-o", "--max-size", "--redact",
 ];
 pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
     stdout()?.write_all(script(shell).as_bytes())?;

@@ -202,19 +202,8 @@ mod tests {
             assert_eq!(meant(word).as_deref(), Some(instead), "{word}");
         }
         for word in [
-            "",
-            "ls",
-            "fix",
-            "fix the build",
-            "hello",
-            "list all files",
-            "Lss",
-            "l\u{e9}",
-            "-h",
-            "--help",
-            "--ls",
-            "-stop",
-            "explain",
+            "", "ls", "fix", "fix the build", "hello", "list all files", "Lss", "l\u{e9}", "-h", "--help",
+            "--ls", "-stop", "explain",
         ] {
             assert_eq!(meant(word), None, "{word}");
         }
@@ -262,16 +251,8 @@ mod tests {
         let status = after_options("--detached status").unwrap();
         assert!(status.contains("`hopty --detached -- status` sends it to Claude"), "{status}");
         for line in [
-            "--detached -- status",
-            "--detached fix",
-            "--model status",
-            "--detached status x",
-            "--name x fix",
-            "-r ls",
-            "-p ls",
-            "--detached -p ls",
-            "--new-option ls",
-            "--verbose mcp",
+            "--detached -- status", "--detached fix", "--model status", "--detached status x",
+            "--name x fix", "-r ls", "-p ls", "--detached -p ls", "--new-option ls", "--verbose mcp",
             "-c -- ls",
         ] {
             assert!(after_options(line).is_none(), "{line}");

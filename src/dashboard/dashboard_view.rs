@@ -381,15 +381,7 @@ fn keys_line(model: &DashState, width: u16) -> String {
         .answers()
         .map(|count| if count == 1 { "1 answer".to_owned() } else { format!("1-{count} answer") });
     let mut words = vec![
-        "q quit",
-        "? keys",
-        "Enter attach",
-        "/ filter",
-        "r restart",
-        "s stop",
-        "i send",
-        "n new",
-        "w log",
+        "q quit", "? keys", "Enter attach", "/ filter", "r restart", "s stop", "i send", "n new", "w log",
         "e ended",
     ];
     if model.blocked() > 0 {

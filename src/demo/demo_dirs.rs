@@ -99,12 +99,7 @@ impl DemoDirs {
             let mut command = self.command("git".as_ref());
             command
                 .args([
-                    "-c",
-                    "user.name=demo",
-                    "-c",
-                    "user.email=demo@localhost",
-                    "-c",
-                    "commit.gpgsign=false",
+                    "-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false",
                 ])
                 .args(args);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

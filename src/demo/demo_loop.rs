@@ -25,13 +25,8 @@ const TICK_MS: u64 = 25;
 
 /// Decisions that tell a newcomer nothing: they are in the journal, and not shown.
 const QUIET: [&str; 7] = [
-    "session.started",
-    "client.attached",
-    "client.detached",
-    "conversation.changed",
-    "handoff.claimed",
-    "delivery.started",
-    "tree.reaped",
+    "session.started", "client.attached", "client.detached", "conversation.changed", "handoff.claimed",
+    "delivery.started", "tree.reaped",
 ];
 
 /// How the run ended.

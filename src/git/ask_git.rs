@@ -31,12 +31,7 @@ const STAT_CAP: usize = 64 << 10;
 const PART_CAP: usize = 128 << 10;
 /// A diff in one form, and of submodules only the commit.
 const DIFF: [&str; 6] = [
-    "diff",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "--ignore-submodules=dirty",
-    "--submodule=short",
+    "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short",
 ];
 /// Of how many changed paths it is asked whether a filter changes them.
 const ATTRIBUTES_CAP: usize = 200;

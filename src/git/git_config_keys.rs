@@ -10,36 +10,15 @@ use super::ask_git::GitError;
 
 /// How files are compared, listed and shown. None of them names a program.
 const PLAIN: [&str; 21] = [
-    "core.attributesfile",
-    "core.autocrlf",
-    "core.checkstat",
-    "core.eol",
-    "core.excludesfile",
-    "core.filemode",
-    "core.ignorecase",
-    "core.precomposeunicode",
-    "core.sparsecheckout",
-    "core.sparsecheckoutcone",
-    "core.symlinks",
-    "core.trustctime",
-    "diff.algorithm",
-    "diff.context",
-    "diff.indentheuristic",
-    "diff.interhunkcontext",
-    "diff.renamelimit",
-    "diff.renames",
-    "index.sparse",
-    "status.renamelimit",
-    "status.renames",
+    "core.attributesfile", "core.autocrlf", "core.checkstat", "core.eol", "core.excludesfile",
+    "core.filemode", "core.ignorecase", "core.precomposeunicode", "core.sparsecheckout",
+    "core.sparsecheckoutcone", "core.symlinks", "core.trustctime", "diff.algorithm", "diff.context",
+    "diff.indentheuristic", "diff.interhunkcontext", "diff.renamelimit", "diff.renames", "index.sparse",
+    "status.renamelimit", "status.renames",
 ];
 /// Extensions of the repository's format that need nothing from a reader of this kind.
 const SILENT: [&str; 7] = [
-    "noop",
-    "noop-v1",
-    "partialclone",
-    "preciousobjects",
-    "relativeworktrees",
-    "worktreeconfig",
+    "noop", "noop-v1", "partialclone", "preciousobjects", "relativeworktrees", "worktreeconfig",
     "compatobjectformat",
 ];
 /// The longest value that is taken over, in bytes.
@@ -174,12 +153,8 @@ mod tests {
         let taken = listed.harmless(Some("m=x.y"));
         let names: Vec<&str> = taken.iter().map(|(key, _)| key.as_str()).collect();
         let expected = [
-            "core.autocrlf",
-            "core.filemode",
-            "remote.origin.fetch",
-            "branch.m=x.y.remote",
-            "branch.m=x.y.merge",
-            "diff.renames",
+            "core.autocrlf", "core.filemode", "remote.origin.fetch", "branch.m=x.y.remote",
+            "branch.m=x.y.merge", "diff.renames",
         ];
         assert_eq!(names, expected);
         assert_eq!((taken[1].1.to_str(), taken[5].1.to_str()), (Some("true"), Some("copies\nand more")));

@@ -215,15 +215,8 @@ fn programs_that_the_repository_names_are_not_run() {
     let ran = dir.path().join("ran");
     let program = format!("touch '{}'; cat", ran.display());
     for key in [
-        "core.fsmonitor",
-        "diff.external",
-        "diff.x.textconv",
-        "diff.x.command",
-        "core.pager",
-        "pager.diff",
-        "filter.a=b.clean",
-        "filter.y.process",
-        "filter.y.smudge",
+        "core.fsmonitor", "diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "pager.diff",
+        "filter.a=b.clean", "filter.y.process", "filter.y.smudge",
     ] {
         setup(dir.path(), &["config", key, &program]);
     }

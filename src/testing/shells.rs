@@ -153,15 +153,8 @@ mod tests {
             assert!(runs(line), "{line}");
         }
         for line in [
-            "sh",
-            "-bash",
-            "bash --norc -i",
-            "bash -norc",
-            "bash --rcfile x -i",
-            "sh -s x",
-            "zsh -o emacs",
-            "fish -C x",
-            "nu -c x",
+            "sh", "-bash", "bash --norc -i", "bash -norc", "bash --rcfile x -i", "sh -s x", "zsh -o emacs",
+            "fish -C x", "nu -c x",
         ] {
             assert!(!runs(line), "{line}");
         }

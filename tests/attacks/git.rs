@@ -207,14 +207,8 @@ fn a_git_that_is_too_old_is_not_asked_about_a_work_tree() {
 #[test]
 fn programs_that_the_environment_or_the_persons_configuration_names_are_not_run() {
     for name in [
-        "GIT_EXTERNAL_DIFF",
-        "GIT_PAGER",
-        "GIT_ASKPASS",
-        "GIT_SSH",
-        "GIT_SSH_COMMAND",
-        "GIT_PROXY_COMMAND",
-        "GIT_EDITOR",
-        "PAGER",
+        "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PROXY_COMMAND",
+        "GIT_EDITOR", "PAGER",
     ] {
         let trap = Trap::new();
         let (document, _) = trap.handed_over("", |command| {
@@ -229,10 +223,7 @@ fn programs_that_the_environment_or_the_persons_configuration_names_are_not_run(
     trap.sh("git init -q ../in; git -C ../in config core.fsmonitor $EVIL; echo '* filter=x diff=x' \
              >.gitattributes");
     let keys = [
-        "core.fsmonitor=./fs",
-        "core.hooksPath=hooks",
-        "filter.x.clean=./clean",
-        "diff.x.textconv=./clean",
+        "core.fsmonitor=./fs", "core.hooksPath=hooks", "filter.x.clean=./clean", "diff.x.textconv=./clean",
         "diff.external=./clean",
     ];
     let count = |command: &mut Command| {

@@ -79,11 +79,7 @@ fn no_hook_call_widens_the_mode_of_the_next_run() {
     for conversation in [own, json!("c74cc080-94b9-4841-b82f-a62cfb8efdc0"), Value::Null] {
         for mode in ["acceptEdits", "auto", "bypassPermissions", "dontAsk", "plan", "yolo", "--settings"] {
             for event in [
-                "UserPromptSubmit",
-                "PreToolUse",
-                "PermissionRequest",
-                "PostToolBatch",
-                "SessionEnd",
+                "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolBatch", "SessionEnd",
                 "Notification",
             ] {
                 world.call_hook(

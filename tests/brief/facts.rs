@@ -139,16 +139,8 @@ pub fn awaited() -> Fact {
 
 fn says_awaited(brief: &Brief) -> bool {
     const SIGNS: [&str; 10] = [
-        "not answered",
-        "not yet answered",
-        "awaits",
-        "awaited",
-        "awaiting",
-        "waiting for an answer",
-        "waiting for the answer",
-        "waits for the answer",
-        "waits for an answer",
-        "unanswered",
+        "not answered", "not yet answered", "awaits", "awaited", "awaiting", "waiting for an answer",
+        "waiting for the answer", "waits for the answer", "waits for an answer", "unanswered",
     ];
     let text = brief.flat().to_lowercase();
     SIGNS.iter().any(|sign| text.contains(sign))
@@ -188,18 +180,8 @@ pub fn open_todo(subject: &'static str) -> Fact {
 /// Whether the last word about it says that something is open, or done; `None` where no word does.
 fn told_open(text: &str) -> Option<bool> {
     const OPEN: [&str; 12] = [
-        "pending",
-        "in_progress",
-        "in progress",
-        "finish:",
-        "then:",
-        "[ ]",
-        "to do",
-        "to-do",
-        "todo",
-        "next",
-        "open",
-        "begun",
+        "pending", "in_progress", "in progress", "finish:", "then:", "[ ]", "to do", "to-do", "todo", "next",
+        "open", "begun",
     ];
     const DONE: [&str; 6] = ["done", "finished", "completed", "[x]", "✓", "✔"];
     let last = |signs: &[&str]| signs.iter().filter_map(|sign| text.rfind(sign)).max();
@@ -218,21 +200,8 @@ fn claims(brief: &Brief, check: &str, signs: &[&str]) -> usize {
 
 /// Words that take a "passed" back, or leave it open.
 const DOUBTS: [&str; 15] = [
-    "fail",
-    "unknown",
-    "not known",
-    "unclear",
-    "cannot",
-    "0 tests",
-    "no tests",
-    "zero tests",
-    "ran 0",
-    "before",
-    "since",
-    "stale",
-    "older",
-    "outdated",
-    "not passed",
+    "fail", "unknown", "not known", "unclear", "cannot", "0 tests", "no tests", "zero tests", "ran 0",
+    "before", "since", "stale", "older", "outdated", "not passed",
 ];
 
 /// A line says that a check passed, without any doubt.

@@ -37,15 +37,8 @@ const FLOOR: [(Kind, Score); 2] = [
 /// What the real Claude plays beside the cases that only it can play; `HOPTY_TEST_BRIEF=all` plays all of
 /// them. A case takes it eight seconds and more.
 const REAL: [&str; 10] = [
-    "hi_then_a_long_task",
-    "steering_in_mid_turn",
-    "interrupted",
-    "paste_with_a_task_around_it",
-    "question_with_options",
-    "own_words_in_a_loop",
-    "failure_behind_a_pipe",
-    "new_files",
-    "compacted",
+    "hi_then_a_long_task", "steering_in_mid_turn", "interrupted", "paste_with_a_task_around_it",
+    "question_with_options", "own_words_in_a_loop", "failure_behind_a_pipe", "new_files", "compacted",
     "five_hand_overs",
 ];
 /// Cases at a time on the stand-in agent.

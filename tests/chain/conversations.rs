@@ -65,10 +65,7 @@ pub fn item_002_clear_begins_another_conversation_and_it_is_followed(kind: Kind)
 pub fn a_claude_inside_a_claude_writes_its_transcript(kind: Kind) {
     let Some(mut world) = World::new(kind, quiet_talk()) else { return };
     for name in [
-        "CLAUDECODE",
-        "CLAUDE_CODE_CHILD_SESSION",
-        "CLAUDE_CODE_SESSION_ID",
-        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT",
         "AI_AGENT",
     ] {
         world.set(name, "1");

@@ -54,12 +54,9 @@ pub fn item_066_the_facts_alone_carry_a_task_over(kind: Kind) {
 fn repository(world: &World) {
     for args in [&["init", "-q", "-b", "main"][..], &["commit", "-q", "--allow-empty", "-m", "Nothing yet"]] {
         let mut git = std::process::Command::new("git");
-        git.current_dir(&world.project).env("GIT_CONFIG_GLOBAL", "/dev/null").args([
-            "-c",
-            "user.name=A",
-            "-c",
-            "user.email=a@example.org",
-        ]);
+        git.current_dir(&world.project)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .args(["-c", "user.name=A", "-c", "user.email=a@example.org"]);
         assert!(git.args(args).status().unwrap().success());
     }
 }

@@ -60,15 +60,7 @@ pub fn foreign_stale_and_malformed_signals_are_left_alone(kind: Kind) {
     .map(|s| s.as_bytes().to_vec())
     .collect();
     for tail in [
-        ":relative",
-        ":~/x",
-        ":$(id)",
-        "\nmore",
-        ":/x\n/y",
-        ":/x\0",
-        ":/\u{1b}[2J",
-        " :/x",
-        "x",
+        ":relative", ":~/x", ":$(id)", "\nmore", ":/x\n/y", ":/x\0", ":/\u{1b}[2J", " :/x", "x",
         ":/x\r\n\r\n",
     ] {
         cases.push(format!("{conversation}{tail}").into_bytes());

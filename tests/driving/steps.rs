@@ -45,16 +45,9 @@ pub fn submitted(world: &World, text: &str) -> u64 {
 
 pub fn wait_idle(world: &World, since: u64) -> Value {
     let since = since.to_string();
-    serde_json::from_str(&world.ask(&[
-        "wait",
-        "proj",
-        "idle",
-        "--since",
-        &since,
-        "--timeout",
-        "60s",
-        "--json",
-    ]))
+    serde_json::from_str(
+        &world.ask(&["wait", "proj", "idle", "--since", &since, "--timeout", "60s", "--json"]),
+    )
     .unwrap()
 }
 

@@ -18,13 +18,8 @@ const INPUTS: [Input; 9] = [
         sample!("session.json"),
         Random::json,
         &[
-            "ls --all",
-            "ls --all --json",
-            "ls --all --names",
-            "status proj",
-            "status proj --json",
-            "why proj",
-            "context proj",
+            "ls --all", "ls --all --json", "ls --all --names", "status proj", "status proj --json",
+            "why proj", "context proj",
         ],
     ),
     (

@@ -131,15 +131,7 @@ fn the_session_object_is_that_of_the_contract() {
     let status = world.status();
     assert_shape(&status, &example, "status");
     for key in [
-        "name",
-        "state",
-        "state_since",
-        "state_from",
-        "phase",
-        "dir",
-        "command",
-        "conversation",
-        "version",
+        "name", "state", "state_since", "state_from", "phase", "dir", "command", "conversation", "version",
         "context",
     ] {
         assert!(!status[key].is_null(), "{key} of an agent: {status}");

@@ -165,16 +165,7 @@ fn labels_are_added_removed_listed_and_kept() {
     };
     assert_eq!(
         world.ask(&[
-            "run",
-            "--name",
-            "one",
-            "--label",
-            "work",
-            "--label=api",
-            "--detached",
-            "--",
-            "sleep",
-            "100"
+            "run", "--name", "one", "--label", "work", "--label=api", "--detached", "--", "sleep", "100"
         ]),
         "one\n"
     );

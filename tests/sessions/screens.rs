@@ -121,12 +121,7 @@ fn real_programs_look_the_same_elsewhere() {
         (&["/usr/bin/mc", "-u"], "Quit"),
         (
             &[
-                "/usr/bin/tmux",
-                "-S",
-                "tmux.sock",
-                "-f",
-                "/dev/null",
-                "new-session",
+                "/usr/bin/tmux", "-S", "tmux.sock", "-f", "/dev/null", "new-session",
                 "echo inside; exec sleep 1000",
             ],
             "inside",

@@ -101,14 +101,7 @@ fn one_of_many_replaces_a_stale_socket() {
         let codes: Vec<_> = std::thread::scope(|scope| {
             let start = || {
                 world.hopty(&[
-                    "run",
-                    "--name",
-                    "one",
-                    "--detached",
-                    "--",
-                    "sh",
-                    "-c",
-                    "echo up; exec sleep 100",
+                    "run", "--name", "one", "--detached", "--", "sh", "-c", "echo up; exec sleep 100",
                 ])
             };
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();

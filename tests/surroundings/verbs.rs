@@ -22,17 +22,8 @@ const BEFORE: &[(&str, As, &str)] = &[
 ];
 
 const VERBS: &[&str] = &[
-    "ls",
-    "ls --all --json",
-    "status",
-    "check",
-    "check --json",
-    "help",
-    "--version",
-    "handoff list",
-    "why x",
-    "config",
-    "run -- true",
+    "ls", "ls --all --json", "status", "check", "check --json", "help", "--version", "handoff list", "why x",
+    "config", "run -- true",
 ];
 
 #[test]

@@ -136,22 +136,10 @@ fn umask_limits_and_directory_are_the_person_s() {
 fn the_environment_is_the_person_s_less_an_outer_claude_s_plus_what_is_documented() {
     let mut world = world();
     let removed = [
-        "CLAUDECODE",
-        "CLAUDE_CODE_CHILD_SESSION",
-        "CLAUDE_CODE_SESSION_ID",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_CODE_EXECPATH",
-        "CLAUDE_CODE_SESSION_ATTENDED",
-        "CLAUDE_CODE_MESSAGING_SOCKET",
-        "CLAUDE_CODE_MESSAGING_TOKEN",
-        "CLAUDE_CODE_CHILD_NOTES_DIR",
-        "CLAUDE_ENV_FILE",
-        "CLAUDE_PID",
-        "CLAUDE_EFFORT",
-        "CLAUDE_PLUGIN_ROOT",
-        "CLAUDE_PLUGIN_DATA",
-        "CLAUDE_PROJECT_DIR",
-        "AI_AGENT",
+        "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_MESSAGING_SOCKET",
+        "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_CHILD_NOTES_DIR", "CLAUDE_ENV_FILE", "CLAUDE_PID",
+        "CLAUDE_EFFORT", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR", "AI_AGENT",
     ];
     for name in removed {
         world.set(name, "outer");

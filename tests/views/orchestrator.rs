@@ -141,12 +141,7 @@ fn item_084_monitor_detect_finish_checkpoint_signal_exit() {
     let at =
         |kind: &str| told.iter().position(|k| k == kind).unwrap_or_else(|| panic!("no {kind} in {told:?}"));
     let steps = [
-        "level.crossed",
-        "restart.requested",
-        "safe_point.reached",
-        "handoff.saved",
-        "stop.sent",
-        "run.ended",
+        "level.crossed", "restart.requested", "safe_point.reached", "handoff.saved", "stop.sent", "run.ended",
     ];
     let order: Vec<usize> = steps.iter().map(|kind| at(kind)).collect();
     assert!(order.windows(2).all(|two| two[0] < two[1]), "{told:?}");

@@ -85,12 +85,7 @@ fn no_way_out_of_a_hand_over_shows_a_secret() {
     shown_files(&world.session_dir(), &mut outs);
     let named = |part: &str| outs.iter().any(|(path, _)| path.contains(part));
     for part in [
-        "handoff.md",
-        "CURRENT.md",
-        "state.json",
-        "handoff-state.json",
-        "state.yaml",
-        "auto-session.log",
+        "handoff.md", "CURRENT.md", "state.json", "handoff-state.json", "state.yaml", "auto-session.log",
         "manifest.json",
     ] {
         assert!(named(part), "{part} is not among {:?}", outs.iter().map(|out| &out.0).collect::<Vec<_>>());

@@ -139,12 +139,7 @@ mod tests {
     #[test]
     fn a_narrow_list_keeps_the_status() {
         let row = [
-            "HO-20261120-142950-c74cc080",
-            "consumed",
-            "handoff",
-            "2 min",
-            "proj",
-            "global",
+            "HO-20261120-142950-c74cc080", "consumed", "handoff", "2 min", "proj", "global",
             "/home/user/a/project",
         ];
         let table = |cols| {

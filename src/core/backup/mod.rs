@@ -36,17 +36,8 @@ pub enum BackupContent {
 const CLAUDE_RECORDS: &[&str] = &["projects", "paste-cache", "handoff", "channel-registry.json"];
 /// What of Claude's directory says what is run.
 const CLAUDE_SETTINGS: &[&str] = &[
-    "settings.json",
-    "settings.local.json",
-    "CLAUDE.md",
-    "claudikins-acm.conf",
-    "commands",
-    "agents",
-    "skills",
-    "rules",
-    "hooks",
-    "output-styles",
-    "keybindings.json",
+    "settings.json", "settings.local.json", "CLAUDE.md", "claudikins-acm.conf", "commands", "agents",
+    "skills", "rules", "hooks", "output-styles", "keybindings.json",
     // What Up brings into the box again, commands for the shell among it.
     "history.jsonl",
 ];
@@ -127,36 +118,10 @@ pub fn is_left_out(path: &str) -> bool {
 
 /// Names of files that hold credentials or keys, in lower case; `*` is anything.
 const SECRET_NAMES: [&str; 31] = [
-    "*credential*",
-    "*.key",
-    "*.pem",
-    "*.p12",
-    "*.pfx",
-    "*.p8",
-    "*.ppk",
-    "*.keystore",
-    "*.jks",
-    "*.kdbx",
-    "*.age-key",
-    "*.env",
-    ".env.*",
-    ".envrc",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".htpasswd",
-    ".claude.json",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "*client_secret*",
-    "*service-account*.json",
-    "*service_account*.json",
-    "secrets.*",
-    "kubeconfig",
-    "*.tfstate",
+    "*credential*", "*.key", "*.pem", "*.p12", "*.pfx", "*.p8", "*.ppk", "*.keystore", "*.jks", "*.kdbx",
+    "*.age-key", "*.env", ".env.*", ".envrc", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd",
+    ".claude.json", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*client_secret*",
+    "*service-account*.json", "*service_account*.json", "secrets.*", "kubeconfig", "*.tfstate",
     ".vault-token",
 ];
 /// How examples end, which hold none.

@@ -56,16 +56,7 @@ fn whatever_stands_before_it_the_next_line_is_found() {
 #[test]
 fn a_field_that_is_not_as_it_should_be_takes_nothing_else_with_it() {
     let wrong = [
-        "null",
-        "true",
-        "-1",
-        "1.5",
-        "1e400",
-        "18446744073709551616",
-        "\"x\"",
-        "[]",
-        "[[1]]",
-        "{}",
+        "null", "true", "-1", "1.5", "1e400", "18446744073709551616", "\"x\"", "[]", "[[1]]", "{}",
         "{\"a\":{\"b\":[]}}",
     ];
     let lines = [

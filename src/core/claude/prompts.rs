@@ -202,14 +202,8 @@ fn size(prompt: &TranscriptPrompt) -> usize {
 /// Beginnings of texts that stand in a person's place in the transcript and that no person wrote: reports of
 /// sub-agents, messages of other sessions and of channels (2.1.331).
 const FOREIGN: [&str; 8] = [
-    "<task-notification",
-    "<teammate-message",
-    "<cross-session-message",
-    "<agent-message",
-    "<channel ",
-    "<channel>",
-    "<system-reminder>",
-    "<tick>",
+    "<task-notification", "<teammate-message", "<cross-session-message", "<agent-message", "<channel ",
+    "<channel>", "<system-reminder>", "<tick>",
 ];
 
 /// Whether a prompt was written by something else than the person.

@@ -180,17 +180,8 @@ fn runs_code(key: &str) -> bool {
         "additionalDirectoryConfigRoots",
     ];
     const FAMILIES: [&str; 11] = [
-        "hook",
-        "statusline",
-        "helper",
-        "mcp",
-        "plugin",
-        "marketplace",
-        "command",
-        "lspserver",
-        "wrapper",
-        "sandbox",
-        "shell",
+        "hook", "statusline", "helper", "mcp", "plugin", "marketplace", "command", "lspserver", "wrapper",
+        "sandbox", "shell",
     ];
     let lower = key.to_ascii_lowercase();
     NAMED.contains(&key) || FAMILIES.iter().any(|family| lower.contains(family))
@@ -239,12 +230,8 @@ fn sha_of(bytes: &[u8]) -> String {
 /// servers, those that were approved, and variables.
 fn state_parts<'a>(role: Role<'_>, value: &'a Value) -> Vec<(String, &'a Value)> {
     const HERE: [&str; 6] = [
-        "mcpServers",
-        "enabledMcpServers",
-        "disabledMcpServers",
-        "enabledMcpjsonServers",
-        "disabledMcpjsonServers",
-        "enableAllProjectMcpServers",
+        "mcpServers", "enabledMcpServers", "disabledMcpServers", "enabledMcpjsonServers",
+        "disabledMcpjsonServers", "enableAllProjectMcpServers",
     ];
     let Role::State { projects } = role else { return Vec::new() };
     let everywhere: &[&str] = if projects.is_empty() { &["mcpServers", "env"] } else { &[] };
@@ -306,21 +293,9 @@ mod tests {
     #[test]
     fn what_runs_code_is_seen() {
         for key in [
-            "hooks",
-            "env",
-            "statusLine",
-            "apiKeyHelper",
-            "awsAuthRefresh",
-            "awsCredentialExport",
-            "gcpAuthRefresh",
-            "otelHeadersHelper",
-            "enabledPlugins",
-            "extraKnownMarketplaces",
-            "mcpServers",
-            "enableAllProjectMcpServers",
-            "enabledMcpjsonServers",
-            "disableAllHooks",
-            "subagentStatusLine",
+            "hooks", "env", "statusLine", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport",
+            "gcpAuthRefresh", "otelHeadersHelper", "enabledPlugins", "extraKnownMarketplaces", "mcpServers",
+            "enableAllProjectMcpServers", "enabledMcpjsonServers", "disableAllHooks", "subagentStatusLine",
             "somethingNewHelper",
         ] {
             let after = json!({ key: { "a": 1 } }).to_string();

@@ -43,15 +43,8 @@ const REST_CAP: usize = 200;
 /// Beginnings of user lines that Claude writes for its own commands and their output. A command or skill
 /// whose text goes to the model begins with `<command-message>` and is a prompt: see [`typed_command`].
 const COMMANDS: [&str; 9] = [
-    "<command-name>",
-    "<command-message>",
-    "<local-command-caveat>",
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<bash-input>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "<user-memory-input>",
+    "<command-name>", "<command-message>", "<local-command-caveat>", "<local-command-stdout>",
+    "<local-command-stderr>", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<user-memory-input>",
 ];
 
 impl RawRecord {

@@ -461,13 +461,8 @@ mod tests {
             assert!(ValueKind::Level.check(&ValueKind::Level.read(text).unwrap()).is_ok(), "{text}");
         }
         for text in [
-            "{ percent = 0 }",
-            "{ percent = 101 }",
-            "{ percent = nan }",
-            "{ tokens = -1 }",
-            "{ mb = 1 }",
-            "60",
-            "[]",
+            "{ percent = 0 }", "{ percent = 101 }", "{ percent = nan }", "{ tokens = -1 }", "{ mb = 1 }",
+            "60", "[]",
         ] {
             let checked = ValueKind::Level.read(text).and_then(|value| ValueKind::Level.check(&value));
             assert!(checked.is_err(), "{text}");

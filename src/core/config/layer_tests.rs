@@ -238,18 +238,9 @@ fn these_are_the_keys_that_a_project_may_set() {
     assert_eq!(
         may,
         [
-            "context.profile",
-            "context.ask",
-            "context.warn",
-            "context.handoff",
-            "context.hard",
-            "restart.mode",
-            // How much of its knowledge a handoff contains.
-            "handoff.decisions",
-            "handoff.gotchas",
-            "handoff.diff",
-            "handoff.git",
-            "handoff.summary"
+            "context.profile", "context.ask", "context.warn", "context.handoff", "context.hard",
+            "restart.mode", // How much of its knowledge a handoff contains.
+            "handoff.decisions", "handoff.gotchas", "handoff.diff", "handoff.git", "handoff.summary"
         ]
     );
 }
@@ -285,13 +276,7 @@ fn variables_of_every_kind() {
 #[test]
 fn marks_of_a_session_are_not_configuration() {
     for name in [
-        "HOPTY_SESSION",
-        "HOPTY_SOCKET",
-        "HOPTY_RUN",
-        "HOPTY_DEPTH",
-        "HOPTY_TEST_BIN",
-        "HOPTY",
-        "HOPTY_",
+        "HOPTY_SESSION", "HOPTY_SOCKET", "HOPTY_RUN", "HOPTY_DEPTH", "HOPTY_TEST_BIN", "HOPTY", "HOPTY_",
         "PATH",
     ] {
         assert_eq!(says(&env(name, "x")), "", "{name}");

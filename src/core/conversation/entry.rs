@@ -93,14 +93,7 @@ impl ToolCall {
     /// What it is about, on one line: the command, the file, the pattern.
     pub fn about(&self) -> String {
         const KEYS: [&str; 9] = [
-            "command",
-            "file_path",
-            "notebook_path",
-            "pattern",
-            "query",
-            "url",
-            "subject",
-            "description",
+            "command", "file_path", "notebook_path", "pattern", "query", "url", "subject", "description",
             "prompt",
         ];
         let text = |key: &&str| self.input[*key].as_str();

@@ -229,17 +229,8 @@ mod tests {
     #[test]
     fn what_is_of_another_form_is_no_note() {
         for answer in [
-            "",
-            "I am done.",
-            "Done: the tests pass.",
-            "Next:\n- one",
-            "{}",
-            "[]",
-            "{\"doing\": 4}",
-            "{\"next\": [{\"step\": 1}]}",
-            "{\"next\": [\"a\", 4]}",
-            "{\"other\": \"x\"}",
-            "} {",
+            "", "I am done.", "Done: the tests pass.", "Next:\n- one", "{}", "[]", "{\"doing\": 4}",
+            "{\"next\": [{\"step\": 1}]}", "{\"next\": [\"a\", 4]}", "{\"other\": \"x\"}", "} {",
             "{\"doing\": \"a\"",
         ] {
             assert_eq!(Note::read(answer), None, "{answer}");

@@ -175,15 +175,8 @@ fn editing(facts: &TranscriptFacts, tool: &ToolUse) -> Operation {
 fn is_refactoring(subject: &str) -> bool {
     let subject = subject.to_ascii_lowercase();
     [
-        "refactor",
-        "rename",
-        "extract",
-        "restructure",
-        "reorganize",
-        "reorganise",
-        "split up",
-        "deduplicate",
-        "inline ",
+        "refactor", "rename", "extract", "restructure", "reorganize", "reorganise", "split up",
+        "deduplicate", "inline ",
     ]
     .iter()
     .any(|word| subject.contains(word))
@@ -288,11 +281,7 @@ mod tests {
     #[test]
     fn tests_are_known_by_their_paths() {
         for path in [
-            "/a/tests/x.rs",
-            "a/x_test.go",
-            "src/x.spec.ts",
-            "test_x.py",
-            "src/__tests__/x.js",
+            "/a/tests/x.rs", "a/x_test.go", "src/x.spec.ts", "test_x.py", "src/__tests__/x.js",
             "src/core/tests.rs",
         ] {
             assert!(is_test(path), "{path}");

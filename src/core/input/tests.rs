@@ -22,22 +22,9 @@ fn classes(input: &[u8]) -> Vec<InputClass> {
 #[test]
 fn every_form_of_ctrl_c() {
     for form in [
-        "\x03",
-        "\x1b[99;5u",
-        "\x1b[99:67;5u",
-        "\x1b[99::99;5u",
-        "\x1b[1089::99;5u",
-        "\x1b[1089:1057:99;5u",
-        "\x1b[99;69u",
-        "\x1b[99;133u",
-        "\x1b[99;197u",
-        "\x1b[99;5:1u",
-        "\x1b[99;5:2u",
-        "\x1b[99;5;3u",
-        "\x1b[99;5:1;99u",
-        "\x1b[27;5;99~",
-        "\x1b[27;69;99~",
-        "\x1b[099;05u",
+        "\x03", "\x1b[99;5u", "\x1b[99:67;5u", "\x1b[99::99;5u", "\x1b[1089::99;5u", "\x1b[1089:1057:99;5u",
+        "\x1b[99;69u", "\x1b[99;133u", "\x1b[99;197u", "\x1b[99;5:1u", "\x1b[99;5:2u", "\x1b[99;5;3u",
+        "\x1b[99;5:1;99u", "\x1b[27;5;99~", "\x1b[27;69;99~", "\x1b[099;05u",
     ] {
         assert_eq!(classes(form.as_bytes()), [InputClass::Interrupt], "{form:?}");
     }
@@ -46,23 +33,9 @@ fn every_form_of_ctrl_c() {
 #[test]
 fn what_only_looks_like_ctrl_c() {
     for form in [
-        "\x1b[99;5:3u",
-        "\x1b[99u",
-        "\x1b[99;1u",
-        "\x1b[99;6u",
-        "\x1b[99;7u",
-        "\x1b[99;13u",
-        "\x1b[100;5u",
-        "\x1b[1:99;5u",
-        "\x1b[27;6;99~",
-        "\x1b[27;5;100~",
-        "\x1b[27;5~",
-        "\x1b[99;5~",
-        "\x1b[5;99u",
-        "c",
-        "\x1b[27;5;99;1~",
-        "\x1b[4294967395;5u",
-        "\x1b[;5u",
+        "\x1b[99;5:3u", "\x1b[99u", "\x1b[99;1u", "\x1b[99;6u", "\x1b[99;7u", "\x1b[99;13u", "\x1b[100;5u",
+        "\x1b[1:99;5u", "\x1b[27;6;99~", "\x1b[27;5;100~", "\x1b[27;5~", "\x1b[99;5~", "\x1b[5;99u", "c",
+        "\x1b[27;5;99;1~", "\x1b[4294967395;5u", "\x1b[;5u",
     ] {
         assert_eq!(classes(form.as_bytes()), [InputClass::Typed], "{form:?}");
     }
@@ -136,30 +109,9 @@ fn what_a_terminal_says_by_itself() {
 #[test]
 fn keys_of_a_person() {
     for form in [
-        "abc",
-        "héllo 日本",
-        "\x1b[A",
-        "\x1b[1;5C",
-        "\x1bOP",
-        "\x1bOA",
-        "\x1b[3~",
-        "\x1b[15;2~",
-        "\x1b[1;2R",
-        "\x1bb",
-        "\x1b\x7f",
-        "\t",
-        "\x7f",
-        "\x1b[97;3u",
-        "\x1b[27u",
-        "\x1b[[A",
-        "\x1b[H",
-        "\x1b]x",
-        "\x1bPq",
-        "\x1b_x",
-        "\x1b[57441;2u",
-        "\u{9b}99;5u",
-        "\0",
-        "\x1c",
+        "abc", "héllo 日本", "\x1b[A", "\x1b[1;5C", "\x1bOP", "\x1bOA", "\x1b[3~", "\x1b[15;2~", "\x1b[1;2R",
+        "\x1bb", "\x1b\x7f", "\t", "\x7f", "\x1b[97;3u", "\x1b[27u", "\x1b[[A", "\x1b[H", "\x1b]x", "\x1bPq",
+        "\x1b_x", "\x1b[57441;2u", "\u{9b}99;5u", "\0", "\x1c",
     ] {
         assert_eq!(classes(form.as_bytes()), [InputClass::Typed], "{form:?}");
     }
@@ -168,17 +120,8 @@ fn keys_of_a_person() {
 #[test]
 fn ctrl_c_gets_out_of_everything_but_a_paste() {
     for begun in [
-        "\x1b",
-        "\x1b[",
-        "\x1b[99;",
-        "\x1bO",
-        "\x1b]",
-        "\x1b]11;rgb",
-        "\x1bP1",
-        "\x1b[M",
-        "\x1b[M!",
-        "\x1b_Ga",
-        "\x1b]11;\x1b",
+        "\x1b", "\x1b[", "\x1b[99;", "\x1bO", "\x1b]", "\x1b]11;rgb", "\x1bP1", "\x1b[M", "\x1b[M!",
+        "\x1b_Ga", "\x1b]11;\x1b",
     ] {
         let input = [begun.as_bytes(), b"\x03"].concat();
         assert_eq!(classes(&input).last(), Some(&InputClass::Interrupt), "{begun:?}");

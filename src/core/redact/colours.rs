@@ -177,22 +177,8 @@ mod tests {
         let secret = format!("gh{}{}", "p_", "Ab3xYz9QwK7LmN2pRs5TuV8");
         let (begin, end) = secret.split_at(9);
         for unseen in [
-            "\u{ad}",
-            "\u{34f}",
-            "\u{200b}",
-            "\u{200c}",
-            "\u{200d}",
-            "\u{200e}",
-            "\u{2060}",
-            "\u{feff}",
-            "\u{fe0f}",
-            "\u{fe00}",
-            "\u{e0041}",
-            "\u{7}",
-            "\u{0}",
-            "\\u200b",
-            "\\uFE0F",
-            "\u{200d}\u{200d}",
+            "\u{ad}", "\u{34f}", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{2060}", "\u{feff}",
+            "\u{fe0f}", "\u{fe00}", "\u{e0041}", "\u{7}", "\u{0}", "\\u200b", "\\uFE0F", "\u{200d}\u{200d}",
             "\u{1b}[0m\u{200d}",
         ] {
             let text = format!("use {begin}{unseen}{end}{unseen}, é");

@@ -46,24 +46,8 @@ const FLAGS: [(&str, &str, Sticks); 33] = [
 
 /// Commands that take a password in other ways.
 const OTHERS: [&str; 18] = [
-    "curl",
-    "wget",
-    "http",
-    "https",
-    "smbclient",
-    "htpasswd",
-    "openssl",
-    "sqlplus",
-    "echo",
-    "printf",
-    "rabbitmqctl",
-    "wpa_passphrase",
-    "ConvertTo-SecureString",
-    "send",
-    "lftp",
-    "vault",
-    "poetry",
-    "rootpw",
+    "curl", "wget", "http", "https", "smbclient", "htpasswd", "openssl", "sqlplus", "echo", "printf",
+    "rabbitmqctl", "wpa_passphrase", "ConvertTo-SecureString", "send", "lftp", "vault", "poetry", "rootpw",
 ];
 
 /// Whether a value stands in the same word as its flag.

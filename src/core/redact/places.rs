@@ -108,15 +108,8 @@ fn is_pair(text: &str) -> bool {
 fn cookies(looked: &str, line: &str, from: usize, spans: &mut Vec<Span>) {
     let lower = looked.to_ascii_lowercase();
     for name in [
-        "cookie:",
-        "cookie\":",
-        "cookie\\\":",
-        "cookie =",
-        "cookie=",
-        "cookie', '",
-        "cookie\", \"",
-        "--cookie ",
-        " -b ",
+        "cookie:", "cookie\":", "cookie\\\":", "cookie =", "cookie=", "cookie', '", "cookie\", \"",
+        "--cookie ", " -b ",
     ] {
         let Some(at) = lower.find(name) else { continue };
         let curl = name != " -b " || lower.contains("curl");

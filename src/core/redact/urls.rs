@@ -33,15 +33,8 @@ const WEBHOOKS: [&str; 14] = [
 
 /// Parameters that sign a URL or open it.
 const SIGNED: [&str; 9] = [
-    "sig=",
-    "x-amz-signature=",
-    "x-amz-security-token=",
-    "x-goog-signature=",
-    "code=",
-    "signature=",
-    "st=",
-    "hash=",
-    "hmac=",
+    "sig=", "x-amz-signature=", "x-amz-security-token=", "x-goog-signature=", "code=", "signature=", "st=",
+    "hash=", "hmac=",
 ];
 
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {

@@ -21,34 +21,15 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         return true;
     }
     const STARTS: [&str; 9] = [
-        "your",
-        "changeme",
-        "change_me",
-        "change-me",
-        "changeit",
-        "placeholder",
-        "redacted",
-        "<your",
+        "your", "changeme", "change_me", "change-me", "changeit", "placeholder", "redacted", "<your",
         "replace",
     ];
     if STARTS.iter().any(|start| inner.starts_with(start)) {
         return true;
     }
     const PARTS: [&str; 14] = [
-        "your",
-        "example",
-        "placeholder",
-        "redacted",
-        "replace",
-        "insert",
-        "dummy",
-        "todo",
-        "here",
-        "fill",
-        "put",
-        "enter",
-        "sample",
-        "changeme",
+        "your", "example", "placeholder", "redacted", "replace", "insert", "dummy", "todo", "here", "fill",
+        "put", "enter", "sample", "changeme",
     ];
     let mut parts = inner.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let plain = |part: &str| !part.bytes().any(|b| b.is_ascii_digit());
@@ -102,18 +83,8 @@ pub(super) fn is_reference(value: &str) -> bool {
         || value.starts_with("!secret")
         || value.starts_with("!Ref")
         || [
-            "env:",
-            "file:",
-            "vault:",
-            "ssm:",
-            "secretsmanager:",
-            "op:",
-            "ref+",
-            "arn:aws:",
-            "env.",
-            "process.env",
-            "secrets.",
-            "vars.",
+            "env:", "file:", "vault:", "ssm:", "secretsmanager:", "op:", "ref+", "arn:aws:", "env.",
+            "process.env", "secrets.", "vars.",
         ]
         .iter()
         .any(|start| value.starts_with(start))

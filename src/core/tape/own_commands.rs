@@ -25,21 +25,8 @@ pub(super) const OWN_COMMANDS: [&str; 36] = [
 
 /// hopty's own settings. New releases of VHS have the first two as well.
 pub(super) const OWN_SETTINGS: [&str; 15] = [
-    "Rows",
-    "Columns",
-    "Term",
-    "Timezone",
-    "Locale",
-    "Home",
-    "Deadline",
-    "ExpectTimeout",
-    "Settle",
-    "Speed",
-    "Redact",
-    "Retry",
-    "Needs",
-    "Leftovers",
-    "Wait",
+    "Rows", "Columns", "Term", "Timezone", "Locale", "Home", "Deadline", "ExpectTimeout", "Settle", "Speed",
+    "Redact", "Retry", "Needs", "Leftovers", "Wait",
 ];
 
 /// The longest name of a snapshot, region or terminal.
@@ -509,18 +496,8 @@ fn expect(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
             }
             _ => {
                 let known = [
-                    "Not",
-                    "Line",
-                    "Row",
-                    "Region",
-                    "History",
-                    "Title",
-                    "Clipboard",
-                    "File",
-                    "Request",
-                    "Hook",
-                    "State",
-                    "Statusline",
+                    "Not", "Line", "Row", "Region", "History", "Title", "Clipboard", "File", "Request",
+                    "Hook", "State", "Statusline",
                 ];
                 let again = known.contains(&suffix);
                 let message = if again {

@@ -103,18 +103,7 @@ pub(super) fn style(args: &mut TapeArgs<'_>) -> ArgResult<TapeCommand> {
 }
 
 const STYLE_OPTIONS: [&str; 13] = [
-    "fg",
-    "bg",
-    "bold",
-    "dim",
-    "italic",
-    "underline",
-    "blink",
-    "reverse",
-    "hidden",
-    "strike",
-    "link",
-    "row",
+    "fg", "bg", "bold", "dim", "italic", "underline", "blink", "reverse", "hidden", "strike", "link", "row",
     "all",
 ];
 

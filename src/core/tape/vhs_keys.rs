@@ -10,17 +10,7 @@ use crate::core::text::nearest_word::nearest_word;
 
 /// The keys with names in VHS.
 const VHS_KEYS: [&str; 12] = [
-    "Enter",
-    "Space",
-    "Tab",
-    "Backspace",
-    "Delete",
-    "Insert",
-    "Escape",
-    "Up",
-    "Down",
-    "Left",
-    "Right",
+    "Enter", "Space", "Tab", "Backspace", "Delete", "Insert", "Escape", "Up", "Down", "Left", "Right",
     "PageUp",
 ];
 

@@ -9,27 +9,9 @@ use super::tape_time::TapeTime;
 use crate::core::text::nearest_word::nearest_word;
 
 pub(super) const VHS_SETTINGS: [&str; 21] = [
-    "Shell",
-    "FontFamily",
-    "FontSize",
-    "LetterSpacing",
-    "LineHeight",
-    "Framerate",
-    "TypingSpeed",
-    "Theme",
-    "PlaybackSpeed",
-    "Height",
-    "Width",
-    "Padding",
-    "LoopOffset",
-    "MarginFill",
-    "Margin",
-    "WindowBar",
-    "WindowBarSize",
-    "BorderRadius",
-    "CursorBlink",
-    "WaitTimeout",
-    "WaitPattern",
+    "Shell", "FontFamily", "FontSize", "LetterSpacing", "LineHeight", "Framerate", "TypingSpeed", "Theme",
+    "PlaybackSpeed", "Height", "Width", "Padding", "LoopOffset", "MarginFill", "Margin", "WindowBar",
+    "WindowBarSize", "BorderRadius", "CursorBlink", "WaitTimeout", "WaitPattern",
 ];
 const WINDOW_BARS: [&str; 5] = ["", "Colorful", "ColorfulRight", "Rings", "RingsRight"];
 /// The shells that VHS can start.

@@ -11,21 +11,9 @@ use crate::core::text::visible::is_hidden;
 const MARKS: [[&str; 2]; 2] = [["handoff", "loaded"], ["end", "handoff"]];
 /// Tags by which Claude tells its model from whom a text is, as letters alone.
 const TAGS: [&str; 16] = [
-    "systemreminder",
-    "tasknotification",
-    "functioncalls",
-    "functionresults",
-    "antml",
-    "userpromptsubmithook",
-    "sessionstarthook",
-    "commandname",
-    "commandmessage",
-    "commandargs",
-    "localcommandstdout",
-    "localcommandstderr",
-    "localcommandcaveat",
-    "bashinput",
-    "bashstdout",
+    "systemreminder", "tasknotification", "functioncalls", "functionresults", "antml",
+    "userpromptsubmithook", "sessionstarthook", "commandname", "commandmessage", "commandargs",
+    "localcommandstdout", "localcommandstderr", "localcommandcaveat", "bashinput", "bashstdout",
     "bashstderr",
 ];
 
@@ -225,11 +213,8 @@ mod tests {
     #[test]
     fn code_stays_as_it_is() {
         for text in [
-            "let end_handoff = a == b;",
-            "x === endHandoff",
-            "if a<systems { }",
-            "=== the end: handoff is next",
-            "<b>hand off</b> == 1",
+            "let end_handoff = a == b;", "x === endHandoff", "if a<systems { }",
+            "=== the end: handoff is next", "<b>hand off</b> == 1",
         ] {
             assert_eq!(defuse(text.to_owned()), text);
         }

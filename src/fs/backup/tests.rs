@@ -365,10 +365,7 @@ fn a_hostile_backup_plants_nothing() {
     let bad = dir.path().join("bad");
     let pack = |kind, name: &str| pack(&bad, kind, name);
     for name in [
-        ".bashrc",
-        "claude/.credentials.json",
-        "claude/plugins/x.js",
-        "claude/local/claude",
+        ".bashrc", "claude/.credentials.json", "claude/plugins/x.js", "claude/local/claude",
         "state/run/x.sock",
     ] {
         pack(PackageKind::Backup, name);

@@ -167,17 +167,8 @@ mod tests {
             assert_eq!(FilePlace::from_package(packed), Some(place));
         }
         for name in [
-            "x",
-            "debug/x",
-            "session-env/hook.sh",
-            "agents/evil.jsonl",
-            "agents/agent-1.jsonl/x",
-            "todos/x.json",
-            "todos/{id}/../x.json",
-            "plans/a/b.md",
-            "plans/.md",
-            "transcript.jsonl/x",
-            "",
+            "x", "debug/x", "session-env/hook.sh", "agents/evil.jsonl", "agents/agent-1.jsonl/x",
+            "todos/x.json", "todos/{id}/../x.json", "plans/a/b.md", "plans/.md", "transcript.jsonl/x", "",
         ] {
             assert_eq!(FilePlace::from_package(name), None, "{name}");
         }

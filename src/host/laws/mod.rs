@@ -307,18 +307,8 @@ fn the_laws_hold_for_the_loop_over_random_histories() {
     let seen = seen.into_inner();
     println!("{cases} histories: {seen:?}");
     for what in [
-        "next run",
-        "held key",
-        "cut key",
-        "stopped",
-        "hook",
-        "request",
-        "read-only key",
-        "dialog",
-        "saved",
-        "hanging disk",
-        "goes",
-        "breaks off",
+        "next run", "held key", "cut key", "stopped", "hook", "request", "read-only key", "dialog", "saved",
+        "hanging disk", "goes", "breaks off",
     ] {
         assert!(seen.contains_key(what), "never reached: {what}; {seen:?}");
     }

@@ -57,10 +57,7 @@ fn a_command_gets_json_and_variables() {
     assert_eq!(
         names,
         [
-            "HOPTY_NOTIFY_DIR",
-            "HOPTY_NOTIFY_EVENT",
-            "HOPTY_NOTIFY_REASON",
-            "HOPTY_NOTIFY_SESSION",
+            "HOPTY_NOTIFY_DIR", "HOPTY_NOTIFY_EVENT", "HOPTY_NOTIFY_REASON", "HOPTY_NOTIFY_SESSION",
             "HOPTY_NOTIFY_TEXT"
         ]
     );

@@ -217,11 +217,7 @@ mod tests {
     #[test]
     fn outside_of_the_margins_nothing_scrolls() {
         for bytes in [
-            "\x1b[4;5H\n",
-            "\x1b[2;1H\x1bM",
-            "\x1b[3;1H\x1b[L",
-            "\x1b[3;5H\x1b[M",
-            "\x1b[3;5H\x1b[P",
+            "\x1b[4;5H\n", "\x1b[2;1H\x1bM", "\x1b[3;1H\x1b[L", "\x1b[3;5H\x1b[M", "\x1b[3;5H\x1b[P",
             "\x1b[3;1H\x1b[@",
         ] {
             assert_eq!(lines(bytes), ["abcde", "fghij", "klmno", "pqrst", "uvwxy"], "{bytes:?}");

@@ -103,11 +103,7 @@ mod tests {
     #[test]
     fn what_is_no_area_or_no_character_changes_nothing() {
         for bytes in [
-            "\x1b[46;3;3;2;2$x",
-            "\x1b[46;9;1$x",
-            "\x1b[7;1;1$x",
-            "\x1b[300;1;1$x",
-            "\x1b[2;9;3;9$z",
+            "\x1b[46;3;3;2;2$x", "\x1b[46;9;1$x", "\x1b[7;1;1$x", "\x1b[300;1;1$x", "\x1b[2;9;3;9$z",
             "\x1b[1;1;2;2;1;9;1$v",
         ] {
             assert_eq!(lines(bytes), lines(""), "{bytes:?}");

@@ -244,12 +244,7 @@ mod tests {
         let lines = ["a line of text\r\n", "\r\n", "\u{6f22}\r\n"].map(|line| line.repeat(400));
         for rest in [&flood].into_iter().chain(&lines) {
             for before in [
-                "",
-                "\x1b*0\x1bN",
-                "\x1b+A\x1bO\r\n",
-                "abc",
-                "twenty columns, no m",
-                "\x1b[7m\x1b[?7l",
+                "", "\x1b*0\x1bN", "\x1b+A\x1bO\r\n", "abc", "twenty columns, no m", "\x1b[7m\x1b[?7l",
                 "x\x1b[?1049h",
             ] {
                 let bytes = [flood.as_bytes(), rest.as_bytes(), b"\x1b[2b~"].concat();
@@ -277,14 +272,8 @@ mod tests {
         let one_of_many = ["a\r\n".to_owned(), "\t\r\n".repeat(4)].concat();
         let one_of_few = ["a\r\n".to_owned(), "\t\r\n".repeat(2)].concat();
         for line in [
-            "\r\n",
-            "\t\r\n",
-            "漢字\r\n",
-            "x\n",
-            "more than twenty columns\r\n",
-            "e\u{301}\r\n",
-            &one_of_many,
-            &one_of_few,
+            "\r\n", "\t\r\n", "漢字\r\n", "x\n", "more than twenty columns\r\n", "e\u{301}\r\n",
+            &one_of_many, &one_of_few,
         ] {
             let before = ["\x1b[4H", "\x1b[?1049h\x1b[4H", "\x1b[41m\x1b[4H", "\x1b[4h\x1b[4H"];
             for (before, limit) in before.into_iter().flat_map(|before| [(before, 300), (before, 100_000)]) {
@@ -325,13 +314,8 @@ mod tests {
             "\x1b[3H                    x\x1b[T\x1b[3H",
         ] {
             for line in [
-                "text  \r\n",
-                "\r\n",
-                "漢字é\r\n",
-                "漢e\u{301}\r\n",
-                "twenty columns, no m\r\n",
-                "more than twenty columns\r\n",
-                "tab\t\r\n",
+                "text  \r\n", "\r\n", "漢字é\r\n", "漢e\u{301}\r\n", "twenty columns, no m\r\n",
+                "more than twenty columns\r\n", "tab\t\r\n",
             ] {
                 let [once, pieces] = both(20, 4, before, &("\n".to_owned() + &lines(line) + "end"));
                 assert!(once == pieces, "{before:?} {line:?} {once:?} {pieces:?}");

@@ -73,19 +73,8 @@ mod tests {
     fn the_rest_is_left_to_the_parser() {
         let many = format!("\x1b[{}m", "1;".repeat(NUMBERS_MAX));
         for bytes in [
-            "",
-            "\x1b",
-            "\x1b[",
-            "\x1b[1",
-            "\x1b[1;",
-            "\x1b[?",
-            "\x1b[1?h",
-            "\x1b[0 q",
-            "\x1b[!p",
-            "\x1b[1\nm",
-            "\x1b]0;",
-            "\x1bM",
-            &many,
+            "", "\x1b", "\x1b[", "\x1b[1", "\x1b[1;", "\x1b[?", "\x1b[1?h", "\x1b[0 q", "\x1b[!p",
+            "\x1b[1\nm", "\x1b]0;", "\x1bM", &many,
         ] {
             assert_eq!(numbers(bytes), None, "{bytes:?}");
         }

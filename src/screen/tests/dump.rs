@@ -139,12 +139,8 @@ fn a_dump_has_no_clipboard_no_bell_and_no_question() {
 #[test]
 fn the_character_of_a_single_shift_is_written_as_itself_again() {
     for bytes in [
-        "\x1b(0\x1b+A\x1bOe",
-        "\x1b(0\x1bNe\u{301}",
-        "\x1b(A\x1b*0\x1bO#",
-        "\x1b(0\x1b*A\x1bN#",
-        "\x1b*0\x1bNq",
-        "\x1b(0q",
+        "\x1b(0\x1b+A\x1bOe", "\x1b(0\x1bNe\u{301}", "\x1b(A\x1b*0\x1bO#", "\x1b(0\x1b*A\x1bN#",
+        "\x1b*0\x1bNq", "\x1b(0q",
     ] {
         let mut screen = Screen::new(6, 2);
         screen.feed(bytes.as_bytes());

@@ -104,26 +104,8 @@ pub(super) fn normalised(name: &str, mut input: Value, cwd: &Path) -> Value {
 /// are asked for).
 pub(super) fn needs_permission(name: &str, input: &Value) -> bool {
     const READING: &[&str] = &[
-        "cat",
-        "cd",
-        "date",
-        "echo",
-        "false",
-        "git status",
-        "grep",
-        "head",
-        "id",
-        "ls",
-        "ps",
-        "pwd",
-        "sleep",
-        "sort",
-        "tail",
-        "true",
-        "uname",
-        "wc",
-        "which",
-        "whoami",
+        "cat", "cd", "date", "echo", "false", "git status", "grep", "head", "id", "ls", "ps", "pwd", "sleep",
+        "sort", "tail", "true", "uname", "wc", "which", "whoami",
     ];
     match name {
         "Write" | "Edit" => true,

@@ -124,13 +124,8 @@ mod tests {
     #[test]
     fn other_numbers_stay() {
         for line in [
-            "10.0.0.1 and 1.2.3.4",
-            "12:34 left, 3/4 done, 99%",
-            "abc1.2.3",
-            "2026-13-45",
-            "export 80",
-            "size 80x24",
-            "--------",
+            "10.0.0.1 and 1.2.3.4", "12:34 left, 3/4 done, 99%", "abc1.2.3", "2026-13-45", "export 80",
+            "size 80x24", "--------",
         ] {
             assert_eq!(shown(line), line);
         }

@@ -365,11 +365,8 @@ mod tests {
         assert_eq!(
             file.compare(&now).others,
             [
-                "size 90x24, was 80x24",
-                "title \"\", was \"t\"",
-                "cursor hidden, was 1,1",
-                "row 1, 1: fg red, was green",
-                "row 1, 5: not bold, was bold",
+                "size 90x24, was 80x24", "title \"\", was \"t\"", "cursor hidden, was 1,1",
+                "row 1, 1: fg red, was green", "row 1, 5: not bold, was bold",
             ]
         );
         assert!(file.compare(&file).is_same());

@@ -301,10 +301,7 @@ pub fn rows() -> Vec<Row> {
             "this is a bare repository",
         ),
         moved(
-            "a directory below one",
-            bare,
-            "cd docs/refs; git status",
-            "docs/refs",
+            "a directory below one", bare, "cd docs/refs; git status", "docs/refs",
             "this is a bare repository",
         ),
         moved("a .git file that leads into the work tree", "", "cd in; git status", "in", "Directory: ")

@@ -24,30 +24,10 @@ pub fn all() -> Vec<Case> {
 /// Twenty-four numbered requirements, about 3,000 characters.
 fn requirements() -> String {
     const WORDS: [&str; 24] = [
-        "Zephyrine",
-        "Bolderwood",
-        "Cinderpath",
-        "Dovecote",
-        "Elmsworth",
-        "Foxglove",
-        "Greywether",
-        "Hartlepool",
-        "Inchcape",
-        "Jessamine",
-        "Kettlewell",
-        "Lambourn",
-        "Mistletoe",
-        "Netherby",
-        "Oakhampton",
-        "Penhallow",
-        "Quantock",
-        "Rosemarket",
-        "Silverdale",
-        "Thistledown",
-        "Underhill",
-        "Vellacott",
-        "Wolverton",
-        "Yarmouth",
+        "Zephyrine", "Bolderwood", "Cinderpath", "Dovecote", "Elmsworth", "Foxglove", "Greywether",
+        "Hartlepool", "Inchcape", "Jessamine", "Kettlewell", "Lambourn", "Mistletoe", "Netherby",
+        "Oakhampton", "Penhallow", "Quantock", "Rosemarket", "Silverdale", "Thistledown", "Underhill",
+        "Vellacott", "Wolverton", "Yarmouth",
     ];
     let mut text =
         "Build the observatory's data service after this list, each point in a module of its own:".to_owned();

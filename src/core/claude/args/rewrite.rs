@@ -367,15 +367,7 @@ mod tests {
         let word = prop_oneof![
             prop::sample::select(kept.to_vec()).prop_map(str::to_owned),
             prop::sample::select(vec![
-                "--model",
-                "--add-dir",
-                "--resume",
-                "-r",
-                "-c",
-                "--session-id",
-                "--",
-                "--settings",
-                "-cd",
+                "--model", "--add-dir", "--resume", "-r", "-c", "--session-id", "--", "--settings", "-cd",
                 "-n"
             ])
             .prop_map(str::to_owned),

@@ -12,46 +12,13 @@ const LOOK_CAP: usize = 1024;
 const RUNS: usize = 8;
 /// Programs that run the program in their arguments.
 const WRAPPERS: &[&str] = &[
-    "sudo",
-    "time",
-    "npx",
-    "bunx",
-    "env",
-    "timeout",
-    "nice",
-    "nohup",
-    "exec",
-    "poetry",
-    "pipenv",
-    "uv",
-    "uvx",
-    "bundle",
-    "stdbuf",
-    "xvfb-run",
-    "xargs",
-    "cross-env",
-    "dotenv",
-    "rtk",
+    "sudo", "time", "npx", "bunx", "env", "timeout", "nice", "nohup", "exec", "poetry", "pipenv", "uv",
+    "uvx", "bundle", "stdbuf", "xvfb-run", "xargs", "cross-env", "dotenv", "rtk",
 ];
 /// Options that take the next word as their value, before a program's own command.
 const VALUED: &[&str] = &[
-    "--manifest-path",
-    "--prefix",
-    "--filter",
-    "-F",
-    "--cwd",
-    "--dir",
-    "--directory",
-    "-C",
-    "-f",
-    "--file",
-    "--project",
-    "--config",
-    "-Z",
-    "-w",
-    "-p",
-    "--project-dir",
-    "--color",
+    "--manifest-path", "--prefix", "--filter", "-F", "--cwd", "--dir", "--directory", "-C", "-f", "--file",
+    "--project", "--config", "-Z", "-w", "-p", "--project-dir", "--color",
 ];
 
 /// A runner that a command starts, once or several times.

@@ -257,26 +257,10 @@ mod tests {
             assert!(is_check(command), "{command}");
         }
         for command in [
-            "ls tests",
-            "cat test.rs",
-            "git commit -m 'cargo test'",
-            "npm install",
-            "npm install test-lib",
-            "make install",
-            "echo test",
-            "echo 'a | pytest'",
-            "cargo run -- test",
-            "cargo fmt",
-            "ruff format",
-            "pytest --version",
-            "cargo test --help",
-            "python3 build.py",
-            "node server.js",
-            "cat <<EOF > x\npytest\nEOF",
-            "grep -rn pytest .",
-            "pip install pytest",
-            "which pytest",
-            "",
+            "ls tests", "cat test.rs", "git commit -m 'cargo test'", "npm install", "npm install test-lib",
+            "make install", "echo test", "echo 'a | pytest'", "cargo run -- test", "cargo fmt",
+            "ruff format", "pytest --version", "cargo test --help", "python3 build.py", "node server.js",
+            "cat <<EOF > x\npytest\nEOF", "grep -rn pytest .", "pip install pytest", "which pytest", "",
         ] {
             assert!(!is_check(command), "{command}");
         }
@@ -362,29 +346,15 @@ mod tests {
     #[test]
     fn a_failure_is_hidden_by_what_stands_behind_it() {
         for command in [
-            "make",
-            "cd x && make",
-            "make && git push",
-            "set -o pipefail; make | tail",
-            "make || exit 1",
-            "export A=1; make",
-            "echo y | make",
-            "(cd x && make)",
-            "make > log 2>&1",
+            "make", "cd x && make", "make && git push", "set -o pipefail; make | tail", "make || exit 1",
+            "export A=1; make", "echo y | make", "(cd x && make)", "make > log 2>&1",
             "bash -c 'cd x && make'",
         ] {
             assert!(is_exit_status_its_own(command), "{command}");
         }
         for command in [
-            "make | tail -1",
-            "make || true",
-            "make; echo done",
-            "make\nls",
-            "make &",
-            "for a in b; do make; done",
-            "! make",
-            "(make | tail)",
-            "bash -c 'make | tail'",
+            "make | tail -1", "make || true", "make; echo done", "make\nls", "make &",
+            "for a in b; do make; done", "! make", "(make | tail)", "bash -c 'make | tail'",
             "make || echo failed",
         ] {
             assert!(!is_exit_status_its_own(command), "{command}");
@@ -635,13 +605,8 @@ mod tests {
         );
         assert_eq!(outcome("ssh ci tsc", "Exit code 2\nx", true), Some(Failed));
         for command in [
-            "docker exec app cat pytest",
-            "docker compose up -d pytest",
-            "docker build -t pytest .",
-            "docker run pytest",
-            "ssh ci",
-            "ssh pytest",
-            "kubectl logs pytest",
+            "docker exec app cat pytest", "docker compose up -d pytest", "docker build -t pytest .",
+            "docker run pytest", "ssh ci", "ssh pytest", "kubectl logs pytest",
         ] {
             assert!(!is_check(command), "{command}");
         }

@@ -436,16 +436,8 @@ pub(super) const RUNNERS: &[Runner] = &[
     plain(&["swift", "zig"], First(&["test", "build"])),
     plain(
         &[
-            "ava",
-            "bats",
-            "shellcheck",
-            "pyright",
-            "flake8",
-            "pylint",
-            "clippy-driver",
-            "golangci-lint",
-            "rubocop",
-            "hadolint",
+            "ava", "bats", "shellcheck", "pyright", "flake8", "pylint", "clippy-driver", "golangci-lint",
+            "rubocop", "hadolint",
         ],
         Any,
     ),

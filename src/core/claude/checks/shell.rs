@@ -241,36 +241,9 @@ const SSH_VALUED: &[&str] =
     &["-b", "-c", "-D", "-E", "-F", "-i", "-J", "-L", "-l", "-m", "-o", "-p", "-R", "-S", "-W", "-w"];
 /// Options of `docker exec`, of `run` and of their like with a value behind them.
 const CONTAINER_VALUED: &[&str] = &[
-    "-e",
-    "--env",
-    "--env-file",
-    "-w",
-    "--workdir",
-    "-u",
-    "--user",
-    "-v",
-    "--volume",
-    "-p",
-    "--publish",
-    "--name",
-    "--network",
-    "--net",
-    "--entrypoint",
-    "--platform",
-    "-m",
-    "--memory",
-    "--cpus",
-    "--mount",
-    "-c",
-    "-n",
-    "--namespace",
-    "--container",
-    "-l",
-    "--label",
-    "--index",
-    "--pull",
-    "--gpus",
-    "--shm-size",
+    "-e", "--env", "--env-file", "-w", "--workdir", "-u", "--user", "-v", "--volume", "-p", "--publish",
+    "--name", "--network", "--net", "--entrypoint", "--platform", "-m", "--memory", "--cpus", "--mount",
+    "-c", "-n", "--namespace", "--container", "-l", "--label", "--index", "--pull", "--gpus", "--shm-size",
 ];
 
 /// What stands behind the options.
@@ -503,17 +476,9 @@ mod tests {
             assert!(leaves_running(command), "{command}");
         }
         for command in [
-            "make 2>&1 | tail",
-            "a &> log",
-            "a && b",
-            "echo 'a & b' \\&",
-            "a & b & wait",
-            "docker compose up",
-            "docker compose down -v",
-            "cargo run -d",
-            "git commit -m 'up -d'",
-            "ssh gpu3 'cat a && cat b'",
-            "ssh gpu3 'a & wait'",
+            "make 2>&1 | tail", "a &> log", "a && b", "echo 'a & b' \\&", "a & b & wait",
+            "docker compose up", "docker compose down -v", "cargo run -d", "git commit -m 'up -d'",
+            "ssh gpu3 'cat a && cat b'", "ssh gpu3 'a & wait'",
         ] {
             assert!(!leaves_running(command), "{command}");
         }

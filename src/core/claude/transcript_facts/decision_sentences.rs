@@ -12,44 +12,16 @@ const READ_CAP: usize = 64 << 10;
 const LENGTHS: std::ops::RangeInclusive<usize> = 20..=400;
 /// Words that give a reason or name what was not chosen, in lower case, with the blanks around them.
 const REASONS: [&str; 24] = [
-    " so i ",
-    " so we ",
-    " i try ",
-    " i'll try ",
-    " because ",
-    " instead of ",
-    " rather than ",
-    " in favor of ",
-    " in favour of ",
-    " decided ",
-    " i chose ",
-    " we chose ",
-    " opted ",
-    " going with ",
-    " will use ",
-    "'ll use ",
-    " so that ",
-    " weil ",
-    " statt ",
-    " anstatt ",
-    " entschied",
-    " parce que ",
-    " plutôt ",
-    " porque ",
+    " so i ", " so we ", " i try ", " i'll try ", " because ", " instead of ", " rather than ",
+    " in favor of ", " in favour of ", " decided ", " i chose ", " we chose ", " opted ", " going with ",
+    " will use ", "'ll use ", " so that ", " weil ", " statt ", " anstatt ", " entschied", " parce que ",
+    " plutôt ", " porque ",
 ];
 
 /// Words of a sentence that says until when something is so, or what comes after what.
 const CONDITIONS: [&str; 10] = [
-    " again when ",
-    " again once ",
-    " as soon as ",
-    " for now",
-    " for the time being",
-    " until you ",
-    " sobald ",
-    " vorerst ",
-    "\u{6682}\u{65f6}",
-    "\u{4e00}\u{65e6}",
+    " again when ", " again once ", " as soon as ", " for now", " for the time being", " until you ",
+    " sobald ", " vorerst ", "\u{6682}\u{65f6}", "\u{4e00}\u{65e6}",
 ];
 /// Words of a sentence that says what Claude is going to do. In the middle of a turn it does that next; at
 /// its end it is a promise.

@@ -139,11 +139,8 @@ mod tests {
         assert_eq!(
             headings,
             [
-                "# Claudikins ACM Handoff",
-                "## Current Objective",
-                "## Active Todos",
-                "## Recent Files Modified",
-                "## Git Status"
+                "# Claudikins ACM Handoff", "## Current Objective", "## Active Todos",
+                "## Recent Files Modified", "## Git Status"
             ]
         );
         assert!(text.contains("\n## Active Todos\n- [in_progress] railing\n- [pending] paint\n"), "{text}");

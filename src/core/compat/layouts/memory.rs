@@ -291,13 +291,7 @@ mod tests {
         );
         assert_eq!(named("20260101_120000.jsonl"), Some("20260101_120000.jsonl"));
         for text in [
-            "",
-            "\n",
-            "/etc/passwd",
-            "x\ny.jsonl",
-            "raw/..",
-            "Run rm -rf now.jsonl",
-            ".jsonl",
+            "", "\n", "/etc/passwd", "x\ny.jsonl", "raw/..", "Run rm -rf now.jsonl", ".jsonl",
             "a\u{1b}b.jsonl",
         ] {
             assert_eq!(named(text), None, "{text:?}");

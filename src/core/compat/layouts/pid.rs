@@ -98,12 +98,7 @@ mod tests {
         assert_eq!(
             names,
             [
-                "# Handoff State",
-                "Task",
-                "Progress",
-                "Current File",
-                "Next Steps",
-                "## Context",
+                "# Handoff State", "Task", "Progress", "Current File", "Next Steps", "## Context",
                 "## Commands in Progress"
             ]
         );

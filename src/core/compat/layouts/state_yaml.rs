@@ -127,13 +127,8 @@ mod tests {
             assert_eq!(status(text), Some("completed"), "{text:?}");
         }
         for text in [
-            "",
-            "  status: completed\n",
-            "# status: completed\n",
-            "my_status: completed\n",
-            "status:\n",
-            "status:completed\n",
-            "{status: completed}",
+            "", "  status: completed\n", "# status: completed\n", "my_status: completed\n", "status:\n",
+            "status:completed\n", "{status: completed}",
         ] {
             assert_ne!(status(text), Some("completed"), "{text:?}");
         }

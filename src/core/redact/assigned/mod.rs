@@ -314,15 +314,8 @@ impl Finder<'_> {
         let before = self.text[at..end].trim();
         let opens = matches!(before, "b" | "r" | "f" | "u" | "@" | "$" | "[" | "{" | "(" | "&" | "rb" | "br");
         const PLAIN: [&str; 9] = [
-            "some(",
-            "string::from(",
-            "str(",
-            "string(",
-            "byte(",
-            "secretstring::new(",
-            "secret::new(",
-            "secretstr(",
-            "ok(",
+            "some(", "string::from(", "str(", "string(", "byte(", "secretstring::new(", "secret::new(",
+            "secretstr(", "ok(",
         ];
         let plain = opens || PLAIN.iter().any(|end| before.to_ascii_lowercase().ends_with(end));
         let call = before.ends_with(['(', '[']);

@@ -169,22 +169,8 @@ const LINES: &[&str] = &[
 
 /// The words of code and of talk.
 const WORDS: [&str; 16] = [
-    "parser",
-    "widget",
-    "north_wall",
-    "userList",
-    "Config",
-    "the_index",
-    "bridge",
-    "render",
-    "tokenizer",
-    "keyring",
-    "vault",
-    "harbor",
-    "session_store",
-    "auth-proxy",
-    "node20",
-    "app2",
+    "parser", "widget", "north_wall", "userList", "Config", "the_index", "bridge", "render", "tokenizer",
+    "keyring", "vault", "harbor", "session_store", "auth-proxy", "node20", "app2",
 ];
 
 /// Where such a line can stand; `@` is its place.

@@ -81,15 +81,7 @@ impl Chance {
 
     fn word(&mut self) -> String {
         const WORDS: [&str; 10] = [
-            "hunter",
-            "Summer",
-            "dragon",
-            "Tr0ub4dor",
-            "letmein",
-            "Monkey",
-            "sunshine",
-            "Admin",
-            "qwerty",
+            "hunter", "Summer", "dragon", "Tr0ub4dor", "letmein", "Monkey", "sunshine", "Admin", "qwerty",
             "Passw0rd",
         ];
         WORDS[self.next(WORDS.len())].to_owned()

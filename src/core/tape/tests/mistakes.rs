@@ -220,19 +220,8 @@ fn a_hostile_tape_is_read_in_bounded_time_and_space() {
     assert!(read(&" ".repeat(5 << 20)).report().contains("larger than 4 MiB"));
     assert!(read(&"Enter ".repeat(60_000)).report().contains("more than 50000 commands"));
     for source in [
-        "\"",
-        "a ",
-        "Type ",
-        "Expect '",
-        "#> ",
-        "Ctrl+",
-        "Start ",
-        "Type a\nHome ",
-        "/\\",
-        "{",
-        "$\"",
-        "File a <<X\n",
-        "Model tool A [[",
+        "\"", "a ", "Type ", "Expect '", "#> ", "Ctrl+", "Start ", "Type a\nHome ", "/\\", "{", "$\"",
+        "File a <<X\n", "Model tool A [[",
     ] {
         let long = source.repeat((1 << 20) / source.len());
         let tape = read(&long);

@@ -25,12 +25,7 @@ fn keys_that_vhs_does_not_have() {
     is_own(
         "Ctrl+Tab Ctrl+s Ctrl+1 Ctrl+/ Ctrl+_ Ctrl+Shift+F5 Ctrl+Home",
         &[
-            "Key Ctrl+Tab",
-            "Key Ctrl+s",
-            "Key Ctrl+1",
-            "Key Ctrl+/",
-            "Key Ctrl+_",
-            "Key Ctrl+Shift+F5",
+            "Key Ctrl+Tab", "Key Ctrl+s", "Key Ctrl+1", "Key Ctrl+/", "Key Ctrl+_", "Key Ctrl+Shift+F5",
             "Key Ctrl+Home",
         ],
     );
@@ -180,9 +175,7 @@ fn what_a_person_sees() {
     is_own(
         "Screenshot a.svg Screenshot b.txt Screenshot c.ansi Screenshot d.json",
         &[
-            r#"Screenshot "a.svg""#,
-            r#"Screenshot "b.txt""#,
-            r#"Screenshot "c.ansi""#,
+            r#"Screenshot "a.svg""#, r#"Screenshot "b.txt""#, r#"Screenshot "c.ansi""#,
             r#"Screenshot "d.json""#,
         ],
     );

@@ -91,10 +91,7 @@ fn outputs_name_their_format() {
     is(
         "Output a.gif Output b.mp4 Output 'c d.txt' Output frames/ Output x.unknown",
         &[
-            r#"Output "a.gif""#,
-            r#"Output "b.mp4""#,
-            r#"Output "c d.txt""#,
-            r#"Output "frames/""#,
+            r#"Output "a.gif""#, r#"Output "b.mp4""#, r#"Output "c d.txt""#, r#"Output "frames/""#,
             r#"Output "x.unknown""#,
         ],
     );
@@ -110,12 +107,7 @@ fn require_env_copy_and_the_rest() {
     is(
         "Require git Env PORT '8080' Copy a b Paste Hide Show Screenshot s.png",
         &[
-            "Require git",
-            r#"Env PORT "8080""#,
-            r#"Copy "a b""#,
-            "Paste",
-            "Hide",
-            "Show",
+            "Require git", r#"Env PORT "8080""#, r#"Copy "a b""#, "Paste", "Hide", "Show",
             r#"Screenshot "s.png""#,
         ],
     );
@@ -131,19 +123,8 @@ fn keys_have_a_speed_and_a_count() {
     is(
         "Enter@10ms 3 Up 2 Space Tab Backspace@1 Delete Insert Escape Down Left Right PageUp PageDown",
         &[
-            "Enter@10ms 3",
-            "Up 2",
-            "Space",
-            "Tab",
-            "Backspace@1s",
-            "Delete",
-            "Insert",
-            "Escape",
-            "Down",
-            "Left",
-            "Right",
-            "PageUp",
-            "PageDown",
+            "Enter@10ms 3", "Up 2", "Space", "Tab", "Backspace@1s", "Delete", "Insert", "Escape", "Down",
+            "Left", "Right", "PageUp", "PageDown",
         ],
     );
     is("ScrollUp 3 ScrollDown@1ms", &["ScrollUp 3", "ScrollDown@1ms"]);
@@ -162,11 +143,7 @@ fn ctrl_takes_modifiers_first_and_one_character() {
     is(
         r"Ctrl+- Ctrl+@ Ctrl+[ Ctrl+] Ctrl+^ Ctrl+\",
         &[
-            "Key Ctrl+-",
-            "Key Ctrl+@",
-            "Key \"Ctrl+[\"",
-            "Key \"Ctrl+]\"",
-            "Key \"Ctrl+^\"",
+            "Key Ctrl+-", "Key Ctrl+@", "Key \"Ctrl+[\"", "Key \"Ctrl+]\"", "Key \"Ctrl+^\"",
             "Key \"Ctrl+\\\"",
         ],
     );
@@ -231,22 +208,10 @@ fn settings_take_one_token() {
          Set BorderRadius 8 Set CursorBlink false Set Theme Dracula Set MarginFill '#6B50FF' Set WindowBar \
          ''",
         &[
-            "Set Shell fish",
-            "Set FontFamily \"Fira Code\"",
-            "Set FontSize 32",
-            "Set Width 800",
-            "Set Height 400",
-            "Set Framerate 30",
-            "Set PlaybackSpeed 0.5",
-            "Set LoopOffset 20",
-            "Set LoopOffset 5",
-            "Set Margin 1",
-            "Set WindowBar Rings",
-            "Set WindowBarSize 4",
-            "Set BorderRadius 8",
-            "Set CursorBlink false",
-            "Set Theme Dracula",
-            "Set MarginFill \"#6B50FF\"",
+            "Set Shell fish", "Set FontFamily \"Fira Code\"", "Set FontSize 32", "Set Width 800",
+            "Set Height 400", "Set Framerate 30", "Set PlaybackSpeed 0.5", "Set LoopOffset 20",
+            "Set LoopOffset 5", "Set Margin 1", "Set WindowBar Rings", "Set WindowBarSize 4",
+            "Set BorderRadius 8", "Set CursorBlink false", "Set Theme Dracula", "Set MarginFill \"#6B50FF\"",
             "Set WindowBar \"\"",
         ],
     );
