@@ -16,7 +16,7 @@ pub enum TranscriptSpeaker {
     Claude,
 }
 
-/// A prompt or an answer, cut to [`EXCHANGE_CAP`] bytes.
+/// A prompt or an answer, cut to 2,000 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exchange {
     /// Who said it.

@@ -7,7 +7,7 @@ use super::call_answer::CallAnswer;
 /// The most paths that are kept.
 pub const FILE_CAP: usize = 2000;
 
-/// The files that Claude's tools wrote, by their last touch; at most [`FILE_CAP`] of them.
+/// The files that Claude's tools wrote, by their last touch; at most 2,000 of them.
 #[derive(Clone, Debug, Default)]
 pub struct TouchedFiles {
     /// The last touch of each, and whether the first one created it.
@@ -44,7 +44,7 @@ impl TouchedFiles {
         self.last.len() as u64 + self.forgotten
     }
 
-    /// The paths, the last touched first, at most [`FILE_CAP`].
+    /// The paths, the last touched first, at most 2,000.
     pub fn newest_first(&self) -> Vec<String> {
         let mut all: Vec<(&String, u64)> =
             self.last.iter().map(|(path, (touch, _))| (path, *touch)).collect();
