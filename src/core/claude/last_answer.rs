@@ -79,11 +79,11 @@ pub struct TurnTokens {
 impl LastAnswer {
     /// Takes one raw line of the transcript, and gives back the turn that is over because it begins another.
     pub fn feed(&mut self, line: &[u8]) -> Option<LastAnswer> {
-        let mut over = None;
+        let (mut over, was_finished) = (None, self.finished);
         let asks_for_note = memmem::find(line, QUESTION_BEGINS.as_bytes()).is_some();
         self.has_note |= asks_for_note;
         TranscriptLine::parse_each(line, |line| over = self.line(line).or(over.take()));
-        self.awaits_note |= asks_for_note && self.finished;
+        self.awaits_note |= asks_for_note && was_finished;
         over
     }
 
@@ -160,8 +160,10 @@ impl LastAnswer {
 
     fn assistant(&mut self, line: Assistant) {
         let is_note_reply = self.is_note_reply(&line);
-        // A reply that calls tools goes on with the work.
-        if !is_note_reply || !line.tool_uses.is_empty() {
+        if is_note_reply && line.tool_uses.is_empty() {
+            self.finished = true;
+        } else {
+            // A reply that calls tools goes on with the work.
             self.finished = line.synthetic
                 || matches!(line.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
             self.error = line.failure.map(|failure| failure.error);
@@ -394,10 +396,16 @@ mod tests {
             vec![said("m2", "max_tokens", &text("I was just"))],
             vec![failed],
         ];
+        // As older versions of Claude write what a hook told it.
+        let reminder = json!({"type": "user", "isMeta": true, "message": {"role": "user", "content":
+            format!("<system-reminder>\nStop hook additional context: {QUESTION_BEGINS}Call no tool")}});
         for reply in replies {
-            let answer = read(&[&asked[..], &reply[..]].concat());
-            assert_eq!((answer.text.as_str(), answer.finished), ("It is written.", true), "{reply:?}");
-            assert!(!answer.is_broken_off(), "{reply:?}");
+            for question in [&question, &reminder] {
+                let asked = [asked[0].clone(), asked[1].clone(), question.clone()];
+                let answer = read(&[&asked[..], &reply[..]].concat());
+                assert_eq!((answer.text.as_str(), answer.finished), ("It is written.", true), "{reply:?}");
+                assert!(!answer.is_broken_off(), "{reply:?}");
+            }
         }
         let works = said("m2", "tool_use", &bash("make"));
         assert!(!read(&[&asked[..], &[works.clone()][..]].concat()).finished, "it went on working");

@@ -622,8 +622,7 @@ fn named_call(about: &str) -> String {
     format!("`{}`", cut_chars(&safe_line(about).replace('`', "'"), LOOK_CHARS))
 }
 
-/// The last tool calls that no other line tells, newest first; those that failed to look only where there are
-/// no others.
+/// The last tool calls that no other line tells, newest first; those that only looked come last.
 fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
     // Its paths are shown relative to it, as everywhere; a command stays as it was.
     let project = format!("{}/", of.origin.working_dir);
@@ -645,9 +644,7 @@ fn step_groups(of: &Capture) -> Vec<StepGroup<'_>> {
             group.alike.push(about);
         }
     }
-    if groups.iter().any(|group| !group.newest.looked) {
-        groups.retain(|group| !group.newest.looked);
-    }
+    groups.sort_by_key(|group| group.newest.looked);
     groups
 }
 
