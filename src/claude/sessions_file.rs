@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use nix::sys::signal::kill;
-use nix::unistd::Pid;
 use serde::Deserialize;
 
 use crate::core::ids::ConversationId;
 use crate::core::supervisor::event::AgentStatus;
 use crate::core::text::visible::is_hidden;
+use crate::sys::process;
 use crate::sys::safe_file::{self, FileRule};
 
 /// The largest such file that is read, in bytes.
@@ -61,11 +60,8 @@ pub fn living(dir: &Path) -> Vec<LiveClaude> {
     let mut all: Vec<LiveClaude> = files
         .filter_map(|entry| {
             let raw: RawLiveClaude = serde_json::from_slice(&content(&entry.path())?).ok()?;
-            // Without a signal it only asks whether there is such a process.
-            let lives =
-                i32::try_from(raw.pid).is_ok_and(|pid| pid > 0 && kill(Pid::from_raw(pid), None).is_ok());
             let conversation = raw.session_id.parse().ok()?;
-            lives.then_some(LiveClaude { pid: raw.pid, conversation, dir: raw.cwd })
+            process::exists(raw.pid).then_some(LiveClaude { pid: raw.pid, conversation, dir: raw.cwd })
         })
         .collect();
     all.sort_unstable_by_key(|living| living.pid);

@@ -190,7 +190,8 @@ impl World {
     /// What a verb prints, which must succeed.
     pub fn ask(&self, args: &[&str]) -> String {
         let output = self.hopty(args);
-        assert!(output.status.success(), "hopty {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let said = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said).into_owned());
+        assert!(output.status.success(), "hopty {args:?}: {}", said.concat());
         String::from_utf8(output.stdout).unwrap()
     }
 
