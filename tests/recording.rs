@@ -389,7 +389,7 @@ fn words_that_do_not_come_again_are_expected_on_no_recorded_tape() {
         term.send("\x04");
     });
     let commands: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Start ")).skip(2).collect();
-    assert_eq!(commands, ["Expect \"ready\"", "Enter", "Settle", "Ctrl+D", "Exit 0"], "{text}");
+    assert_eq!(commands, ["Expect \"ready\"", "Enter", "Settle", "Key Ctrl+d", "Exit 0"], "{text}");
 }
 
 /// The files of `record.auto`, the oldest first.
