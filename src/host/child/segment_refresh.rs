@@ -9,16 +9,19 @@
 use crate::core::status_segment::SegmentGist;
 use crate::core::time::Stamp;
 
-/// How long the terminal has the other size, in ms.
-const RESIZED_MS: u64 = 20;
+/// How long the terminal has the other size, in ms, at each try: a Claude that gets no processor in that time
+/// sees no other size.
+const RESIZED_MS: [u64; 3] = [20, 100, 400];
+/// How long Claude may take to run its status line, in ms, before the next try.
+const ASKS_MS: u64 = 2000;
 
 /// What Claude shows of the segment, and the refresh in progress.
 #[derive(Debug, Default)]
 pub(in crate::host) struct SegmentRefresh {
     /// The segment that Claude last got, once it has asked.
     told: Option<SegmentGist>,
-    /// The segment for which the size was last changed: once is enough, even if Claude does not ask.
-    tried: Option<SegmentGist>,
+    /// The segment for which the size was last changed, and how often.
+    tried: Option<(SegmentGist, usize)>,
     /// When to check whether Claude shows an outdated segment.
     due: Option<Stamp>,
     /// When to restore the terminal's size.
@@ -56,13 +59,14 @@ impl SegmentRefresh {
     /// ask now; the next change starts another check.
     pub fn step(&mut self, now: Stamp, gist: impl FnOnce() -> Option<SegmentGist>) -> Option<SizeStep> {
         if self.back.take_if(|at| *at <= now).is_some() {
+            self.due = self.due.or(Some(now.after(ASKS_MS)));
             return Some(SizeStep::Back);
         }
         self.due.take_if(|at| *at <= now)?;
-        let gist =
-            gist().filter(|gist| self.told.as_ref() != Some(gist) && self.tried.as_ref() != Some(gist))?;
-        self.tried = Some(gist);
-        self.back = Some(now.after(RESIZED_MS));
+        let gist = gist().filter(|gist| self.told.as_ref() != Some(gist))?;
+        let tries = self.tried.take().filter(|(tried, _)| *tried == gist).map_or(0, |(_, tries)| tries);
+        self.tried = Some((gist, tries + 1));
+        self.back = Some(now.after(*RESIZED_MS.get(tries)?));
         Some(SizeStep::Less)
     }
 }
@@ -76,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn claude_is_made_to_ask_once_for_what_it_does_not_show() {
+    fn claude_is_made_to_ask_for_what_it_does_not_show() {
         let mut refresh = SegmentRefresh::default();
         refresh.may_differ(Stamp(0), 100);
         assert_eq!(refresh.deadline(), None, "it has no status line");
@@ -91,9 +95,16 @@ mod tests {
         assert_eq!(refresh.step(Stamp(300), || gist("b")), Some(SizeStep::Less));
         assert_eq!(refresh.step(Stamp(319), || gist("b")), None);
         assert_eq!(refresh.step(Stamp(320), || gist("b")), Some(SizeStep::Back));
-        refresh.may_differ(Stamp(400), 0);
-        assert_eq!(refresh.step(Stamp(400), || gist("b")), None, "it did not ask, and is left alone");
+        assert_eq!(refresh.step(Stamp(2320), || gist("b")), Some(SizeStep::Less), "it did not ask");
+        assert_eq!(refresh.step(Stamp(2420), || gist("b")), Some(SizeStep::Back));
+        assert_eq!(refresh.step(Stamp(4420), || gist("b")), Some(SizeStep::Less));
+        assert_eq!(refresh.step(Stamp(4820), || gist("b")), Some(SizeStep::Back));
+        for at in [6820, 9000] {
+            assert_eq!(refresh.step(Stamp(at), || gist("b")), None, "it does not ask, and is left alone");
+            refresh.may_differ(Stamp(at), 0);
+        }
         refresh.was_sent(gist("b").unwrap());
+        assert_eq!(refresh.step(Stamp(9100), || gist("b")), None);
         refresh.may_differ(Stamp(500), 0);
         assert_eq!(refresh.step(Stamp(500), || None), None, "not in a hand-over");
         refresh.may_differ(Stamp(600), 0);
