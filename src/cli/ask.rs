@@ -142,7 +142,11 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         if is_idle && (is_another_run || asked.is_none()) {
             let answer = finished_answer(&name, &session)?;
             let is_resumed = session.conversation == before.conversation;
-            if is_another_run && !answer.finished && (is_resumed || !answer.has_text()) {
+            let is_cut = !answer.finished && (is_resumed || !answer.has_text());
+            // A Claude that was killed at once has not written down the prompt: its last turn is an earlier
+            // one.
+            let is_earlier = is_resumed && asked.as_ref().is_some_and(|asked| !answer.is_of(asked));
+            if is_another_run && (is_cut || is_earlier) {
                 return Err(ended_in_turn(&name, is_resumed));
             }
             let conversation = session.conversation.clone();
