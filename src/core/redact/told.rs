@@ -132,58 +132,58 @@ const PROOFS: [&str; 2] = ["basic auth", "basic-auth"];
 /// Finds them.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let small = small_letters(text);
-    let is_plain = text.is_ascii();
-    // Most texts are ASCII, and have none of the words that are not.
-    let may_have = |word: &&&str| !is_plain || word.is_ascii();
+    let pairs = BytePairs::of(&small);
+    let ends_of =
+        |word: &'static str| pairs.may_have(word).then(|| ends_of(&small, word)).into_iter().flatten();
     // What follows on the line.
     let behind = |at: usize| cut_bytes(&text[at..], AROUND).split('\n').next().unwrap_or_default();
     for (words, class) in [(&PASSWORDS[..], Class::Password), (&TOKENS[..], Class::Token)] {
-        for at in words.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
+        for at in words.iter().flat_map(|word| ends_of(word)) {
             push(text, value(behind(at), class), class, spans);
         }
     }
-    let words = PASSWORDS.iter().filter(may_have).chain(&ENGLISH);
-    for at in words.flat_map(|word| ends_of(&small, word)) {
+    let words = PASSWORDS.iter().chain(&ENGLISH);
+    for at in words.flat_map(|word| ends_of(word)) {
         push(text, on_the_next_line(cut_bytes(&text[at..], AROUND)), Class::Password, spans);
     }
-    for at in ENGLISH.iter().flat_map(|word| ends_of(&small, word)) {
+    for at in ENGLISH.iter().flat_map(|word| ends_of(word)) {
         push(text, english(behind(at)), Class::Password, spans);
     }
-    for at in LOGINS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
+    for at in LOGINS.iter().flat_map(|word| ends_of(word)) {
         push(text, behind_name(behind(at)), Class::Password, spans);
     }
-    for at in ends_of(&small, "pw").filter(|at| small[..*at].ends_with("pw")) {
+    for at in ends_of("pw").filter(|at| small[..*at].ends_with("pw")) {
         // Too short a word to say more.
         let value = told_value(behind(at)).map(|(value, _)| value);
         push(text, value.filter(|value| is_made_of_words(value)), Class::Password, spans);
     }
-    for at in ends_of(&small, "pin") {
+    for at in ends_of("pin") {
         push(text, number(behind(at)), Class::Password, spans);
     }
-    for at in ends_of(&small, "passphrase") {
+    for at in ends_of("passphrase") {
         push(text, phrase(behind(at)), Class::Password, spans);
     }
-    for at in CODES.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
+    for at in CODES.iter().flat_map(|word| ends_of(word)) {
         push(text, one_time_code(behind(at)), Class::Password, spans);
     }
-    for at in CARDS.iter().filter(may_have).flat_map(|word| ends_of(&small, word)) {
+    for at in CARDS.iter().flat_map(|word| ends_of(word)) {
         // The numbers of test cards are public, and of use.
         let is_test = end_of(&small[..at], NEAR_CARD).contains("test");
         push(text, card(behind(at)).filter(|_| !is_test), Class::Token, spans);
     }
-    for at in CARD_CHECKS.iter().flat_map(|word| ends_of(&small, word)) {
+    for at in CARD_CHECKS.iter().flat_map(|word| ends_of(word)) {
         push(text, card_check(behind(at)), Class::Token, spans);
     }
-    for word in AS_PASSWORD.iter().filter(may_have) {
+    for word in AS_PASSWORD.iter().filter(|word| pairs.may_have(word)) {
         for at in memmem::find_iter(small.as_bytes(), word) {
             let value = last_word(end_of(&text[..at], AROUND)).filter(|value| is_certain(value));
             push(text, value.filter(|_| ends_a_clause(&small[at + word.len()..])), Class::Password, spans);
         }
     }
-    for at in ENGLISH.iter().flat_map(|word| ends_of(&small, word)) {
+    for at in ENGLISH.iter().flat_map(|word| ends_of(word)) {
         push(text, is_my_password(text, &small, at), Class::Password, spans);
     }
-    for at in WALLETS.iter().flat_map(|word| ends_of(&small, word)) {
+    for at in WALLETS.iter().flat_map(|word| ends_of(word)) {
         let words = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), WALLET_WORDS.1, |word| {
             (3..=8).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_lowercase())
         });
@@ -194,7 +194,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             spans,
         );
     }
-    for at in RECOVERY_CODES.iter().flat_map(|word| ends_of(&small, word)) {
+    for at in RECOVERY_CODES.iter().flat_map(|word| ends_of(word)) {
         let codes = words_in_a_row(cut_bytes(&text[at..], 2 * AROUND), usize::MAX, |word| {
             (4..=24).contains(&word.len())
                 && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
@@ -202,7 +202,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         });
         push(text, codes.filter(|(_, n)| *n >= 3).map(|(codes, _)| codes), Class::Password, spans);
     }
-    for at in ends_of(&small, "2fa secret").chain(ends_of(&small, "totp secret")) {
+    for at in ends_of("2fa secret").chain(ends_of("totp secret")) {
         let is_group = |word: &str| {
             word.len() == 4 && word.bytes().all(|b| b.is_ascii_alphabetic() || matches!(b, b'2'..=b'7'))
         };
@@ -211,7 +211,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
         let groups = groups.filter(|(_, n)| *n >= 4).map(|(words, _)| words).filter(has_digit);
         push(text, groups, Class::Token, spans);
     }
-    for at in PROOFS.iter().flat_map(|word| ends_of(&small, word)) {
+    for at in PROOFS.iter().flat_map(|word| ends_of(word)) {
         let before = end_of(&text[..at], AROUND).rsplit('\n').next().unwrap_or_default();
         for word in before.split_whitespace().chain(behind(at).split_whitespace()) {
             push(text, pair(word), Class::Password, spans);
@@ -240,6 +240,30 @@ fn small_letters(text: &str) -> String {
             }
         })
         .collect()
+}
+
+/// The pairs of bytes that follow each other in a text. A word with another pair is not in the text: to search
+/// a short text for each of 200 words costs more than to read it once.
+struct BytePairs(Vec<u64>);
+
+impl BytePairs {
+    fn of(text: &str) -> BytePairs {
+        let mut pairs = vec![0; (1 << 16) / 64];
+        for (word, bit) in text.as_bytes().windows(2).map(BytePairs::place) {
+            pairs[word] |= bit;
+        }
+        BytePairs(pairs)
+    }
+
+    /// Which of the words, and which of its bits.
+    fn place(pair: &[u8]) -> (usize, u64) {
+        let pair = usize::from(pair[0]) << 8 | usize::from(pair[1]);
+        (pair / 64, 1 << (pair % 64))
+    }
+
+    fn may_have(&self, word: &str) -> bool {
+        word.as_bytes().windows(2).map(BytePairs::place).all(|(word, bit)| self.0[word] & bit != 0)
+    }
 }
 
 /// Where `word` ends in the text, where it is no part of another word. It may have an ending of its own
