@@ -84,7 +84,7 @@ pub(super) struct Prose<'a> {
     pub(super) text: &'a str,
     /// The text in small letters, byte for byte.
     pub(super) small: String,
-    is_ascii: bool,
+    pairs: BytePairs,
 }
 
 impl<'a> Prose<'a> {
