@@ -58,7 +58,7 @@ mod tests {
     fn transcript(lines: &[&str]) -> TranscriptFacts {
         let mut facts = TranscriptFacts::default();
         for line in lines {
-            facts.take_line(line.as_bytes());
+            facts.feed(line.as_bytes());
         }
         facts
     }
