@@ -163,6 +163,11 @@ impl Supervisor {
             _ => (EndCause::CouldNotStart, "The program could not be started."),
         };
         self.close(step, cause, code, text, None);
+        // The session's conversation is the last one that has begun.
+        let never_began = self.is_unwritten() && !self.conversation.spoken;
+        if let Some(left) = self.chain.left().filter(|_| never_began) {
+            (self.conversation.id, self.conversation.spoken) = (Some(left.clone()), true);
+        }
     }
 
     /// The settings that run code changed between the last check and this start: nothing runs until a person
