@@ -6,8 +6,9 @@
 
 use super::input::{Classifier, InputClass, InputPiece, PASTE_END, PASTE_START};
 
-/// Bytes of a draft that are kept. More than this is an overflow: such a draft cannot be given back.
-const MAX_DRAFT: usize = 64 << 10;
+/// Bytes of a draft that are kept, as many as are held during a hand-over. More than this is an overflow: such a
+/// draft cannot be given back.
+const MAX_DRAFT: usize = 1 << 20;
 /// Milliseconds to wait after an Enter. Measured: lines in one write are submitted in the wrong order, 50 ms
 /// apart they are not.
 const AFTER_ENTER_MS: u64 = 50;
@@ -30,6 +31,12 @@ impl Draft {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A draft of these bytes.
+    #[must_use]
+    pub fn of(bytes: Vec<u8>) -> Self {
+        Draft { kept: bytes, ..Draft::default() }
     }
 
     /// Takes the bytes given to a [`Classifier`] and the pieces it answered, `flush`es included (with no
