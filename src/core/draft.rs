@@ -130,8 +130,11 @@ pub fn units(bytes: &[u8]) -> Vec<Unit> {
                 }
                 let enter = piece.class == InputClass::Submit
                     || (piece.class == InputClass::Typed && part.ends_with(b"\r"));
+                // Enter after a backslash begins a new line in the prompt box.
+                let new_line = piece.class == InputClass::Submit
+                    && units.last().is_some_and(|last| is_text(last) && last.bytes.ends_with(b"\\"));
                 units.push(Unit {
-                    class: piece.class,
+                    class: if new_line { InputClass::Typed } else { piece.class },
                     bytes: part.to_vec(),
                     pause_after_ms: if enter { AFTER_ENTER_MS } else { 0 },
                 });

@@ -5,6 +5,8 @@
 //! shadow, tracks the terminal's content: only rows that differ are sent, and the shadow knows which modes to
 //! undo.
 
+use std::ops::Range;
+
 use super::{Screen, TerminalMode};
 
 /// Modes that change what keys send: a person may type into a mirror.
@@ -53,7 +55,12 @@ impl Mirror {
         // Rows with text are more useful than blank rows below them.
         let blank = (cursor.row + 1..high).rev().take_while(|row| screen.row_runs(*row).is_empty()).count();
         let used = high - u16::try_from(blank).unwrap_or(0);
-        self.origin = (part(left, cols, wide, cursor.col), part(self.origin.1, rows, used, cursor.row));
+        // The options of a dialog stand below the one that the cursor marks.
+        let below = (cursor.row + 1 + rows / 2).min(used).max(cursor.row + 1);
+        self.origin = (
+            part(left, cols, wide, cursor.col..cursor.col + 1),
+            part(self.origin.1, rows, used, cursor.row..below),
+        );
         let mut out = String::new();
         for row in 0..rows {
             let wanted = screen.row_part(self.origin.1 + row, self.origin.0..self.origin.0 + cols);
@@ -108,10 +115,10 @@ impl Mirror {
 }
 
 /// The first column or row of `whole` to show in a viewport of size `room`: moved only as far as needed for
-/// the cursor.
-fn part(before: u16, room: u16, whole: u16, cursor: u16) -> u16 {
+/// `seen`, which begins at the cursor.
+fn part(before: u16, room: u16, whole: u16, seen: Range<u16>) -> u16 {
     let most = whole.saturating_sub(room);
-    before.clamp((cursor + 1).saturating_sub(room), cursor).min(most)
+    before.clamp(seen.end.saturating_sub(room).min(seen.start), seen.start).min(most)
 }
 
 #[cfg(test)]
@@ -159,6 +166,12 @@ mod tests {
     }
 
     #[test]
+    fn the_options_below_the_cursor_are_in_sight() {
+        let dialog = "text\r\nDo you want to proceed?\r\n> 1. Yes\r\n  2. Always\r\n  3. No\x1b[3;1H";
+        assert_eq!(mirrored(dialog, (12, 4)).1.lines(), ["> 1. Yes", "  2. Always", "  3. No", ""]);
+    }
+
+    #[test]
     fn a_larger_one_shows_all_of_it() {
         let (screen, terminal, ..) = mirrored("one\r\n\x1b[6;20HX", (40, 10));
         assert_eq!(terminal.lines()[..6], screen.lines()[..]);
@@ -190,9 +203,10 @@ mod tests {
     #[test]
     fn the_part_moves_no_further_than_it_must() {
         assert_eq!(
-            [part(0, 10, 20, 9), part(0, 10, 20, 10), part(5, 10, 20, 7), part(5, 10, 20, 4)],
+            [(0, 9), (0, 10), (5, 7), (5, 4)].map(|(before, at)| part(before, 10, 20, at..at + 1)),
             [0, 1, 5, 4]
         );
-        assert_eq!([part(15, 10, 20, 19), part(15, 10, 12, 11), part(3, 10, 5, 0)], [10, 2, 0]);
+        assert_eq!([part(15, 10, 20, 19..20), part(15, 10, 12, 11..12), part(3, 10, 5, 0..1)], [10, 2, 0]);
+        assert_eq!([part(0, 10, 20, 8..14), part(0, 2, 20, 8..14)], [4, 8]);
     }
 }

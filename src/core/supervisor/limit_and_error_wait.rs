@@ -192,10 +192,16 @@ impl LimitWait {
         if self.limit().is_some() { ResumeAfter::Limit } else { ResumeAfter::Error }
     }
 
+    /// Whether the limit holds Claude back: until its reset, and where hopty lets Claude continue then, until
+    /// that is due. Claude may continue by itself before.
+    fn holds_back(&self, limit: &UsageLimitWait, now: Stamp) -> bool {
+        now < self.due.map_or(limit.reset, |due| due.max(limit.reset))
+    }
+
     /// What the session waits for while Claude cannot work.
     pub(super) fn waits_for(&self, now: Stamp) -> Option<&'static str> {
         match &self.cause {
-            WaitCause::Limit { limit } => (now < limit.reset).then_some("usage_limit"),
+            WaitCause::Limit { limit } => self.holds_back(limit, now).then_some("usage_limit"),
             WaitCause::Error { .. } => Some("api_error"),
             WaitCause::Person => Some("login"),
         }
@@ -204,8 +210,12 @@ impl LimitWait {
     /// Why a prompt from outside is not typed now: Claude would refuse it and stop waiting. A slash command
     /// is still allowed.
     pub(super) fn hinders(&self, now: Stamp) -> Option<String> {
-        let limit = self.limit().filter(|limit| now < limit.reset)?;
-        Some(format!("Claude is waiting for its {} to reset", limit.kind.words()))
+        let limit = self.limit().filter(|limit| self.holds_back(limit, now))?;
+        Some(if now < limit.reset {
+            format!("Claude is waiting for its {} to reset", limit.kind.words())
+        } else {
+            format!("the {} has reset, and Claude is about to continue", limit.kind.words())
+        })
     }
 
     pub(super) fn end(self, step: &mut EventStep<'_>, how: &str) {

@@ -289,13 +289,25 @@ mod tests {
         let mut launching = launching(2);
         let mut now = Stamp(0);
         launching.next = None;
-        while launching.lacks(next(2), now) {
+        let used_up = SpawnError::Other(io::Error::from_raw_os_error(libc::EAGAIN));
+        while launching.lacks(next(2), &used_up, now).is_some() {
             assert_eq!(launching.due(now, true, Agent::Plain), None);
             now = launching.deadline(now).unwrap();
             let start = LaunchStep::Start { next: next(2), without_hooks: None };
             assert_eq!(launching.due(now, true, Agent::Plain), Some(start));
         }
         assert_eq!((now, launching.deadline(now)), (Stamp(u64::from(START_TRIES - 1) * AGAIN_MS), None));
+    }
+
+    #[test]
+    fn a_program_that_an_update_has_removed_is_tried_for_longer() {
+        let mut launching = launching(2);
+        for tried in 1..FILE_TRIES {
+            assert_eq!(launching.lacks(next(2), &SpawnError::NotFound, Stamp(0)), Some(tried));
+        }
+        assert_eq!(launching.lacks(next(2), &SpawnError::NotFound, Stamp(0)), None);
+        let gone = SpawnError::NoDirectory("/gone".into());
+        assert_eq!(Launching::default().lacks(next(2), &gone, Stamp(0)), None);
     }
 
     #[test]
