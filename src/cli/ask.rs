@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
 use super::conversation::{self, ConversationTarget};
-use super::error::{Failed, note, say, visible};
+use super::error::{VerbError, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SendOptions};
 use crate::core::claude::api_error::api_error_words;
@@ -22,7 +22,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
 use crate::fs::{session, whole_transcript};
 use crate::ipc::answers::WaitAnswer;
-use crate::ipc::message::{Code, Failure, Request, Wait, WaitFor};
+use crate::ipc::message::{Code, Request, RequestError, Wait, WaitFor};
 use crate::sys::clock::{Clock, local};
 
 /// How long one request to the host waits before the session is looked at again.
@@ -76,7 +76,7 @@ pub(super) struct AnswerOptions {
 }
 
 /// Submits a prompt, waits for the end of the turn and prints the answer.
-pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
+pub(super) fn ask(options: AskOptions) -> Result<u8, VerbError> {
     let began = Instant::now();
     let limit = Duration::from_millis(options.timeout.ms());
     let prompt = SendOptions {
@@ -97,7 +97,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     let before = control.status()?;
     if before.agent.is(Agent::Plain) {
         let hint = format!("`hopty send {name} TEXT` types into it");
-        return Err(Failed::new(4, NO_CLAUDE).about(&name).hint(hint));
+        return Err(VerbError::new(4, NO_CLAUDE).about(&name).hint(hint));
     }
     if let Some(asked) = &mut asked {
         asked.entered(Clock::wall().rfc3339_ms());
@@ -108,7 +108,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
             return Err(no_answer_to_command(&mut control, &name));
         }
         let hint = format!("`hopty screen {name}` shows what Claude shows");
-        return Err(Failed::new(1, "hopty cannot tell whether Claude took the prompt")
+        return Err(VerbError::new(1, "hopty cannot tell whether Claude took the prompt")
             .about(&name)
             .hint(hint));
     }
@@ -171,7 +171,7 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
 }
 
 /// Why a slash command that Claude has done itself has no answer, and what closes the dialog that it opened.
-fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> Failed {
+fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> VerbError {
     control.limit(ANSWER);
     let mut dialog = None;
     becomes_true(Instant::now() + DIALOG_LAG, ASK_POLL, || {
@@ -187,7 +187,7 @@ fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> Failed
         ),
         None => ("Claude did the command itself and gave no answer".to_owned(), screen),
     };
-    Failed::new(1, cause).about(name).hint(hint)
+    VerbError::new(1, cause).about(name).hint(hint)
 }
 
 /// The wait for the end of the turn that began after line `seq` of the journal.
@@ -203,7 +203,7 @@ struct TurnWait<'n> {
 impl TurnWait<'_> {
     /// Waits until Claude waits for a prompt, [`SLICE`] at the longest, and returns whether it does. Tells
     /// once what it is blocked on.
-    fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), Failed> {
+    fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), VerbError> {
         let left =
             self.until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
         control.limit(left.saturating_add(ANSWER));
@@ -234,7 +234,7 @@ impl TurnWait<'_> {
     }
 
     /// Fails where the time is over.
-    fn check_time(&self, session: &SessionStatus) -> Result<(), Failed> {
+    fn check_time(&self, session: &SessionStatus) -> Result<(), VerbError> {
         match self.until {
             Some(until) if Instant::now() >= until => Err(no_answer(self.name, session, self.limit)),
             _ => Ok(()),
@@ -244,22 +244,22 @@ impl TurnWait<'_> {
 
 /// That another run waits for a prompt, and the turn was not finished. `is_resumed`: it has the conversation
 /// of the run that ended.
-fn ended_in_turn(name: &SessionName, is_resumed: bool) -> Failed {
+fn ended_in_turn(name: &SessionName, is_resumed: bool) -> VerbError {
     let next = if is_resumed {
         "hopty has resumed the conversation"
     } else {
         "a fresh conversation waits for a prompt"
     };
-    Failed::new(1, format!("Claude ended before it had answered; {next}"))
+    VerbError::new(1, format!("Claude ended before it had answered; {next}"))
         .about(name)
         .hint(format!("`hopty ask {name} \"go on\"` lets it continue, `hopty why {name}` says how it ended"))
 }
 
-fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> Failed {
+fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> VerbError {
     let message = format!("no answer after {limit}, the session is {}", session.state);
     let hint =
         format!("`hopty wait {name} idle && hopty answer {name}` prints it later; `--timeout` waits longer");
-    Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
+    VerbError::from(RequestError::new(Code::Busy, message, hint)).about(name)
 }
 
 /// The answer to `asked` in the transcript, once its turn `is_over`, and `lag` later at the latest: Claude
@@ -269,7 +269,7 @@ fn answer_to(
     asked: &SentPrompt,
     lag: Duration,
     is_over: impl Fn(&AskedTurn) -> bool,
-) -> Result<Option<LastAnswer>, Failed> {
+) -> Result<Option<LastAnswer>, VerbError> {
     let Some(path) = transcript.filter(|path| path.exists()) else {
         return Ok(None);
     };
@@ -285,9 +285,9 @@ fn answer_to(
 }
 
 /// The answer that ends the turn. Claude tells the end of a turn before the last lines are in its transcript.
-fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAnswer, Failed> {
+fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAnswer, VerbError> {
     let Some(path) = session.transcript.as_deref().map(Path::new) else {
-        return Err(Failed::new(1, "hopty does not know which transcript has the answer")
+        return Err(VerbError::new(1, "hopty does not know which transcript has the answer")
             .about(name)
             .hint(format!("`hopty screen {name}` shows Claude's screen")));
     };
@@ -299,15 +299,15 @@ fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAn
     Ok(answer)
 }
 
-fn read(path: &Path) -> Result<LastAnswer, Failed> {
+fn read(path: &Path) -> Result<LastAnswer, VerbError> {
     let mut answer = LastAnswer::default();
     read_lines(path, |line| drop(answer.feed(line)))?;
     Ok(answer)
 }
 
-fn read_lines(path: &Path, line: impl FnMut(&[u8])) -> Result<(), Failed> {
+fn read_lines(path: &Path, line: impl FnMut(&[u8])) -> Result<(), VerbError> {
     whole_transcript::lines(path, line).map(drop).map_err(|e| {
-        Failed::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
+        VerbError::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
     })
 }
 
@@ -327,7 +327,7 @@ fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &Sessi
 }
 
 /// Prints the last answer of a session or a transcript.
-pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
+pub(super) fn answer(options: &AnswerOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     // The turn is over; its end may be known before the transcript has it.
     let mut is_idle = false;
@@ -342,7 +342,7 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
             let transcript = status.transcript.ok_or_else(|| {
                 if is_plain {
                     let hint = format!("`hopty screen {name}` shows what it shows");
-                    return Failed::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint);
+                    return VerbError::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint);
                 }
                 if over {
                     return nothing_asked(&name);
@@ -382,22 +382,22 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
         let live = name.as_ref().filter(|_| !over);
         return Err(match (live, path.file_stem()) {
             (Some(_), _) if answer.prompt.is_empty() => {
-                Failed::new(1, "nothing was asked in this conversation yet")
+                VerbError::new(1, "nothing was asked in this conversation yet")
                     .hint("`hopty conversations ls` lists earlier conversations")
             }
-            (Some(name), _) if is_idle => Failed::new(1, "Claude did not answer the last prompt")
+            (Some(name), _) if is_idle => VerbError::new(1, "Claude did not answer the last prompt")
                 .hint(format!("`hopty ask {name} \"go on\"` lets it continue")),
-            (Some(name), _) => Failed::new(1, "Claude has not answered the last prompt yet")
+            (Some(name), _) => VerbError::new(1, "Claude has not answered the last prompt yet")
                 .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),
             (None, Some(id)) if name.is_some() => {
                 let id = visible(&id.to_string_lossy());
-                Failed::new(1, "the session has ended, and Claude did not answer its last prompt")
+                VerbError::new(1, "the session has ended, and Claude did not answer its last prompt")
                     .called(Code::Ended)
                     .hint(format!("`hopty conversations show {id}` shows the conversation"))
             }
             (None, id) => {
                 let id = visible(&id.unwrap_or_default().to_string_lossy());
-                Failed::new(1, "Claude did not answer the last prompt")
+                VerbError::new(1, "Claude did not answer the last prompt")
                     .hint(format!("`hopty conversations show {id}` shows the conversation"))
             }
         }
@@ -420,14 +420,14 @@ fn is_written(transcript: &Path) -> bool {
     becomes_true(Instant::now() + WRITTEN, ASK_POLL, || transcript.exists())
 }
 
-fn no_transcript(of: &SessionName) -> Failed {
-    Failed::new(1, "Claude has no transcript yet")
+fn no_transcript(of: &SessionName) -> VerbError {
+    VerbError::new(1, "Claude has no transcript yet")
         .about(of)
         .hint(format!("`hopty ask {of} TEXT` submits a prompt and waits for the answer"))
 }
 
-fn nothing_asked(ended: &SessionName) -> Failed {
-    Failed::new(1, "the session has ended without a prompt")
+fn nothing_asked(ended: &SessionName) -> VerbError {
+    VerbError::new(1, "the session has ended without a prompt")
         .called(Code::Ended)
         .about(ended)
         .hint("`hopty conversations ls` lists conversations")

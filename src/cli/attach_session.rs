@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use super::control::{CONNECT, Rule, dial, live, nearest, paths, readable, unanswered};
 use super::detach_and_stop::live_names;
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use super::join_session::join;
 use super::list;
 use super::read_config;
@@ -18,12 +18,12 @@ use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::tty::{can_draw, raw};
 
-pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed> {
+pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     if let Some(outer) = std::env::var_os("HOPTY_SESSION") {
         // Two that show each other would never come to rest, and one prefix key can lead only one of them.
         let outer = visible(&outer.to_string_lossy());
-        return Err(Failed::new(4, format!("this terminal is already inside session {outer}")).hint(
+        return Err(VerbError::new(4, format!("this terminal is already inside session {outer}")).hint(
             "detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway",
         ));
     }
@@ -47,7 +47,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
         },
     };
     if !terminal {
-        return Err(Failed::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(2, "standard input and output must be a terminal")
             .hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
@@ -73,7 +73,7 @@ enum AttachChoice {
 }
 
 /// The only session that runs, or that runs in this directory; of several here the one that is detached.
-fn choose_session(paths: &Paths) -> Result<AttachChoice, Failed> {
+fn choose_session(paths: &Paths) -> Result<AttachChoice, VerbError> {
     readable(paths)?;
     let names = live_names(paths)?;
     let here = nearest(paths, &names);
@@ -102,14 +102,14 @@ fn choice(sessions: Vec<SessionStatus>, here: &[SessionName]) -> AttachChoice {
 }
 
 /// Lists the sessions where nobody can pick one, and asks for a name.
-fn which(sessions: &[SessionStatus]) -> Result<Failed, Failed> {
+fn which(sessions: &[SessionStatus]) -> Result<VerbError, VerbError> {
     let cols = raw::columns(std::io::stderr());
     for line in table::lines(&list::to_pick(sessions, cols), |_, _| None) {
         writeln!(std::io::stderr(), "{line}")?;
     }
     let names: Vec<String> = sessions.iter().map(|session| visible(&session.name)).collect();
     let first = names.first().map_or("NAME", String::as_str);
-    Ok(Failed::new(3, "which session?")
+    Ok(VerbError::new(3, "which session?")
         .about(names.join(", "))
         .hint(format!("give its name, as in `hopty attach {first}`")))
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::control::{HostControl, Rule, last_here, live, paths};
-use super::error::{Failed, say, say_wrapped};
+use super::error::{VerbError, say, say_wrapped};
 use super::poll_until::poll_until;
 use super::status::ended;
 use crate::core::ids::{ConversationId, SessionName};
@@ -15,7 +15,7 @@ use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
 use crate::ipc::answers::BackAnswer;
-use crate::ipc::message::{Code, Failure, Request};
+use crate::ipc::message::{Code, Request, RequestError};
 
 /// How long a host gets to answer.
 const BACK_ANSWER_LIMIT: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const STARTS: Duration = Duration::from_secs(30);
 /// How often it is looked at meanwhile.
 const BACK_POLL: Duration = Duration::from_millis(20);
 
-pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = match live(&paths, given, Rule::Any) {
         Ok(name) => name,
@@ -43,7 +43,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     let status = control.status()?;
     match &status.before {
         None if status.agent.is(Agent::Plain) => {
-            return Err(Failed::new(4, "it does not run Claude")
+            return Err(VerbError::new(4, "it does not run Claude")
                 .called(Code::Refused)
                 .about(&name)
                 .hint(format!("`hopty status {name}` shows what it runs")));
@@ -51,7 +51,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         None => return Err(none_before(&paths, &name, &status)),
         Some(id) if paths.find_transcript(id).is_none() => {
             let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");
-            return Err(Failed::new(1, gone)
+            return Err(VerbError::new(1, gone)
                 .called(Code::NotFound)
                 .about(&name)
                 .hint("the session keeps running"));
@@ -63,7 +63,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         let message =
             format!("going back to conversation {}, but Claude has not started there yet", done.conversation);
         let hint = format!("`hopty status {name}` shows what it does");
-        return Err(Failed::from(Failure::new(Code::Busy, message, hint)).about(&name));
+        return Err(VerbError::from(RequestError::new(Code::Busy, message, hint)).about(&name));
     }
     if as_json {
         say(format_args!("{}", json!(done)))?;
@@ -78,7 +78,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
 
 /// Waits until the session follows the conversation, so that `hopty answer` and others mean that one, and
 /// says whether it does. An old Claude resumes it under an id of its own.
-fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, Failed> {
+fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, VerbError> {
     let there = poll_until(Instant::now() + STARTS, BACK_POLL, || {
         let status = control.status()?;
         let is_there = status.run > before.run && status.conversation.is_some();
@@ -93,7 +93,7 @@ fn how_to_resume(
     name: &SessionName,
     last: &SessionStatus,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let Some(id) = last.before.clone().or_else(|| begun_from(paths, last)) else {
         return Err(none_before(paths, name, last));
     };
@@ -104,12 +104,12 @@ fn how_to_resume(
         ))?;
     } else {
         let hint = format!("`hopty --resume {id}` resumes the conversation before its last one");
-        return Err(Failed::new(1, "the session has ended").called(Code::Ended).about(name).hint(hint));
+        return Err(VerbError::new(1, "the session has ended").called(Code::Ended).about(name).hint(hint));
     }
     Ok(0)
 }
 
-fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Failed {
+fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> VerbError {
     let others = others(paths, name, status);
     let (message, hint) = match (begun_from(paths, status), others.as_slice()) {
         (Some(id), _) => (
@@ -130,7 +130,7 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Fai
             )
         }
     };
-    Failed::new(1, message).called(Code::NotFound).about(name).hint(hint)
+    VerbError::new(1, message).called(Code::NotFound).about(name).hint(hint)
 }
 
 /// The conversations of a session beside the last one, the newest first, by its journal.

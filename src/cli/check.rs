@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::config::how_many_set;
 use super::control::HostControl;
 use super::conversations::size;
-use super::error::{Failed, say, visible};
+use super::error::{VerbError, say, visible};
 use super::list::PATIENCE;
 use super::table::TableStyle;
 use super::{notice, read_config, run};
@@ -107,7 +107,7 @@ fn bad(about: &'static str, found: impl Into<String>, fix: impl Into<String>) ->
     Finding { about, grade: Grade::Bad, found: found.into(), fix: Some(fix.into()) }
 }
 
-pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
+pub(super) fn check(as_json: bool) -> Result<u8, VerbError> {
     let paths = run::any_paths();
     let resolved = read_config::resolved(Some(&paths), &[]);
     let mut found = claude(&paths, &resolved.config);

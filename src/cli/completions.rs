@@ -9,7 +9,7 @@ use clap::{Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
 use super::args::{Cli, verbs};
-use super::error::{Failed, stdout};
+use super::error::{VerbError, stdout};
 use super::wait_conditions;
 
 /// The verbs that take a live session's name as their first word.
@@ -26,7 +26,7 @@ const WITH_VALUE: [&str; 13] = [
     "--label", "--client", "--keys", "--timeout", "--since", "--settle", "--max", "--older", "--format",
     "--output", "-o", "--max-size", "--redact",
 ];
-pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
+pub(super) fn completions(shell: Shell) -> Result<u8, VerbError> {
     stdout()?.write_all(script(shell).as_bytes())?;
     Ok(0)
 }

@@ -14,7 +14,7 @@ use toml::Table;
 use unicode_width::UnicodeWidthStr;
 
 use super::control::paths;
-use super::error::{Failed, note, say, say_wrapped, stdout, visible};
+use super::error::{VerbError, note, say, say_wrapped, stdout, visible};
 use super::read_config;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
 use crate::core::text::word_wrap::wrap_words;
@@ -50,7 +50,7 @@ pub(super) enum ConfigVerb {
     },
 }
 
-pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
+pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, VerbError> {
     let paths = paths()?;
     match verb {
         ConfigVerb::Show { json } => show(&paths, *json),
@@ -67,7 +67,7 @@ pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
     }
 }
 
-fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
+fn show(paths: &Paths, as_json: bool) -> Result<u8, VerbError> {
     let resolved = read_config::resolved(Some(paths), &[]);
     tell_ignored(&resolved);
     let values = table(&resolved.config)?;
@@ -103,7 +103,7 @@ fn remarked(line: &str, remark: &str, cols: Option<usize>) -> String {
     format!("{line}{}# {remark}", " ".repeat(gap))
 }
 
-fn check(paths: &Paths) -> Result<u8, Failed> {
+fn check(paths: &Paths) -> Result<u8, VerbError> {
     let resolved = read_config::resolved(Some(paths), &[]);
     tell_ignored(&resolved);
     if resolved.problems.is_empty() {
@@ -113,7 +113,7 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     for problem in &resolved.problems {
         say_wrapped(format_args!("{}", visible(&problem.to_string())))?;
     }
-    Err(Failed::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(read_config::HINT))
+    Err(VerbError::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(read_config::HINT))
 }
 
 fn tell_ignored(resolved: &Resolved) {
@@ -138,17 +138,17 @@ pub(super) fn how_many_set(resolved: &Resolved) -> String {
 }
 
 /// A file in which every key is a remark changes nothing, and has them all in view.
-fn init(paths: &Paths) -> Result<u8, Failed> {
+fn init(paths: &Paths) -> Result<u8, VerbError> {
     let path = paths.config_file();
     let failed = |e: std::io::Error| {
-        Failed::new(125, e.to_string())
+        VerbError::new(125, e.to_string())
             .about(path.display())
             .hint("check the permissions of its directory, or set XDG_CONFIG_HOME")
     };
     DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
     let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-            return Err(Failed::new(1, "the file exists already; hopty does not change it")
+            return Err(VerbError::new(1, "the file exists already; hopty does not change it")
                 .about(path.display())
                 .hint("`hopty config init --print` shows what would be in it"));
         }
@@ -187,7 +187,7 @@ fn meaning(key: &ConfigKey) -> String {
 }
 
 /// Every key with its default, what it does and what it takes, all of it commented out.
-fn sample() -> Result<String, Failed> {
+fn sample() -> Result<String, VerbError> {
     let defaults = table(&Config::default())?;
     let mut out = String::from(
         "# hopty's configuration. Every key is here with its default: remove the `#`\n\
@@ -214,9 +214,9 @@ fn sample() -> Result<String, Failed> {
     Ok(out)
 }
 
-fn table(config: &Config) -> Result<Table, Failed> {
+fn table(config: &Config) -> Result<Table, VerbError> {
     Table::try_from(config)
-        .map_err(|e| Failed::new(125, e.to_string()).hint("`hopty config check` checks the files"))
+        .map_err(|e| VerbError::new(125, e.to_string()).hint("`hopty config check` checks the files"))
 }
 
 fn value(key: &ConfigKey, values: &Table) -> String {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
 use super::conversation::{ConversationTarget, FoundTranscript, find_target};
-use super::error::{Failed, say, say_wrapped, visible};
+use super::error::{VerbError, say, say_wrapped, visible};
 use super::prose::fit;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Levels;
@@ -74,7 +74,7 @@ impl ContextReport {
         }
     }
 
-    fn print_explained(&self) -> Result<(), Failed> {
+    fn print_explained(&self) -> Result<(), VerbError> {
         if let Some(transcript) = &self.transcript {
             say_wrapped(format_args!(
                 "transcript file: {} ({})",
@@ -124,7 +124,7 @@ fn threshold(level: &crate::core::config::Threshold) -> String {
     if parts.is_empty() { "never".to_owned() } else { format!("at {}", parts.join(" or ")) }
 }
 
-pub(super) fn context(options: &ContextOptions) -> Result<u8, Failed> {
+pub(super) fn context(options: &ContextOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let answer = figure(&paths, options.which.as_deref(), Rule::Any)?;
     if options.status {
@@ -166,7 +166,7 @@ pub(super) fn context(options: &ContextOptions) -> Result<u8, Failed> {
 }
 
 /// The figure of what is meant.
-pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, Failed> {
+pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, VerbError> {
     match find_target(paths, given, rule)? {
         ConversationTarget::Session(name, object) => of_session(paths, &name, *object),
         ConversationTarget::Transcript(found) => of_transcript(paths, found),
@@ -174,7 +174,7 @@ pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<C
 }
 
 /// Of a session: from its host, or from its last state when it has ended.
-fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, Failed> {
+fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, VerbError> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {
         // A host of before this request answers that it does not know it: its session object has the figure
@@ -199,7 +199,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     }
     if !status.agent.is(Agent::Claude) {
         let hint = format!("`hopty status {name}` shows what it runs");
-        return Err(Failed::new(4, "it does not run Claude, so it has no context window")
+        return Err(VerbError::new(4, "it does not run Claude, so it has no context window")
             .called(Code::Refused)
             .about(name)
             .hint(hint));
@@ -208,14 +208,14 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
 }
 
 /// Of a transcript, by following it from its beginning.
-fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, Failed> {
+fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, VerbError> {
     let mut facts = TranscriptFacts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
     let extent = whole_transcript::lines(&found.path, |line| facts.feed(line))
-        .map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
+        .map_err(|e| VerbError::new(1, e.to_string()).hint(hint))?;
     if extent.bytes > 0 && facts.counts().0 == 0 {
         let file = visible(&found.path.to_string_lossy());
-        return Err(Failed::new(
+        return Err(VerbError::new(
             1,
             format!("{file} is not a transcript: its {} bytes contain no record", extent.bytes),
         )

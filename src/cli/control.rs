@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use serde::de::DeserializeOwned;
 use strsim::osa_distance;
 
-use super::error::{Failed, visible};
+use super::error::{VerbError, visible};
 use super::poll_until::becomes_true;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
@@ -18,7 +18,7 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
-use crate::ipc::message::{Code, Failure, PROTOCOL, Request};
+use crate::ipc::message::{Code, PROTOCOL, Request, RequestError};
 use crate::sys::process::Stat;
 
 /// How long a host gets to take a connection.
@@ -40,9 +40,9 @@ pub(super) enum Rule {
     Careful,
 }
 
-pub(super) fn paths() -> Result<Paths, Failed> {
+pub(super) fn paths() -> Result<Paths, VerbError> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failed::new(125, "not set to an absolute path")
+        VerbError::new(125, "not set to an absolute path")
             .about("HOME")
             .hint("set HOME: hopty keeps its sessions below it")
     })
@@ -54,7 +54,7 @@ pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
 }
 
 /// The live session that is meant.
-pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, Failed> {
+pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, VerbError> {
     if let Some(text) = given {
         let name = named(text)?;
         not_renamed(paths, &name)?;
@@ -68,7 +68,7 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             let left = paths.last_screen(&name).exists();
             let left =
                 if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
-            Err(Failed::new(1, "the session has ended")
+            Err(VerbError::new(1, "the session has ended")
                 .called(Code::Ended)
                 .about(&name)
                 .hint(format!("`hopty why {name}` says how{left}{on}")))
@@ -95,17 +95,17 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             let last = last.map_or_else(String::new, |name| {
                 format!("; the last one here was {name}: `hopty why {name}`")
             });
-            Err(Failed::new(3, "no session is running").hint(none_runs(!all.is_empty()) + &last))
+            Err(VerbError::new(3, "no session is running").hint(none_runs(!all.is_empty()) + &last))
         }
         ([], several, Rule::Careful) => {
             let names: Vec<&str> = several.iter().map(SessionName::as_str).collect();
-            Err(Failed::new(3, "no session is running in this directory")
+            Err(VerbError::new(3, "no session is running in this directory")
                 .hint(format!("give a name to use one from elsewhere: {}", names.join(", "))))
         }
         _ => {
             let several = if nearest.is_empty() { alive } else { nearest };
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-            Err(Failed::new(3, "which session?").about(names.join(", ")).hint("give its name"))
+            Err(VerbError::new(3, "which session?").about(names.join(", ")).hint("give its name"))
         }
     }
 }
@@ -159,7 +159,7 @@ pub(super) fn none_runs(ended: bool) -> String {
 ///
 /// # Errors
 /// Exit code 2 when it is not a name. The hint has the session that was started with this text as its name.
-pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
+pub(super) fn named(text: &str) -> Result<SessionName, VerbError> {
     text.parse().map_err(|_| {
         let is_there = |name: &SessionName| paths().is_ok_and(|paths| paths.session(name).is_dir());
         match SessionName::for_title(text).filter(is_there) {
@@ -172,27 +172,27 @@ pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
 }
 
 /// A text that is no name of a session.
-pub(super) fn bad_name(text: &str) -> Failed {
+pub(super) fn bad_name(text: &str) -> VerbError {
     let shown: String = text.chars().take(60).collect();
-    Failed::new(2, "not a session name").about(shown).hint(
+    VerbError::new(2, "not a session name").about(shown).hint(
         "a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit",
     )
 }
 
 /// That sessions can be looked for at all.
-pub(super) fn readable(paths: &Paths) -> Result<(), Failed> {
+pub(super) fn readable(paths: &Paths) -> Result<(), VerbError> {
     session::readable(paths).map_err(|e| {
-        let failed = Failed::new(125, e.to_string()).about(paths.sessions().display());
+        let failed = VerbError::new(125, e.to_string()).about(paths.sessions().display());
         failed.hint("check its permissions; `hopty check` examines every directory that hopty needs")
     })
 }
 
 /// That there is no session of this name, and which one may be meant.
-pub(super) fn unknown(paths: &Paths, name: &SessionName) -> Failed {
+pub(super) fn unknown(paths: &Paths, name: &SessionName) -> VerbError {
     if let Err(failed) = readable(paths) {
         return failed;
     }
-    let failed = Failed::new(3, "there is no such session").about(name);
+    let failed = VerbError::new(3, "there is no such session").about(name);
     // As Claude names those that it runs in the background.
     let claudes = name.as_str().len() == 8 && name.as_str().bytes().all(|byte| byte.is_ascii_hexdigit());
     if claudes {
@@ -222,10 +222,10 @@ pub(super) fn outer_session(paths: &Paths) -> Option<SessionName> {
 ///
 /// # Errors
 /// Exit code 3 where it is one; the hint has the present name.
-pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     match session::new_name_of(paths, name) {
         None => Ok(()),
-        Some(now) => Err(Failed::new(3, "there is no such session")
+        Some(now) => Err(VerbError::new(3, "there is no such session")
             .about(name)
             .hint(format!("it was renamed to {now}"))),
     }
@@ -243,7 +243,7 @@ fn has_dir(paths: &Paths, name: &SessionName) -> bool {
 }
 
 /// The session that is meant, ended ones included when they are named.
-pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Failed> {
+pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, VerbError> {
     let Some(text) = given else { return live(paths, None, Rule::Any) };
     let name = named(text)?;
     not_renamed(paths, &name)?;
@@ -261,7 +261,7 @@ pub(super) struct HostControl {
 
 impl HostControl {
     /// Connects and greets; `limit` for each answer, `None` for ever once connected.
-    pub fn connect(paths: &Paths, name: &SessionName, limit: Option<Duration>) -> Result<Self, Failed> {
+    pub fn connect(paths: &Paths, name: &SessionName, limit: Option<Duration>) -> Result<Self, VerbError> {
         let unreachable = |e: &std::io::Error| unanswered(paths, name, e);
         let socket = dial(paths, name, limit.unwrap_or(CONNECT)).map_err(|e| unreachable(&e))?;
         let mut client = ControlClient::new(socket, "control", within(limit.or(Some(CONNECT))));
@@ -273,10 +273,10 @@ impl HostControl {
                     visible(&theirs.to_string())
                 );
                 let hint = "another version of hopty started it: use that version, or end the session";
-                Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name))
+                Err(VerbError::from(RequestError::new(Code::Version, what, hint)).about(name))
             }
             Err(NoAnswer::Io(error)) => Err(unreachable(&error)),
-            Err(other) => Err(Failed::new(125, other.to_string()).about(name)),
+            Err(other) => Err(VerbError::new(125, other.to_string()).about(name)),
         }
     }
 
@@ -286,35 +286,35 @@ impl HostControl {
     }
 
     /// The next answer.
-    pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, Failed> {
+    pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, VerbError> {
         self.client.wait_until(within(self.limit));
         self.client.answer().map_err(|no| match no {
             no if no.is_end() => {
                 let hint = format!("`hopty why {}` says how it ended", self.name);
-                Failed::from(Failure::new(Code::Ended, "the session ended", hint)).about(&self.name)
+                VerbError::from(RequestError::new(Code::Ended, "the session ended", hint)).about(&self.name)
             }
             NoAnswer::Io(error) => unanswered(&self.paths, &self.name, &error),
             NoAnswer::Failed(failure) if failure.code == Code::UnknownRequest => {
                 let hint = "its host is an older version: you can list, attach and stop it";
-                Failed::from(failure).about(&self.name).hint(hint)
+                VerbError::from(failure).about(&self.name).hint(hint)
             }
-            NoAnswer::Failed(failure) => Failed::from(failure).about(&self.name),
-            other => Failed::new(125, other.to_string()).about(&self.name),
+            NoAnswer::Failed(failure) => VerbError::from(failure).about(&self.name),
+            other => VerbError::new(125, other.to_string()).about(&self.name),
         })
     }
 
     /// Asks and waits for the answer, of the request's type in `ipc::answers`.
-    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, Failed> {
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, VerbError> {
         self.client.wait_until(within(self.limit.or(Some(CONNECT))));
         self.client.request(request);
         self.answer()
     }
 
     /// Asks for the session's status.
-    pub fn status(&mut self) -> Result<SessionStatus, Failed> {
+    pub fn status(&mut self) -> Result<SessionStatus, VerbError> {
         let object = self.ask(&Request::Status)?;
         SessionStatus::from_json(object)
-            .ok_or_else(|| Failed::new(125, "hopty cannot read its answer").about(&self.name))
+            .ok_or_else(|| VerbError::new(125, "hopty cannot read its answer").about(&self.name))
     }
 
     /// Reads until the other side closes.
@@ -335,9 +335,9 @@ pub(super) fn stopped_host(paths: &Paths, name: &SessionName) -> Option<i32> {
 }
 
 /// That a host does not answer, and why.
-pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> Failed {
+pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> VerbError {
     if let Some(pid) = stopped_host(paths, name) {
-        let failed = Failed::new(125, format!("its host, process {pid}, is stopped"));
+        let failed = VerbError::new(125, format!("its host, process {pid}, is stopped"));
         return failed.about(name).hint(format!("`kill -CONT {pid}` continues it"));
     }
     let how = match error.kind() {
@@ -346,7 +346,7 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
         }
         _ => format!("its host does not answer: {error}"),
     };
-    Failed::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
+    VerbError::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
 }
 
 /// Connects to a live session's socket, and to nobody else who listens at its path. SIGUSR1 makes the host

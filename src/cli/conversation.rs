@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::control::{Rule, any, live};
 use super::detach_and_stop;
-use super::error::Failed;
+use super::error::VerbError;
 use super::status;
 use crate::claude::sessions_file;
 use crate::core::claude::line_context::project_dir_name;
@@ -36,7 +36,7 @@ pub(super) fn find_target(
     paths: &Paths,
     given: Option<&str>,
     rule: Rule,
-) -> Result<ConversationTarget, Failed> {
+) -> Result<ConversationTarget, VerbError> {
     let Some(text) = given else { return here(paths, rule) };
     if let Ok(id) = text.parse::<ConversationId>() {
         return of_id(paths, &id).map(ConversationTarget::Transcript);
@@ -52,13 +52,13 @@ pub(super) fn find_target(
     if path.is_dir() {
         let dir = path.canonicalize()?;
         return of_dir(paths, &dir).map(ConversationTarget::Transcript).ok_or_else(|| {
-            Failed::new(1, "no conversation is known in this directory")
+            VerbError::new(1, "no conversation is known in this directory")
                 .about(path.display())
                 .hint("name a transcript or a conversation id")
         });
     }
     if !path.exists() {
-        return Err(Failed::new(1, "there is no such file")
+        return Err(VerbError::new(1, "there is no such file")
             .about(path.display())
             .hint("give a transcript, a directory or a session"));
     }
@@ -68,7 +68,7 @@ pub(super) fn find_target(
     }))
 }
 
-fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, Failed> {
+fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, VerbError> {
     let failed = match live(paths, None, rule) {
         Ok(name) => return of_session(paths, name),
         Err(failed) => failed,
@@ -92,14 +92,14 @@ fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, Failed> {
         .ok_or_else(|| failed.also("no conversation is known in this directory"))
 }
 
-fn of_session(paths: &Paths, name: SessionName) -> Result<ConversationTarget, Failed> {
+fn of_session(paths: &Paths, name: SessionName) -> Result<ConversationTarget, VerbError> {
     let status = status::status_of(paths, &name)?;
     Ok(ConversationTarget::Session(name, Box::new(status)))
 }
 
-fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, Failed> {
+fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, VerbError> {
     let path = paths.find_transcript(id).ok_or_else(|| {
-        Failed::new(1, "this conversation has no transcript")
+        VerbError::new(1, "this conversation has no transcript")
             .about(id)
             .hint(format!("hopty looked below {}", paths.claude.display()))
     })?;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::control::HostControl;
-use super::error::Failed;
+use super::error::VerbError;
 use super::list::PATIENCE;
 use super::status::unresponsive;
 use crate::core::claude::args::facts;
@@ -18,7 +18,7 @@ use crate::fs::session;
 ///
 /// # Errors
 /// Exit code 4 with the name of the session.
-pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
+pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), VerbError> {
     let own = facts(args);
     let wanted = match &own.resume {
         _ if own.forks => None,
@@ -30,7 +30,7 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     match alive.into_iter().find(|name| conversation_of(paths, name).as_ref() == Some(&wanted)) {
         None => Ok(()),
-        Some(name) => Err(Failed::new(4, "this session already runs the conversation").about(&name).hint(
+        Some(name) => Err(VerbError::new(4, "this session already runs the conversation").about(&name).hint(
             format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"),
         )),
     }

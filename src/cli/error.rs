@@ -11,14 +11,14 @@ use super::prose::{fit, fit_message};
 use crate::core::io_words::io_words;
 use crate::core::redact::redact;
 use crate::core::text::visible;
-use crate::ipc::message::{Code, Failure};
+use crate::ipc::message::{Code, RequestError};
 use crate::sys::inherited;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 
 /// A failure on its way to standard error.
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct VerbError {
     code: u8,
     word: Option<Code>,
     name: String,
@@ -26,10 +26,10 @@ pub(super) struct Failed {
     hint: String,
 }
 
-impl Failed {
+impl VerbError {
     pub fn new(code: u8, cause: impl Into<String>) -> Self {
         let cause: String = cause.into();
-        Failed { code, word: None, name: String::new(), cause: io_words(cause), hint: String::new() }
+        VerbError { code, word: None, name: String::new(), cause: io_words(cause), hint: String::new() }
     }
 
     /// What it was about: a session, a program, a file.
@@ -117,10 +117,10 @@ impl Failed {
     }
 }
 
-impl From<Failure> for Failed {
-    fn from(failure: Failure) -> Self {
+impl From<RequestError> for VerbError {
+    fn from(failure: RequestError) -> Self {
         let cause = failure.message;
-        Failed {
+        VerbError {
             code: failure.code.exit(),
             word: Some(failure.code),
             name: String::new(),
@@ -130,16 +130,16 @@ impl From<Failure> for Failed {
     }
 }
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for VerbError {
     fn from(error: io::Error) -> Self {
-        Failed::new(125, error.to_string()).hint("`hopty check` finds what is missing")
+        VerbError::new(125, error.to_string()).hint("`hopty check` finds what is missing")
     }
 }
 
 /// A page on the whole terminal failed: in the words of its panic, where there was one.
-pub(super) fn broken_page(cause: &str) -> Failed {
+pub(super) fn broken_page(cause: &str) -> VerbError {
     let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
-    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
+    VerbError::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A message on standard error. Where that is closed or gone nobody reads it, and nothing else fails.
@@ -148,8 +148,8 @@ pub(super) fn note(text: fmt::Arguments<'_>) {
 }
 
 /// Nobody can be asked; this command does not ask.
-pub(super) fn no_terminal(command: &str) -> Failed {
-    Failed::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
+pub(super) fn no_terminal(command: &str) -> VerbError {
+    VerbError::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
 }
 
 /// Asks a person on standard error, and returns the answer without the blanks around it; `None` where the
@@ -195,7 +195,7 @@ const QUESTIONS: usize = 3;
 ///
 /// # Errors
 /// When standard error or standard input cannot be used, or after three answers of neither kind.
-pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, Failed> {
+pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, VerbError> {
     let ways = if enter == YesNo::Yes { "[Y/n]" } else { "[y/N]" };
     for _ in 0..QUESTIONS {
         let Some(answer) = ask_person(&format!("{question} {ways}"))? else { return Ok(false) };
@@ -204,7 +204,7 @@ pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, Failed> {
             None => note(format_args!("hopty: answer y or n")),
         }
     }
-    Err(Failed::new(2, "neither y nor n was answered, so nothing was done").hint("run it again"))
+    Err(VerbError::new(2, "neither y nor n was answered, so nothing was done").hint("run it again"))
 }
 
 /// An answer to a question.
@@ -284,11 +284,11 @@ mod tests {
     #[test]
     fn a_cause_that_is_a_question_stays_one() {
         assert_eq!(
-            Failed::new(3, "which session?").also("none is known").cause(),
+            VerbError::new(3, "which session?").also("none is known").cause(),
             "which session? (none is known)"
         );
         assert_eq!(
-            Failed::new(3, "no session").also("none is known").cause(),
+            VerbError::new(3, "no session").also("none is known").cause(),
             "no session, and none is known"
         );
     }
@@ -300,8 +300,8 @@ mod tests {
 
     #[test]
     fn the_word_for_scripts_is_the_host_s_own_or_follows_the_code() {
-        assert_eq!(Failed::from(Failure::new(Code::Busy, "x", "")).word(), Code::Busy);
-        assert_eq!(Failed::new(3, "x").word(), Code::NotFound);
-        assert_eq!(Failed::new(125, "x").word(), Code::Internal);
+        assert_eq!(VerbError::from(RequestError::new(Code::Busy, "x", "")).word(), Code::Busy);
+        assert_eq!(VerbError::new(3, "x").word(), Code::NotFound);
+        assert_eq!(VerbError::new(125, "x").word(), Code::Internal);
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::control::{any, paths};
-use super::error::{Failed, note, say, stdout, visible};
+use super::error::{VerbError, note, say, stdout, visible};
 use super::prose::fit;
 use super::status::status_of;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
@@ -31,14 +31,14 @@ const PIECE: u64 = 4 << 20;
 /// The longest line that is kept until its end comes, in bytes.
 const LONGEST_LINE: u64 = 64 << 20;
 
-fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
+fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), VerbError> {
     let paths = paths()?;
     let name = any(&paths, given)?;
     let dir = paths.session(&name);
     Ok((dir.join(session::JOURNAL), dir))
 }
 
-fn read(path: &Path) -> Result<String, Failed> {
+fn read(path: &Path) -> Result<String, VerbError> {
     let whole = rotating_journal::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
     Ok(last_session(&whole).to_owned())
 }
@@ -54,14 +54,14 @@ pub(super) fn decisions_of(dir: &Path) -> Vec<Decision> {
     decisions(&text).filter_map(decision).collect()
 }
 
-fn unreadable(path: &Path, error: &SafeFileError) -> Failed {
+fn unreadable(path: &Path, error: &SafeFileError) -> VerbError {
     let missing =
         matches!(error, SafeFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
     let hint = match missing {
         true => "it was deleted, or could not be written when the session was started".to_owned(),
         false => error.hint(),
     };
-    Failed::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
+    VerbError::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
 }
 
 /// A journal that is followed.
@@ -74,11 +74,11 @@ fn followed(path: &Path) -> Result<File, SafeFileError> {
     safe_file::open(path, rotating_journal::RULE)?.ok_or_else(missing)
 }
 
-pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
+pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, VerbError> {
     each(given, follow, escaped)
 }
 
-pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
+pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, VerbError> {
     each(given, follow, |line| {
         let value: Value = serde_json::from_str(line).unwrap_or_default();
         let at = value["at"].as_str().unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
     })
 }
 
-fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Result<u8, Failed> {
+fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Result<u8, VerbError> {
     let (path, dir) = journal_of(given)?;
     let mut changes = Changes::of(&dir);
     // Opened first: what is written while the older part is read is found here.
@@ -213,12 +213,12 @@ fn print_new(
     out.flush()
 }
 
-pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = any(&paths, given)?;
     let text = read(&paths.session(&name).join(session::JOURNAL))?;
     let (seq, decision) = last_explained(&text).ok_or_else(|| {
-        Failed::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
+        VerbError::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
     })?;
     let session = status_of(&paths, &name)?;
     // A host that was killed could not write why.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::control::{ANSWER, HostControl, unanswered};
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use super::notice;
 use crate::client::start::Greeting;
 use crate::client::{self, AttachEnd, ClientOptions, RawTerminal, Stay};
@@ -21,7 +21,7 @@ pub(super) fn join(
     greeting: Greeting,
     options: ClientOptions,
     hold: Option<RawTerminal>,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     // A sentence about hopty needs its name once.
     let tell = |text: &str| note(format_args!("hopty: {}", text.strip_prefix("hopty ").unwrap_or(text)));
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
@@ -50,17 +50,17 @@ pub(super) fn join(
         }
         AttachEnd::HungUp => Ok(0),
         AttachEnd::Silent => Err(unanswered(paths, name, &std::io::ErrorKind::TimedOut.into())),
-        AttachEnd::Refused(failure) => Err(Failed::from(failure).about(name)),
+        AttachEnd::Refused(failure) => Err(VerbError::from(failure).about(name)),
         AttachEnd::Closed => {
             let host_is_dead = || !crate::fs::session::is_alive(&paths.session(name));
             if !crate::fs::session::remove_stale_socket(paths, name) && !host_is_dead() {
                 let hint = format!("the session keeps running: hopty attach {name}");
-                return Err(Failed::new(1, "the session's host closed the connection")
+                return Err(VerbError::new(1, "the session's host closed the connection")
                     .about(name)
                     .hint(hint));
             }
             crate::host::start::orphan::end(paths, name, host_is_dead);
-            Err(Failed::new(125, "the session's host died, and the program with it")
+            Err(VerbError::new(125, "the session's host died, and the program with it")
                 .about(name)
                 .hint(how_to_go_on(paths, name)))
         }
@@ -69,7 +69,7 @@ pub(super) fn join(
 
 /// The client panicked. The host makes the terminal whole first, so that the words are not on a screen that
 /// goes away.
-fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
+fn failed_client(paths: &Paths, name: &SessionName) -> VerbError {
     for _ in 0..50 {
         let status = HostControl::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.status());
         if status.map_or(true, |status| status.clients.is_empty()) {
@@ -78,9 +78,12 @@ fn failed_client(paths: &Paths, name: &SessionName) -> Failed {
         std::thread::sleep(Duration::from_millis(10));
     }
     let words = crate::tty::raw::last_words().unwrap_or_default();
-    Failed::new(125, format!("the client failed: {}", words.split_whitespace().collect::<Vec<_>>().join(" ")))
-        .about(name)
-        .hint(format!("the session keeps running: hopty attach {name}"))
+    VerbError::new(
+        125,
+        format!("the client failed: {}", words.split_whitespace().collect::<Vec<_>>().join(" ")),
+    )
+    .about(name)
+    .hint(format!("the session keeps running: hopty attach {name}"))
 }
 
 /// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt

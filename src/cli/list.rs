@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::control::{HostControl, named, none_runs, paths};
-use super::error::{Failed, note, say, visible};
+use super::error::{VerbError, note, say, visible};
 use super::rename::bad_label;
 use super::restore::{about, can_resume, killed, restorable};
 use super::status;
@@ -79,7 +79,7 @@ pub(super) fn long_about() -> String {
     format!("List sessions, those that wait for you first\n\nFields of a format: {}.", field_names())
 }
 
-pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
+pub(super) fn ls(options: &ListOptions) -> Result<u8, VerbError> {
     if options.names {
         return names(options);
     }
@@ -89,13 +89,15 @@ pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
         return list(options, template.as_ref());
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        return Err(Failed::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts"));
+        return Err(
+            VerbError::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts")
+        );
     }
     watch(options, template.as_ref())
 }
 
 /// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
-fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, VerbError> {
     let mut page = FullScreenPage::open(BEGIN, UNDO)?;
     loop {
         // The sessions first, so that the old list stays until the new one is there.
@@ -115,7 +117,7 @@ fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, Faile
     }
 }
 
-fn list(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+fn list(options: &ListOptions, template: Option<&Template>) -> Result<u8, VerbError> {
     let sessions = ask(options)?;
     if options.all && !options.json {
         tell_damaged(&paths()?);
@@ -124,7 +126,7 @@ fn list(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed
 }
 
 /// The sessions by name.
-fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
+fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, VerbError> {
     let paths = paths()?;
     super::control::readable(&paths)?;
     let wanted = options.sessions.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, _>>()?;
@@ -173,7 +175,7 @@ fn print(
     options: &ListOptions,
     template: Option<&Template>,
     sessions: Vec<SessionStatus>,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     if options.json {
         say(format_args!("{}", Value::from_iter(sessions.iter().map(with_branch))))?;
         return Ok(0);
@@ -196,7 +198,7 @@ impl Listing {
         options: &ListOptions,
         template: Option<&Template>,
         mut sessions: Vec<SessionStatus>,
-    ) -> Result<Listing, Failed> {
+    ) -> Result<Listing, VerbError> {
         // What needs a person comes first; within that, by name.
         sessions.sort_by_key(|session| !needs_person(session));
         if let Some(template) = template {
@@ -389,13 +391,13 @@ fn for_tmux(session: &SessionStatus) -> String {
 struct Template(Vec<(String, Option<ColumnText>)>);
 
 impl Template {
-    fn read(text: &str) -> Result<Template, Failed> {
+    fn read(text: &str) -> Result<Template, VerbError> {
         let text = text.replace("\\t", "\t").replace("\\n", "\n");
         let mut parts = Vec::new();
         let mut rest = text.as_str();
         while let Some((before, behind)) = rest.split_once('{') {
             let (field, behind) = behind.split_once('}').ok_or_else(|| {
-                Failed::new(2, "a field lacks its `}`").about(&text).hint("write fields as {name}")
+                VerbError::new(2, "a field lacks its `}`").about(&text).hint("write fields as {name}")
             })?;
             let cell = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, cell)| *cell);
             parts.push((before.to_owned(), Some(cell.ok_or_else(|| unknown_field(field))?)));
@@ -406,7 +408,7 @@ impl Template {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
             };
-            return Err(Failed::new(2, "the format has no field").about(&text).hint(hint));
+            return Err(VerbError::new(2, "the format has no field").about(&text).hint(hint));
         }
         parts.push((rest.to_owned(), None));
         Ok(Template(parts))
@@ -420,14 +422,14 @@ impl Template {
     }
 }
 
-fn unknown_field(field: &str) -> Failed {
+fn unknown_field(field: &str) -> VerbError {
     let names = || FIELDS.iter().map(|(name, _)| *name);
     let longer = || names().find(|name| field.starts_with(name));
     let hint = match nearest_word(field, names()).or_else(longer) {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
-    Failed::new(2, "unknown field in the format").about(field).hint(hint)
+    VerbError::new(2, "unknown field in the format").about(field).hint(hint)
 }
 
 fn field_names() -> String {
@@ -447,7 +449,7 @@ pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
 
 /// The names alone, from the directory of sessions: for scripts that complete words, which have no time to
 /// ask hosts.
-fn names(options: &ListOptions) -> Result<u8, Failed> {
+fn names(options: &ListOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     for (name, alive) in crate::fs::session::list(&paths) {
         let is_wanted = match () {

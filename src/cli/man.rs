@@ -7,14 +7,14 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 
 use super::args::{Cli, NOTES, verbs};
-use super::error::{Failed, stdout};
+use super::error::{VerbError, stdout};
 use crate::core::text::nearest_word::nearest_word;
 use crate::sys::program_search::command_outside_of_projects;
 
 const EXAMPLES: &str = include_str!("examples.txt");
 
 /// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
-pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
+pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, VerbError> {
     // A quoted verb of two words, and hopty's own page by its name.
     let words = verb.iter().flat_map(|words| words.split_whitespace());
     let verb = &words.skip_while(|word| *word == "hopty").map(str::to_owned).collect::<Vec<_>>()[..];
@@ -41,7 +41,7 @@ fn plain(mut of: clap::Command, verb: &[String]) -> String {
 }
 
 /// The verb, and the source of its page.
-fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
+fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), VerbError> {
     // `hopty --help` is Claude's; and the page is what `help` would say.
     let mut tree = Cli::command()
         .disable_help_flag(true)
@@ -51,7 +51,7 @@ fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
         let near = verb.first().and_then(|word| nearest_word(word, verbs()));
         let near = near.filter(|near| verb.first().is_none_or(|word| word != near));
         let near = near.map_or_else(String::new, |near| format!("did you mean `hopty man {near}`? "));
-        let failed = Failed::new(2, "unknown verb").about(verb.join(" "));
+        let failed = VerbError::new(2, "unknown verb").about(verb.join(" "));
         failed.hint(format!("{near}`hopty help` lists all verbs"))
     };
     let of = verb.iter().try_fold(&tree, |at, word| at.find_subcommand(word)).ok_or_else(unknown)?.clone();

@@ -90,7 +90,7 @@ use crate::testing::pause_window;
 use crate::testing::test_pause::WINDOW_ARG;
 use args::{Cli, Verb};
 use config::ConfigVerb;
-use error::Failed;
+use error::VerbError;
 use prose::fit;
 
 /// What `hopty hook --help` says.
@@ -120,7 +120,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         // Claude gives no terminal; a person would wait for nothing.
         Some(verb @ ("hook" | "statusline")) if std::io::stdin().is_terminal() => {
             let hint = format!("`hopty {verb} --help` explains it");
-            return Failed::new(2, "only Claude calls this verb, with JSON on standard input")
+            return VerbError::new(2, "only Claude calls this verb, with JSON on standard input")
                 .hint(hint)
                 .print(verb, false);
         }
@@ -136,7 +136,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Some(WINDOW_ARG) => {
             let socket = args.get(1).map(std::path::PathBuf::from).unwrap_or_default();
             let shown = pause_window::run(&socket);
-            return shown.map_or_else(|error| Failed::from(error).print("test", false), |()| 0);
+            return shown.map_or_else(|error| VerbError::from(error).print("test", false), |()| 0);
         }
         Some("statusline") => return statusline::main(args.get(1).and_then(|own| own.to_str())),
         Some("hook") => {
@@ -177,7 +177,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
         Err(error) if error.use_stderr() => return usage::misused(&error, &asked()).print(&asked(), json),
         Err(help) => {
             default_sigpipe();
-            return help.print().map_or_else(|error| Failed::from(error).print(&asked(), false), |()| 0);
+            return help.print().map_or_else(|error| VerbError::from(error).print(&asked(), false), |()| 0);
         }
     };
     verb(cli.verb, host).unwrap_or_else(|failed| failed.print(&asked(), json))
@@ -195,7 +195,7 @@ fn asks_json(args: &[OsString]) -> bool {
     args.first().is_some_and(|verb| verb != "run") && own.any(|arg| arg == "--json")
 }
 
-fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, Failed> {
+fn verb(verb: Verb, host: Option<std::io::Result<Forked>>) -> Result<u8, VerbError> {
     match verb {
         Verb::Run(options) => run::program(options, None, host.unwrap_or_else(Forked::new)),
         Verb::Ls(options) => list::ls(&options),

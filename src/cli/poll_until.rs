@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::Failed;
+use super::error::VerbError;
 
 /// What `look` finds, looked for `every` so often, at least once; `None` when it has found nothing by
 /// `until`.
@@ -13,8 +13,8 @@ use super::error::Failed;
 pub(super) fn poll_until<T>(
     until: Instant,
     every: Duration,
-    mut look: impl FnMut() -> Result<Option<T>, Failed>,
-) -> Result<Option<T>, Failed> {
+    mut look: impl FnMut() -> Result<Option<T>, VerbError>,
+) -> Result<Option<T>, VerbError> {
     loop {
         if let Some(found) = look()? {
             return Ok(Some(found));
@@ -53,6 +53,6 @@ mod tests {
     #[test]
     fn an_error_ends_the_wait() {
         let far = Instant::now() + Duration::from_secs(60);
-        assert!(poll_until::<()>(far, NOTHING, || Err(Failed::new(1, "gone"))).is_err());
+        assert!(poll_until::<()>(far, NOTHING, || Err(VerbError::new(1, "gone"))).is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use super::error::{Failed, visible};
+use super::error::{VerbError, visible};
 use crate::core::archive::CleanupPeriod;
 use crate::core::config::{
     Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
@@ -108,7 +108,7 @@ pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
 ///
 /// # Errors
 /// Exit code 2 with what is wrong in it.
-pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Failed> {
+pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, VerbError> {
     let (config, problems) = load(paths, flags);
     all_right(&problems).map(|()| config)
 }
@@ -117,9 +117,9 @@ pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Fa
 ///
 /// # Errors
 /// Exit code 2 with the first thing that is, and how many more there are.
-pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
+pub(super) fn all_right(problems: &[Problem]) -> Result<(), VerbError> {
     let Some((first, others)) = problems.split_first() else { return Ok(()) };
-    let failed = Failed::new(2, first.to_string());
+    let failed = VerbError::new(2, first.to_string());
     Err(match others.len() {
         0 => failed.hint(HINT),
         1 => failed.also("1 more error").hint("`hopty config check` shows both"),

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::error::{Failed, note, say_wrapped, visible};
+use super::error::{VerbError, note, say_wrapped, visible};
 use super::run::in_terminal;
 use crate::core::text::plural::plural;
 use crate::tape_recorder::{CopiedFile, TapeRecorderError, record_tape as record};
@@ -39,21 +39,21 @@ fn from_dir(path: &Path, dir: &Path) -> PathBuf {
     up.chain(path.components().skip(shared)).collect()
 }
 
-pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) -> Result<u8, Failed> {
+pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) -> Result<u8, VerbError> {
     let name = visible(&path.to_string_lossy());
     let about = |error: io::Error| {
         let hint = match error.kind() {
             io::ErrorKind::AlreadyExists => "use --overwrite to replace it, or another file",
             _ => "check the path and its permissions",
         };
-        Failed::new(1, error.to_string()).about(&name).hint(hint)
+        VerbError::new(1, error.to_string()).about(&name).hint(hint)
     };
     let words: Option<Vec<String>> = program.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     let words = words.ok_or_else(|| {
-        Failed::new(2, "the program's arguments are not UTF-8").hint("a tape is text: rename the file")
+        VerbError::new(2, "the program's arguments are not UTF-8").hint("a tape is text: rename the file")
     })?;
     if !in_terminal() {
-        return Err(Failed::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(2, "standard input and output must be a terminal")
             .hint("`hopty record --tape` records what you type in a terminal"));
     }
     // Before anybody works for it.
@@ -80,10 +80,10 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
             }
             return Err(match error {
                 TapeRecorderError::Start(error) => {
-                    Failed::new(127, error.to_string()).hint("check the name and PATH")
+                    VerbError::new(127, error.to_string()).hint("check the name and PATH")
                 }
                 TapeRecorderError::Io(error) => {
-                    Failed::new(125, error.to_string()).hint("run it in a terminal, and record it again")
+                    VerbError::new(125, error.to_string()).hint("run it in a terminal, and record it again")
                 }
             });
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::control::{named, not_renamed, paths, readable, unknown};
-use super::error::{Failed, note, say};
+use super::error::{VerbError, note, say};
 use super::restore::resumable;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
@@ -12,16 +12,16 @@ use crate::fs::paths::Paths;
 use crate::fs::session::{self, Removal};
 
 /// Removes the named sessions, which must have ended.
-pub(super) fn remove(names: &[String]) -> Result<u8, Failed> {
+pub(super) fn remove(names: &[String]) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let names = names.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, Failed>>()?;
+    let names = names.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, VerbError>>()?;
     for name in &names {
         not_renamed(&paths, name)?;
         if !paths.session(name).is_dir() {
             return Err(unknown(&paths, name));
         }
         if session::is_alive(&paths.session(name)) {
-            return Err(Failed::new(4, "the session is running")
+            return Err(VerbError::new(4, "the session is running")
                 .about(name)
                 .hint(format!("`hopty stop {name}` ends it first")));
         }
@@ -44,18 +44,18 @@ fn recordings(paths: &Paths, name: &SessionName) -> String {
     }
 }
 
-fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     match session::remove(paths, name) {
         Ok(Removal::Removed) => Ok(()),
-        Ok(Removal::InUse) => Err(Failed::new(4, "the session has just started again").about(name)),
-        Err(error) => Err(Failed::new(125, error.to_string())
+        Ok(Removal::InUse) => Err(VerbError::new(4, "the session has just started again").about(name)),
+        Err(error) => Err(VerbError::new(125, error.to_string())
             .about(name)
             .hint("check the permissions of its directory; `hopty check` names it")),
     }
 }
 
 /// Removes every session that ended at least `older` ago, except those that `hopty restore` would resume.
-pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
+pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     readable(&paths)?;
     let resumable = resumable(&paths);

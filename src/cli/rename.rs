@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, any, bad_name, live, paths};
-use super::error::{Failed, say, visible};
+use super::error::{VerbError, say, visible};
 use super::status::status_of;
 use crate::core::ids::{BadId, LABEL_HINT, Label, SessionName, change_labels};
 use crate::fs::paths::Paths;
@@ -15,12 +15,12 @@ use crate::ipc::answers::{LabelAnswer, RenameAnswer};
 use crate::ipc::message::Request;
 
 /// Gives a session, which may have ended, another name.
-pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
+pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let (name, new) = match words {
         [new] => (live(&paths, None, Rule::Careful).map_err(|failed| one_name(&paths, new, failed))?, new),
         [given, new] => (any(&paths, Some(given))?, new),
-        _ => return Err(Failed::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
+        _ => return Err(VerbError::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
     };
     let new: SessionName = new.parse().map_err(|_| {
         let like = SessionName::for_directory(new);
@@ -38,7 +38,7 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
                 SessionError::Taken(_) | SessionError::Former { .. } | SessionError::Ended(_) => 4,
                 _ => 125,
             };
-            Failed::new(code, format!("{new}: {error}")).about(&name).hint(error.hint())
+            VerbError::new(code, format!("{new}: {error}")).about(&name).hint(error.hint())
         })?;
     }
     if as_json {
@@ -51,7 +51,7 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
 }
 
 /// Which of the two names is missing where none of this directory can be meant.
-fn one_name(paths: &Paths, given: &str, failed: Failed) -> Failed {
+fn one_name(paths: &Paths, given: &str, failed: VerbError) -> VerbError {
     let is_session = given.parse().is_ok_and(|name| paths.session(&name).is_dir());
     if is_session {
         return no_new_name(&visible(given));
@@ -61,19 +61,19 @@ fn one_name(paths: &Paths, given: &str, failed: Failed) -> Failed {
     failed.hint(hint)
 }
 
-fn no_new_name(name: &dyn std::fmt::Display) -> Failed {
-    Failed::new(2, "give the new name, too")
+fn no_new_name(name: &dyn std::fmt::Display) -> VerbError {
+    VerbError::new(2, "give the new name, too")
         .about(name)
         .hint(format!("`hopty rename {name} NEW` gives it another"))
 }
 
 /// A text that is no label.
-pub(super) fn bad_label(error: &BadId) -> Failed {
-    Failed::new(2, "not a label").about(&error.text).hint(LABEL_HINT)
+pub(super) fn bad_label(error: &BadId) -> VerbError {
+    VerbError::new(2, "not a label").about(&error.text).hint(LABEL_HINT)
 }
 
 /// Changes the labels of a session, which may have ended, or prints them.
-pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8, Failed> {
+pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = any(&paths, Some(given))?;
     let (mut add, mut remove) = (Vec::new(), Vec::new());
@@ -98,7 +98,7 @@ pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8
                 let _ = change_labels(&mut labels, &add, &remove);
                 last.labels = labels.iter().map(ToString::to_string).collect();
             })
-            .map_err(|error| Failed::new(125, error.to_string()).about(&name).hint(error.hint()))?;
+            .map_err(|error| VerbError::new(125, error.to_string()).about(&name).hint(error.hint()))?;
         }
     }
     let labels = status_of(&paths, &name)?.labels;

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use serde_json::json;
 
 use super::control::{ANSWER, HostControl, Rule, live, paths};
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::Agent;
@@ -21,7 +21,7 @@ pub(super) fn restart(
     no_handoff: bool,
     wait: bool,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = live(&paths, given, Rule::Any)?;
     let mut control = HostControl::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
@@ -70,7 +70,7 @@ fn held_up(session: &SessionStatus) -> Option<String> {
 }
 
 /// Asks for a hand-over at the next safe point.
-pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     let mut control = HostControl::connect(paths, name, Some(ANSWER))?;
     let request = Request::Restart { now: false, no_handoff: false, wait: false };
     control.ask::<AcceptAnswer>(&request).map(drop)

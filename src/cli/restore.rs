@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
-use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped, visible};
+use super::error::{VerbError, YesNo, ask_yes_no, note, say, say_wrapped, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::status::ended;
 use crate::core::claude::args::{NextRunArgs, facts, for_resume, with_name};
@@ -107,7 +107,7 @@ fn options_to_ask_for(command: &[String]) -> Vec<String> {
     found
 }
 
-pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
+pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     readable(&paths)?;
     let wanted = options.names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
@@ -172,7 +172,7 @@ fn asks_first(dead: &DeadSession) -> String {
 }
 
 /// Whether it may be started: a person agrees to what its command line does beyond resuming.
-fn is_agreed(dead: &DeadSession, as_json: bool) -> Result<bool, Failed> {
+fn is_agreed(dead: &DeadSession, as_json: bool) -> Result<bool, VerbError> {
     let Some(options) = asks_for(dead) else { return Ok(true) };
     if as_json || !super::run::in_terminal() {
         return Ok(false);
@@ -289,9 +289,9 @@ pub(super) fn died_in(paths: &Paths, dir: &Path) -> Option<DeadSession> {
 ///
 /// # Errors
 /// When it does not start.
-pub(super) fn resume(paths: &Paths, dead: &DeadSession) -> Result<(), Failed> {
+pub(super) fn resume(paths: &Paths, dead: &DeadSession) -> Result<(), VerbError> {
     let hint = format!("`hopty restore {}` tries it again", dead.name);
-    start(paths, dead, START_LIMIT).map_err(|why| Failed::new(1, why).about(&dead.name).hint(hint))
+    start(paths, dead, START_LIMIT).map_err(|why| VerbError::new(1, why).about(&dead.name).hint(hint))
 }
 
 /// The sessions that died with the machine.
@@ -315,17 +315,17 @@ fn ended_ones(paths: &Paths, wanted: impl Fn(&SessionStatus) -> bool) -> Vec<(Se
     found
 }
 
-fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, Failed> {
+fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, VerbError> {
     let mut found = Vec::new();
     for name in names {
         not_renamed(paths, name)?;
         if session::is_alive(&paths.session(name)) {
-            return Err(Failed::new(4, "the session is running")
+            return Err(VerbError::new(4, "the session is running")
                 .about(name)
                 .hint(format!("`hopty attach {name}` attaches to it")));
         }
         let status = ended(paths, name).ok_or_else(|| match session::is_damaged(&paths.session(name)) {
-            true => Failed::new(1, "its session.json is damaged")
+            true => VerbError::new(1, "its session.json is damaged")
                 .about(name)
                 .hint(format!("`hopty rm {name}` removes the session; its conversation stays")),
             false => unknown(paths, name),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::args::RunOptions;
 use super::control::{bad_name, paths};
 use super::conversations::before_cleanup;
-use super::error::{Failed, YesNo, ask_person, ask_yes_no, note, say, visible};
+use super::error::{VerbError, YesNo, ask_person, ask_yes_no, note, say, visible};
 use super::kept_options::KeptOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
@@ -101,7 +101,7 @@ impl Start {
     }
 
     /// The host that was forked; without one the program runs alone, if that is the same to the person.
-    fn host(&self, forked: io::Result<Forked>) -> Result<Forked, Failed> {
+    fn host(&self, forked: io::Result<Forked>) -> Result<Forked, VerbError> {
         match forked {
             Ok(host) => Ok(host),
             Err(error) if self.needs_hopty() => Err(error.into()),
@@ -110,7 +110,7 @@ impl Start {
     }
 
     /// The program takes hopty's place, and the person is told why; comes back only when that failed.
-    fn alone_because(&self, why: &dyn std::fmt::Display, signals: Option<SignalState>) -> Failed {
+    fn alone_because(&self, why: &dyn std::fmt::Display, signals: Option<SignalState>) -> VerbError {
         let called = if self.launch.agent == Agent::Claude { "Claude" } else { &self.launch.called };
         note(format_args!("hopty: {}; running {called} without hopty", visible(&why.to_string())));
         self.alone(signals)
@@ -118,7 +118,7 @@ impl Start {
 
     /// The program takes hopty's place; comes back only when that failed. Nothing is changed, but that a
     /// shell script which may lead back here is counted.
-    fn alone(&self, signals: Option<SignalState>) -> Failed {
+    fn alone(&self, signals: Option<SignalState>) -> VerbError {
         let Launch { program, called, agent, .. } = &self.launch;
         let mut command = Command::new(program);
         command.args(&self.args);
@@ -140,16 +140,16 @@ impl Start {
         inherited::pass_on(&mut command, signals);
         let error = command.exec();
         let failed = match error.kind() {
-            std::io::ErrorKind::NotFound if !program.exists() => Failed::new(127, "no such program"),
-            std::io::ErrorKind::NotFound => Failed::new(126, "its interpreter or loader is missing"),
-            _ => Failed::new(126, format!("hopty cannot execute it: {error}")),
+            std::io::ErrorKind::NotFound if !program.exists() => VerbError::new(127, "no such program"),
+            std::io::ErrorKind::NotFound => VerbError::new(126, "its interpreter or loader is missing"),
+            _ => VerbError::new(126, format!("hopty cannot execute it: {error}")),
         };
         failed.about(program.display()).hint(hint)
     }
 }
 
 /// `hopty [CLAUDE ARGS...]`.
-pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
+pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, VerbError> {
     let (detached, handoff, args) = take_options(args);
     let paths = any_paths();
     let host = is_session(detached, &args).then(Forked::new);
@@ -235,7 +235,7 @@ fn take_options(args: Vec<OsString>) -> (bool, BeginWith, Vec<OsString>) {
 }
 
 /// Claude under `host`, or without hopty where there is none.
-fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Failed> {
+fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, VerbError> {
     let host = match host {
         None => return Err(start.alone(None)),
         Some(forked) => start.host(forked)?,
@@ -316,7 +316,7 @@ enum SessionOfBefore {
 }
 
 /// Which session of this directory a person wants rather than a new one. Who cannot be asked is told of it.
-fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionOfBefore>, Failed> {
+fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionOfBefore>, VerbError> {
     let asks = start.launch.config.terminal.offer_attach && may_mean_another(start, own) && person_is_here();
     let detached = notice::without_terminal(&start.paths);
     if let Some((name, others)) = detached.split_first() {
@@ -407,18 +407,18 @@ pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Opti
 ///
 /// # Errors
 /// Exit code 126 or 127 where it is not there, 125 where it leads back here.
-pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, Failed> {
+pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, VerbError> {
     let configured = Some(Path::new(&config.program.claude)).filter(|path| !path.as_os_str().is_empty());
     let path = std::env::var_os("PATH");
     let search = Search { configured, home, path: path.as_deref(), own: FileId::of_this_program() };
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
-        Failed::new(125, e.to_string())
+        VerbError::new(125, e.to_string())
             .about("claude")
             .hint("hopty keeps starting itself: set program.claude to the real Claude")
     })?;
     find(&search).map_err(|e| {
         let code = if matches!(e, FindClaudeError::NotExecutable { .. }) { 126 } else { 127 };
-        Failed::new(code, e.to_string()).about("claude").hint(e.hint())
+        VerbError::new(code, e.to_string()).about("claude").hint(e.hint())
     })
 }
 
@@ -427,7 +427,7 @@ pub(super) fn program(
     options: RunOptions,
     record: Option<Record>,
     host: io::Result<Forked>,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let paths = if options.detached { paths()? } else { any_paths() };
     let limit = options.max_restarts.map(|n| n.to_string());
     let flags: Vec<FlagValue<'_>> = limit
@@ -450,7 +450,7 @@ pub(super) fn program(
     (launch.detached, launch.restored, launch.record) = (options.detached, options.restored, record);
     let records = launch.record.is_some();
     if records && !launch.detached && !in_terminal() {
-        return Err(Failed::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(2, "standard input and output must be a terminal")
             .hint("use --detached to record without one"));
     }
     if called == OsStr::new("claude") {
@@ -460,7 +460,7 @@ pub(super) fn program(
         } else {
             let _ = host.map(Forked::dismiss);
             if records {
-                return Err(Failed::new(2, "with these arguments Claude has no terminal to record")
+                return Err(VerbError::new(2, "with these arguments Claude has no terminal to record")
                     .hint("record an interactive session"));
             }
             None
@@ -472,11 +472,11 @@ pub(super) fn program(
         return claude(start, host);
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
-        .map_err(|e| Failed::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
+        .map_err(|e| VerbError::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
     launch.agent = Agent::Plain;
     launch.called = called.to_string_lossy().into_owned();
     launch.program = in_path(&called).ok_or_else(|| {
-        Failed::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
+        VerbError::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
     })?;
     start.look_for_place();
     if !options.detached && !in_terminal() {
@@ -524,7 +524,7 @@ impl Drop for ArchiveAtEnd {
 
 /// Of a detached Claude nobody sees that it refuses an option or its value. Where there is none, its start is
 /// not waited for.
-fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), Failed> {
+fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), VerbError> {
     let args = words(args).unwrap_or_default();
     let may_be_refused = |piece: &ArgPiece| match piece {
         ArgPiece::Option { name, .. } => !TAKEN_AS_THEY_ARE.contains(&name.as_str()),
@@ -538,13 +538,13 @@ fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), F
     }
     let said = screen::last_lines(paths, name, SAID_LINES).join(" ");
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Err(Failed::new(1, format!("the session ended at once{said}"))
+    Err(VerbError::new(1, format!("the session ended at once{said}"))
         .called(Code::Ended)
         .about(name)
         .hint(format!("`hopty screen {name}` shows its last screen, `hopty why {name}` says how it ended")))
 }
 
-fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
+fn begin(mut start: Start, host: Forked) -> Result<u8, VerbError> {
     let launch = &mut start.launch;
     if let Some(titled) = launch.title.as_deref().and_then(SessionName::for_title).filter(|_| launch.numbered)
     {
@@ -598,7 +598,7 @@ fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
             drop((hold, socket));
             return Err(start.alone_because(&message, Some(start.launch.signals)));
         }
-        StartReport::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
+        StartReport::Failed { code, message, hint } => return Err(VerbError::new(code, message).hint(hint)),
     };
     let Start { paths, launch, args } = start;
     let archives = launch.agent == Agent::Claude && launch.unplaced.is_none();

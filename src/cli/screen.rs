@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use super::args::PictureForm;
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, stdout, visible};
+use super::error::{VerbError, stdout, visible};
 use crate::core::ids::SessionName;
 use crate::core::text::visible::escaped;
 use crate::fs::paths::Paths;
@@ -25,7 +25,7 @@ const WHOLE_LINE: u16 = 1000;
 /// Bytes of standard input that are read at a time.
 const PIECE: usize = 1 << 16;
 
-pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> Result<u8, Failed> {
+pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = match live(&paths, given, Rule::Any) {
         Ok(name) => name,
@@ -71,12 +71,12 @@ fn draw(
     answer: &ScreenAnswer,
     lines: PictureLines,
     form: PictureForm,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     if answer.degraded {
         return Err(degraded(name));
     }
     if answer.cols == 0 || answer.rows == 0 {
-        return Err(Failed::new(125, "its host sent no screen")
+        return Err(VerbError::new(125, "its host sent no screen")
             .about(name)
             .hint("the host is another version of hopty"));
     }
@@ -87,14 +87,14 @@ fn draw(
 }
 
 /// The host has no screen any more.
-pub(super) fn degraded(name: &SessionName) -> Failed {
-    Failed::new(1, "the session keeps running, but its screen model has failed")
+pub(super) fn degraded(name: &SessionName) -> VerbError {
+    VerbError::new(1, "the session keeps running, but its screen model has failed")
         .about(name)
         .hint("`hopty attach` shows what the program draws from now on; the session's host.log has the error")
 }
 
 /// Reads standard input to its end, however long it is.
-pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Failed> {
+pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, VerbError> {
     let mut screen = Screen::new(cols, rows);
     let mut input = std::io::stdin().lock();
     let mut piece = vec![0; PIECE];
@@ -107,7 +107,7 @@ pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Fa
                 drop(screen.take_queries());
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Failed::from(error).about("standard input")),
+            Err(error) => return Err(VerbError::from(error).about("standard input")),
         }
     }
 }
@@ -121,7 +121,7 @@ fn picture(screen: &Screen, lines: PictureLines, form: PictureForm) -> String {
     }
 }
 
-fn print(picture: &str) -> Result<u8, Failed> {
+fn print(picture: &str) -> Result<u8, VerbError> {
     stdout()?.write_all(picture.as_bytes())?;
     Ok(0)
 }

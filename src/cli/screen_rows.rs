@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use regex::Regex;
 
-use super::error::Failed;
+use super::error::VerbError;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::ScreenMark;
 use crate::ipc::answers::RowsAnswer;
@@ -37,7 +37,7 @@ impl ScreenRows {
         answer: &RowsAnswer,
         name: &SessionName,
         mark: Option<ScreenMark>,
-    ) -> Result<Option<Self>, Failed> {
+    ) -> Result<Option<Self>, VerbError> {
         if answer.degraded {
             return Err(super::screen::degraded(name));
         }
@@ -95,8 +95,8 @@ impl ScreenRows {
 }
 
 /// The host is of a version that keeps no marks.
-pub(super) fn keeps_no_marks(name: &SessionName) -> Failed {
-    Failed::new(1, "the session's host does not know marks")
+pub(super) fn keeps_no_marks(name: &SessionName) -> VerbError {
+    VerbError::new(1, "the session's host does not know marks")
         .about(name)
         .called(Code::Version)
         .hint("an older version of hopty started it: end and restart the session")

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::error::{VerbError, note, say, say_wrapped, visible};
 use super::poll_until::becomes_true;
 use super::screen_rows::{ScreenRows, keeps_no_marks};
 use super::settle_wait::SettleWatch;
@@ -21,7 +21,7 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::state::SessionState;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
-use crate::ipc::message::{Code, Failure, Request, SEND_MAX, Send};
+use crate::ipc::message::{Code, Request, RequestError, SEND_MAX, Send};
 
 /// How long the host may take to answer: a submission has 30 s.
 pub(super) const SUBMIT: Duration = Duration::from_secs(40);
@@ -68,22 +68,24 @@ pub(super) struct SendOptions {
 }
 
 /// The session that is named, and what is typed into it. `verb` is what the person typed.
-pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<String>, Send), Failed> {
+pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<String>, Send), VerbError> {
     let elsewhere = options.stdin || !options.keys.is_empty();
     let (given, text) = match (options.words.as_slice(), elsewhere) {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
         ([name], true) => (Some(name.as_str()), None),
         ([], true) => (None, None),
         ([_, _, ..], true) => {
-            return Err(Failed::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin"));
+            return Err(
+                VerbError::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin")
+            );
         }
         _ => {
-            return Err(Failed::new(2, "give a session and a text").hint(usage(verb)));
+            return Err(VerbError::new(2, "give a session and a text").hint(usage(verb)));
         }
     };
     // Without a text it may still take a mark.
     if text.is_some_and(str::is_empty) && !options.mark {
-        return Err(Failed::new(2, "the text is empty").hint(usage(verb)));
+        return Err(VerbError::new(2, "the text is empty").hint(usage(verb)));
     }
     let request = Send { submit: options.submit, mark: options.mark, ..what(options, text)? };
     Ok((given.map(str::to_owned), request))
@@ -94,7 +96,7 @@ fn usage(verb: &str) -> String {
     format!("`hopty {verb} NAME TEXT`, `hopty {verb} NAME --stdin`{keys}")
 }
 
-pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
+pub(super) fn send(options: &SendOptions) -> Result<u8, VerbError> {
     let (given, request) = request(options, "send")?;
     let paths = paths()?;
     let name = live(&paths, given.as_deref(), Rule::Careful)?;
@@ -141,7 +143,7 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
 
 /// Submits a prompt. While another one is on its way, this one waits its turn, at most as long as that may
 /// take.
-pub(super) fn submit(control: &mut HostControl, request: Send) -> Result<SendAnswer, Failed> {
+pub(super) fn submit(control: &mut HostControl, request: Send) -> Result<SendAnswer, VerbError> {
     control.limit(SUBMIT);
     let request = Request::Send(request);
     let until = Instant::now() + SUBMIT;
@@ -196,7 +198,7 @@ fn send_with_mark(
     name: &SessionName,
     mut request: Send,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let mut typed = 0;
     // What a program shows of a line while it is typed is no answer to it: Enter has a mark of its own.
     if let Some((line, enter)) =
@@ -227,7 +229,7 @@ fn last_key(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(at))
 }
 
-fn mark_in(answer: &SendAnswer, name: &SessionName) -> Result<ScreenMark, Failed> {
+fn mark_in(answer: &SendAnswer, name: &SessionName) -> Result<ScreenMark, VerbError> {
     answer.mark.ok_or_else(|| keeps_no_marks(name))
 }
 
@@ -238,7 +240,7 @@ fn wait_for_echo(
     name: &SessionName,
     line: &str,
     mark: ScreenMark,
-) -> Result<(), Failed> {
+) -> Result<(), VerbError> {
     control.limit(ANSWER);
     let pid = control.status()?.pid;
     let mut settled = SettleWatch::new(ECHO_QUIET, pid);
@@ -258,13 +260,14 @@ fn wait_for_echo(
 }
 
 /// What is typed.
-fn what(options: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
+fn what(options: &SendOptions, text: Option<&str>) -> Result<Send, VerbError> {
     if !options.keys.is_empty() {
         for key in &options.keys {
             // The host knows which form the program wants; whether it is a key is known here, and said before
             // anything is typed.
-            key_names::bytes(key, CursorKeys::Normal)
-                .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` lists the key names"))?;
+            key_names::bytes(key, CursorKeys::Normal).map_err(|e| {
+                VerbError::new(2, e.to_string()).hint("`hopty send --help` lists the key names")
+            })?;
         }
         return Ok(Send { keys: Some(options.keys.clone()), ..Send::default() });
     }
@@ -276,7 +279,7 @@ fn what(options: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
     }
     if bytes.len() > SEND_MAX {
         let cause = format!("the text exceeds the limit of {} KiB", SEND_MAX >> 10);
-        return Err(Failure::new(
+        return Err(RequestError::new(
             Code::TooLarge,
             cause,
             "send it in parts, or write it to a file and send the path",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::control::{Rule, dir_of, live, outer_session, paths};
 use super::conversation::{ConversationTarget, find_target};
-use super::error::{Failed, say};
+use super::error::{VerbError, say};
 use crate::core::claude::line_context::LineContext;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::MemoryLayout;
@@ -43,7 +43,7 @@ pub(super) fn main(words: &[&str]) -> u8 {
         ["reviewed", name] => place.reviewed(name),
         ["handoff"] => place.hand_over(),
         ["status"] => place.status(),
-        _ => Err(Failed::new(2, "only Claude's slash commands call this verb")
+        _ => Err(VerbError::new(2, "only Claude's slash commands call this verb")
             .hint("they are in the `/` menu of a Claude that hopty runs")),
     });
     let printed = done.and_then(|text| {
@@ -62,7 +62,7 @@ struct SlashPlace {
 }
 
 impl SlashPlace {
-    fn new() -> Result<Self, Failed> {
+    fn new() -> Result<Self, VerbError> {
         let paths = paths()?;
         let config = super::read_config::valid(&paths, &[])?;
         let session = outer_session(&paths);
@@ -72,7 +72,7 @@ impl SlashPlace {
     }
 
     /// The conversation that the command is run in.
-    fn capture(&self) -> Result<Capture, Failed> {
+    fn capture(&self) -> Result<Capture, VerbError> {
         let (path, conversation) = match find_target(&self.paths, None, Rule::Careful)? {
             ConversationTarget::Transcript(found) => (Some(found.path), None),
             ConversationTarget::Session(_, status) => {
@@ -80,7 +80,7 @@ impl SlashPlace {
             }
         };
         let path = path.ok_or_else(|| {
-            Failed::new(1, "this conversation has no transcript yet")
+            VerbError::new(1, "this conversation has no transcript yet")
                 .hint("Claude writes it with the first prompt")
         })?;
         let mut of = self.read(&path)?;
@@ -90,19 +90,18 @@ impl SlashPlace {
     }
 
     /// What a transcript says.
-    fn read(&self, path: &Path) -> Result<Capture, Failed> {
+    fn read(&self, path: &Path) -> Result<Capture, VerbError> {
         let mut facts = TranscriptFacts::new();
         let mut at = LineContext { conversation: None, dir: None, now: None };
         whole_transcript::lines(path, |line| {
             facts.feed(line);
             at.follow(line);
         })
-        .map_err(|e| Failed::new(1, e.to_string()).hint("try again in a moment"))?;
+        .map_err(|e| VerbError::new(1, e.to_string()).hint("try again in a moment"))?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-        let conversation = at
-            .conversation
-            .or(stem)
-            .ok_or_else(|| Failed::new(1, "this is not a conversation transcript").about(path.display()))?;
+        let conversation = at.conversation.or(stem).ok_or_else(|| {
+            VerbError::new(1, "this is not a conversation transcript").about(path.display())
+        })?;
         let origin = HandoffOrigin {
             conversation,
             channel: registry::channel_of(&self.paths.claude, &self.project)
@@ -125,7 +124,7 @@ impl SlashPlace {
     }
 
     /// Writes the active context, and then the session document.
-    fn save(&self, to: Option<&Path>) -> Result<String, Failed> {
+    fn save(&self, to: Option<&Path>) -> Result<String, VerbError> {
         let (of, now, memory) = (self.capture()?, Clock::wall(), self.memory());
         make(memory.save_context(&of, now))?;
         let (path, changes) = match to.map(|path| self.project.join(path)) {
@@ -144,7 +143,7 @@ impl SlashPlace {
         ))
     }
 
-    fn save_context(&self) -> Result<String, Failed> {
+    fn save_context(&self) -> Result<String, VerbError> {
         make(self.memory().save_context(&self.capture()?, Clock::wall()))?;
         Ok(format!("active context: {}\n{}", shown(&self.memory().context()), self.pending()))
     }
@@ -168,7 +167,7 @@ impl SlashPlace {
     }
 
     /// The backup that waits, as a record; else the newest session document.
-    fn latest(&self) -> Result<String, Failed> {
+    fn latest(&self) -> Result<String, VerbError> {
         if let Some(copy) = self.backup() {
             let name = copy.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let hopty = crate::claude::plugin::this_binary();
@@ -212,7 +211,7 @@ impl SlashPlace {
         text
     }
 
-    fn discard(&self) -> Result<String, Failed> {
+    fn discard(&self) -> Result<String, VerbError> {
         let Some(settled) = self.backup().and_then(|_| self.memory().discard()) else {
             return Ok("no backup waited: nothing was deleted\n".to_owned());
         };
@@ -224,7 +223,7 @@ impl SlashPlace {
         })
     }
 
-    fn reviewed(&self, name: &str) -> Result<String, Failed> {
+    fn reviewed(&self, name: &str) -> Result<String, VerbError> {
         let Some(settled) = self.backup().and_then(|_| self.memory().reviewed(name)) else {
             return Ok("no backup of this name waits: nothing was changed\n".to_owned());
         };
@@ -235,13 +234,13 @@ impl SlashPlace {
         })
     }
 
-    fn hand_over(&self) -> Result<String, Failed> {
+    fn hand_over(&self) -> Result<String, VerbError> {
         let name = live(&self.paths, None, Rule::Careful)?;
         super::restart::request_restart(&self.paths, &name)?;
         Ok(format!("hand-over of {name} requested: it comes when this turn ends\n"))
     }
 
-    fn status(&self) -> Result<String, Failed> {
+    fn status(&self) -> Result<String, VerbError> {
         let name = live(&self.paths, None, Rule::Careful)?;
         let status = super::status::status_of(&self.paths, &name)?;
         let mut text = format!(
@@ -269,9 +268,9 @@ impl SlashPlace {
     }
 }
 
-fn make(changes: FileEdits) -> Result<(), Failed> {
+fn make(changes: FileEdits) -> Result<(), VerbError> {
     let hint = "hopty overwrites no file: choose another path";
-    edits::make(changes).map_err(|error| Failed::new(1, error).hint(hint))
+    edits::make(changes).map_err(|error| VerbError::new(1, error).hint(hint))
 }
 
 /// A path for a prompt, on one line.

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::control::{HostControl, any, paths};
-use super::error::{Failed, say, visible};
+use super::error::{VerbError, say, visible};
 use super::prose::fit;
 use crate::core::claude::api_error::api_error_words;
 use crate::core::handover_words::handover_words;
@@ -28,7 +28,7 @@ const STATUS: Duration = Duration::from_millis(900);
 /// How long a host may take to end that has closed its socket already, and how often that is looked at.
 const LAST_MOMENT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(5));
 
-pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = any(&paths, given)?;
     let status = status_of(&paths, &name)?;
@@ -177,13 +177,13 @@ fn limits(of: &LimitsStatus) -> Option<String> {
 }
 
 /// The status of a session: from its host, or of an ended one from its file.
-pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStatus, Failed> {
+pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStatus, VerbError> {
     if crate::fs::session::is_alive(&paths.session(name)) {
         let answer = HostControl::connect(paths, name, Some(STATUS)).and_then(|mut control| control.status());
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
     let unknown = |cause: &str, hint: String| {
-        Failed::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint)
+        VerbError::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint)
     };
     ended(paths, name).ok_or_else(|| match crate::fs::session::status(&paths.session(name)) {
         Err(error) => unknown(&format!(": {error}"), error.hint()),

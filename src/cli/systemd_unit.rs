@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::control::paths;
-use super::error::{Failed, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
+use super::error::{VerbError, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
 use crate::fs::atomic;
 use crate::sys::program_search::command_outside_of_projects;
 use crate::sys::safe_file::{self, FileRule};
@@ -28,7 +28,7 @@ struct UnitFiles {
 }
 
 impl UnitFiles {
-    fn of_user() -> Result<Self, Failed> {
+    fn of_user() -> Result<Self, VerbError> {
         let home = paths()?.home;
         let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
         Ok(UnitFiles { dir: config.unwrap_or_else(|| home.join(".config")).join("systemd/user") })
@@ -82,11 +82,11 @@ fn text(hopty: &Path, path: &str) -> String {
 }
 
 /// Writes the unit, after a question.
-pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
+pub(super) fn setup(yes: bool) -> Result<u8, VerbError> {
     let files = UnitFiles::of_user()?;
     let hopty = std::env::current_exe()?;
     if !is_one_line(&hopty) {
-        return Err(Failed::new(1, "its path has characters that no line of a unit can hold")
+        return Err(VerbError::new(1, "its path has characters that no line of a unit can hold")
             .about(format!("{hopty:?}"))
             .hint("move hopty to another directory"));
     }
@@ -103,7 +103,7 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
         found => found.is_some_and(|found| without_values(&found) != without_values(&wanted)),
     };
     if is_changed && yes {
-        return Err(Failed::new(1, "it was changed, and `--yes` would replace it")
+        return Err(VerbError::new(1, "it was changed, and `--yes` would replace it")
             .about(files.unit().display())
             .hint("`hopty setup` in a terminal shows what it writes and asks"));
     }
@@ -127,12 +127,14 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
         return Ok(1);
     }
     let failed = |path: &Path, e: &std::io::Error| {
-        Failed::new(125, e.to_string()).about(path.display()).hint("check the permissions of its directory")
+        VerbError::new(125, e.to_string())
+            .about(path.display())
+            .hint("check the permissions of its directory")
     };
     let wants = files.dir.join(TARGET);
     std::fs::create_dir_all(&wants).map_err(|e| failed(&wants, &e))?;
     atomic::write(&files.unit(), wanted.as_bytes())
-        .map_err(|e| Failed::new(125, e.to_string()).hint("check the permissions of its directory"))?;
+        .map_err(|e| VerbError::new(125, e.to_string()).hint("check the permissions of its directory"))?;
     let _ = std::fs::remove_file(files.link());
     symlink(files.unit(), files.link()).map_err(|e| failed(&files.link(), &e))?;
     reload();
@@ -143,17 +145,17 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
 }
 
 /// The unit that is there.
-fn standing(files: &UnitFiles) -> Result<Option<String>, Failed> {
+fn standing(files: &UnitFiles) -> Result<Option<String>, VerbError> {
     safe_file::read_text(&files.unit(), FileRule::own(UNIT_CAP)).map_err(|e| {
-        Failed::new(1, format!("it cannot be read: {e}"))
+        VerbError::new(1, format!("it cannot be read: {e}"))
             .about(files.unit().display())
             .hint("move it away, then run it again")
     })
 }
 
 /// A file that somebody else wrote stands in the place of the unit.
-fn foreign(files: &UnitFiles) -> Failed {
-    Failed::new(1, "this file is not hopty's")
+fn foreign(files: &UnitFiles) -> VerbError {
+    VerbError::new(1, "this file is not hopty's")
         .about(files.unit().display())
         .hint("move it away, then run it again")
 }
@@ -165,7 +167,7 @@ fn without_values(unit: &str) -> Vec<&str> {
 }
 
 /// Asks the person. Without one, nothing is written.
-fn agrees() -> Result<bool, Failed> {
+fn agrees() -> Result<bool, VerbError> {
     if !std::io::stdin().is_terminal() {
         return Err(no_terminal("hopty setup --yes"));
     }
@@ -173,7 +175,7 @@ fn agrees() -> Result<bool, Failed> {
 }
 
 /// Removes the unit, and the directories that are empty without it.
-pub(super) fn unsetup() -> Result<u8, Failed> {
+pub(super) fn unsetup() -> Result<u8, VerbError> {
     let files = UnitFiles::of_user()?;
     if standing(&files)?.is_some_and(|found| !found.starts_with(MARK)) {
         return Err(foreign(&files));
@@ -186,7 +188,7 @@ pub(super) fn unsetup() -> Result<u8, Failed> {
                 removed = true;
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Failed::new(125, e.to_string()).about(file.display())),
+            Err(e) => return Err(VerbError::new(125, e.to_string()).about(file.display())),
         }
     }
     if !removed {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use super::run::find_claude;
 use super::{read_config, test_watch};
 use crate::core::pattern_error::pattern_error;
@@ -134,7 +134,7 @@ fn evidence() -> PathBuf {
     Paths::from_env(|name| std::env::var_os(name)).map_or(below, |paths| paths.test_evidence(&dir))
 }
 
-pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
+pub(super) fn test(args: &TestArgs) -> Result<u8, VerbError> {
     let mut files = find(args)?;
     if args.review || args.accept.is_some() {
         return decide(args, &files);
@@ -160,7 +160,7 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
 }
 
 /// The tapes that the words mean.
-pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
+pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, VerbError> {
     let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
         let mut tape = path.clone().into_os_string();
         tape.push(".tape");
@@ -171,11 +171,11 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
             "name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/"
                 .to_owned()
         };
-        Failed::new(2, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
+        VerbError::new(2, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
     })?;
     if let Some(filter) = &args.filter {
         let regex = regex::Regex::new(filter).map_err(|error| {
-            Failed::new(2, pattern_error(&error))
+            VerbError::new(2, pattern_error(&error))
                 .about("--filter")
                 .hint("it takes a regular expression, such as `vim|less`")
         })?;
@@ -191,7 +191,7 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
         } else {
             "tapes are files that end in .tape; without a path, hopty looks in tests/ and tapes/"
         };
-        return Err(Failed::new(3, "no tape matches").called(Code::NotFound).hint(hint));
+        return Err(VerbError::new(3, "no tape matches").called(Code::NotFound).hint(hint));
     }
     Ok(files)
 }
@@ -202,7 +202,7 @@ pub(super) fn play(
     options: &RunPlanOptions,
     tapes: &[LoadedTape],
     mut finished: impl FnMut(&RedactedOutcome),
-) -> Result<TestSummary, Failed> {
+) -> Result<TestSummary, VerbError> {
     let mut reports = reports(args)?;
     reports.begin(tapes.len())?;
     // A pipe that nobody reads any more ends the tests as Ctrl+C does, so that nothing is left of them.
@@ -231,14 +231,14 @@ pub(super) fn play(
 }
 
 /// Accepts or reviews the snapshots that wait beside these tapes.
-fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
+fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, VerbError> {
     let dirs: BTreeSet<&Path> =
         files.iter().map(|file| file.path.parent().unwrap_or(Path::new(""))).collect();
     let mut pending = PendingSnapshot::list(dirs).map_err(|error| snapshots_failed(&error))?;
     if let Some(Some(name)) = &args.accept {
         pending.retain(|snapshot| snapshot.name == *name);
         if pending.is_empty() {
-            return Err(Failed::new(3, format!("there is no such pending snapshot {}", places(args)))
+            return Err(VerbError::new(3, format!("there is no such pending snapshot {}", places(args)))
                 .about(visible(name))
                 .called(Code::NotFound)
                 .hint("play the tape first; give the name of the file: TAPE__NAME"));
@@ -269,7 +269,7 @@ fn places(args: &TestArgs) -> String {
 }
 
 /// Accepts snapshots, and says which.
-pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), Failed> {
+pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), VerbError> {
     for snapshot in pending {
         snapshot.accept().map_err(|error| snapshots_failed(&error))?;
         note(format_args!("hopty: accepted {}", visible(&snapshot.file.to_string_lossy())));
@@ -280,24 +280,24 @@ pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), Failed> {
     Ok(())
 }
 
-fn snapshots_failed(error: &SnapshotError) -> Failed {
+fn snapshots_failed(error: &SnapshotError) -> VerbError {
     failed_of(&error.to_string())
 }
 
 /// A failure in two parts: what is wrong, and what to do.
-fn failed_of(text: &str) -> Failed {
+fn failed_of(text: &str) -> VerbError {
     let (cause, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
-    Failed::new(125, cause).hint(hint)
+    VerbError::new(125, cause).hint(hint)
 }
 
 /// The reports that were asked for.
-fn reports(args: &TestArgs) -> Result<ReportSet, Failed> {
+fn reports(args: &TestArgs) -> Result<ReportSet, VerbError> {
     let mut targets = Vec::new();
     for word in &args.reports {
         let target: ReportTarget = word.parse().map_err(|error: ReportTargetError| {
             let text = error.to_string();
             let (cause, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
-            Failed::new(2, cause).hint(hint)
+            VerbError::new(2, cause).hint(hint)
         })?;
         targets.push(target);
     }
@@ -309,7 +309,7 @@ fn reports(args: &TestArgs) -> Result<ReportSet, Failed> {
 }
 
 /// How the tapes are played.
-fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<RunPlanOptions, Failed> {
+fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<RunPlanOptions, VerbError> {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
     let is_fast = args.fast || (is_ci && !args.real);
     let paths = Paths::from_env(|name| std::env::var_os(name));

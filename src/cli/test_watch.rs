@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use nix::libc;
 
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use super::test::{self, TestArgs};
 use crate::sys::fd::read_some;
 use crate::sys::signals::Signals;
@@ -22,7 +22,11 @@ use crate::tty::raw::{self, RawMode};
 const NAMES_MAX: usize = 3;
 
 /// Plays all tapes, then those that change. The exit code says whether the newest result of each was good.
-pub(super) fn watch(args: &TestArgs, options: &RunPlanOptions, found: Vec<TapeFile>) -> Result<u8, Failed> {
+pub(super) fn watch(
+    args: &TestArgs,
+    options: &RunPlanOptions,
+    found: Vec<TapeFile>,
+) -> Result<u8, VerbError> {
     let signals = Signals::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP])?;
     let mut keys = WatchKeys::take();
     let mut watch = TapeWatch::default();
@@ -122,7 +126,7 @@ impl FailingTape {
 }
 
 /// Accepts the pending snapshots of the tapes that fail.
-fn accept(failing: &BTreeMap<PathBuf, FailingTape>) -> Result<(), Failed> {
+fn accept(failing: &BTreeMap<PathBuf, FailingTape>) -> Result<(), VerbError> {
     let files = failing.values().flat_map(|tape| &tape.snapshots);
     let pending =
         files.map(|file| PendingSnapshot::of_file(file)).filter(|snapshot| snapshot.proposal.exists());

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::control::{HostControl, paths};
 use super::conversations::{all_kept_sources, one_line, short};
-use super::error::{Failed, note, say, stdout, visible};
+use super::error::{VerbError, note, say, stdout, visible};
 use super::list::PATIENCE;
 use super::table::{self, TableStyle};
 use crate::core::ids::ConversationId;
@@ -106,7 +106,7 @@ pub(super) struct UsageOptions {
     pub json: bool,
 }
 
-pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
+pub(super) fn usage(options: &UsageOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let today = local_date(Clock::wall());
     let until = options.until.map(|day| day.date(today));
@@ -115,7 +115,7 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         (false, day) => Some(day.unwrap_or(UsageDay::DaysBack(DAYS - 1)).date(today)),
     };
     if since.zip(until).is_some_and(|(since, until)| since > until) {
-        return Err(Failed::new(2, "--since is after --until").hint("swap --since and --until"));
+        return Err(VerbError::new(2, "--since is after --until").hint("swap --since and --until"));
     }
     let found = Transcripts::all(&paths);
     let mut files = UsageFiles::load(&paths);
@@ -164,10 +164,10 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
 }
 
 /// The project of a directory that exists, or in which a conversation worked before it was deleted.
-fn known_project(dir: &Path, entries: &[UsageEntry<'_>]) -> Result<PathBuf, Failed> {
+fn known_project(dir: &Path, entries: &[UsageEntry<'_>]) -> Result<PathBuf, VerbError> {
     let path = std::path::absolute(dir)?;
     if !path.is_dir() && !entries.iter().any(|entry| Path::new(entry.dir).starts_with(&path)) {
-        return Err(Failed::new(2, "there is no such directory")
+        return Err(VerbError::new(2, "there is no such directory")
             .about(dir.display())
             .hint("`hopty usage --by project` lists the projects"));
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use strsim::osa_distance;
 
-use super::error::Failed;
+use super::error::VerbError;
 use super::run::words;
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify};
 use crate::core::text::nearest_word::nearest_word;
@@ -86,7 +86,7 @@ const LONGEST: usize = 16;
 
 /// Why `args` are not given to Claude, if their first word was meant as a verb, or their only one as a
 /// running session. `runs`: whether a session of this name runs.
-pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<Failed> {
+pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<VerbError> {
     let word = args.first()?.to_str()?;
     if let Some(failed) = behind_options(args) {
         return Some(failed);
@@ -107,7 +107,7 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
     // Claude's own subcommands and options are no mistakes, whatever they look like.
     let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
     (is_prompt || word == KILL).then(|| {
-        Failed::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
+        VerbError::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
             .hint(match NOTICES.contains(&word) {
                 true => format!(
                     "in a session the prefix key (ctrl-\\) and `n` show its notices; `hopty -- {word}` passes \
@@ -120,7 +120,7 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
 
 /// A sole word behind options that is a verb, or was meant as one. What Claude prints for is no session, and
 /// its own.
-fn behind_options(args: &[OsString]) -> Option<Failed> {
+fn behind_options(args: &[OsString]) -> Option<VerbError> {
     let all = words(args)?;
     let is_own = |word: &str| matches!(word, "--detached" | "--handoff") || word.starts_with("--handoff=");
     // hopty's own options take no value, and Claude's grammar does not know them.
@@ -138,7 +138,7 @@ fn behind_options(args: &[OsString]) -> Option<Failed> {
     let instead = verb.or_else(|| meant(word))?;
     let options = shell_line(&options);
     Some(
-        Failed::new(2, format!("`{word}` with {options} is a prompt; did you mean `{instead}`?"))
+        VerbError::new(2, format!("`{word}` with {options} is a prompt; did you mean `{instead}`?"))
             .hint(format!("`hopty {options} -- {word}` sends it to Claude")),
     )
 }

@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use super::args::Cli;
-use super::error::{Failed, visible};
+use super::error::{VerbError, visible};
 use crate::core::text::nearest_word::nearest_word;
 
 /// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
@@ -22,10 +22,10 @@ pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// clap's words in the form of all other errors. `asked` is what [`asked`] gave.
-pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
+pub(super) fn misused(error: &clap::Error, asked: &str) -> VerbError {
     let help = format!("`hopty {asked} --help` shows the usage");
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failed::new(2, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
+        return VerbError::new(2, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
     }
     let text = error.to_string();
     let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -37,7 +37,7 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         && matches!(asked, "ask" | "send")
     {
         let hint = format!("quote the text: `hopty {asked} NAME \"TEXT\"`");
-        return Failed::new(2, format!("`{}` is a word too many", visible(&word.to_string()))).hint(hint);
+        return VerbError::new(2, format!("`{}` is a word too many", visible(&word.to_string()))).hint(hint);
     }
     let verb = error.get(ContextKind::InvalidSubcommand);
     // Of verbs clap finds similar what no slip of the finger makes.
@@ -73,7 +73,7 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         }),
         _ => None,
     };
-    Failed::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
+    VerbError::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
 }
 
 /// Which other verbs take an option, in a sentence; `None` when none does.

@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use serde_json::json;
 
 use super::args::Cli;
-use super::error::{Failed, note, say, say_wrapped, stdout};
+use super::error::{VerbError, note, say, say_wrapped, stdout};
 use super::{read_config, run};
 use crate::claude::find_claude;
 use crate::core::claude::args::{ExecThroughReason, LaunchMode, Stream, classify};
@@ -38,7 +38,7 @@ impl VersionQuestion {
     }
 }
 
-pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
+pub(super) fn version(as_json: bool) -> Result<u8, VerbError> {
     let paths = run::any_paths();
     let config = read_config::resolved(Some(&paths), &[]).config;
     let claude = run::find_claude(Some(&paths.home), &config);
@@ -64,7 +64,7 @@ pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
-fn no_claude(failed: &Failed) -> std::io::Result<()> {
+fn no_claude(failed: &VerbError) -> std::io::Result<()> {
     let cause = failed.cause();
     say_wrapped(format_args!("Claude Code: {}", cause.strip_prefix("Claude Code is ").unwrap_or(cause)))?;
     note(format_args!("hint: {}", failed.help()));
@@ -72,8 +72,8 @@ fn no_claude(failed: &Failed) -> std::io::Result<()> {
 }
 
 /// Answers `--version` and `--help` where Claude is missing; `None` for other arguments.
-pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<Result<u8, Failed>> {
-    let answer = |question| -> Result<u8, Failed> {
+pub(super) fn instead_of_claude(args: &[OsString], missing: &VerbError) -> Option<Result<u8, VerbError>> {
+    let answer = |question| -> Result<u8, VerbError> {
         super::default_sigpipe();
         match question {
             VersionQuestion::Version => {

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, any, live, paths, stopped_host};
-use super::error::{Failed, note, say, visible};
+use super::error::{VerbError, note, say, visible};
 use super::poll_until::becomes_true;
 use super::screen_rows::ScreenRows;
 use super::settle_wait::SettleWatch;
@@ -30,7 +30,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::answers::WatchAnswer;
-use crate::ipc::message::{Code, Failure, Request, WaitFor, Watch};
+use crate::ipc::message::{Code, Request, RequestError, WaitFor, Watch};
 use crate::sys::clock::local;
 
 /// How long a host that has ended may take to leave.
@@ -75,7 +75,7 @@ pub(super) struct WaitOptions {
 }
 
 /// Waits until one of the conditions holds, and prints which where there are several.
-pub(super) fn wait(options: &WaitOptions) -> Result<u8, Failed> {
+pub(super) fn wait(options: &WaitOptions) -> Result<u8, VerbError> {
     let (given, mut conditions) = wait_conditions::read(&options.words)?;
     if options.gone {
         wait_conditions::turn_round(&mut conditions)?;
@@ -159,7 +159,7 @@ fn timed_out(
     conditions: &[Condition],
     limit: DurationMs,
     moves: bool,
-) -> Failed {
+) -> VerbError {
     let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
     let state = match session.state_word().as_str() {
         "unknown" => "the state of the session is not known".to_owned(),
@@ -173,7 +173,7 @@ fn timed_out(
     } else {
         "use `--timeout` to wait longer".to_owned()
     };
-    Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
+    VerbError::from(RequestError::new(Code::Busy, message, hint)).about(name)
 }
 
 /// The session and its host, or no host where the session is over. One that is named may be just starting:
@@ -183,7 +183,7 @@ fn connect(
     given: Option<&str>,
     limit: Duration,
     may_be_over: bool,
-) -> Result<(SessionName, Option<HostControl>), Failed> {
+) -> Result<(SessionName, Option<HostControl>), VerbError> {
     let begun = Instant::now();
     let may_start = || given.is_some() && !may_be_over && begun.elapsed() < limit.min(STARTING);
     loop {
@@ -214,7 +214,7 @@ fn met_by(
     paths: &Paths,
     name: &SessionName,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     if as_json {
         let mut object = status_of(paths, name)?.json();
         object["met"] = json!(met.text);
@@ -245,7 +245,7 @@ struct SessionView {
 
 impl SessionView {
     /// Waits until something is another than it was, `pause` at most. The first time it only looks.
-    fn look(&mut self, name: &SessionName, pause: Duration) -> Result<(), Failed> {
+    fn look(&mut self, name: &SessionName, pause: Duration) -> Result<(), VerbError> {
         let request = Request::Watch(Watch {
             state: self.uses_state,
             entered: self.entered,
@@ -272,7 +272,7 @@ impl SessionView {
     }
 
     /// Whether nothing moves any more, where that is wanted.
-    fn is_settled(&mut self, name: &SessionName) -> Result<bool, Failed> {
+    fn is_settled(&mut self, name: &SessionName) -> Result<bool, VerbError> {
         let changed = self.changed;
         let Some(settle) = &mut self.settle else { return Ok(true) };
         if !settle.is_settled(changed) {
@@ -350,12 +350,12 @@ fn line_of(since: Option<WaitSince>) -> u64 {
 ///
 /// # Errors
 /// For a line of the journal, which says nothing about the screen.
-fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, Failed> {
+fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, VerbError> {
     match since {
         None | Some(WaitSince::Line(0)) => Ok(None),
         Some(WaitSince::Mark(mark)) => Ok(Some(mark)),
         Some(WaitSince::Line(line)) => {
-            Err(Failed::new(2, "a line of the journal does not say when a text was drawn")
+            Err(VerbError::new(2, "a line of the journal does not say when a text was drawn")
                 .about(format_args!("--since {line}"))
                 .hint("use a mark: `hopty send NAME TEXT --mark` prints one"))
         }

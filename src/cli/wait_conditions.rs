@@ -5,7 +5,7 @@ use std::time::Duration;
 use regex::{Regex, RegexBuilder};
 
 use super::control::paths;
-use super::error::Failed;
+use super::error::VerbError;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::pattern_error::pattern_error;
@@ -59,7 +59,7 @@ pub(super) enum Wanted {
 }
 
 /// The session, and the conditions behind it.
-pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), Failed> {
+pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), VerbError> {
     let is_condition = |word: &str| {
         word == NOT
             || word.starts_with("not ")
@@ -71,7 +71,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
         [name, rest @ ..] if !rest.is_empty() && !is_condition(name) => (Some(name.as_str()), rest),
         _ => (None, words),
     };
-    let in_order = |failed: Failed| match turned(words) {
+    let in_order = |failed: VerbError| match turned(words) {
         Some(right) => {
             failed.hint(format!("give the session first, then the condition: `hopty wait {right}`"))
         }
@@ -95,7 +95,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
         let wanted = match word.strip_prefix("quiet=") {
             Some(span) => {
                 let span: DurationMs = span.parse().map_err(|_| {
-                    Failed::new(2, "not a duration")
+                    VerbError::new(2, "not a duration")
                         .about(word)
                         .hint("write it as `quiet=500ms` or `quiet=2s`")
                 })?;
@@ -111,7 +111,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
         negated = false;
     }
     if negated || conditions.is_empty() {
-        return Err(Failed::new(2, "no condition given").hint(KNOWN));
+        return Err(VerbError::new(2, "no condition given").hint(KNOWN));
     }
     Ok((given, conditions))
 }
@@ -133,7 +133,7 @@ impl Condition {
 }
 
 /// Lets the texts be waited for until they have gone.
-pub(super) fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
+pub(super) fn turn_round(conditions: &mut [Condition]) -> Result<(), VerbError> {
     let mut texts = 0;
     for condition in conditions.iter_mut().filter(|one| matches!(one.wanted, Wanted::Text(_)) && !one.negated)
     {
@@ -142,7 +142,7 @@ pub(super) fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
         texts += 1;
     }
     if texts == 0 {
-        return Err(Failed::new(2, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`"));
+        return Err(VerbError::new(2, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`"));
     }
     Ok(())
 }
@@ -159,16 +159,16 @@ fn turned(words: &[String]) -> Option<String> {
     paths().ok()?.session(&name).is_dir().then(|| format!("{name} {condition}"))
 }
 
-fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
+fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), VerbError> {
     if let Some(pattern) = word.strip_prefix("text=") {
         if pattern.is_empty() {
-            return Err(Failed::new(2, "an empty pattern matches every screen")
+            return Err(VerbError::new(2, "an empty pattern matches every screen")
                 .about(word)
                 .hint("use `hopty wait NAME text=REGEX`"));
         }
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
         return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
-            Failed::new(2, pattern_error(&e))
+            VerbError::new(2, pattern_error(&e))
                 .about(word)
                 .hint("escape special characters with `\\`; see `hopty wait --help`")
         });
@@ -182,8 +182,8 @@ fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
 }
 
 /// That a word is no condition, with the nearest that is one.
-fn unknown(word: &str) -> Failed {
-    let failed = Failed::new(2, "unknown condition").about(word);
+fn unknown(word: &str) -> VerbError {
+    let failed = VerbError::new(2, "unknown condition").about(word);
     match nearest(word) {
         Some(meant) => failed.hint(format!("did you mean `{meant}`?")),
         None => failed.hint(KNOWN),

@@ -12,7 +12,7 @@ use super::conversations_args::ArchiveOptions;
 use super::open_conversations::OpenConversations;
 use super::{named, size};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, say_wrapped, visible};
+use crate::cli::error::{VerbError, note, say, say_wrapped, visible};
 use crate::cli::{read_config, run};
 use crate::core::archive::{CleanupPeriod, over_limit};
 use crate::core::config::{Archive, AutoArchive};
@@ -42,7 +42,7 @@ enum Outcome {
     Failed(ArchiveFailure),
 }
 
-pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
+pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let config = read_config::valid(&paths, &[])?.archive;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
@@ -138,15 +138,18 @@ impl<'a> ArchiveRoom<'a> {
     }
 
     /// Why nothing more is archived, where the archive is full.
-    fn lack(&mut self) -> Option<Failed> {
+    fn lack(&mut self) -> Option<VerbError> {
         let most = self.max_mb.saturating_mul(1 << 20);
         if self.held >= most {
             self.held = held(self.store);
         }
         (self.held >= most).then(|| {
             let (held, max_mb) = (size(self.held), self.max_mb);
-            Failed::new(1, format!("the archive has reached its limit: {held} of archive.max_mb = {max_mb}"))
-                .hint("raise archive.max_mb, or run `hopty conversations archive --prune --yes`")
+            VerbError::new(
+                1,
+                format!("the archive has reached its limit: {held} of archive.max_mb = {max_mb}"),
+            )
+            .hint("raise archive.max_mb, or run `hopty conversations archive --prune --yes`")
         })
     }
 }
@@ -321,7 +324,12 @@ pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<
 }
 
 /// In the background: what Claude would delete soon, the oldest first, for a bounded time.
-fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPeriod) -> Result<u8, Failed> {
+fn auto(
+    paths: &Paths,
+    config: &Archive,
+    store: &ArchiveStore,
+    period: CleanupPeriod,
+) -> Result<u8, VerbError> {
     let start = Instant::now();
     if !is_wanted(config, period) {
         return Ok(0);
@@ -335,7 +343,7 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
         return Ok(0);
     }
     crate::fs::atomic::private_dir(store.dir()).map_err(|error| {
-        Failed::new(1, error.to_string()).hint("`hopty check` shows the archive and its limit")
+        VerbError::new(1, error.to_string()).hint("`hopty check` shows the archive and its limit")
     })?;
     // One at a time: another session's start is at it already.
     let lock = FileLock::try_take(&store.dir().join(".auto")).ok().flatten();
@@ -352,7 +360,7 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
     Ok(0)
 }
 
-fn list(store: &ArchiveStore, as_json: bool) -> Result<u8, Failed> {
+fn list(store: &ArchiveStore, as_json: bool) -> Result<u8, VerbError> {
     let (entries, bad) = store.entries();
     if as_json {
         let list: Vec<Value> = entries
@@ -395,7 +403,7 @@ fn line(entry: &ArchiveEntry) -> String {
 }
 
 /// Deletes the oldest until the archive fits: the only way in which hopty deletes what is archived.
-fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Result<u8, Failed> {
+fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Result<u8, VerbError> {
     let (mut entries, _) = store.entries();
     entries.sort_by_key(|entry| entry.written_at);
     let sizes: Vec<u64> = entries.iter().map(|entry| entry.packed_bytes).collect();
@@ -403,7 +411,7 @@ fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Re
     for entry in &entries {
         if options.yes && !options.dry_run {
             store.delete(entry).map_err(|failure| {
-                Failed::new(1, failure.to_string()).about(&entry.file).hint(failure.hint())
+                VerbError::new(1, failure.to_string()).about(&entry.file).hint(failure.hint())
             })?;
         }
         let word = if options.yes && !options.dry_run { "deleted" } else { "would delete" };

@@ -8,7 +8,7 @@ use super::conversations_args::ChainOptions;
 use super::open_conversations::{OpenBy, OpenConversations};
 use super::{named, one_line};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{VerbError, note, say, visible};
 use crate::cli::prose::fit;
 use crate::core::context_level::Fill;
 use crate::core::conversation::handover_links::{ChainStep, HandoverLink, HandoverLinks};
@@ -33,7 +33,7 @@ struct Link<'a> {
     is_archived: bool,
 }
 
-pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
+pub(super) fn chain(options: &ChainOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let all = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
@@ -115,7 +115,7 @@ fn chain_conversation(
     files: &[TranscriptFile],
     summaries: &[ConversationSummary],
     links: &HandoverLinks,
-) -> Result<ConversationId, Failed> {
+) -> Result<ConversationId, VerbError> {
     if let Some(word) = word {
         return match word.parse::<ConversationId>() {
             Ok(id) if links.begun_by(&id).is_some() || !links.out_of(&id).is_empty() => Ok(id),
@@ -134,7 +134,7 @@ fn chain_conversation(
     here.max_by_key(|(file, summary)| summary.last_at.unwrap_or_else(|| file.state.modified()))
         .map(|(file, _)| file.id.clone())
         .ok_or_else(|| {
-            Failed::new(1, "no conversation is known in this directory")
+            VerbError::new(1, "no conversation is known in this directory")
                 .called(Code::NotFound)
                 .hint("give a conversation: `hopty conversations chain ID`")
         })

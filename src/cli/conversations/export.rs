@@ -8,7 +8,7 @@ use super::conversations_args::ExportPackageOptions;
 use super::transfer::{failed, one_summary, open_by};
 use super::{named, size};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, stdout, visible};
+use crate::cli::error::{VerbError, note, stdout, visible};
 use crate::core::package::PackageLimits;
 use crate::core::text::plural::plural;
 use crate::fs::atomic;
@@ -18,11 +18,11 @@ use crate::fs::file_error::FsError;
 use crate::fs::package::PackageReader;
 use crate::sys::clock::Clock;
 
-pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, Failed> {
+pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if to.is_none() && io::stdout().is_terminal() {
-        return Err(Failed::new(2, "a terminal cannot show a package")
+        return Err(VerbError::new(2, "a terminal cannot show a package")
             .hint("write it to a file with -o FILE, or into a pipe"));
     }
     let file = named(&paths, &options.which)?;

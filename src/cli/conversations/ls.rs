@@ -13,7 +13,7 @@ use super::one_line;
 use super::open_conversations::{OpenBy, OpenConversations};
 use super::restore::summary_of;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, stdout, visible};
+use crate::cli::error::{VerbError, note, say, stdout, visible};
 use crate::cli::table::TableStyle;
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
@@ -82,7 +82,7 @@ impl ListLinks {
     }
 }
 
-pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
+pub(super) fn ls(options: &LsOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let found = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
@@ -227,7 +227,7 @@ fn count_all(paths: &Paths, summaries: &mut Summaries, rows: &mut [ListedFile<'_
 }
 
 /// The list for people: a block of lines for each conversation, cut to the terminal's width.
-fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), Failed> {
+fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), VerbError> {
     let now = Clock::wall();
     let cols = style.cols.unwrap_or(ENDLESS);
     let mut out = String::new();

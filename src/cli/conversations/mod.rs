@@ -19,7 +19,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use crate::core::conversation_transfer::LeftOutOfLines;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::text::plural::plural;
@@ -33,7 +33,7 @@ pub(super) use archive::before_cleanup;
 use conversations_args::ConversationsVerb;
 pub(super) use ls::{short, size};
 
-pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
+pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, VerbError> {
     match verb {
         ConversationsVerb::Ls(options) => ls::ls(options),
         ConversationsVerb::Show(options) => show::show(options),
@@ -50,7 +50,7 @@ pub(super) fn conversations(verb: &ConversationsVerb) -> Result<u8, Failed> {
 
 /// The conversation that `word` names: by id, the begin of an id, title or path, or that of the session of
 /// this name. Of several with one title it is the one that a session of this name runs.
-pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed> {
+pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, VerbError> {
     let found = find(paths, word).or_else(|error| {
         let of_session = conversation_of_session(paths, word).and_then(|id| find(paths, id.as_str()).ok());
         of_session.filter(|_| !matches!(error, FindError::NoTranscript(_))).ok_or(error)
@@ -68,7 +68,7 @@ pub(super) fn named(paths: &Paths, word: &str) -> Result<TranscriptFile, Failed>
             true => format!("it is in the archive; `hopty conversations restore {word}` brings it back"),
             false => error.hint(),
         };
-        Failed::new(code, error.to_string()).called(kind).about(word).hint(hint)
+        VerbError::new(code, error.to_string()).called(kind).about(word).hint(hint)
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::conversations_args::SearchOptions;
 use super::restore::summary_of;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{VerbError, note, say, visible};
 use crate::cli::prose::fit;
 use crate::cli::table::{self, TableStyle};
 use crate::core::conversation::pages::PageOptions;
@@ -33,9 +33,9 @@ const INDENT: usize = 4;
 /// The longest part of a line that is shown, in characters: a file of one line is no line for a person.
 const SEARCH_LINE_MAX: usize = 2000;
 
-pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
+pub(super) fn search(options: &SearchOptions) -> Result<u8, VerbError> {
     let query = SearchQuery::new(&options.pattern, options.ignore_case, options.tools).map_err(|error| {
-        Failed::new(2, error.to_string())
+        VerbError::new(2, error.to_string())
             .about(&options.pattern)
             .hint("a pattern is a regular expression; escape special characters with `\\`")
     })?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::conversations_args::ShowOptions;
 use super::{kept_sources, named};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note};
+use crate::cli::error::{VerbError, note};
 use crate::cli::pager::Pager;
 use crate::cli::table::{self, wants_colors};
 use crate::core::archive::ArchiveLimits;
@@ -38,7 +38,7 @@ trait ConversationFormat {
     fn end(&mut self) -> String;
 }
 
-pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
+pub(super) fn show(options: &ShowOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let (source, summary) = found(&paths, &options.which)?;
     let page = PageOptions {
@@ -61,7 +61,7 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
     let read = write(&mut *form, &mut pager, &*source, &summary);
     pager.finish();
     let skipped = read.map_err(|error| {
-        Failed::new(1, error.to_string()).about(source.path().display()).hint("check its permissions")
+        VerbError::new(1, error.to_string()).about(source.path().display()).hint("check its permissions")
     })?;
     if skipped > 0 {
         note(format_args!("hopty: {skipped} lines of more than {} MB are left out", LINE_CAP >> 20));
@@ -71,7 +71,7 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
 
 /// The conversation that is named: Claude's own transcript, else one that is kept elsewhere, by its id or the
 /// begin of it.
-fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, ConversationSummary), Failed> {
+fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, ConversationSummary), VerbError> {
     let failed = match named(paths, which) {
         Ok(file) => {
             let mut summaries = Summaries::load(paths);

@@ -10,7 +10,7 @@ use super::conversations_args::{CopyOptions, MoveOptions};
 use super::open_conversations::{OpenBy, OpenConversations};
 use super::{named, size, tell};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, say_wrapped, visible};
+use crate::cli::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
 use crate::core::text::plural::plural;
@@ -48,7 +48,7 @@ struct MovedMemory {
     stay: Vec<(PathBuf, &'static str)>,
 }
 
-pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, Failed> {
+pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = existing_directory(&options.to)?;
     let is_open = |id: &ConversationId| open_by(&paths, id);
@@ -62,7 +62,7 @@ pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, Failed> {
     one(&paths, transfers.as_ref(), TransferKind::Move, Traveller { file, summary, target }, options.json)
 }
 
-pub(super) fn copy(options: &CopyOptions) -> Result<u8, Failed> {
+pub(super) fn copy(options: &CopyOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = options.to.as_deref().map(existing_directory).transpose()?;
     let is_open = |id: &ConversationId| open_by(&paths, id);
@@ -70,7 +70,7 @@ pub(super) fn copy(options: &CopyOptions) -> Result<u8, Failed> {
     let file = named(&paths, &options.which)?;
     let summary = one_summary(&paths, &file);
     let dir = to.or_else(|| summary.dir.clone()).ok_or_else(|| {
-        Failed::new(1, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
+        VerbError::new(1, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
     })?;
     let target = TransferTarget { dir, id: new_id()? };
     one(&paths, transfers.as_ref(), TransferKind::Copy, Traveller { file, summary, target }, options.json)
@@ -81,7 +81,7 @@ pub(super) fn begin<'a>(
     paths: &Paths,
     is_open: &'a dyn Fn(&ConversationId) -> Option<String>,
     is_dry: bool,
-) -> Result<Option<Transfers<'a>>, Failed> {
+) -> Result<Option<Transfers<'a>>, VerbError> {
     if is_dry {
         return Ok(None);
     }
@@ -98,15 +98,15 @@ pub(super) fn open_by(paths: &Paths, id: &ConversationId) -> Option<String> {
 }
 
 /// An id for a conversation that hopty makes.
-pub(super) fn new_id() -> Result<ConversationId, Failed> {
+pub(super) fn new_id() -> Result<ConversationId, VerbError> {
     let text = uuid::Uuid::new_v4().to_string();
-    text.parse().map_err(|_| Failed::new(125, "cannot make an id"))
+    text.parse().map_err(|_| VerbError::new(125, "cannot make an id"))
 }
 
 /// The directory to which a conversation goes, as Claude names it: links are resolved.
-pub(super) fn existing_directory(dir: &Path) -> Result<String, Failed> {
+pub(super) fn existing_directory(dir: &Path) -> Result<String, VerbError> {
     let real = dir.canonicalize().map_err(|error| {
-        let failed = Failed::new(
+        let failed = VerbError::new(
             1,
             match error.kind() {
                 ErrorKind::NotFound => "there is no such directory".to_owned(),
@@ -116,13 +116,13 @@ pub(super) fn existing_directory(dir: &Path) -> Result<String, Failed> {
         failed.called(Code::NotFound).about(dir.display()).hint("check its name; hopty does not create it")
     })?;
     if !real.is_dir() {
-        return Err(Failed::new(1, "it is not a directory").about(dir.display()).hint("name a directory"));
+        return Err(VerbError::new(1, "it is not a directory").about(dir.display()).hint("name a directory"));
     }
     text(real)
 }
 
 /// A directory that may be gone, as Claude named it: links are resolved as far as it is there.
-fn old_directory(dir: &Path) -> Result<String, Failed> {
+fn old_directory(dir: &Path) -> Result<String, VerbError> {
     let dir = std::path::absolute(dir)?;
     let real = dir.ancestors().find_map(|above| {
         let rest = dir.strip_prefix(above).ok()?;
@@ -133,7 +133,7 @@ fn old_directory(dir: &Path) -> Result<String, Failed> {
     text(real.components().collect())
 }
 
-fn text(dir: PathBuf) -> Result<String, Failed> {
+fn text(dir: PathBuf) -> Result<String, VerbError> {
     dir.into_os_string().into_string().map_err(|dir| {
         let dir = PathBuf::from(dir);
         failed(TransferError::NotText(dir))
@@ -144,9 +144,9 @@ pub(super) fn one_summary(paths: &Paths, file: &TranscriptFile) -> ConversationS
     summaries(paths, std::slice::from_ref(file)).pop().unwrap_or_default()
 }
 
-pub(super) fn failed(error: TransferError) -> Failed {
+pub(super) fn failed(error: TransferError) -> VerbError {
     let code = if matches!(error, TransferError::Open(_)) { 4 } else { 1 };
-    Failed::new(code, error.to_string()).hint(error.hint())
+    VerbError::new(code, error.to_string()).hint(error.hint())
 }
 
 /// Moves or copies one, or plans it only.
@@ -189,7 +189,7 @@ fn one(
     kind: TransferKind,
     traveller: Traveller,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let target = &traveller.target;
     let map: Vec<(String, String)> =
         traveller.summary.dir.iter().map(|dir| (dir.clone(), target.dir.clone())).collect();
@@ -236,7 +236,7 @@ fn move_directory(
     from: &str,
     to: &str,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let all = of_directory(paths, from, to);
     let map = [(from.to_owned(), to.to_owned())];
     let (mut rows, mut agents) = (Vec::new(), OldAgents::default());
@@ -257,7 +257,7 @@ fn move_directory(
     };
     let MovedMemory { files, stay } = memory;
     if rows.is_empty() && files == 0 && failure.is_none() {
-        return Err(Failed::new(1, "Claude has no conversation of this directory")
+        return Err(VerbError::new(1, "Claude has no conversation of this directory")
             .called(Code::NotFound)
             .about(from)
             .hint("`hopty conversations ls --all` shows the directories of all conversations"));

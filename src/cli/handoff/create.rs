@@ -9,7 +9,7 @@ use super::handoff_args::{ChannelAndFormat, CreateOptions};
 use super::{HandoffPlace, answer, channel_of, store_failed};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{ConversationTarget, find_target};
-use crate::cli::error::{Failed, note};
+use crate::cli::error::{VerbError, note};
 use crate::core::claude::line_context;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::{LayoutPlace, Material};
@@ -44,9 +44,9 @@ struct HandoffSource {
 
 /// A transcript that nobody named, if it is no link: one that a program put there leads to another
 /// conversation.
-fn not_linked(path: PathBuf) -> Result<PathBuf, Failed> {
+fn not_linked(path: PathBuf) -> Result<PathBuf, VerbError> {
     match path.symlink_metadata() {
-        Ok(meta) if meta.is_symlink() => Err(Failed::new(1, "the transcript is a symbolic link")
+        Ok(meta) if meta.is_symlink() => Err(VerbError::new(1, "the transcript is a symbolic link")
             .about(path.display())
             .hint("name the file that it leads to with `--transcript PATH` if that is the conversation")),
         _ => Ok(path),
@@ -54,7 +54,7 @@ fn not_linked(path: PathBuf) -> Result<PathBuf, Failed> {
 }
 
 impl HandoffSource {
-    fn find(place: &HandoffPlace, given: Option<&Path>) -> Result<Self, Failed> {
+    fn find(place: &HandoffPlace, given: Option<&Path>) -> Result<Self, VerbError> {
         let mut source = HandoffSource {
             transcript: None,
             conversation: None,
@@ -92,7 +92,7 @@ impl HandoffSource {
                 Some(_) => "Claude writes it shortly after the first prompt: try again then",
                 None => "use `--transcript` to name another one",
             };
-            read.map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
+            read.map_err(|e| VerbError::new(1, e.to_string()).hint(hint))?;
             source.moved_to = at.dir.as_deref().and_then(|dir| at.moved_from(dir));
             (source.conversation, source.dir) = (at.conversation, at.dir);
         }
@@ -100,16 +100,16 @@ impl HandoffSource {
     }
 }
 
-pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, Failed> {
+pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, VerbError> {
     let kind = HandoffKind::from_word(&options.kind).ok_or_else(|| {
-        Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
+        VerbError::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
     })?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
     // What the conversation was continued from is known once it is settled.
     super::settle(&place.paths, &place.store, None);
     let source = HandoffSource::find(place, options.transcript.as_deref())?;
     let conversation = source.conversation.ok_or_else(|| {
-        Failed::new(1, "hopty cannot tell which conversation this is")
+        VerbError::new(1, "hopty cannot tell which conversation this is")
             .hint("name its transcript with `--transcript PATH`")
     })?;
     let here = std::env::current_dir().unwrap_or_default();
@@ -188,7 +188,7 @@ fn transcript_of(record: &Path) -> Option<PathBuf> {
 }
 
 /// The text of a summary, from a file or from standard input.
-fn summary(from: &Path) -> Result<String, Failed> {
+fn summary(from: &Path) -> Result<String, VerbError> {
     let mut bytes = Vec::new();
     let read = if from == Path::new("-") {
         std::io::stdin().take(SUMMARY_CAP + 1).read_to_end(&mut bytes)
@@ -196,23 +196,23 @@ fn summary(from: &Path) -> Result<String, Failed> {
         std::fs::File::open(from).and_then(|file| file.take(SUMMARY_CAP + 1).read_to_end(&mut bytes))
     };
     read.map_err(|e| {
-        let failed = Failed::new(1, format!("hopty cannot read the summary: {e}")).about(from.display());
+        let failed = VerbError::new(1, format!("hopty cannot read the summary: {e}")).about(from.display());
         failed.hint("use `--summary-file FILE`, or `-` for standard input")
     })?;
     if bytes.len() as u64 > SUMMARY_CAP {
-        return Err(Failed::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
+        return Err(VerbError::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
             .about(from.display())
             .hint("keep the summary short; put long text into files and name them"));
     }
     String::from_utf8(bytes).map_err(|_| {
-        Failed::new(2, "the summary is not UTF-8")
+        VerbError::new(2, "the summary is not UTF-8")
             .about(from.display())
             .hint("convert it to UTF-8, or leave it out")
     })
 }
 
 /// The id that a handoff made now would have.
-pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, Failed> {
+pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, VerbError> {
     let conversation = match find_target(&place.paths, None, Rule::Careful)? {
         ConversationTarget::Session(_, status) => status.conversation,
         ConversationTarget::Transcript(found) => {
@@ -220,7 +220,7 @@ pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, 
         }
     };
     let conversation: ConversationId = conversation.ok_or_else(|| {
-        Failed::new(1, "hopty cannot tell which conversation this is")
+        VerbError::new(1, "hopty cannot tell which conversation this is")
             .hint("run this in a session or in its directory")
     })?;
     let id = HandoffId::new(Clock::wall(), &conversation);

@@ -9,7 +9,7 @@ use super::handoff_args::{RecentOptions, SessionOptions};
 use super::{HandoffPlace, answer};
 use crate::cli::control::Rule;
 use crate::cli::conversation::{ConversationTarget, find_target};
-use crate::cli::error::{Failed, say, visible};
+use crate::cli::error::{VerbError, say, visible};
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::claude::transcript_facts::{TranscriptFacts, TranscriptSpeaker};
 use crate::core::compat::CurrentSession;
@@ -18,7 +18,7 @@ use crate::core::text::safe_text::safe;
 use crate::fs::{atomic, whole_transcript};
 
 /// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
-fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, Failed> {
+fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, VerbError> {
     let (id, path) = match find_target(&place.paths, which, Rule::Careful) {
         Ok(ConversationTarget::Session(_, status)) => {
             (status.conversation, status.transcript.map(PathBuf::from))
@@ -34,7 +34,7 @@ fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, 
         transcript: path.display().to_string(),
     };
     id.zip(path).map(named).ok_or_else(|| {
-        Failed::new(1, "its conversation has no transcript yet")
+        VerbError::new(1, "its conversation has no transcript yet")
             .hint("Claude writes it with the first prompt")
     })
 }
@@ -61,12 +61,12 @@ fn is_elsewhere(place: &HandoffPlace, transcript: &Path) -> bool {
     !here.ancestors().any(|dir| *project == *project_dir_name(&dir.to_string_lossy()))
 }
 
-pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<u8, Failed> {
+pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<u8, VerbError> {
     let file = file(place);
     if options.clear {
         return match std::fs::remove_file(&file) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failed::new(125, e.to_string()).about(file.display()))
+                Err(VerbError::new(125, e.to_string()).about(file.display()))
             }
             _ => Ok(0),
         };
@@ -75,7 +75,7 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
     let line = found.render();
     if options.write {
         atomic::write(&file, line.as_bytes())
-            .map_err(|e| Failed::new(125, e.to_string()).hint("nothing was changed"))?;
+            .map_err(|e| VerbError::new(125, e.to_string()).hint("nothing was changed"))?;
     }
     let shown = match (options.id, options.transcript) {
         (true, _) => found.conversation.to_string(),
@@ -86,14 +86,14 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
 }
 
 /// The last prompts and answers, secrets hidden.
-pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8, Failed> {
+pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8, VerbError> {
     let path = match &options.transcript {
         Some(path) => path.clone(),
         None => current(place, None)?.transcript.into(),
     };
     let mut facts = TranscriptFacts::new();
     whole_transcript::lines(&path, |line| facts.feed(line))
-        .map_err(|e| Failed::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
+        .map_err(|e| VerbError::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
     let all: Vec<(&str, String)> = facts
         .exchanges
         .iter()

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::handoff_args::{HandoffArg, LoadOptions};
 use super::{HandoffPlace, answer, object, store_failed};
-use crate::cli::error::{Failed, note, visible};
+use crate::cli::error::{VerbError, note, visible};
 use crate::core::config::GitPolicy;
 use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::manifest::NotClaimed;
@@ -17,12 +17,14 @@ use crate::sys::process::{self, NamedProcess};
 
 /// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes.
 /// The handoff is consumed only when the conversation has answered, which its host notices.
-pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Failed> {
+pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, VerbError> {
     let id = place.find(&options.which)?;
     super::settle(&place.paths, &place.store, None);
     let holder = options.pid.unwrap_or_else(|| holder(place));
     let started = process::start_ticks(holder).ok_or_else(|| {
-        Failed::new(2, "no such process").about(holder).hint("`--pid` takes the process that holds the claim")
+        VerbError::new(2, "no such process")
+            .about(holder)
+            .hint("`--pid` takes the process that holds the claim")
     })?;
     let conversation =
         match (&options.session, std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok()))
@@ -45,7 +47,7 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Fa
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
         let _ = place.store.release(&id, &conversation);
         let hint = "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway";
-        return Err(Failed::new(4, said.join(" ")).about(&id).hint(hint));
+        return Err(VerbError::new(4, said.join(" ")).about(&id).hint(hint));
     }
     if !said.is_empty() {
         said.iter()
@@ -71,15 +73,15 @@ fn holder(place: &HandoffPlace) -> u32 {
     u32::try_from(host.or_else(claude).unwrap_or(caller)).unwrap_or(0)
 }
 
-fn new_conversation() -> Result<ConversationId, Failed> {
+fn new_conversation() -> Result<ConversationId, VerbError> {
     uuid::Uuid::new_v4()
         .to_string()
         .parse()
-        .map_err(|e: crate::core::ids::BadId| Failed::new(125, e.to_string()))
+        .map_err(|e: crate::core::ids::BadId| VerbError::new(125, e.to_string()))
 }
 
 /// Discards a handoff, unless it is being loaded.
-pub(super) fn clear(place: &HandoffPlace, which: &HandoffArg) -> Result<u8, Failed> {
+pub(super) fn clear(place: &HandoffPlace, which: &HandoffArg) -> Result<u8, VerbError> {
     let id = place.find(which)?;
     let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
     if let Some((_, entry)) = &known {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::control::{dir_of, outer_session, paths};
-use super::error::{Failed, note, say, visible};
+use super::error::{VerbError, note, say, visible};
 use crate::core::config::Config;
 use crate::core::handoff::brief::Budget;
 use crate::core::handoff::handoff_selector::{NotPicked, pick};
@@ -35,7 +35,7 @@ use crate::sys::clock::Clock;
 use handoff_args::{ChannelAndFormat, HandoffArg, HandoffVerb};
 pub(super) use script_loaded::settle;
 
-pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, Failed> {
+pub(super) fn handoff(verb: &HandoffVerb) -> Result<u8, VerbError> {
     let place = HandoffPlace::new()?;
     let done = match verb {
         HandoffVerb::Create(options) => create::create(&place, options),
@@ -66,7 +66,7 @@ struct HandoffPlace {
 }
 
 impl HandoffPlace {
-    fn new() -> Result<Self, Failed> {
+    fn new() -> Result<Self, VerbError> {
         let paths = paths()?;
         let config = super::read_config::valid(&paths, &[])?;
         let session = outer_session(&paths);
@@ -95,23 +95,25 @@ impl HandoffPlace {
     }
 
     /// The handoff that is meant: by its id, else the one that waits here.
-    fn find(&self, which: &HandoffArg) -> Result<HandoffId, Failed> {
+    fn find(&self, which: &HandoffArg) -> Result<HandoffId, VerbError> {
         let Some(word) = &which.id else { return self.waiting(&which.at).map(|entry| entry.id) };
         let known = self.store.list(which.at.channel.as_ref()).map_err(store_failed)?;
         pick(word, known.iter().map(|(_, entry)| &entry.id)).map_err(|why| match why {
             NotPicked::BadId(bad) => {
-                Failed::new(2, bad.to_string()).hint("an id looks like HO-20261120-142950-c74cc080")
+                VerbError::new(2, bad.to_string()).hint("an id looks like HO-20261120-142950-c74cc080")
             }
             NotPicked::Unknown(_) => not_there(why.to_string()),
             NotPicked::Several(ref ids) => {
                 let names: Vec<&str> = ids.iter().map(HandoffId::as_str).collect();
-                Failed::new(2, why.to_string()).about(word).hint(format!("which one? {}", names.join(", ")))
+                VerbError::new(2, why.to_string())
+                    .about(word)
+                    .hint(format!("which one? {}", names.join(", ")))
             }
         })
     }
 
     /// The handoff that waits here for this session or for anyone.
-    fn waiting(&self, at: &ChannelAndFormat) -> Result<IndexEntry, Failed> {
+    fn waiting(&self, at: &ChannelAndFormat) -> Result<IndexEntry, VerbError> {
         let channel = self.channel(at);
         settle(&self.paths, &self.store, Some(&channel));
         let (dir, now) = (self.dir(), Clock::wall());
@@ -159,38 +161,40 @@ pub(super) fn channel_of(paths: &Paths, dir: &Path) -> Channel {
     })
 }
 
-fn not_there(what: String) -> Failed {
-    Failed::new(1, what).called(Code::NotFound).hint("`hopty handoff list --all` lists all handoffs")
+fn not_there(what: String) -> VerbError {
+    VerbError::new(1, what).called(Code::NotFound).hint("`hopty handoff list --all` lists all handoffs")
 }
 
 /// The exit code and hint for a failure of the store.
-fn store_failed(error: StoreError) -> Failed {
+fn store_failed(error: StoreError) -> VerbError {
     let said = error.to_string();
     match error {
         StoreError::NotClaimed(NotClaimed::Unknown(_)) | StoreError::NotMoved(NotMoved::Unknown(_)) => {
             not_there(said)
         }
         StoreError::NotClaimed(NotClaimed::NotActive { status: HandoffProgress::Expired, .. }) => {
-            Failed::new(1, said)
+            VerbError::new(1, said)
                 .called(Code::Ended)
                 .hint("`hopty handoff show` still prints it; `handoff.expiry` sets how long a handoff waits")
         }
         StoreError::NotClaimed(NotClaimed::NotActive { .. })
-        | StoreError::NotMoved(NotMoved::NotActive { .. }) => Failed::new(1, said).called(Code::Ended).hint(
-            "`hopty handoff list --all` shows the status of \
+        | StoreError::NotMoved(NotMoved::NotActive { .. }) => {
+            VerbError::new(1, said).called(Code::Ended).hint(
+                "`hopty handoff list --all` shows the status of \
                 each",
-        ),
+            )
+        }
         StoreError::NotClaimed(NotClaimed::Held { .. }) | StoreError::NotMoved(NotMoved::NotHolder(_)) => {
-            Failed::new(4, said).hint(
+            VerbError::new(4, said).hint(
                 "only one conversation can load a handoff; the claim lapses when that \
                                        process ends",
             )
         }
-        StoreError::NotClaimed(NotClaimed::Unusable { .. }) => Failed::new(4, said).hint(
+        StoreError::NotClaimed(NotClaimed::Unusable { .. }) => VerbError::new(4, said).hint(
             "hopty leaves it unchanged; `hopty handoff path --record` prints the directory with its \
                    raw copies",
         ),
-        StoreError::Fs(_) => Failed::new(125, said).hint(
+        StoreError::Fs(_) => VerbError::new(125, said).hint(
             "the store is `handoff` in Claude's directory, \
             ~/.claude by default",
         ),
@@ -208,7 +212,7 @@ fn object(entry: &IndexEntry) -> Value {
 }
 
 /// A value, or its text for people.
-fn answer(json: bool, value: &Value, text: &str) -> Result<u8, Failed> {
+fn answer(json: bool, value: &Value, text: &str) -> Result<u8, VerbError> {
     if json {
         say(format_args!("{value}"))?
     } else {

@@ -6,7 +6,7 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use super::{HandoffPlace, store_failed};
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{VerbError, note, say, visible};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::ids::HandoffId;
 use crate::core::redact::{found, redact};
@@ -27,7 +27,7 @@ struct HiddenPlace {
     around: String,
 }
 
-pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) -> Result<u8, VerbError> {
     let loaded = place.store.show(id).map_err(store_failed)?;
     let mut all = Vec::new();
     look(&loaded.text, "handoff.md", 0, &mut all);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::handoff_args::{ChannelAndFormat, HandoffArg, HandoffShowOptions};
 use super::{HandoffPlace, answer, object, scope, store_failed};
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{VerbError, note, say, visible};
 use crate::cli::table;
 use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::ids::{Channel, HandoffId};
@@ -18,7 +18,7 @@ use crate::sys::clock::Clock;
 
 /// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is
 /// over.
-fn handoff_to_show(place: &HandoffPlace, which: &HandoffArg) -> Result<HandoffId, Failed> {
+fn handoff_to_show(place: &HandoffPlace, which: &HandoffArg) -> Result<HandoffId, VerbError> {
     let missing = match place.find(which) {
         Ok(id) => return Ok(id),
         Err(failed) if which.id.is_some() => return Err(failed),
@@ -38,7 +38,7 @@ fn belongs_here(entry: &IndexEntry, at: &ChannelAndFormat, dir: &Path) -> bool {
     scope(at) == HandoffScope::Channel || project == project_of(dir)
 }
 
-pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result<u8, Failed> {
+pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result<u8, VerbError> {
     let id = handoff_to_show(place, &options.which)?;
     if options.redactions {
         return super::redactions::redactions(place, &id, options.which.at.json);
@@ -52,7 +52,7 @@ pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result
     answer(options.which.at.json, &object(&loaded.entry), safe(&loaded.text).trim_end_matches('\n'))
 }
 
-pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Result<u8, Failed> {
+pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Result<u8, VerbError> {
     let channel = if all { at.channel.clone() } else { Some(place.channel(at)) };
     super::settle(&place.paths, &place.store, channel.as_ref());
     let now = Clock::wall();
@@ -115,7 +115,7 @@ fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
     object
 }
 
-pub(super) fn path(place: &HandoffPlace, which: &HandoffArg, record: bool) -> Result<u8, Failed> {
+pub(super) fn path(place: &HandoffPlace, which: &HandoffArg, record: bool) -> Result<u8, VerbError> {
     let id = place.find(which)?;
     let dir = place.store.records().dir_of(&id);
     let document = dir.join("handoff.md");
@@ -127,7 +127,7 @@ pub(super) fn path(place: &HandoffPlace, which: &HandoffArg, record: bool) -> Re
     )
 }
 
-pub(super) fn id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, Failed> {
+pub(super) fn id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, VerbError> {
     let entry = place.waiting(at)?;
     answer(at.json, &object(&entry), entry.id.as_str())
 }
