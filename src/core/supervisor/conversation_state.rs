@@ -92,7 +92,7 @@ impl ConversationState {
     }
 
     /// The message for the person to send with a hook's answer, once; or no output.
-    pub(super) fn take_word(&mut self) -> HookAnswer {
+    pub(super) fn take_message(&mut self) -> HookAnswer {
         self.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
@@ -184,7 +184,7 @@ mod tests {
         else {
             panic!("{state:?}")
         };
-        assert_eq!(state.take_word(), HookAnswer::Nothing, "the question says it");
+        assert_eq!(state.take_message(), HookAnswer::Nothing, "the question says it");
         state.question = HandoverQuestion::Snoozed { until: Stamp(9) };
         state.keep_answer(&mut step);
         assert_eq!(out.iter().map(word).collect::<Vec<_>>(), ["notice", "keep Snooze"]);
