@@ -140,7 +140,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     capture.summary = summary;
     let limits = GitLimits::of(&place.config.handoff);
     let moved = capture.situation.moved_to.as_deref();
-    capture.git = crate::git::ask_git::of_written(&dir, moved, &capture.files, limits);
+    capture.git = crate::git::ask_git::of_written(&dir, moved, &capture.files.written, limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let channel = capture.origin.channel.clone();
