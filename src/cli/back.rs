@@ -1,10 +1,10 @@
-//! `hopty back`: from the conversation that a hand-over began to the one before it.
+//! `hopty back`: returns to the conversation before a hand-over.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::control::{HostControl, Rule, last_here, live, paths};
+use super::control::{HostControl, Rule, last_here, live_session, paths};
 use super::error::{VerbError, say, say_wrapped};
 use super::poll_until::poll_until;
 use super::status::ended;
@@ -17,22 +17,21 @@ use crate::fs::store::Store;
 use crate::ipc::answers::BackAnswer;
 use crate::ipc::message::{Code, Request, RequestError};
 
-/// How long a host gets to answer.
 const BACK_ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// How long Claude may take to start in the conversation.
+/// How long Claude may take to start in that conversation.
 const STARTS: Duration = Duration::from_secs(30);
-/// How often it is looked at meanwhile.
+/// How often hopty checks meanwhile.
 const BACK_POLL: Duration = Duration::from_millis(20);
 
 pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = match live(&paths, given, Rule::Any) {
+    let name = match live_session(&paths, given, Rule::Any) {
         Ok(name) => name,
         Err(failed) => {
             let over = given
                 .and_then(|text| text.parse().ok())
                 .or_else(|| last_here(&paths))
-                .filter(|_| failed.finds_none());
+                .filter(|_| failed.is_not_found());
             return match over.and_then(|name| Some((ended(&paths, &name)?, name))) {
                 Some((last, name)) => how_to_resume(&paths, &name, &last, as_json),
                 None => Err(failed),
@@ -59,7 +58,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         Some(_) => {}
     }
     let done: BackAnswer = control.ask(&Request::Back { now })?;
-    if !is_there(&mut control, &status)? {
+    if !follows_conversation(&mut control, &status)? {
         let message =
             format!("going back to conversation {}, but Claude has not started there yet", done.conversation);
         let hint = format!("`hopty status {name}` shows what it does");
@@ -76,9 +75,9 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     Ok(0)
 }
 
-/// Waits until the session follows the conversation, so that `hopty answer` and others mean that one, and
-/// says whether it does. An old Claude resumes it under an id of its own.
-fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, VerbError> {
+/// Waits until the session follows the conversation, so that `hopty answer` and other verbs mean that one,
+/// and returns whether it does. An old Claude resumes it under an id of its own.
+fn follows_conversation(control: &mut HostControl, before: &SessionStatus) -> Result<bool, VerbError> {
     let there = poll_until(Instant::now() + STARTS, BACK_POLL, || {
         let status = control.status()?;
         let is_there = status.run > before.run && status.conversation.is_some();
@@ -87,14 +86,14 @@ fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, V
     Ok(there.is_some())
 }
 
-/// Of a session that has ended.
+/// Prints how to resume the conversation of an ended session.
 fn how_to_resume(
     paths: &Paths,
     name: &SessionName,
     last: &SessionStatus,
     as_json: bool,
 ) -> Result<u8, VerbError> {
-    let Some(id) = last.before.clone().or_else(|| begun_from(paths, last)) else {
+    let Some(id) = last.before.clone().or_else(|| conversation_before(paths, last)) else {
         return Err(none_before(paths, name, last));
     };
     if as_json {
@@ -110,8 +109,8 @@ fn how_to_resume(
 }
 
 fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> VerbError {
-    let others = others(paths, name, status);
-    let (message, hint) = match (begun_from(paths, status), others.as_slice()) {
+    let others = other_conversations(paths, name, status);
+    let (message, hint) = match (conversation_before(paths, status), others.as_slice()) {
         (Some(id), _) => (
             "there is no earlier conversation",
             format!("it started from a handoff of conversation {id}: `hopty --resume {id}` resumes that one"),
@@ -133,8 +132,8 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Ver
     VerbError::new(1, message).called(Code::NotFound).about(name).hint(hint)
 }
 
-/// The conversations of a session beside the last one, the newest first, by its journal.
-fn others(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Vec<ConversationId> {
+/// The session's other conversations, the newest first, from its journal.
+fn other_conversations(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Vec<ConversationId> {
     let mut found: Vec<ConversationId> = Vec::new();
     for decision in super::events::decisions_of(&paths.session(name)).into_iter().rev() {
         let of_handover = matches!(decision.kind, DecisionKind::RunSpawned | DecisionKind::HandoffConsumed);
@@ -149,8 +148,8 @@ fn others(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Vec<Conv
     found
 }
 
-/// The conversation that was handed over to the one of a session, by the records.
-fn begun_from(paths: &Paths, status: &SessionStatus) -> Option<ConversationId> {
+/// The conversation that was handed over to the session's own, from the records.
+fn conversation_before(paths: &Paths, status: &SessionStatus) -> Option<ConversationId> {
     let store = Store::at(&paths.claude);
     let handoff = store.begun_from(status.conversation.as_ref()?)?;
     store

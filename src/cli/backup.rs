@@ -1,4 +1,4 @@
-//! `hopty backup`: everything that hopty keeps and what a person needs to go on, in one file.
+//! `hopty backup`: everything that hopty keeps, and what you need to continue with Claude, in one file.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,7 +26,7 @@ use crate::tty::passphrase;
 /// The longest passphrase or file of keys that is read, in bytes.
 const KEY_CAP: u64 = 64 << 10;
 
-/// How a passphrase is given. It never stands on the command line, where other users could see it.
+/// Where a passphrase comes from. Never the command line, where other users could see it.
 #[derive(Debug, Args)]
 pub(super) struct PhraseOptions {
     /// Ask for a passphrase on the terminal
@@ -104,7 +104,7 @@ pub(super) enum BackupVerb {
     },
 }
 
-/// Whether a file is encrypted, as its name says.
+/// By the file's name.
 fn is_encrypted_name(name: &Path) -> bool {
     name.extension().is_some_and(|end| end.eq_ignore_ascii_case("age"))
 }
@@ -158,7 +158,7 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, VerbError> {
             let cleanup = (!keep_times).then(|| super::read_config::cleanup_period_here(&to));
             let how = RestorePlan { overwrite, with_settings, now: Clock::wall(), cleanup };
             let done = if dry_run { plan(&to, &file, &key, &how) } else { restore(&to, &file, &key, &how) };
-            tell(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, &how, dry_run, json)
+            print_report(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, &how, dry_run, json)
         }
     }
 }
@@ -167,14 +167,13 @@ fn failed(file: &Path, failure: BackupFailure) -> VerbError {
     failed_with(file, failure.to_string(), failure.hint())
 }
 
-/// That is named once.
 fn failed_with(file: &Path, cause: String, hint: &str) -> VerbError {
     let file = file.display().to_string();
     let name = if cause.contains(&file) { String::new() } else { file };
     VerbError::new(1, cause).about(name).hint(hint)
 }
 
-/// The same for a restore, with what it has left behind.
+/// The error of a restore, with the files that it had already written.
 fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> VerbError {
     let nothing = match &failure {
         _ if dry_run => "",
@@ -184,7 +183,7 @@ fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> VerbError
     failed_with(file, format!("{failure}{nothing}"), failure.hint())
 }
 
-/// The paths of a home that need not be this user's.
+/// The paths of a home directory, which need not be this user's.
 fn below(dir: &Path) -> Result<Paths, VerbError> {
     let dir = std::path::absolute(dir)?;
     if !dir.is_dir() {
@@ -247,12 +246,17 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
     Ok(0)
 }
 
-fn tell(report: &RestoreReport, how: &RestorePlan, dry_run: bool, as_json: bool) -> Result<u8, VerbError> {
+fn print_report(
+    report: &RestoreReport,
+    how: &RestorePlan,
+    dry_run: bool,
+    as_json: bool,
+) -> Result<u8, VerbError> {
     if as_json {
-        tell_json(report, dry_run)?;
+        print_json(report, dry_run)?;
     } else {
-        tell_files(report, dry_run)?;
-        tell_notes(report);
+        print_files(report, dry_run)?;
+        print_notes(report);
         if dry_run && !how.with_settings {
             note(format_args!(
                 "of transcripts, {MAY_BE_LEFT_OUT} are left out; --with-settings restores them as they were"
@@ -266,7 +270,7 @@ fn count(report: &RestoreReport, put: Put) -> usize {
     report.files.iter().filter(|(_, what)| *what == put).count()
 }
 
-fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
+fn print_json(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
     let word = |put: Put| match put {
         Put::New => "new",
         Put::Same => "same",
@@ -280,7 +284,7 @@ fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
         .iter()
         .map(|(path, put)| json!({"file": path.to_string_lossy(), "state": word(*put)}))
         .collect();
-    // Nothing has read the transcripts yet.
+    // A dry run has not read the transcripts.
     let left_out = (!dry_run).then(|| left_out_json(report.left_out));
     say(format_args!(
         "{}",
@@ -292,7 +296,7 @@ fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
     Ok(())
 }
 
-fn tell_files(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
+fn print_files(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
     let count = |put| count(report, put);
     if report.was_interrupted {
         note(format_args!(
@@ -323,7 +327,7 @@ fn tell_files(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
     Ok(())
 }
 
-fn tell_notes(report: &RestoreReport) {
+fn print_notes(report: &RestoreReport) {
     let count = |put| count(report, put);
     if count(Put::LeftOut) > 0 {
         let (are, they, them) = match count(Put::LeftOut) {
@@ -368,7 +372,7 @@ fn tell_notes(report: &RestoreReport) {
     }
 }
 
-/// What opens a backup. An encrypted one without options is asked for its passphrase, if somebody is there.
+/// The key of a backup. If an encrypted one has no options, hopty asks for its passphrase in a terminal.
 fn key_of(file: &Path, phrase: &PhraseOptions, identity: Option<&Path>) -> Result<BackupKey, VerbError> {
     if let Some(path) = identity {
         let text = safe_file::read_text(path, FileRule::configuration(KEY_CAP))
@@ -393,10 +397,10 @@ fn begins_encrypted(file: &Path) -> bool {
     begin.is_some_and(|begin| is_encrypted(&begin))
 }
 
-/// The passphrase that the options give; asked for twice where it is a new one.
+/// The passphrase from the options; hopty asks twice for a new one.
 fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, VerbError> {
     let phrase = if let Some(fd) = options.passphrase_fd {
-        // SAFETY: the person gave this descriptor to this process for that; it is closed with the file.
+        // SAFETY: the caller of hopty gave it this descriptor to read from; it is closed with the file.
         let file = unsafe { File::from_raw_fd(fd) };
         let mut text = String::new();
         file.take(KEY_CAP).read_to_string(&mut text).map_err(|error| {

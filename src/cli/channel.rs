@@ -39,7 +39,7 @@ fn unusable(error: RegistryError) -> VerbError {
     VerbError::new(125, error.to_string()).hint(hint)
 }
 
-/// The directory that is meant, without links.
+/// The directory with all links resolved.
 fn dir(given: Option<&Path>) -> Result<PathBuf, VerbError> {
     let here = || {
         std::env::current_dir().map_err(|e| {
@@ -57,7 +57,7 @@ fn dir(given: Option<&Path>) -> Result<PathBuf, VerbError> {
 
 pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    // A word that is no directory is rather a verb that there is not.
+    // A word that is no directory is more likely a mistyped verb.
     if let Some(word) =
         path.filter(|path| path.components().count() == 1 && !path.is_absolute() && !path.exists())
     {

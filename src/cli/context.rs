@@ -1,7 +1,7 @@
 //! `hopty context`: a conversation's context usage and the source of each number.
 //!
-//! Of a session its host is asked, so that the figure is the one that everything else shows. Of any other
-//! transcript it is made from the file, by the same rules.
+//! For a session hopty asks its host, so that the number is the one that everything else shows. For any other
+//! transcript hopty computes it from the file by the same rules.
 
 use std::path::Path;
 
@@ -43,28 +43,27 @@ pub(super) struct ContextOptions {
     pub status: bool,
 }
 
-/// Why Claude's screen shows another figure (measured on 2.1.329: 89 % where 80 % of 200000 tokens are used).
+/// Why Claude's screen shows another number (measured on 2.1.329: 89 % where 80 % of 200000 tokens are used).
 const OWN_FIGURE: &str = "Claude's screen: counts up to where Claude compacts, which is below the window, so \
                           its percentage is \
                           higher; hopty counts up to the whole window, as Claude's status line does";
 
-/// A figure, from wherever it was had.
+/// The context usage of a session or a transcript.
 pub(super) struct ContextReport {
-    /// How full it is.
     pub context: ContextStatus,
-    /// Every source that was looked at.
+    /// Every source that hopty looked at.
     tried: Value,
     levels: Levels,
     transcript: Option<FoundTranscript>,
 }
 
 impl ContextReport {
-    /// The level; one that is not known is the lowest.
+    /// An unknown level counts as the lowest.
     fn level(&self) -> Level {
         self.context.level.known().unwrap_or_default()
     }
 
-    /// The sentence of the third source document.
+    /// The sentence that the third source document asks for.
     fn sentence(&self) -> String {
         let percent = self.context.percent;
         match self.level().check_word(&self.levels) {
@@ -101,7 +100,6 @@ impl ContextReport {
     }
 }
 
-/// How full the context is, in one line.
 pub(super) fn line(context: &ContextStatus) -> String {
     let ContextStatus { percent, window, tokens, level, tokens_from, window_from, .. } = context;
     let words = [level.to_string(), tokens_from.to_string(), window_from.to_string()];
@@ -113,7 +111,6 @@ pub(super) fn line(context: &ContextStatus) -> String {
     )
 }
 
-/// A threshold in words.
 fn threshold(level: &crate::core::config::Threshold) -> String {
     let parts = [
         level.percent.map(|percent| format!("{percent} %")),
@@ -165,7 +162,7 @@ pub(super) fn context(options: &ContextOptions) -> Result<u8, VerbError> {
     Ok(0)
 }
 
-/// The figure of what is meant.
+/// The context usage of the session or transcript that is named.
 pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, VerbError> {
     match find_target(paths, given, rule)? {
         ConversationTarget::Session(name, object) => of_session(paths, &name, *object),
@@ -173,12 +170,11 @@ pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<C
     }
 }
 
-/// Of a session: from its host, or from its last state when it has ended.
+/// From the session's host, or from its last state if it has ended.
 fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, VerbError> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {
-        // A host of before this request answers that it does not know it: its session object has the figure
-        // too.
+        // An older host does not know this request: its status has the context usage too.
         HostControl::connect(paths, name, Some(ANSWER))
             .and_then(|mut control| control.ask::<ContextAnswer>(&Request::Context))
             .ok()
@@ -207,7 +203,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     Ok(answer)
 }
 
-/// Of a transcript, by following it from its beginning.
+/// From the whole transcript.
 fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, VerbError> {
     let mut facts = TranscriptFacts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
@@ -243,7 +239,7 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
     Ok(ContextReport { context, tried: json!(figure.tried(&sources)), levels, transcript: Some(found) })
 }
 
-/// The window that Claude's status line said of this conversation, where a session of hopty's has it on file.
+/// The window size that Claude's status line reported for this conversation, if a session's file has it.
 fn known_window(paths: &Paths, transcript: &Path) -> Option<u64> {
     let stem = transcript.file_stem()?.to_str()?;
     session::list(paths).into_iter().find_map(|(name, _)| {

@@ -1,11 +1,11 @@
-//! Which conversation a verb is about: that of a session, or the one that a file, an id or a directory leads
-//! to.
+//! Which conversation a verb is about: a session's, or the one that a file, an id or a directory leads to.
 //!
-//! What Claude says itself comes first. The newest transcript of a directory is a guess, and is called one.
+//! hopty trusts Claude's own statements first. The newest transcript of a directory is a guess and is called
+//! one.
 
 use std::path::{Path, PathBuf};
 
-use super::control::{Rule, any, live};
+use super::control::{Rule, any_session, live_session};
 use super::detach_and_stop;
 use super::error::VerbError;
 use super::status;
@@ -18,20 +18,18 @@ use crate::fs::paths::Paths;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundTranscript {
     pub path: PathBuf,
-    /// One half-sentence: what led there.
+    /// A half-sentence that says how it was found.
     pub how: String,
 }
 
 #[derive(Debug)]
 pub(super) enum ConversationTarget {
-    /// A session of hopty's.
     Session(SessionName, Box<SessionStatus>),
-    /// A conversation of any Claude.
     Transcript(FoundTranscript),
 }
 
-/// What `given` means: a transcript, a directory, a conversation's id or a session's name; without it the
-/// session or the conversation that this command runs in, or belongs here.
+/// What `given` names: a transcript, a directory, a conversation's id or a session's name. By default the
+/// session or conversation that this command runs in, or that belongs to this directory.
 pub(super) fn find_target(
     paths: &Paths,
     given: Option<&str>,
@@ -44,7 +42,7 @@ pub(super) fn find_target(
     let path = Path::new(text);
     let is_path = text.contains('/') || matches!(text, "." | "..") || text.ends_with(".jsonl");
     if !is_path {
-        let known = any(paths, Some(text));
+        let known = any_session(paths, Some(text));
         if known.is_ok() || !path.exists() {
             return known.and_then(|name| of_session(paths, name));
         }
@@ -69,7 +67,7 @@ pub(super) fn find_target(
 }
 
 fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, VerbError> {
-    let failed = match live(paths, None, rule) {
+    let failed = match live_session(paths, None, rule) {
         Ok(name) => return of_session(paths, name),
         Err(failed) => failed,
     };
@@ -81,7 +79,7 @@ fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, VerbError> {
             ..found
         }));
     }
-    // Which of them it is, only the person knows.
+    // Only the person knows which of them it is.
     if super::control::nearest(paths, &detach_and_stop::live_names(paths)?).len() > 1 {
         return Err(failed);
     }
@@ -106,7 +104,7 @@ fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, VerbErro
     Ok(FoundTranscript { path, how: "its name is the conversation id".to_owned() })
 }
 
-/// The conversation of a directory: of the Claude that runs there, else the newest transcript.
+/// The conversation of a directory: that of the Claude that runs there, or the newest transcript.
 fn of_dir(paths: &Paths, dir: &Path) -> Option<FoundTranscript> {
     let living = sessions_file::living(&paths.claude.join("sessions"));
     let running: Vec<_> = living.iter().filter(|living| living.dir == dir).collect();

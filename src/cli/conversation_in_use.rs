@@ -1,5 +1,5 @@
-//! Whether the conversation that Claude is to go on with runs in a session already. Two Claudes would write
-//! into one transcript and spoil it for both.
+//! Refuses to start Claude on a conversation that a session already runs: two Claudes would write to one
+//! transcript and spoil it for both.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::session;
 
-/// That no live session runs the conversation which these arguments of Claude's go on with. One that a person
-/// picks from Claude's list is not known here; with `--fork-session` it is a copy.
+/// Checks that no live session runs the conversation that these arguments of Claude resume. One that a person
+/// picks from Claude's list is not known yet; with `--fork-session` it is a copy.
 ///
 /// # Errors
 /// Exit code 4 with the name of the session.
@@ -41,7 +41,7 @@ fn conversation_of(paths: &Paths, name: &SessionName) -> Option<ConversationId> 
     answer.ok().or_else(|| unresponsive(paths, name))?.conversation
 }
 
-/// What `--continue` resumes: the newest conversation of this directory.
+/// The conversation that `--continue` resumes: the newest of this directory.
 fn newest_here(paths: &Paths) -> Option<ConversationId> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let dir = paths.claude.join("projects").join(project_dir_name(&here.to_string_lossy()));

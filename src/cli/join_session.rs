@@ -1,4 +1,4 @@
-//! This terminal attached to a session, and what is printed when that ends.
+//! Attaches this terminal to a session, and prints how that ended.
 
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,8 +12,8 @@ use crate::client::{self, AttachEnd, ClientOptions, RawTerminal, Stay};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 
-/// Attaches this terminal until either side ends it, and returns the program's exit code. `hold`: the
-/// terminal is already raw.
+/// Attaches until either side ends it, and returns the program's exit code. `hold`: the terminal is already
+/// raw.
 pub(super) fn join(
     paths: &Paths,
     name: &SessionName,
@@ -22,30 +22,30 @@ pub(super) fn join(
     options: ClientOptions,
     hold: Option<RawTerminal>,
 ) -> Result<u8, VerbError> {
-    // A sentence about hopty needs its name once.
-    let tell = |text: &str| note(format_args!("hopty: {}", text.strip_prefix("hopty ").unwrap_or(text)));
+    // A message about hopty itself needs the name only once.
+    let print = |text: &str| note(format_args!("hopty: {}", text.strip_prefix("hopty ").unwrap_or(text)));
     let attached = catch_unwind(AssertUnwindSafe(|| client::attach(socket, greeting, options, hold)));
     let Ok(left) = attached else { return Err(failed_client(paths, name)) };
     let Stay { left, notices } = left?;
-    // It may have been renamed meanwhile.
+    // It may have been renamed while attached.
     let name = &crate::fs::session::current(paths, name);
-    let tell_notices =
-        |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| tell(&visible(line)));
+    let print_notices =
+        |said: Option<&str>| notices.lines(name.as_str(), said).iter().for_each(|line| print(&visible(line)));
     match left {
         AttachEnd::Ended(code, message) => {
-            tell_notices(message.as_deref());
+            print_notices(message.as_deref());
             let named = message.as_ref().is_some_and(|message| message.contains("--handoff"));
             if let Some(message) = message {
-                tell(&visible(&message));
+                print(&visible(&message));
             }
             if !named && let Some(waiting) = notice::at_end(paths, name) {
-                tell(&waiting);
+                print(&waiting);
             }
             Ok(code)
         }
         AttachEnd::Detached => {
-            tell_notices(None);
-            tell(&format!("detached; the session keeps running (hopty attach {name})"));
+            print_notices(None);
+            print(&format!("detached; the session keeps running (hopty attach {name})"));
             Ok(0)
         }
         AttachEnd::HungUp => Ok(0),
@@ -67,8 +67,8 @@ pub(super) fn join(
     }
 }
 
-/// The client panicked. The host makes the terminal whole first, so that the words are not on a screen that
-/// goes away.
+/// The client panicked. The host restores the terminal first, so that the error is not printed on an
+/// alternate screen.
 fn failed_client(paths: &Paths, name: &SessionName) -> VerbError {
     for _ in 0..50 {
         let status = HostControl::connect(paths, name, Some(ANSWER)).and_then(|mut control| control.status());
@@ -86,11 +86,11 @@ fn failed_client(paths: &Paths, name: &SessionName) -> VerbError {
     .hint(format!("the session keeps running: hopty attach {name}"))
 }
 
-/// After a host's death nothing is lost that is in the transcript; Claude writes one from the first prompt
-/// on.
+/// What to do after a host's death: everything in the transcript is safe, and Claude writes one from the
+/// first prompt on.
 fn how_to_go_on(paths: &Paths, name: &SessionName) -> String {
     let last = crate::fs::session::status(&paths.session(name)).ok().flatten().unwrap_or_default();
-    match super::restore::way_back(name, &last) {
+    match super::restore::restore_hint(name, &last) {
         Some(way) => {
             format!("nothing is lost: {way}; if the terminal looks odd, run `stty sane; reset`")
         }

@@ -1,4 +1,4 @@
-//! `hopty play`: a recording in the terminal, one screen of it as text, or all of it in another form.
+//! `hopty play`: plays a recording, prints one screen of it, or converts it.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
@@ -28,15 +28,15 @@ use crate::sys::program_search::command_outside_of_projects;
 use crate::sys::safe_file::{self, FileRule, WriteMode};
 use crate::tty::can_draw;
 
-/// Bytes of a file that are read at a time.
+/// Bytes of a file that are read at once.
 const PIECE: usize = 1 << 20;
-/// The longest page that is read, in bytes.
+/// The largest HTML page that is read, in bytes.
 const PAGE_MAX: u64 = 2 << 30;
-/// The idle limit of pictures where nobody named one, in µs.
+/// The default idle limit of pictures, in µs.
 const PICTURE_IDLE_US: u64 = 2_000_000;
-/// What helps where the player fails.
+/// The hint when the player fails.
 const HINT: &str = "`hopty play FILE -o FILE.txt` writes its last screen without the player";
-/// The forms that `-o` writes.
+/// The file formats of `-o`.
 const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi, .cast or .gif";
 
 #[derive(Debug, Args)]
@@ -85,12 +85,12 @@ pub(super) struct PlayRecordingOptions {
     pub overwrite: bool,
 }
 
-/// How long pauses may be.
+/// The longest pause in the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum IdleLimit {
-    /// As they were.
+    /// Pauses stay as they are.
     Off,
-    /// So many µs.
+    /// In µs.
     Micros(u64),
 }
 
@@ -107,7 +107,6 @@ fn idle(text: &str) -> Result<IdleLimit, String> {
     }
 }
 
-/// The part of a recording that was asked for.
 struct PlayRange {
     time: PlayTime,
     idle_us: Option<u64>,
@@ -200,7 +199,7 @@ pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
     })
 }
 
-/// The recording in these directories that was written last.
+/// The newest recording in these directories.
 pub(super) fn newest_recording(dirs: &[PathBuf]) -> Option<PathBuf> {
     let files = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
     files
@@ -274,7 +273,7 @@ fn screen_at(timeline: &Timeline, at_us: u64) -> Moment<'_> {
     moment
 }
 
-/// Makes the terminal standard input if the recording came through it. False if there is no terminal.
+/// Makes the terminal standard input if the recording came through it; `false` without a terminal.
 fn take_keys(file: &Path) -> bool {
     if io::stdin().is_terminal() {
         return file != Path::new("-");
@@ -325,8 +324,8 @@ fn convert(
     Ok(0)
 }
 
-/// Has agg draw a recording. Without agg, or where it fails, the recording is left for it beside the GIF,
-/// unless another file has that name.
+/// Converts a recording with agg. If that fails, the recording is left beside the GIF for it, unless another
+/// file has that name.
 fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, VerbError> {
     let unwritable = |error: io::Error| unwritable(&output.with_extension("cast"), &error);
     let dir = output.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -336,7 +335,7 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, VerbError
         Ok(file)
     };
     let input = temporary(&version_2(cast)).map_err(unwritable)?;
-    // What agg does without a word cuts pauses to 5 s.
+    // By default agg cuts pauses to 5 s.
     let limit = idle_us.map_or(1e9, |limit| limit as f64 / 1e6);
     let idle = format!("--idle-time-limit {limit} ");
     let is_new = !output.exists();
@@ -347,7 +346,7 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, VerbError
         return Ok(0);
     }
     if is_new {
-        // What it has left is no GIF.
+        // agg left an incomplete GIF.
         let _ = std::fs::remove_file(output);
     }
     let kept = output.with_extension("cast");
@@ -403,8 +402,8 @@ fn may_write(file: &Path, path: &Path, overwrite: bool) -> Result<(), VerbError>
         .map_err(|error| VerbError::new(1, error.to_string()).hint(error.hint()))
 }
 
-/// Writes a file that [`may_write`] allows. One that takes its place meanwhile is refused or replaced, never
-/// followed.
+/// Writes a file that [`may_write`] allows. A file that has appeared meanwhile is an error or is replaced; a
+/// link is never followed.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), VerbError> {
     let new = File::options().write(true).create_new(true).open(path);
     let file = match new {

@@ -1,15 +1,15 @@
-//! Waits for something that only looking again and again can tell.
+//! Polling, for facts that nothing reports.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::VerbError;
 
-/// What `look` finds, looked for `every` so often, at least once; `None` when it has found nothing by
+/// Calls `look` every `every`, at least once, and returns what it finds; `None` when it has found nothing by
 /// `until`.
 ///
 /// # Errors
-/// The first one that `look` gives.
+/// The first error of `look`.
 pub(super) fn poll_until<T>(
     until: Instant,
     every: Duration,
@@ -38,7 +38,7 @@ mod tests {
     const NOTHING: Duration = Duration::ZERO;
 
     #[test]
-    fn it_looks_at_least_once_and_until_the_time_is_over() {
+    fn polling_looks_at_least_once_and_until_the_limit() {
         let past = Instant::now();
         let mut looks = 0;
         let mut look = || {

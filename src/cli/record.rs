@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::args::{RecordOptions, RunOptions};
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, live, paths};
+use super::control::{HostControl, Rule, live_session, paths};
 use super::error::{VerbError, note, say, say_wrapped, visible};
 use super::run;
 use crate::client::start::Forked;
@@ -21,10 +21,10 @@ use crate::recording::play_position::micros;
 use crate::recording::redacted_cast::redacted_cast;
 use crate::sys::safe_file::{self, FileRule};
 
-/// Bytes of a file that are read at a time.
+/// Bytes of a file that are read at once.
 const PIECE: usize = 1 << 18;
 
-/// The smallest limit of a file that makes sense, in bytes: a screen fits.
+/// The smallest file limit, in bytes: a screen fits.
 const SIZE_MIN: u64 = 64 << 10;
 
 pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -> Result<u8, VerbError> {
@@ -63,7 +63,7 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
     run::program(options, Some(order), host.unwrap_or_else(Forked::new))
 }
 
-/// Refuses the name of a picture or a page: what is written is an asciicast.
+/// Refuses the name of a picture or a page: the file is an asciicast.
 fn is_recording(output: &Path) -> Result<(), VerbError> {
     const MADE: [&str; 8] = ["gif", "svg", "html", "htm", "png", "mp4", "webm", "ansi"];
     let extension = output.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -77,10 +77,10 @@ fn is_recording(output: &Path) -> Result<(), VerbError> {
         .hint(hint))
 }
 
-/// A session that runs.
+/// Records a running session.
 fn session(given: Option<&str>, order: Record, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, given, Rule::Any)?;
     let stop = order.stop;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let done: RecordAnswer = control.ask(&Request::Record(order))?;
@@ -96,17 +96,17 @@ fn session(given: Option<&str>, order: Record, as_json: bool) -> Result<u8, Verb
     Ok(0)
 }
 
-/// The last part of a session's recording, which is going on or has ended, as a recording of its own.
+/// Writes the last part of a session's recording as a recording of its own.
 fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = match given {
-        Some(given) => super::control::named(given)?,
-        None => live(&paths, None, Rule::Any)?,
+        Some(given) => super::control::parse_session_name(given)?,
+        None => live_session(&paths, None, Rule::Any)?,
     };
     let refused = |what: String, hint: String| VerbError::new(4, what).about(&name).hint(hint);
     let running = crate::fs::session::status(&paths.session(&name)).ok().flatten();
     let running = running.and_then(|status| status.recording).map(|recording| PathBuf::from(recording.file));
-    // The file of the status may name one that has just been followed by the next.
+    // The status in the session's file may name a recording that has just been replaced by the next.
     let own = super::play::newest_recording(&[paths.session(&name).join(session::RECORDINGS)]);
     let written = |file: &PathBuf| std::fs::metadata(file).and_then(|meta| meta.modified()).ok();
     let from = running.into_iter().chain(own).filter(|file| file.exists()).max_by_key(written);
@@ -131,12 +131,11 @@ fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOption
     Ok(0)
 }
 
-/// How much of a recording, in µs.
 pub(super) fn last_part(text: &str) -> Result<u64, String> {
     micros(text).filter(|time| *time > 0).ok_or_else(|| "write a time such as 30s, 10m or 1:20".to_owned())
 }
 
-/// The path for a host, which has another working directory.
+/// An absolute path: the host has another working directory.
 fn absolute(path: &Path) -> Result<String, VerbError> {
     let whole = std::path::absolute(path)?;
     whole.into_os_string().into_string().map_err(|path| {
@@ -205,7 +204,7 @@ pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, VerbError> {
         _ => return Err(VerbError::new(2, "give the marker's text").hint("`hopty mark NAME TEXT`")),
     };
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, given, Rule::Any)?;
     let request = Request::Mark { label: label.clone() };
     let done: RecordAnswer = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(&request)?;
     if as_json {
@@ -214,7 +213,6 @@ pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, VerbError> {
     Ok(0)
 }
 
-/// A size in bytes, such as 500K, 20M or 2G.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((end, unit)) if unit.is_ascii_alphabetic() => (&text[..end], unit.to_ascii_uppercase()),

@@ -1,8 +1,8 @@
-//! `hopty rm` and `hopty prune`: what is left of ended sessions goes.
+//! `hopty rm` and `hopty prune`: remove the files of ended sessions.
 
 use std::time::{Duration, SystemTime};
 
-use super::control::{named, not_renamed, paths, readable, unknown};
+use super::control::{check_sessions_dir, not_renamed, parse_session_name, paths, unknown_session};
 use super::error::{VerbError, note, say};
 use super::restore::resumable;
 use crate::core::config::DurationMs;
@@ -14,11 +14,12 @@ use crate::fs::session::{self, Removal};
 /// Removes the named sessions, which must have ended.
 pub(super) fn remove(names: &[String]) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let names = names.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, VerbError>>()?;
+    let names =
+        names.iter().map(|name| parse_session_name(name)).collect::<Result<Vec<SessionName>, VerbError>>()?;
     for name in &names {
         not_renamed(&paths, name)?;
         if !paths.session(name).is_dir() {
-            return Err(unknown(&paths, name));
+            return Err(unknown_session(&paths, name));
         }
         if session::is_alive(&paths.session(name)) {
             return Err(VerbError::new(4, "the session is running")
@@ -36,7 +37,7 @@ pub(super) fn remove(names: &[String]) -> Result<u8, VerbError> {
     Ok(0)
 }
 
-/// The recordings that go with a session, in words.
+/// The recordings that are removed with a session, as text.
 fn recordings(paths: &Paths, name: &SessionName) -> String {
     match session::recordings(paths, name) {
         0 => String::new(),
@@ -57,7 +58,7 @@ fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
 /// Removes every session that ended at least `older` ago, except those that `hopty restore` would resume.
 pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    readable(&paths)?;
+    check_sessions_dir(&paths)?;
     let resumable = resumable(&paths);
     let (mut removed, mut kept) = (0, 0);
     for (name, alive) in session::list(&paths) {

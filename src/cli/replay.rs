@@ -9,13 +9,13 @@ use serde_json::json;
 use super::error::{VerbError, say, say_wrapped, visible};
 use crate::core::journal::{Replay, replay as run};
 
-/// Where one finds what is to be given.
+/// The hint with the place of the journals.
 const WHERE: &str = "session journals are in ~/.local/state/hopty/sessions/NAME/journal.jsonl";
 
-/// The longest journal that is replayed, in bytes: the longest that one file of a session's can be.
+/// The largest journal, in bytes: the largest file that a session writes.
 const LONGEST: u64 = 1 << 30;
 
-/// A journal that a person names may come through a pipe.
+/// A person may pass a journal through a pipe.
 fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let length = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)? as u64;

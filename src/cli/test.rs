@@ -1,4 +1,4 @@
-//! `hopty test`: the options, and what becomes of them.
+//! `hopty test`: its options, and how they are carried out.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal};
@@ -31,7 +31,6 @@ use crate::testing::tape_player::{PlayOptions, SnapshotUse};
 use crate::testing::test_pause::PauseRule;
 use crate::tty::raw;
 
-/// Options of `test`.
 #[derive(Clone, Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct TestArgs {
@@ -117,11 +116,11 @@ pub(super) struct TestArgs {
     pub require_all: bool,
 }
 
-/// The most bytes of a `.gitignore` that are read.
+/// The largest `.gitignore` that is read, in bytes.
 const IGNORE_CAP: u64 = 1 << 20;
 
-/// What the tapes of this directory leave behind, evidence of failures and which of them failed: below
-/// `target` where that is a directory for such files, else in hopty's cache.
+/// The directory for evidence of failures and the list of failed tapes: below `target` if that is a build
+/// directory, otherwise in hopty's cache.
 fn evidence() -> PathBuf {
     let dir = std::env::current_dir().unwrap_or_default();
     let ignored = safe_file::read_text(&dir.join(".gitignore"), FileRule::of_claude(IGNORE_CAP));
@@ -159,7 +158,7 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, VerbError> {
     Ok(play(args, &options, &tapes, |_| {})?.exit_code())
 }
 
-/// The tapes that the words mean.
+/// The tapes that the arguments name.
 pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, VerbError> {
     let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
         let mut tape = path.clone().into_os_string();
@@ -196,7 +195,7 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, VerbError> {
     Ok(files)
 }
 
-/// Plays tapes with the reports that were asked for, and tells `finished` of each.
+/// Plays tapes with the requested reports, and calls `finished` with each outcome.
 pub(super) fn play(
     args: &TestArgs,
     options: &RunPlanOptions,
@@ -205,7 +204,7 @@ pub(super) fn play(
 ) -> Result<TestSummary, VerbError> {
     let mut reports = reports(args)?;
     reports.begin(tapes.len())?;
-    // A pipe that nobody reads any more ends the tests as Ctrl+C does, so that nothing is left of them.
+    // A closed pipe ends the tests as Ctrl+C does, so that no program is left running.
     signals::ignore(nix::libc::SIGPIPE);
     for left in remove_abandoned() {
         let command = visible(&left.command);
@@ -230,7 +229,7 @@ pub(super) fn play(
     }
 }
 
-/// Accepts or reviews the snapshots that wait beside these tapes.
+/// Accepts or reviews the pending snapshots of these tapes.
 fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, VerbError> {
     let dirs: BTreeSet<&Path> =
         files.iter().map(|file| file.path.parent().unwrap_or(Path::new(""))).collect();
@@ -262,13 +261,13 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, VerbError> {
     Ok(0)
 }
 
-/// Where snapshots are looked for.
+/// The places that are searched for snapshots.
 fn places(args: &TestArgs) -> String {
     let named: Vec<String> = args.paths.iter().map(|path| visible(&path.to_string_lossy())).collect();
     if named.is_empty() { "below tests and tapes".to_owned() } else { format!("beside {}", named.join(", ")) }
 }
 
-/// Accepts snapshots, and says which.
+/// Accepts snapshots, and prints which.
 pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), VerbError> {
     for snapshot in pending {
         snapshot.accept().map_err(|error| snapshots_failed(&error))?;
@@ -284,13 +283,13 @@ fn snapshots_failed(error: &SnapshotError) -> VerbError {
     failed_of(&error.to_string())
 }
 
-/// A failure in two parts: what is wrong, and what to do.
+/// An error from a text in two parts: the cause and the hint.
 fn failed_of(text: &str) -> VerbError {
     let (cause, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
     VerbError::new(125, cause).hint(hint)
 }
 
-/// The reports that were asked for.
+/// The requested reports.
 fn reports(args: &TestArgs) -> Result<ReportSet, VerbError> {
     let mut targets = Vec::new();
     for word in &args.reports {
@@ -308,7 +307,6 @@ fn reports(args: &TestArgs) -> Result<ReportSet, VerbError> {
     Ok(ReportSet::open(&targets, &options)?)
 }
 
-/// How the tapes are played.
 fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<RunPlanOptions, VerbError> {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
     let is_fast = args.fast || (is_ci && !args.real);
@@ -360,7 +358,7 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
     })
 }
 
-/// The options that play a tape again as it is played now, also where `CI` is not set.
+/// The options that play a tape again in the same way, also where `CI` is not set.
 fn again(args: &TestArgs, is_fast: bool, is_ci: bool, stress: Option<u64>) -> Vec<String> {
     let mut again = Vec::new();
     let flags = [
@@ -380,9 +378,9 @@ fn again(args: &TestArgs, is_fast: bool, is_ci: bool, stress: Option<u64>) -> Ve
     again
 }
 
-/// A seed that nobody has chosen.
+/// A random seed.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // Short enough to be typed.
+    // Short enough to type.
     now.map_or(1, |at| at.as_millis() as u64 % 1_000_000)
 }

@@ -1,4 +1,4 @@
-//! `hopty conversations import`: a conversation out of a package.
+//! `hopty conversations import`: reads a conversation from a package.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -38,7 +38,7 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, VerbError> {
         reader.verify().map_err(|error| about(error.into()))?;
         for one in &packed {
             let target = target(&paths, one, to.as_deref(), options)?;
-            tell(one, &target, None, options)?;
+            print_result(one, &target, None, options)?;
         }
         return Ok(0);
     };
@@ -54,12 +54,11 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, VerbError> {
             note(format_args!("hopty: {} is there already and stays", visible(&path.to_string_lossy())));
         }
         let report = transfers.place(&plan).map_err(about)?;
-        tell(one, &target, Some((&report, is_due)), options)?;
+        print_result(one, &target, Some((&report, is_due)), options)?;
     }
     Ok(0)
 }
 
-/// The package, which may come through a pipe.
 fn input(file: &Path) -> Result<Box<dyn Read>, VerbError> {
     if file == Path::new("-") {
         if io::stdin().is_terminal() {
@@ -77,7 +76,7 @@ fn input(file: &Path) -> Result<Box<dyn Read>, VerbError> {
     Ok(Box::new(opened))
 }
 
-/// Where it goes, and under which id.
+/// The directory and the id that it gets.
 fn target(
     paths: &Paths,
     packed: &PackedConversation,
@@ -111,8 +110,8 @@ fn is_due(paths: &Paths, packed: &PackedConversation, options: &ImportOptions) -
     !options.keep_times && read_config::cleanup_period_here(paths).deletes_soon(used, Clock::wall())
 }
 
-/// `done` is absent where nothing was done.
-fn tell(
+/// `done` is absent in a dry run.
+fn print_result(
     packed: &PackedConversation,
     target: &TransferTarget,
     done: Option<(&TransferReport, bool)>,

@@ -18,7 +18,7 @@ use crate::sys::clock::Clock;
 pub(super) fn restore(options: &RestoreOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
-    let entry = named(&store, &options.conversation)?;
+    let entry = archived_conversation(&store, &options.conversation)?;
     let period = read_config::cleanup_period_here(&paths);
     let is_due = period.deletes_soon(entry.written_at, Clock::wall());
     let times = if is_due && !options.keep_times { RestoreTimes::Now } else { RestoreTimes::Original };
@@ -70,14 +70,13 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, VerbError> {
     Ok(0)
 }
 
-/// What a list shows of it.
 pub(super) fn summary_of(entry: &ArchiveEntry) -> ConversationSummary {
     serde_json::from_value(entry.summary.clone()).unwrap_or_default()
 }
 
-/// The archived conversation that a person names: by its id, the begin of its id, its title, or its file
+/// The archived conversation that a person names: by its id, the beginning of it, its title, or its file
 /// below the archive.
-pub(super) fn named(store: &ArchiveStore, word: &str) -> Result<ArchiveEntry, VerbError> {
+pub(super) fn archived_conversation(store: &ArchiveStore, word: &str) -> Result<ArchiveEntry, VerbError> {
     let (entries, _) = store.entries();
     let word = word.trim_end_matches(".jsonl.zst");
     let by_file = |entry: &ArchiveEntry| {

@@ -1,12 +1,13 @@
-//! What belongs to a handoff's source: which conversation this is, its file for scripts, and what was said
-//! last.
+//! The conversation that a handoff would come from: its id, the file with it for scripts, and its last
+//! messages.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::handoff_args::{RecentOptions, SessionOptions};
-use super::{HandoffPlace, answer};
+use super::handoff_output::answer;
+use super::handoff_place::HandoffPlace;
 use crate::cli::control::Rule;
 use crate::cli::conversation::{ConversationTarget, find_target};
 use crate::cli::error::{VerbError, say, visible};
@@ -17,7 +18,7 @@ use crate::core::ids::ConversationId;
 use crate::core::text::safe_text::safe;
 use crate::fs::{atomic, whole_transcript};
 
-/// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
+/// The conversation that is named; as a last resort the one in `.current-session`.
 fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, VerbError> {
     let (id, path) = match find_target(&place.paths, which, Rule::Careful) {
         Ok(ConversationTarget::Session(_, status)) => {
@@ -27,7 +28,7 @@ fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, 
             (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path))
         }
         Err(failed) if which.is_some() => return Err(failed),
-        Err(failed) => return on_file(place).ok_or(failed),
+        Err(failed) => return from_session_file(place).ok_or(failed),
     };
     let named = |(conversation, path): (ConversationId, PathBuf)| CurrentSession {
         conversation,
@@ -43,9 +44,9 @@ fn file(place: &HandoffPlace) -> PathBuf {
     place.paths.claude.join(CurrentSession::FILE)
 }
 
-/// The content of `.current-session`, if its transcript exists. All sessions write this one file, so one of
-/// another project does not count for this directory.
-fn on_file(place: &HandoffPlace) -> Option<CurrentSession> {
+/// The content of `.current-session`, if its transcript exists. All sessions write this one file, so a
+/// session of another project does not count for this directory.
+fn from_session_file(place: &HandoffPlace) -> Option<CurrentSession> {
     let bytes = atomic::read_own(&file(place), CurrentSession::CAP, 0o022).ok()??;
     let found = CurrentSession::parse(&String::from_utf8(bytes).ok()?)?;
     let transcript = Path::new(&found.transcript);
@@ -85,7 +86,7 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
     answer(options.json, &json!({"session_id": found.conversation, "transcript": found.transcript}), &shown)
 }
 
-/// The last prompts and answers, secrets hidden.
+/// Prints the last prompts and answers without secrets.
 pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8, VerbError> {
     let path = match &options.transcript {
         Some(path) => path.clone(),

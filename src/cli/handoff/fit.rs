@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::HandoffPlace;
 use super::handoff_args::FitOptions;
+use super::handoff_place::HandoffPlace;
 use crate::cli::context::figure;
 use crate::cli::control::Rule;
 use crate::cli::error::{VerbError, say, say_wrapped, visible};

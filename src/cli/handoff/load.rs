@@ -1,9 +1,11 @@
-//! Verbs that move a handoff: `load` claims it, `clear` puts it aside.
+//! Verbs that change a handoff: `load` claims it, `clear` discards it.
 
 use serde_json::json;
 
 use super::handoff_args::{HandoffArg, LoadOptions};
-use super::{HandoffPlace, answer, object, store_failed};
+use super::handoff_output::{answer, object};
+use super::handoff_place::HandoffPlace;
+use super::handoff_store_error::store_failed;
 use crate::cli::error::{VerbError, note, visible};
 use crate::core::config::GitPolicy;
 use crate::core::handoff::drift::ADVICE;
@@ -15,8 +17,8 @@ use crate::host::drift_check;
 use crate::sys::clock::Clock;
 use crate::sys::process::{self, NamedProcess};
 
-/// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes.
-/// The handoff is consumed only when the conversation has answered, which its host notices.
+/// Claims a handoff and prints its brief. The claim lasts as long as its process, for at most 10 minutes. The
+/// handoff is consumed when the conversation has answered, which its host observes.
 pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, VerbError> {
     let id = place.find(&options.which)?;
     super::settle(&place.paths, &place.store, None);
@@ -41,7 +43,7 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Ve
         other: Default::default(),
     };
     let loaded = place.store.claim(&id, claim).map_err(store_failed)?;
-    place.tell_foreign(&loaded.entry);
+    place.note_foreign(&loaded.entry);
     let dir = std::env::current_dir().unwrap_or_default();
     let said = drift_check::since(&place.config, &place.store, &loaded, &dir);
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
@@ -61,8 +63,8 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Ve
     answer(options.which.at.json, &value, text.trim_end_matches('\n'))
 }
 
-/// Who holds the claim when nobody is named: the session's host or the Claude that this command runs below,
-/// which outlive the command and its shell, else who called it.
+/// The default holder of the claim: the session's host or the Claude above this command, which outlive the
+/// command and its shell; otherwise the caller.
 fn holder(place: &HandoffPlace) -> u32 {
     let host = place.session.as_ref().and_then(|name| session::host_of(&place.paths.session(name)));
     let caller = nix::unistd::getppid().as_raw();
@@ -85,7 +87,7 @@ pub(super) fn clear(place: &HandoffPlace, which: &HandoffArg) -> Result<u8, Verb
     let id = place.find(which)?;
     let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
     if let Some((_, entry)) = &known {
-        place.tell_foreign(entry);
+        place.note_foreign(entry);
     }
     if let Some(holder) = known.as_ref().and_then(|(_, entry)| entry.held(Clock::wall(), process::is_alive)) {
         return Err(store_failed(NotClaimed::Held { id, holder: holder.clone() }.into()));

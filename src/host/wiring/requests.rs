@@ -473,12 +473,12 @@ impl Host {
                 self.control.waits_no_more(asked.connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
                 let (name, status) = (&self.session.claim.name, self.status());
-                let hint = match (draft, status.way_to_continue()) {
+                let hint = match (draft, status.continue_hint()) {
                     (_, Some(way)) => way,
                     (Some(draft), _) => {
                         format!("it reads \"{draft}\"; `hopty send {name} --keys ctrl-c` clears it")
                     }
-                    _ if status.waits_in_a_dialog() => {
+                    _ if status.waits_in_dialog() => {
                         format!("`hopty attach {name}` answers it, `hopty screen {name}` shows it")
                     }
                     _ => format!(
