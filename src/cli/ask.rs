@@ -31,6 +31,8 @@ use crate::sys::clock::{Clock, local};
 const SLICE: Duration = Duration::from_secs(2);
 /// How long the transcript may lag behind the end of a turn.
 const LAG: Duration = Duration::from_secs(5);
+/// How long Claude may wait for a prompt while the transcript does not have the last one; then it never will.
+const UNWRITTEN: Duration = Duration::from_secs(10);
 /// How long Claude's status line, which has the cost, may lag behind Claude.
 const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often the transcript is read for the prompt that waits in Claude's queue.
@@ -183,10 +185,19 @@ struct TurnAnswer {
 impl TurnWait<'_> {
     /// Waits for the end of the turn, and reads its answer.
     fn answer(&mut self, control: &mut HostControl) -> Result<TurnAnswer, VerbError> {
+        let mut idle_since = None;
         loop {
             let (session, is_idle) = self.look(control)?;
             if let Some((conversation, answer)) = self.transcript_answer(&session, is_idle)? {
                 return Ok(TurnAnswer { session, conversation, answer });
+            }
+            if !is_idle {
+                idle_since = None;
+            } else if !self.is_another_run(&session)
+                && self.asked.is_some()
+                && idle_since.get_or_insert_with(Instant::now).elapsed() > UNWRITTEN
+            {
+                return Err(not_written(self.name));
             }
             if is_idle && (self.is_another_run(&session) || self.asked.is_none()) {
                 let answer = self.last_answer(&session)?;
@@ -290,6 +301,13 @@ fn ended_in_turn(name: &SessionName, is_resumed: bool) -> VerbError {
     VerbError::new(1, format!("Claude ended before it had answered; {next}"))
         .about(name)
         .hint(format!("`hopty ask {name} \"go on\"` lets it continue, `hopty why {name}` says how it ended"))
+}
+
+/// The error when Claude waits for a prompt, and its transcript has nothing of the turn.
+fn not_written(name: &SessionName) -> VerbError {
+    VerbError::new(1, "Claude has not written its answer to the transcript; perhaps the disk is full")
+        .about(name)
+        .hint(format!("`hopty screen {name}` shows what Claude shows"))
 }
 
 fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> VerbError {

@@ -6,8 +6,9 @@
 
 use super::input::{Classifier, InputClass, InputPiece, PASTE_END, PASTE_START};
 
-/// The most bytes of a draft. A longer draft overflows and cannot be typed again.
-const MAX_DRAFT: usize = 64 << 10;
+/// The most bytes of a draft, as many as are held during a hand-over. A longer draft overflows and cannot be
+/// typed again.
+const MAX_DRAFT: usize = 1 << 20;
 /// The pause after an Enter, in ms. Measured: lines in one write are submitted in the wrong order, and 50 ms
 /// apart in the right one.
 const AFTER_ENTER_MS: u64 = 50;
@@ -29,6 +30,12 @@ impl Draft {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A draft of these bytes.
+    #[must_use]
+    pub fn of(bytes: Vec<u8>) -> Self {
+        Draft { kept: bytes, ..Draft::default() }
     }
 
     /// Takes the bytes that a [`Classifier`] got and the pieces that it returned, also those of `flush` (with

@@ -142,7 +142,7 @@ impl Host {
         let dir = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let words: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
         let claude = launch.agent == Agent::Claude;
-        let own = if claude { args::facts(&words) } else { args::OwnArgs::default() };
+        let own = if claude { args::OwnArgs::of(&words) } else { args::OwnArgs::default() };
         let hooks = claude && launch.offers.hooks != HookSet::None && !launch.offers.off;
         let notes = hooks && launch.offers.hooks == HookSet::Full;
         let policy = Policy {

@@ -81,6 +81,17 @@ impl SpawnError {
         error.raw_os_error().is_some_and(|errno| used_up.contains(&errno))
     }
 
+    /// Whether the program's file is not there or not complete, as during an update.
+    pub fn is_of_file(&self) -> bool {
+        matches!(
+            self,
+            SpawnError::NotFound
+                | SpawnError::NoProgram
+                | SpawnError::NotExecutable
+                | SpawnError::BadInterpreter(_)
+        ) || matches!(self, SpawnError::Other(error) if error.raw_os_error() == Some(libc::ETXTBSY))
+    }
+
     /// The exit code: 127 not found, 126 not executable, 125 hopty itself failed.
     pub fn code(&self) -> u8 {
         match self {

@@ -10,7 +10,7 @@ use super::handoff_store_error::store_failed;
 use crate::cli::error::{VerbError, note, say, visible};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::ids::HandoffId;
-use crate::core::redact::{found, redact};
+use crate::core::redact::redact;
 use crate::core::text::safe_text::safe_line;
 
 /// The most places that are listed.
@@ -78,7 +78,7 @@ fn whole(from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
 
 /// Searches `text`, which follows line `above` of the file.
 fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<HiddenPlace>) {
-    let places = found(text);
+    let places = crate::core::redact::redactions(text);
     if places.is_empty() {
         return;
     }

@@ -254,9 +254,9 @@ impl Situation {
             permission_mode: facts.settings.permission_mode().map(str::to_owned),
             turn_ended: facts.turn_ended(),
             open_tools: open.map(purpose).collect(),
-            background: facts.work.running().iter().map(running_line).collect(),
-            ended: facts.work.ended().map(ended_line).collect(),
-            failed_unread: facts.work.ended().filter(|one| one.is_unread).map(ended_line).collect(),
+            background: facts.background.running().iter().map(running_line).collect(),
+            ended: facts.background.ended().map(ended_line).collect(),
+            failed_unread: facts.background.ended().filter(|one| one.is_unread).map(ended_line).collect(),
             asked: calls.iter().filter(|call| call.asks_person()).map(question).collect(),
             operation: operation(facts),
             queued: facts.queue.iter().map(str::to_owned).collect(),
@@ -324,7 +324,7 @@ impl Capture {
             own_file: None,
             tasks: HandoffTasks::of(facts),
             files: HandoffFiles::of(facts),
-            checks: facts.work.checks().cloned().collect(),
+            checks: facts.checks.iter().cloned().collect(),
             decisions: facts.decisions.iter().cloned().collect(),
             plans: HandoffPlans::of(facts),
             reports: HandoffReports { here: facts.reports.iter().cloned().collect(), before: Vec::new() },
@@ -335,8 +335,8 @@ impl Capture {
             git: None,
             memory_keeper: MemoryKeeper::Absent,
             lists: Lists::default(),
-            detached: facts.work.detached().cloned().collect(),
-            scheduled: facts.work.scheduled().cloned().collect(),
+            detached: facts.background.detached().cloned().collect(),
+            scheduled: facts.scheduled.iter().cloned().collect(),
         }
     }
 

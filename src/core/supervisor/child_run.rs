@@ -70,6 +70,7 @@ impl Supervisor {
     /// A run is about to start: records the conversation that it leaves or returns to.
     fn record_chain(&mut self, step: &mut EventStep<'_>, plan: &RunPlan) {
         match (plan.start, self.conversation.id.clone()) {
+            (StartKind::Fresh, Some(_)) if plan.handoff.is_none() && self.is_unwritten() => {}
             (StartKind::Fresh, Some(conversation)) if self.conversation.spoken => {
                 let (dir, handoff) = (self.session.dir.clone(), plan.handoff.clone());
                 self.chain.leave(PastConversation { conversation, dir, handoff });
@@ -162,6 +163,11 @@ impl Supervisor {
             _ => (EndCause::CouldNotStart, "The program could not be started."),
         };
         self.close(step, cause, code, text, None);
+        // The session's conversation is the last one that has begun.
+        let never_began = self.is_unwritten() && !self.conversation.spoken;
+        if let Some(left) = self.chain.left().filter(|_| never_began) {
+            (self.conversation.id, self.conversation.spoken) = (Some(left.clone()), true);
+        }
     }
 
     /// The settings that run code changed between the last check and this start: nothing runs until a person

@@ -20,6 +20,7 @@ use crate::fs::{atomic, registry, task_files};
 use crate::host::jobs::code_approval::{CodeFound, READ_MS, UNREADABLE};
 use crate::host::jobs::log::log;
 use crate::host::observer::status_line;
+use crate::pty::spawn::SpawnError;
 
 /// How often to check whether the descendants of the last run have ended, while the next one waits for that,
 /// in ms.
@@ -30,6 +31,8 @@ const WRITE_MS: u64 = 2000;
 /// seconds.
 const START_TRIES: u32 = 40;
 const AGAIN_MS: u64 = 250;
+/// How often to retry where the program's file is missing: five minutes. An update removes it for a while.
+const FILE_TRIES: u32 = 1200;
 
 /// A run that is about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,14 +91,16 @@ impl Launching {
         self.tries = 0;
     }
 
-    /// The machine lacks a resource for this run: plans another try. False after too many tries.
-    pub fn lacks(&mut self, next: LaunchPlan, now: Stamp) -> bool {
+    /// The machine lacks a resource for this run, or the program's file: plans another try. Returns which try
+    /// failed; `None` after too many.
+    pub fn lacks(&mut self, next: LaunchPlan, error: &SpawnError, now: Stamp) -> Option<u32> {
+        let tries = if error.is_of_file() { FILE_TRIES } else { START_TRIES };
         self.tries += 1;
-        let again = self.tries < START_TRIES;
-        if again {
-            self.next = Some((next, LaunchStage::Lacks { until: now.after(AGAIN_MS) }));
+        if self.tries >= tries || !(error.may_pass() || error.is_of_file()) {
+            return None;
         }
-        again
+        self.next = Some((next, LaunchStage::Lacks { until: now.after(AGAIN_MS) }));
+        Some(self.tries)
     }
 
     /// When a launch continues without an event.

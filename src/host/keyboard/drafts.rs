@@ -8,7 +8,7 @@ use crate::core::claude::screen_reading::{BoxMode, ScreenPromptBox};
 use crate::core::draft::Draft;
 use crate::core::handoff::continuation_prompt::unwrap_pasted;
 use crate::core::input::{Classifier, InputClass};
-use crate::core::supervisor::phase::{EndCause, Phase, StartKind};
+use crate::core::supervisor::phase::{EndCause, Phase};
 use crate::core::text::safe_text::short_line;
 use crate::core::time::Stamp;
 use crate::fs::atomic;
@@ -26,6 +26,12 @@ const QUEUE_EMPTY_MS: u64 = 5_000;
 /// First characters of drafts that are not submitted as typed: a slash command, a shell command, a note for
 /// the memory.
 const COMMANDS: [u8; 3] = [b'/', b'!', b'#'];
+/// Ctrl+S, and its form in the kitty protocol.
+const STASH_KEYS: [&[u8]; 2] = [b"\x13", b"\x1b[115;5u"];
+/// What begins a new line in the prompt box.
+const NEW_LINE: &[u8] = b"\\\r";
+/// The longest submitted text that is remembered, in bytes: a longer one may be any prompt.
+const ENTERED_BYTES: usize = 64 << 10;
 /// How many submitted texts of a run are remembered.
 const ENTERED_CAP: usize = 256;
 /// A prompt of this length may be longer than a draft, in bytes: its line in the queue is cut.
@@ -59,6 +65,8 @@ pub(in crate::host) struct PromptDraft {
     /// What was typed before each Enter of this run whose prompt may wait in Claude's queue, oldest first: it
     /// shows who typed a prompt there.
     entered_here: VecDeque<(Stamp, Vec<u8>)>,
+    /// The draft that the person has put aside with Ctrl+S, as typed bytes.
+    stashed: Vec<u8>,
     /// Since when Claude waits for a prompt, according to its hooks.
     idle_since: Option<Stamp>,
     /// Whether the program has a prompt box.
@@ -76,6 +84,7 @@ impl PromptDraft {
             saved_in: None,
             entered: VecDeque::new(),
             entered_here: VecDeque::new(),
+            stashed: Vec::new(),
             idle_since: None,
             has_box,
         }
@@ -90,20 +99,36 @@ impl PromptDraft {
         self.labels.feed(bytes, &mut pieces);
         self.typed.take(bytes, &[]);
         for piece in &pieces {
-            let has_overflowed = self.typed.has_overflowed();
+            let has_overflowed = self.typed.has_overflowed() || self.typed.bytes().len() > ENTERED_BYTES;
             let is_draft = has_overflowed || !self.typed.bytes().is_empty();
             if piece.class == InputClass::Submit && is_draft {
-                let typed = self.typed.bytes().to_vec();
+                let typed = if has_overflowed { Vec::new() } else { self.typed.bytes().to_vec() };
                 if !has_overflowed {
                     push_bounded(&mut self.entered, (now, typed.clone()));
                 }
                 self.was_submitted(typed, now);
             }
             self.typed.take(&[], std::slice::from_ref(piece));
+            if piece.class == InputClass::Typed {
+                self.take_stash_key();
+            }
             // Enter without a draft answers a dialog.
             if piece.class != InputClass::Submit || is_draft {
                 self.note_key(piece.class);
             }
+        }
+    }
+
+    /// Claude's Ctrl+S puts the draft aside, and in an empty box brings it back.
+    fn take_stash_key(&mut self) {
+        let typed = self.typed.bytes();
+        let Some(key) = STASH_KEYS.iter().find(|key| typed.ends_with(key)) else { return };
+        let draft = typed[..typed.len() - key.len()].to_vec();
+        if draft.is_empty() {
+            self.typed = Draft::of(std::mem::take(&mut self.stashed));
+        } else {
+            self.stashed = draft;
+            self.typed.clear();
         }
     }
 
@@ -129,6 +154,12 @@ impl PromptDraft {
         self.has_keys = self.has_keys_behind;
         if !self.has_keys_behind {
             self.typed.clear();
+        }
+        // Claude puts the stashed draft back into its box.
+        if !self.stashed.is_empty() {
+            let stashed = std::mem::take(&mut self.stashed);
+            self.typed = Draft::of([stashed.as_slice(), self.typed.bytes()].concat());
+            self.has_keys = true;
         }
         let was_idle = self.idle_since.take().is_some();
         let Some(prompt) = prompt else { return };
@@ -220,13 +251,23 @@ impl PromptDraft {
             // There is no box to read: only the typed bytes are known.
             None => typed,
             Some(shown) if shown.text.is_empty() || !self.has_keys => Vec::new(),
-            Some(shown) if shown.folded || self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
+            // The box shows only a part of it.
+            Some(shown) if shown.folded || shown.hidden != (0, 0) => typed,
+            Some(shown) if self.is(&shown.text) || shown.mode != BoxMode::Prompt => typed,
             // Keys that answered a dialog, with text in the box that a program drew.
             Some(_) if is_answers(&typed) => Vec::new(),
+            // A program drew more text behind what was typed.
+            Some(shown) if self.begins(&shown.text) => typed,
             // The bytes do not determine the text in the box: what the person saw counts.
             Some(shown) => paste(&shown.text),
         });
         self.typed = Draft::new();
+        if !self.stashed.is_empty() {
+            if !self.saved.is_empty() {
+                self.saved.extend_from_slice(NEW_LINE);
+            }
+            self.saved.append(&mut self.stashed);
+        }
     }
 
     pub fn saved(&self) -> &[u8] {
@@ -246,6 +287,13 @@ impl PromptDraft {
     /// Whether the typed bytes alone produce the text in the box.
     fn is(&self, text: &str) -> bool {
         text_of(self.typed.bytes()).is_some_and(|typed| squeeze(&typed) == squeeze(text))
+    }
+
+    /// Whether the text in the box begins with what was typed, and nothing else was pressed. What Claude itself
+    /// puts into its box, such as a prompt that is taken back, stands before it.
+    fn begins(&self, text: &str) -> bool {
+        let typed = text_of(self.typed.bytes()).map(|typed| squeeze(&typed));
+        typed.is_some_and(|typed| !typed.is_empty() && squeeze(text).starts_with(&typed))
     }
 }
 
@@ -320,11 +368,14 @@ fn squeeze(text: &str) -> String {
 
 /// Whether the run that just ended leaves its draft to the next one or to the person. A restart has already
 /// saved it.
-pub(super) fn leaves_draft(phase: &Phase) -> bool {
+pub(in crate::host) fn leaves_draft(phase: &Phase) -> bool {
     match phase {
-        Phase::Cooling { plan, .. } => plan.start == StartKind::Resume,
+        Phase::Cooling { plan, .. } => plan.draft && plan.handoff.is_none(),
         Phase::Closed { cause, .. } => {
-            matches!(cause, EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit)
+            matches!(
+                cause,
+                EndCause::Killed | EndCause::CrashLoop | EndCause::RestartLimit | EndCause::Stopped
+            )
         }
         _ => false,
     }
@@ -395,6 +446,41 @@ mod tests {
         assert_eq!(draft.take_saved(), b"\x1b[200~stopped\x1b[201~second");
         draft.save(2, None);
         assert_eq!(draft.saved(), b"");
+    }
+
+    #[test]
+    fn a_text_that_a_program_draws_behind_the_draft_is_not_part_of_it() {
+        let mut draft = PromptDraft::new(true);
+        draft.note(b"fix the tests", Stamp(0));
+        draft.save(1, Some(&ScreenPromptBox::of_text("fix the tests; then push --force")));
+        assert_eq!(draft.saved(), b"fix the tests");
+    }
+
+    #[test]
+    fn a_draft_that_the_box_shows_in_part_is_kept_whole() {
+        let mut draft = PromptDraft::new(true);
+        draft.note(b"one\\\rtwo\\\rthree", Stamp(0));
+        let part = ScreenPromptBox { hidden: (2, 0), ..ScreenPromptBox::of_text("three") };
+        draft.save(1, Some(&part));
+        assert_eq!(draft.saved(), b"one\\\rtwo\\\rthree");
+    }
+
+    #[test]
+    fn a_stashed_draft_outlives_its_run() {
+        let saved = |more: &[u8], submitted: Option<&str>, shown: &str| {
+            let mut draft = PromptDraft::new(true);
+            draft.note(b"my thoughts\x13", Stamp(0));
+            draft.note(more, Stamp(1));
+            if let Some(prompt) = submitted {
+                draft.prompt_was_submitted(Some(prompt), Stamp(2));
+            }
+            draft.save(1, Some(&ScreenPromptBox::of_text(shown)));
+            String::from_utf8(draft.take_saved()).unwrap()
+        };
+        assert_eq!(saved(b"", None, ""), "my thoughts", "it is hidden");
+        assert_eq!(saved(b"\x13", None, "my thoughts"), "my thoughts", "brought back by a key");
+        assert_eq!(saved(b"ask\r", Some("ask"), "my thoughts"), "my thoughts", "Claude has restored it");
+        assert_eq!(saved(b"another", None, "another"), "another\\\rmy thoughts");
     }
 
     #[test]

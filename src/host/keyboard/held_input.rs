@@ -82,6 +82,8 @@ pub(in crate::host) struct HeldInput {
     blocked: bool,
     /// Since when there has been no prompt box.
     no_box_since: Option<Stamp>,
+    /// The last keys went into a prompt box: one that grows higher than the screen is out of sight.
+    in_box: bool,
     bytes: Vec<u8>,
     items: VecDeque<HeldItem>,
     /// The run that hopty wants to interrupt as soon as no client is in the middle of a sequence.
@@ -168,6 +170,7 @@ impl HeldInput {
     pub fn release(&mut self, now: Stamp) {
         self.holding = false;
         self.passing = false;
+        self.in_box = false;
         self.no_box_since = None;
         let bytes = std::mem::take(&mut self.bytes);
         // The terminal's answers were for the old run; the new one did not ask.
@@ -217,7 +220,11 @@ impl HeldInput {
         // Everything before an Enter must have arrived in the box before it is read.
         let enters = matches!(&item,
             HeldItem::Unit(unit) if unit.bytes.ends_with(b"\r") || unit.class == InputClass::Submit);
-        if !self.look(now, target.focus) || enters && !target.has_read_all {
+        let is_draft = matches!(&item,
+            HeldItem::Unit(unit) if matches!(unit.class, InputClass::Typed | InputClass::Paste));
+        self.in_box &= is_draft && target.focus != InputFocus::Dialog;
+        let continues = self.in_box && target.focus == InputFocus::Unknown;
+        if !(continues || self.look(now, target.focus)) || enters && !target.has_read_all {
             match item {
                 // Claude already works on it and asks a question.
                 HeldItem::Prompt { enters: 1.., .. } if target.focus == InputFocus::Dialog => {}
@@ -233,6 +240,7 @@ impl HeldInput {
         match item {
             HeldItem::Unit(unit) => {
                 self.due = now.after(unit.pause_after_ms);
+                self.in_box = is_draft;
                 Some(Keystrokes::Persons(unit.bytes))
             }
             HeldItem::Prompt { text, pasted: None, .. } => {
@@ -326,6 +334,18 @@ mod tests {
         assert_eq!(held.next(Stamp(20), &behind), None);
         assert!(held.must_wait());
         assert_eq!(held.next(Stamp(40), &target(InputFocus::Prompt)), persons(b"\r"));
+    }
+
+    #[test]
+    fn a_draft_that_hides_its_box_is_typed_to_its_end_but_no_enter_follows() {
+        let mut held = HeldInput::default();
+        held.put_first(Vec::new(), b"a\\\rb\r");
+        held.release(Stamp(0));
+        assert_eq!(held.next(Stamp(0), &target(InputFocus::Prompt)), persons(b"a\\"));
+        assert_eq!(held.next(Stamp(100), &target(InputFocus::Unknown)), persons(b"\r"));
+        assert_eq!(held.next(Stamp(200), &target(InputFocus::Unknown)), persons(b"b"));
+        assert_eq!(held.next(Stamp(300), &target(InputFocus::Unknown)), None);
+        assert_eq!(held.next(Stamp(400), &target(InputFocus::Prompt)), persons(b"\r"));
     }
 
     #[test]

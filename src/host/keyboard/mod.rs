@@ -10,6 +10,7 @@
 //! | `send_queue` | what scripts type |
 //! | `drafts` | the draft in the prompt box |
 //! | `carried_prompts` | prompts that go from one run to the next |
+//! | `unrecorded_prompts` | prompts that Claude has not written to its transcript yet |
 
 mod carried_prompts;
 mod client_input;
@@ -19,6 +20,7 @@ mod prefix_keys;
 mod routing;
 mod send_queue;
 mod typing;
+mod unrecorded_prompts;
 
 use std::path::PathBuf;
 
@@ -30,9 +32,10 @@ use carried_prompts::CarriedPrompts;
 use drafts::PromptDraft;
 use held_input::HeldInput;
 use send_queue::SendQueue;
+use unrecorded_prompts::UnrecordedPrompts;
 
 pub(super) use client_input::ClientInput;
-pub(super) use drafts::paste;
+pub(super) use drafts::{leaves_draft, paste};
 pub(super) use held_input::{InputFocus, TypingTarget};
 pub(super) use prefix_keys::{InputPart, PageKey};
 pub(super) use send_queue::script_keys;
@@ -46,6 +49,7 @@ pub(super) struct Keyboard {
     pub draft: PromptDraft,
     pub queue: SendQueue,
     pub carried: CarriedPrompts,
+    pub unrecorded: UnrecordedPrompts,
     /// The run in which the last prompt was submitted.
     pub prompted: Option<u32>,
     /// At the end: a sentence that says where the unsent input was saved.
@@ -60,6 +64,7 @@ impl Keyboard {
             draft: PromptDraft::new(agent == Agent::Claude),
             queue: SendQueue::default(),
             carried: CarriedPrompts::default(),
+            unrecorded: UnrecordedPrompts::default(),
             prompted: None,
             unsent: None,
         }
@@ -97,6 +102,15 @@ impl Keyboard {
         // An earlier saved draft has not been typed yet. Text from hopty or a script is not a person's.
         let is_saved = !self.draft.saved().is_empty();
         drafts::leaves_draft(phase) && !ours && !self.queue.is_submitting() && !is_saved
+    }
+
+    /// The run has ended with these prompts in its queue, which no transcript gives to the next run: they stand
+    /// before the draft, and are not submitted.
+    pub fn keep_queue(&mut self, mut queued: Vec<String>) {
+        self.draft.take_foreign(&mut queued);
+        if !queued.is_empty() {
+            self.draft.put_first(&(queued.join("\n") + "\n"));
+        }
     }
 
     /// A hand-over is over. `with_draft`: the new run gets the prompts and the draft of the old one first.

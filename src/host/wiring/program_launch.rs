@@ -131,16 +131,27 @@ impl Host {
                 let (run, pid) = (next.number, started.pid);
                 self.events.push_back(Event::Started { run, pid, next: Some(fresh_id()) });
             }
-            // From the second run on, its input waits with it.
-            Err(error)
-                if error.may_pass()
-                    && next.number > 1
-                    && matches!(self.phase(), Phase::Spawning { end: None, .. })
-                    && self.child.launching.lacks(next.clone(), self.clock.now()) =>
-            {
-                log(format_args!("cannot start run {} yet: {error}", next.number));
-            }
             Err(error) => {
+                let waits = next.number > 1 && matches!(self.phase(), Phase::Spawning { end: None, .. });
+                // From the second run on, its input waits with it.
+                let tried = waits
+                    .then(|| self.child.launching.lacks(next.clone(), &error, self.clock.now()))
+                    .flatten();
+                if let Some(tried) = tried {
+                    if tried > 1 {
+                        return;
+                    }
+                    log(format_args!("cannot start run {} yet: {error}", next.number));
+                    if error.is_of_file() {
+                        let text = format!(
+                            "\r\nhopty: {}: {error}; hopty tries again for 5 minutes, Ctrl+C ends the \
+                             session\r\n",
+                            launch.program.display()
+                        );
+                        self.show(text.as_bytes());
+                    }
+                    return;
+                }
                 self.child.launching.failure = Some(format!("{}: {error}", launch.program.display()));
                 self.events.push_back(Event::CouldNotStart { run: next.number, code: error.code() });
             }

@@ -13,7 +13,7 @@ use std::ops::{Deref, Range};
 
 use regex::Regex;
 
-use crate::core::redact::{Kind, mark, redact, secret_ranges};
+use crate::core::redact::{SecretKind, mark, redact, secret_ranges};
 use crate::testing::outcome::{ScreenCopy, TapeFailure, TapeOutcome, TapeVerdict};
 use screen_cells::ScreenCells;
 
@@ -349,7 +349,7 @@ impl Deref for RedactedOutcome {
 }
 
 fn secrets(text: &str) -> Vec<Replacement> {
-    let kind = |(range, kind): (Range<usize>, Kind)| Replacement { range, with: mark(kind) };
+    let kind = |(range, kind): (Range<usize>, SecretKind)| Replacement { range, with: mark(kind) };
     secret_ranges(text).into_iter().map(kind).collect()
 }
 
