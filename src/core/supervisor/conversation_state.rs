@@ -82,8 +82,8 @@ impl ConversationState {
         !self.spoken && self.is_unwritten()
     }
 
-    /// Whether Claude has written nothing of it to a transcript, so that it cannot be resumed: Claude writes the
-    /// first prompt when all hooks for it have answered (measured on 2.1.332).
+    /// Whether Claude has written nothing of it to a transcript, so that it cannot be resumed: Claude writes
+    /// the first prompt when all hooks for it have answered (measured on 2.1.332).
     pub(super) fn is_unwritten(&self) -> bool {
         self.began_empty && self.usage.fill.tokens == 0 && self.usage.fill.bytes == 0
     }
