@@ -1,5 +1,6 @@
 //! `hopty ask` and `hopty answer`: Claude's last answer, whole, from its transcript.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -7,37 +8,38 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, live, paths};
+use super::control::{HostControl, Rule, live_session, paths};
 use super::conversation::{self, ConversationTarget};
-use super::error::{Failed, note, say, visible};
+use super::error::{VerbError, note, say, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::send::{self, SendOptions};
 use crate::core::claude::api_error::api_error_words;
 use crate::core::claude::last_answer::{AskedTurn, LastAnswer};
 use crate::core::claude::pasted_prompt::SentPrompt;
 use crate::core::config::DurationMs;
-use crate::core::ids::SessionName;
+use crate::core::ids::{ConversationId, SessionName};
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::Agent;
 use crate::core::supervisor::state::SessionState;
+use crate::fs::paths::Paths;
 use crate::fs::{session, whole_transcript};
 use crate::ipc::answers::WaitAnswer;
-use crate::ipc::message::{Code, Failure, Request, Wait, WaitFor};
+use crate::ipc::message::{Code, Request, RequestError, Wait, WaitFor};
 use crate::sys::clock::{Clock, local};
 
-/// How long one request to the host waits before the session is looked at again.
+/// How long one request to the host waits before hopty asks for the session's status again.
 const SLICE: Duration = Duration::from_secs(2);
 /// How long the transcript may lag behind the end of a turn.
 const LAG: Duration = Duration::from_secs(5);
-/// How long Claude waits for a prompt until one that is not in the transcript never comes into it.
+/// How long Claude may wait for a prompt while the transcript does not have the last one; then it never will.
 const UNWRITTEN: Duration = Duration::from_secs(10);
-/// How long Claude's status line may lag behind it: it tells the cost.
+/// How long Claude's status line, which has the cost, may lag behind Claude.
 const COST_LAG: Duration = Duration::from_millis(1500);
 /// How often the transcript is read for the prompt that waits in Claude's queue.
 const QUEUE_LOOK: Duration = Duration::from_millis(200);
 /// How long the dialog of a slash command may take to be drawn.
 const DIALOG_LAG: Duration = Duration::from_millis(700);
-/// How often either is looked at meanwhile.
+/// How often hopty looks at either meanwhile.
 const ASK_POLL: Duration = Duration::from_millis(50);
 /// How long to wait for a transcript that Claude has yet to create, and for the answer in it.
 const WRITTEN: Duration = Duration::from_secs(2);
@@ -78,7 +80,7 @@ pub(super) struct AnswerOptions {
 }
 
 /// Submits a prompt, waits for the end of the turn and prints the answer.
-pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
+pub(super) fn ask(options: AskOptions) -> Result<u8, VerbError> {
     let began = Instant::now();
     let limit = Duration::from_millis(options.timeout.ms());
     let prompt = SendOptions {
@@ -90,86 +92,43 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
         json: true,
     };
     let (given, request) = send::request(&prompt, "ask")?;
-    // Claude says nothing of a slash command that it does itself.
+    // Claude gives no answer to a slash command that it handles itself.
     let mut asked = request.text.as_deref().and_then(|text| SentPrompt::new(text).ok());
     asked = asked.filter(|asked| !asked.is_command());
     let paths = paths()?;
-    let name = live(&paths, given.as_deref(), Rule::Careful)?;
+    let name = live_session(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let before = control.status()?;
     if before.agent.is(Agent::Plain) {
         let hint = format!("`hopty send {name} TEXT` types into it");
-        return Err(Failed::new(4, NO_CLAUDE).about(&name).hint(hint));
+        return Err(VerbError::new(4, NO_CLAUDE).about(&name).hint(hint));
     }
     if let Some(asked) = &mut asked {
         asked.entered(Clock::wall().rfc3339_ms());
     }
     let sent = send::submit(&mut control, request)?;
     if !send::is_proven(&sent) {
-        if asked.is_none() {
-            return Err(no_answer_to_command(&mut control, &name));
-        }
-        let hint = format!("`hopty screen {name}` shows what Claude shows");
-        return Err(Failed::new(1, "hopty cannot tell whether Claude took the prompt")
-            .about(&name)
-            .hint(hint));
+        return Err(match asked {
+            None => no_answer_to_command(&mut control, &name),
+            Some(_) => VerbError::new(1, "hopty cannot tell whether Claude took the prompt")
+                .about(&name)
+                .hint(format!("`hopty screen {name}` shows what Claude shows")),
+        });
     }
     let mut wait = TurnWait {
+        paths: &paths,
         name: &name,
+        asked: asked.as_ref(),
+        before: &before,
         seq: sent.seq,
         until: began.checked_add(limit),
         limit: options.timeout,
         blocked: None,
     };
-    let mut idle_since = None;
-    let (session, conversation, answer) = loop {
-        let (session, is_idle) = wait.look(&mut control)?;
-        let is_another_run = session.run != before.run;
-        if let Some(asked) = &asked {
-            // A hand-over may come at the end of this very turn: then the conversation before has the answer,
-            // and its transcript did not exist when the prompt was sent.
-            let (conversation, transcript) = if is_another_run {
-                let id = before.conversation.as_ref().or(session.before.as_ref());
-                (id, id.and_then(|id| paths.find_transcript(id)))
-            } else {
-                (session.conversation.as_ref(), session.transcript.as_deref().map(PathBuf::from))
-            };
-            let lag = if is_idle && !is_another_run { LAG } else { Duration::ZERO };
-            let is_over =
-                |turn: &AskedTurn| if is_another_run { !turn.is_cut() } else { is_idle || turn.is_over() };
-            if let Some(answer) = answer_to(transcript.as_deref(), asked, lag, is_over)? {
-                let conversation = conversation.cloned();
-                break (session, conversation, answer);
-            }
-        }
-        if !is_idle {
-            idle_since = None;
-        } else if !is_another_run
-            && asked.is_some()
-            && idle_since.get_or_insert_with(Instant::now).elapsed() > UNWRITTEN
-        {
-            return Err(not_written(&name));
-        }
-        if is_idle && (is_another_run || asked.is_none()) {
-            let answer = finished_answer(&name, &session)?;
-            let is_resumed = session.conversation == before.conversation;
-            let is_cut = !answer.finished && (is_resumed || !answer.has_text());
-            // A Claude that was killed at once has not written down the prompt: its last turn is an earlier
-            // one.
-            let is_earlier = is_resumed && asked.as_ref().is_some_and(|asked| !answer.is_of(asked));
-            if is_another_run && (is_cut || is_earlier) {
-                return Err(ended_in_turn(&name, is_resumed));
-            }
-            let conversation = session.conversation.clone();
-            break (session, conversation, answer);
-        }
-        // The turn goes on, or the prompt waits in Claude's queue.
-        wait.check_time(&session)?;
-        std::thread::sleep(if is_idle { QUEUE_LOOK } else { ASK_POLL });
-    };
+    let TurnAnswer { session, conversation, answer } = wait.answer(&mut control)?;
     let cost = cost_of_turn(&mut control, &before, &session);
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let answer = shown(answer, options.no_redact);
+    let answer = redacted(answer, options.no_redact);
     if options.json {
         let mut object = object(Some(&name), conversation.map(|id| id.to_string()), &answer);
         object["cost_usd"] = json!(cost);
@@ -181,12 +140,12 @@ pub(super) fn ask(options: AskOptions) -> Result<u8, Failed> {
     Ok(u8::from(answer.is_broken_off()))
 }
 
-/// Why a slash command that Claude has done itself has no answer, and what closes the dialog that it opened.
-fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> Failed {
+/// The error for a slash command that Claude handled itself, and the key that closes the dialog it opened.
+fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> VerbError {
     control.limit(ANSWER);
     let mut dialog = None;
     becomes_true(Instant::now() + DIALOG_LAG, ASK_POLL, || {
-        let on = control.status().ok().filter(SessionStatus::waits_in_a_dialog);
+        let on = control.status().ok().filter(SessionStatus::waits_in_dialog);
         dialog = on.and_then(|status| status.waits_for(local));
         dialog.is_some()
     });
@@ -198,23 +157,102 @@ fn no_answer_to_command(control: &mut HostControl, name: &SessionName) -> Failed
         ),
         None => ("Claude did the command itself and gave no answer".to_owned(), screen),
     };
-    Failed::new(1, cause).about(name).hint(hint)
+    VerbError::new(1, cause).about(name).hint(hint)
 }
 
 /// The wait for the end of the turn that began after line `seq` of the journal.
 struct TurnWait<'n> {
+    paths: &'n Paths,
     name: &'n SessionName,
+    /// The prompt; none for a slash command, of which the transcript says nothing.
+    asked: Option<&'n SentPrompt>,
+    /// The session before the prompt.
+    before: &'n SessionStatus,
     seq: u64,
     until: Option<Instant>,
     limit: DurationMs,
-    /// What the session was blocked on when it was said last.
+    /// What the session was blocked on at the last look.
     blocked: Option<String>,
 }
 
+/// The answer that ended a turn, and where it was found.
+struct TurnAnswer {
+    session: SessionStatus,
+    conversation: Option<ConversationId>,
+    answer: LastAnswer,
+}
+
 impl TurnWait<'_> {
-    /// Waits until Claude waits for a prompt, [`SLICE`] at the longest, and returns whether it does. Tells
-    /// once what it is blocked on.
-    fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), Failed> {
+    /// Waits for the end of the turn, and reads its answer.
+    fn answer(&mut self, control: &mut HostControl) -> Result<TurnAnswer, VerbError> {
+        let mut idle_since = None;
+        loop {
+            let (session, is_idle) = self.look(control)?;
+            if let Some((conversation, answer)) = self.transcript_answer(&session, is_idle)? {
+                return Ok(TurnAnswer { session, conversation, answer });
+            }
+            if !is_idle {
+                idle_since = None;
+            } else if !self.is_another_run(&session)
+                && self.asked.is_some()
+                && idle_since.get_or_insert_with(Instant::now).elapsed() > UNWRITTEN
+            {
+                return Err(not_written(self.name));
+            }
+            if is_idle && (self.is_another_run(&session) || self.asked.is_none()) {
+                let answer = self.last_answer(&session)?;
+                let conversation = session.conversation.clone();
+                return Ok(TurnAnswer { session, conversation, answer });
+            }
+            // The turn is still running, or the prompt waits in Claude's queue.
+            self.check_time(&session)?;
+            std::thread::sleep(if is_idle { QUEUE_LOOK } else { ASK_POLL });
+        }
+    }
+
+    fn is_another_run(&self, session: &SessionStatus) -> bool {
+        session.run != self.before.run
+    }
+
+    /// The answer to the prompt, once the transcript has it.
+    fn transcript_answer(
+        &self,
+        session: &SessionStatus,
+        is_idle: bool,
+    ) -> Result<Option<(Option<ConversationId>, LastAnswer)>, VerbError> {
+        let Some(asked) = self.asked else { return Ok(None) };
+        let is_another_run = self.is_another_run(session);
+        // A hand-over may come at the end of this very turn: then the conversation before has the answer, and
+        // its transcript did not exist when the prompt was sent.
+        let (conversation, transcript) = if is_another_run {
+            let id = self.before.conversation.as_ref().or(session.before.as_ref());
+            (id, id.and_then(|id| self.paths.find_transcript(id)))
+        } else {
+            (session.conversation.as_ref(), session.transcript.as_deref().map(PathBuf::from))
+        };
+        let lag = if is_idle && !is_another_run { LAG } else { Duration::ZERO };
+        let is_over =
+            |turn: &AskedTurn| if is_another_run { !turn.is_cut() } else { is_idle || turn.is_over() };
+        let answer = answer_to(transcript.as_deref(), asked, lag, is_over)?;
+        Ok(answer.map(|answer| (conversation.cloned(), answer)))
+    }
+
+    /// The last answer of an idle session whose transcript does not show the prompt.
+    fn last_answer(&self, session: &SessionStatus) -> Result<LastAnswer, VerbError> {
+        let answer = finished_answer(self.name, session)?;
+        let is_resumed = session.conversation == self.before.conversation;
+        let is_cut = !answer.finished && (is_resumed || !answer.has_text());
+        // A Claude that was killed at once has not written down the prompt: its last turn is an earlier one.
+        let is_earlier = is_resumed && self.asked.is_some_and(|asked| !answer.is_of(asked));
+        if self.is_another_run(session) && (is_cut || is_earlier) {
+            return Err(ended_in_turn(self.name, is_resumed));
+        }
+        Ok(answer)
+    }
+
+    /// Waits until Claude waits for a prompt, [`SLICE`] at most, and returns whether it does. Prints once
+    /// what the session is blocked on.
+    fn look(&mut self, control: &mut HostControl) -> Result<(SessionStatus, bool), VerbError> {
         let left =
             self.until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()).min(SLICE));
         control.limit(left.saturating_add(ANSWER));
@@ -222,7 +260,7 @@ impl TurnWait<'_> {
         let idle = Wait { wanted: WaitFor::Idle, since: self.seq, after: None, mark: None, timeout_ms: ms };
         let WaitAnswer { met, session, .. } = control.ask(&Request::Wait(idle))?;
         let session = session.unwrap_or_default();
-        // While it is handed over, Claude is idle for moments.
+        // During a hand-over Claude is idle for moments.
         if met {
             let is_idle = !session.is_handed_over();
             return Ok((session, is_idle));
@@ -230,7 +268,7 @@ impl TurnWait<'_> {
         let on = session.blocked_on(local).map(|what| visible(&what));
         if let Some(what) = on.as_ref().filter(|_| on != self.blocked) {
             let (name, limit) = (self.name, self.limit);
-            let answer = if session.waits_in_a_dialog() {
+            let answer = if session.waits_in_dialog() {
                 format!(": `hopty attach {name}` answers it")
             } else {
                 String::new()
@@ -244,8 +282,7 @@ impl TurnWait<'_> {
         Ok((session, false))
     }
 
-    /// Fails where the time is over.
-    fn check_time(&self, session: &SessionStatus) -> Result<(), Failed> {
+    fn check_time(&self, session: &SessionStatus) -> Result<(), VerbError> {
         match self.until {
             Some(until) if Instant::now() >= until => Err(no_answer(self.name, session, self.limit)),
             _ => Ok(()),
@@ -253,41 +290,41 @@ impl TurnWait<'_> {
     }
 }
 
-/// That another run waits for a prompt, and the turn was not finished. `is_resumed`: it has the conversation
-/// of the run that ended.
-fn ended_in_turn(name: &SessionName, is_resumed: bool) -> Failed {
+/// The error when another run waits for a prompt and the turn was not finished. `is_resumed`: it continues
+/// the conversation of the run that ended.
+fn ended_in_turn(name: &SessionName, is_resumed: bool) -> VerbError {
     let next = if is_resumed {
         "hopty has resumed the conversation"
     } else {
         "a fresh conversation waits for a prompt"
     };
-    Failed::new(1, format!("Claude ended before it had answered; {next}"))
+    VerbError::new(1, format!("Claude ended before it had answered; {next}"))
         .about(name)
         .hint(format!("`hopty ask {name} \"go on\"` lets it continue, `hopty why {name}` says how it ended"))
 }
 
-/// Claude waits for a prompt, and its transcript has nothing of the turn.
-fn not_written(name: &SessionName) -> Failed {
-    Failed::new(1, "Claude has not written its answer to the transcript; perhaps the disk is full")
+/// The error when Claude waits for a prompt, and its transcript has nothing of the turn.
+fn not_written(name: &SessionName) -> VerbError {
+    VerbError::new(1, "Claude has not written its answer to the transcript; perhaps the disk is full")
         .about(name)
         .hint(format!("`hopty screen {name}` shows what Claude shows"))
 }
 
-fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> Failed {
+fn no_answer(name: &SessionName, session: &SessionStatus, limit: DurationMs) -> VerbError {
     let message = format!("no answer after {limit}, the session is {}", session.state);
     let hint =
         format!("`hopty wait {name} idle && hopty answer {name}` prints it later; `--timeout` waits longer");
-    Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
+    VerbError::from(RequestError::new(Code::Busy, message, hint)).about(name)
 }
 
-/// The answer to `asked` in the transcript, once its turn `is_over`, and `lag` later at the latest: Claude
-/// tells the end of a turn before the last lines are in its transcript.
+/// The answer to `asked` in the transcript, once its turn `is_over`, after `lag` at the latest: Claude
+/// reports the end of a turn before its last lines are in the transcript.
 fn answer_to(
     transcript: Option<&Path>,
     asked: &SentPrompt,
     lag: Duration,
     is_over: impl Fn(&AskedTurn) -> bool,
-) -> Result<Option<LastAnswer>, Failed> {
+) -> Result<Option<LastAnswer>, VerbError> {
     let Some(path) = transcript.filter(|path| path.exists()) else {
         return Ok(None);
     };
@@ -302,10 +339,10 @@ fn answer_to(
     Ok(found)
 }
 
-/// The answer that ends the turn. Claude tells the end of a turn before the last lines are in its transcript.
-fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAnswer, Failed> {
+/// The answer that ends the turn; the transcript may lag as in [`answer_to`].
+fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAnswer, VerbError> {
     let Some(path) = session.transcript.as_deref().map(Path::new) else {
-        return Err(Failed::new(1, "hopty does not know which transcript has the answer")
+        return Err(VerbError::new(1, "hopty does not know which transcript has the answer")
             .about(name)
             .hint(format!("`hopty screen {name}` shows Claude's screen")));
     };
@@ -317,20 +354,20 @@ fn finished_answer(name: &SessionName, session: &SessionStatus) -> Result<LastAn
     Ok(answer)
 }
 
-fn read(path: &Path) -> Result<LastAnswer, Failed> {
+fn read(path: &Path) -> Result<LastAnswer, VerbError> {
     let mut answer = LastAnswer::default();
     read_lines(path, |line| drop(answer.feed(line)))?;
     Ok(answer)
 }
 
-fn read_lines(path: &Path, line: impl FnMut(&[u8])) -> Result<(), Failed> {
+fn read_lines(path: &Path, line: impl FnMut(&[u8])) -> Result<(), VerbError> {
     whole_transcript::lines(path, line).map(drop).map_err(|e| {
-        Failed::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
+        VerbError::new(1, e.to_string()).hint("Claude writes a transcript from the first prompt on")
     })
 }
 
-/// What the turn cost in US dollars, by Claude's own count. `None` where Claude tells no cost, or another
-/// conversation began meanwhile.
+/// The cost of the turn in US dollars, by Claude's own count. `None` if Claude reports no cost, or another
+/// conversation has begun.
 fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &SessionStatus) -> Option<f64> {
     let from = if before.run == after.run { before.work.cost_usd? } else { return None };
     let mut now = None;
@@ -340,89 +377,115 @@ fn cost_of_turn(control: &mut HostControl, before: &SessionStatus, after: &Sessi
         Ok(now.is_none_or(|now| now > from).then_some(()))
     })
     .ok()?;
-    // Sums of fractions of a cent.
+    // Drops rounding errors: costs are sums of fractions of a cent.
     now.map(|now| ((now - from) * 1e6).round() / 1e6)
 }
 
-/// Prints the last answer of a session or a transcript.
-pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
-    let paths = paths()?;
-    // The turn is over; its end may be known before the transcript has it.
-    let mut is_idle = false;
-    // A new turn has begun; the transcript may not have its prompt yet.
-    let mut is_working = false;
-    let (name, path) = match conversation::find_target(&paths, options.which.as_deref(), Rule::Any)? {
-        ConversationTarget::Session(name, status) => {
-            is_idle = status.is(SessionState::Idle);
-            is_working = status.is(SessionState::Busy) || status.is(SessionState::Blocked);
-            let over = status.is(SessionState::Ended);
-            let is_plain = status.agent.is(Agent::Plain);
-            let transcript = status.transcript.ok_or_else(|| {
-                if is_plain {
-                    let hint = format!("`hopty screen {name}` shows what it shows");
-                    return Failed::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint);
-                }
-                if over {
-                    return nothing_asked(&name);
-                }
+/// The transcript that `hopty answer` reads, and what is known of its turn.
+struct AnswerSource {
+    name: Option<SessionName>,
+    path: PathBuf,
+    /// The turn is over; its end may be known before the transcript has it.
+    is_idle: bool,
+    /// A new turn has begun; the transcript may not have its prompt yet.
+    is_working: bool,
+    /// The session has ended.
+    is_over: bool,
+}
+
+impl AnswerSource {
+    fn find(paths: &Paths, which: Option<&str>) -> Result<Self, VerbError> {
+        let (name, status) = match conversation::find_target(paths, which, Rule::Any)? {
+            ConversationTarget::Transcript(found) => {
+                let (is_idle, is_working, is_over) = (false, false, false);
+                return Ok(AnswerSource { name: None, path: found.path, is_idle, is_working, is_over });
+            }
+            ConversationTarget::Session(name, status) => (name, status),
+        };
+        let Some(path) = status.transcript.as_ref().map(PathBuf::from) else {
+            return Err(if status.agent.is(Agent::Plain) {
+                let hint = format!("`hopty screen {name}` shows what it shows");
+                VerbError::new(4, NO_CLAUDE).called(Code::Refused).about(&name).hint(hint)
+            } else if status.is(SessionState::Ended) {
+                no_prompt_yet(&name)
+            } else {
                 no_transcript(&name)
-            })?;
-            (Some(name), transcript.into())
+            });
+        };
+        let is_over = !session::is_alive(&paths.session(&name));
+        if is_over && !path.exists() {
+            return Err(no_prompt_yet(&name));
         }
-        ConversationTarget::Transcript(found) => (None, found.path),
-    };
-    let over = name.as_ref().is_some_and(|name| !session::is_alive(&paths.session(name)));
-    if let Some(name) = name.as_ref().filter(|_| over && !path.exists()) {
-        return Err(nothing_asked(name));
+        if !is_written(&path) {
+            return Err(no_transcript(&name));
+        }
+        let is_idle = status.is(SessionState::Idle);
+        let is_working = status.is(SessionState::Busy) || status.is(SessionState::Blocked);
+        Ok(AnswerSource { name: Some(name), path, is_idle, is_working, is_over })
     }
-    if let Some(name) = name.as_ref().filter(|_| !is_written(&path)) {
-        return Err(no_transcript(name));
+
+    fn read(&self) -> Result<LastAnswer, VerbError> {
+        let lags = |answer: &LastAnswer| {
+            self.is_idle && !answer.finished
+                || self.is_working && (answer.prompt.is_empty() || answer.finished && answer.error.is_none())
+        };
+        let mut answer = LastAnswer::default();
+        poll_until(Instant::now() + WRITTEN, ASK_POLL, || {
+            answer = read(&self.path)?;
+            Ok((!lags(&answer)).then_some(()))
+        })?;
+        Ok(answer)
     }
-    let lags = |answer: &LastAnswer| {
-        is_idle && !answer.finished
-            || is_working && (answer.prompt.is_empty() || answer.finished && answer.error.is_none())
-    };
-    let mut answer = LastAnswer::default();
-    poll_until(Instant::now() + WRITTEN, ASK_POLL, || {
-        answer = read(&path)?;
-        Ok((!lags(&answer)).then_some(()))
-    })?;
-    let answer = shown(answer, options.no_redact);
-    // Nothing will finish it.
-    let is_cut = (over || is_idle) && !answer.finished;
-    if options.json {
-        let conversation = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        say(format_args!("{}", object(name.as_ref(), conversation, &answer)))?;
-        return Ok(u8::from(!answer.has_text() || answer.is_broken_off() || is_cut));
+
+    /// The session, or the path of the transcript without one.
+    fn label(&self) -> String {
+        self.name.as_ref().map_or_else(|| self.path.display().to_string(), ToString::to_string)
     }
-    let whose = name.as_ref().map_or_else(|| path.display().to_string(), ToString::to_string);
-    if !answer.has_text() {
-        let live = name.as_ref().filter(|_| !over);
-        return Err(match (live, path.file_stem()) {
+
+    /// Why there is no text.
+    fn no_text(&self, answer: &LastAnswer) -> VerbError {
+        let shows = |id: Option<&OsStr>| {
+            let id = visible(&id.unwrap_or_default().to_string_lossy());
+            format!("`hopty conversations show {id}` shows the conversation")
+        };
+        let live = self.name.as_ref().filter(|_| !self.is_over);
+        match (live, self.path.file_stem()) {
             (Some(_), _) if answer.prompt.is_empty() => {
-                Failed::new(1, "nothing was asked in this conversation yet")
+                VerbError::new(1, "nothing was asked in this conversation yet")
                     .hint("`hopty conversations ls` lists earlier conversations")
             }
-            (Some(name), _) if is_idle => Failed::new(1, "Claude did not answer the last prompt")
+            (Some(name), _) if self.is_idle => VerbError::new(1, "Claude did not answer the last prompt")
                 .hint(format!("`hopty ask {name} \"go on\"` lets it continue")),
-            (Some(name), _) => Failed::new(1, "Claude has not answered the last prompt yet")
+            (Some(name), _) => VerbError::new(1, "Claude has not answered the last prompt yet")
                 .hint(format!("`hopty wait {name} idle` waits for the end of the turn")),
-            (None, Some(id)) if name.is_some() => {
-                let id = visible(&id.to_string_lossy());
-                Failed::new(1, "the session has ended, and Claude did not answer its last prompt")
+            (None, id @ Some(_)) if self.name.is_some() => {
+                VerbError::new(1, "the session has ended, and Claude did not answer its last prompt")
                     .called(Code::Ended)
-                    .hint(format!("`hopty conversations show {id}` shows the conversation"))
+                    .hint(shows(id))
             }
-            (None, id) => {
-                let id = visible(&id.unwrap_or_default().to_string_lossy());
-                Failed::new(1, "Claude did not answer the last prompt")
-                    .hint(format!("`hopty conversations show {id}` shows the conversation"))
-            }
+            (None, id) => VerbError::new(1, "Claude did not answer the last prompt").hint(shows(id)),
         }
-        .about(whose));
+        .about(self.label())
+    }
+}
+
+/// Prints the last answer of a session or a transcript.
+pub(super) fn answer(options: &AnswerOptions) -> Result<u8, VerbError> {
+    let source = AnswerSource::find(&paths()?, options.which.as_deref())?;
+    let answer = redacted(source.read()?, options.no_redact);
+    // Nothing will finish it.
+    let is_cut = (source.is_over || source.is_idle) && !answer.finished;
+    if options.json {
+        let conversation = source.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        say(format_args!("{}", object(source.name.as_ref(), conversation, &answer)))?;
+        return Ok(u8::from(!answer.has_text() || answer.is_broken_off() || is_cut));
+    }
+    if !answer.has_text() {
+        return Err(source.no_text(&answer));
     }
     print(&answer)?;
-    if !answer.finished && over {
+    let whose = source.label();
+    if !answer.finished && source.is_over {
         note(format_args!("hopty: {whose}: the session ended before Claude had finished this answer"));
     } else if is_cut {
         note(format_args!("hopty: {whose}: Claude ended before it had finished this answer"));
@@ -432,30 +495,30 @@ pub(super) fn answer(options: &AnswerOptions) -> Result<u8, Failed> {
     Ok(u8::from(answer.is_broken_off() || is_cut))
 }
 
-/// Whether there is a transcript. Claude begins one a moment after its first prompt, which may be after the
+/// Whether the transcript exists. Claude creates it a moment after its first prompt, which may be after the
 /// end of the turn.
 fn is_written(transcript: &Path) -> bool {
     becomes_true(Instant::now() + WRITTEN, ASK_POLL, || transcript.exists())
 }
 
-fn no_transcript(of: &SessionName) -> Failed {
-    Failed::new(1, "Claude has no transcript yet")
+fn no_transcript(of: &SessionName) -> VerbError {
+    VerbError::new(1, "Claude has no transcript yet")
         .about(of)
         .hint(format!("`hopty ask {of} TEXT` submits a prompt and waits for the answer"))
 }
 
-fn nothing_asked(ended: &SessionName) -> Failed {
-    Failed::new(1, "the session has ended without a prompt")
+fn no_prompt_yet(ended: &SessionName) -> VerbError {
+    VerbError::new(1, "the session has ended without a prompt")
         .called(Code::Ended)
         .about(ended)
         .hint("`hopty conversations ls` lists conversations")
 }
 
-fn shown(answer: LastAnswer, no_redact: bool) -> LastAnswer {
+fn redacted(answer: LastAnswer, no_redact: bool) -> LastAnswer {
     if no_redact { answer } else { answer.redacted() }
 }
 
-/// Of an answer for people, its text alone: nothing is cut, and nothing in it acts on a terminal.
+/// Prints the whole text; nothing in it acts on a terminal.
 fn print(answer: &LastAnswer) -> std::io::Result<()> {
     say(format_args!("{}", answer.text.replace('\u{1b}', "\\u{1b}")))?;
     if let Some(error) = &answer.error {

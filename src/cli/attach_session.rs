@@ -1,10 +1,10 @@
-//! `hopty attach`: which session is meant, and this terminal attached to it.
+//! `hopty attach`: chooses the session and attaches this terminal to it.
 
 use std::io::{IsTerminal, Write};
 
-use super::control::{CONNECT, Rule, dial, live, nearest, paths, readable, unanswered};
+use super::control::{CONNECT, Rule, check_sessions_dir, dial, live_session, nearest, paths, unanswered};
 use super::detach_and_stop::live_names;
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use super::join_session::join;
 use super::list;
 use super::read_config;
@@ -18,24 +18,25 @@ use crate::core::status_types::SessionStatus;
 use crate::fs::paths::Paths;
 use crate::tty::{can_draw, raw};
 
-pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed> {
+pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     if let Some(outer) = std::env::var_os("HOPTY_SESSION") {
-        // Two that show each other would never come to rest, and one prefix key can lead only one of them.
+        // Two sessions that show each other would redraw forever, and one prefix key can lead only one of
+        // them.
         let outer = visible(&outer.to_string_lossy());
-        return Err(Failed::new(4, format!("this terminal is already inside session {outer}")).hint(
+        return Err(VerbError::new(4, format!("this terminal is already inside session {outer}")).hint(
             "detach first, or use another terminal; `env -u HOPTY_SESSION hopty attach NAME` attaches anyway",
         ));
     }
     let meant = match given {
         None => choose_session(&paths)?,
-        Some(_) => AttachChoice::One(live(&paths, given, Rule::Any)?),
+        Some(_) => AttachChoice::One(live_session(&paths, given, Rule::Any)?),
     };
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let name = match meant {
         AttachChoice::One(name) => name,
         AttachChoice::Several { sessions, .. } if !terminal || !can_draw() => {
-            return Err(which(&sessions)?);
+            return Err(ask_for_name(&sessions)?);
         }
         AttachChoice::Several { sessions, here } => match session_picker::pick(sessions, here)? {
             PickerEnd::Picked(name) => name,
@@ -47,7 +48,7 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
         },
     };
     if !terminal {
-        return Err(Failed::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(2, "standard input and output must be a terminal")
             .hint("use `hopty screen` without one"));
     }
     let socket = dial(&paths, &name, CONNECT).map_err(|e| unanswered(&paths, &name, &e))?;
@@ -65,22 +66,23 @@ pub(super) fn attach(given: Option<&str>, read_only: bool) -> Result<u8, Failed>
 #[derive(Debug, PartialEq)]
 enum AttachChoice {
     One(SessionName),
-    /// A person picks. The first `here` of them run in this directory.
+    /// A person picks from the list. The first `here` of them run in this directory.
     Several {
         sessions: Vec<SessionStatus>,
         here: usize,
     },
 }
 
-/// The only session that runs, or that runs in this directory; of several here the one that is detached.
-fn choose_session(paths: &Paths) -> Result<AttachChoice, Failed> {
-    readable(paths)?;
+/// The only session that is running, or the only one of this directory; of several here, the one that is
+/// detached.
+fn choose_session(paths: &Paths) -> Result<AttachChoice, VerbError> {
+    check_sessions_dir(paths)?;
     let names = live_names(paths)?;
     let here = nearest(paths, &names);
     match (here.as_slice(), names.as_slice()) {
         ([one], _) | ([], [one]) => Ok(AttachChoice::One(one.clone())),
-        // Its words say what else can be done.
-        ([], []) => live(paths, None, Rule::Any).map(AttachChoice::One),
+        // The error says what else can be done.
+        ([], []) => live_session(paths, None, Rule::Any).map(AttachChoice::One),
         _ => Ok(choice(list::statuses(paths, names.into_iter().map(|name| (name, true)).collect()), &here)),
     }
 }
@@ -101,20 +103,20 @@ fn choice(sessions: Vec<SessionStatus>, here: &[SessionName]) -> AttachChoice {
     AttachChoice::Several { sessions: of_here, here }
 }
 
-/// Lists the sessions where nobody can pick one, and asks for a name.
-fn which(sessions: &[SessionStatus]) -> Result<Failed, Failed> {
+/// Lists the sessions if there is no terminal to pick one in, and asks for a name.
+fn ask_for_name(sessions: &[SessionStatus]) -> Result<VerbError, VerbError> {
     let cols = raw::columns(std::io::stderr());
-    for line in table::lines(&list::to_pick(sessions, cols), |_, _| None) {
+    for line in table::lines(&list::picker_table(sessions, cols), |_, _| None) {
         writeln!(std::io::stderr(), "{line}")?;
     }
     let names: Vec<String> = sessions.iter().map(|session| visible(&session.name)).collect();
     let first = names.first().map_or("NAME", String::as_str);
-    Ok(Failed::new(3, "which session?")
+    Ok(VerbError::new(3, "which session?")
         .about(names.join(", "))
         .hint(format!("give its name, as in `hopty attach {first}`")))
 }
 
-/// The variables of this terminal that the session's next run takes over.
+/// The variables of this terminal that the session's next run gets.
 fn variables_of_terminal(paths: &Paths) -> std::collections::BTreeMap<String, String> {
     let names = read_config::load(paths, &[]).0.program.update_env;
     names.into_iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect()
@@ -136,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn of_several_here_the_only_detached_one_is_meant() {
+    fn the_only_detached_session_of_several_is_chosen() {
         let (idle, blocked) = (SessionState::Idle, SessionState::Blocked);
         let here: Vec<SessionName> = ["b", "c"].map(|name| name.parse().unwrap()).to_vec();
         let found =
             choice(vec![session("a", 0, blocked), session("b", 1, idle), session("c", 0, idle)], &here);
         assert_eq!(found, AttachChoice::One("c".parse().unwrap()), "one elsewhere does not count");
-        // Several are detached, or none: a person picks, those of this directory first, and of them those
-        // that wait.
+        // Several are detached, or none: a person picks. Sessions of this directory come first, blocked ones
+        // before the others.
         for clients in [0, 1] {
             let sessions = vec![
                 session("a", 0, idle),

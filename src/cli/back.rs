@@ -1,11 +1,11 @@
-//! `hopty back`: from the conversation that a hand-over began to the one before it.
+//! `hopty back`: returns to the conversation before a hand-over.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::control::{HostControl, Rule, last_here, live, paths};
-use super::error::{Failed, say, say_wrapped};
+use super::control::{HostControl, Rule, last_here, live_session, paths};
+use super::error::{VerbError, say, say_wrapped};
 use super::poll_until::poll_until;
 use super::status::ended;
 use crate::core::ids::{ConversationId, SessionName};
@@ -15,24 +15,23 @@ use crate::core::supervisor::action::DecisionKind;
 use crate::fs::paths::Paths;
 use crate::fs::store::Store;
 use crate::ipc::answers::BackAnswer;
-use crate::ipc::message::{Code, Failure, Request};
+use crate::ipc::message::{Code, Request, RequestError};
 
-/// How long a host gets to answer.
 const BACK_ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// How long Claude may take to start in the conversation.
+/// How long Claude may take to start in that conversation.
 const STARTS: Duration = Duration::from_secs(30);
-/// How often it is looked at meanwhile.
+/// How often hopty checks meanwhile.
 const BACK_POLL: Duration = Duration::from_millis(20);
 
-pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = match live(&paths, given, Rule::Any) {
+    let name = match live_session(&paths, given, Rule::Any) {
         Ok(name) => name,
         Err(failed) => {
             let over = given
                 .and_then(|text| text.parse().ok())
                 .or_else(|| last_here(&paths))
-                .filter(|_| failed.finds_none());
+                .filter(|_| failed.is_not_found());
             return match over.and_then(|name| Some((ended(&paths, &name)?, name))) {
                 Some((last, name)) => how_to_resume(&paths, &name, &last, as_json),
                 None => Err(failed),
@@ -43,7 +42,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     let status = control.status()?;
     match &status.before {
         None if status.agent.is(Agent::Plain) => {
-            return Err(Failed::new(4, "it does not run Claude")
+            return Err(VerbError::new(4, "it does not run Claude")
                 .called(Code::Refused)
                 .about(&name)
                 .hint(format!("`hopty status {name}` shows what it runs")));
@@ -51,7 +50,7 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         None => return Err(none_before(&paths, &name, &status)),
         Some(id) if paths.find_transcript(id).is_none() => {
             let gone = format!("the transcript of conversation {id} is gone, so Claude cannot resume it");
-            return Err(Failed::new(1, gone)
+            return Err(VerbError::new(1, gone)
                 .called(Code::NotFound)
                 .about(&name)
                 .hint("the session keeps running"));
@@ -59,11 +58,11 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
         Some(_) => {}
     }
     let done: BackAnswer = control.ask(&Request::Back { now })?;
-    if !is_there(&mut control, &status)? {
+    if !follows_conversation(&mut control, &status)? {
         let message =
             format!("going back to conversation {}, but Claude has not started there yet", done.conversation);
         let hint = format!("`hopty status {name}` shows what it does");
-        return Err(Failed::from(Failure::new(Code::Busy, message, hint)).about(&name));
+        return Err(VerbError::from(RequestError::new(Code::Busy, message, hint)).about(&name));
     }
     if as_json {
         say(format_args!("{}", json!(done)))?;
@@ -76,9 +75,9 @@ pub(super) fn back(given: Option<&str>, now: bool, as_json: bool) -> Result<u8, 
     Ok(0)
 }
 
-/// Waits until the session follows the conversation, so that `hopty answer` and others mean that one, and
-/// says whether it does. An old Claude resumes it under an id of its own.
-fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, Failed> {
+/// Waits until the session follows the conversation, so that `hopty answer` and other verbs mean that one,
+/// and returns whether it does. An old Claude resumes it under an id of its own.
+fn follows_conversation(control: &mut HostControl, before: &SessionStatus) -> Result<bool, VerbError> {
     let there = poll_until(Instant::now() + STARTS, BACK_POLL, || {
         let status = control.status()?;
         let is_there = status.run > before.run && status.conversation.is_some();
@@ -87,14 +86,14 @@ fn is_there(control: &mut HostControl, before: &SessionStatus) -> Result<bool, F
     Ok(there.is_some())
 }
 
-/// Of a session that has ended.
+/// Prints how to resume the conversation of an ended session.
 fn how_to_resume(
     paths: &Paths,
     name: &SessionName,
     last: &SessionStatus,
     as_json: bool,
-) -> Result<u8, Failed> {
-    let Some(id) = last.before.clone().or_else(|| begun_from(paths, last)) else {
+) -> Result<u8, VerbError> {
+    let Some(id) = last.before.clone().or_else(|| conversation_before(paths, last)) else {
         return Err(none_before(paths, name, last));
     };
     if as_json {
@@ -104,14 +103,14 @@ fn how_to_resume(
         ))?;
     } else {
         let hint = format!("`hopty --resume {id}` resumes the conversation before its last one");
-        return Err(Failed::new(1, "the session has ended").called(Code::Ended).about(name).hint(hint));
+        return Err(VerbError::new(1, "the session has ended").called(Code::Ended).about(name).hint(hint));
     }
     Ok(0)
 }
 
-fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Failed {
-    let others = others(paths, name, status);
-    let (message, hint) = match (begun_from(paths, status), others.as_slice()) {
+fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> VerbError {
+    let others = other_conversations(paths, name, status);
+    let (message, hint) = match (conversation_before(paths, status), others.as_slice()) {
         (Some(id), _) => (
             "there is no earlier conversation",
             format!("it started from a handoff of conversation {id}: `hopty --resume {id}` resumes that one"),
@@ -130,11 +129,11 @@ fn none_before(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Fai
             )
         }
     };
-    Failed::new(1, message).called(Code::NotFound).about(name).hint(hint)
+    VerbError::new(1, message).called(Code::NotFound).about(name).hint(hint)
 }
 
-/// The conversations of a session beside the last one, the newest first, by its journal.
-fn others(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Vec<ConversationId> {
+/// The session's other conversations, the newest first, from its journal.
+fn other_conversations(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Vec<ConversationId> {
     let mut found: Vec<ConversationId> = Vec::new();
     for decision in super::events::decisions_of(&paths.session(name)).into_iter().rev() {
         let of_handover = matches!(decision.kind, DecisionKind::RunSpawned | DecisionKind::HandoffConsumed);
@@ -149,8 +148,8 @@ fn others(paths: &Paths, name: &SessionName, status: &SessionStatus) -> Vec<Conv
     found
 }
 
-/// The conversation that was handed over to the one of a session, by the records.
-fn begun_from(paths: &Paths, status: &SessionStatus) -> Option<ConversationId> {
+/// The conversation that was handed over to the session's own, from the records.
+fn conversation_before(paths: &Paths, status: &SessionStatus) -> Option<ConversationId> {
     let store = Store::at(&paths.claude);
     let handoff = store.begun_from(status.conversation.as_ref()?)?;
     store

@@ -1,4 +1,4 @@
-//! `hopty backup`: everything that hopty keeps and what a person needs to go on, in one file.
+//! `hopty backup`: everything that hopty keeps, and what you need to continue with Claude, in one file.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::control::paths;
 use super::conversations::{MAY_BE_LEFT_OUT, left_out_json, left_out_words, size};
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::text::plural::plural;
 use crate::fs::atomic;
 use crate::fs::backup::{
@@ -26,7 +26,7 @@ use crate::tty::passphrase;
 /// The longest passphrase or file of keys that is read, in bytes.
 const KEY_CAP: u64 = 64 << 10;
 
-/// How a passphrase is given. It never stands on the command line, where other users could see it.
+/// Where a passphrase comes from. Never the command line, where other users could see it.
 #[derive(Debug, Args)]
 pub(super) struct PhraseOptions {
     /// Ask for a passphrase on the terminal
@@ -104,17 +104,17 @@ pub(super) enum BackupVerb {
     },
 }
 
-/// Whether a file is encrypted, as its name says.
+/// By the file's name.
 fn is_encrypted_name(name: &Path) -> bool {
     name.extension().is_some_and(|end| end.eq_ignore_ascii_case("age"))
 }
 
-pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
+pub(super) fn backup(verb: BackupVerb) -> Result<u8, VerbError> {
     match verb {
         BackupVerb::Create { file, encrypt_to, phrase, json } => {
             let is_plain = encrypt_to.is_empty() && !phrase.passphrase && phrase.passphrase_fd.is_none();
             if let Some(name) = file.as_ref().filter(|name| is_plain && is_encrypted_name(name)) {
-                return Err(Failed::new(2, "a backup of this name is encrypted, and no key is given")
+                return Err(VerbError::new(2, "a backup of this name is encrypted, and no key is given")
                     .about(name.display())
                     .hint("add `--passphrase` or `--encrypt-to RECIPIENT`, or leave out `.age`"));
             }
@@ -158,24 +158,23 @@ pub(super) fn backup(verb: BackupVerb) -> Result<u8, Failed> {
             let cleanup = (!keep_times).then(|| super::read_config::cleanup_period_here(&to));
             let how = RestorePlan { overwrite, with_settings, now: Clock::wall(), cleanup };
             let done = if dry_run { plan(&to, &file, &key, &how) } else { restore(&to, &file, &key, &how) };
-            tell(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, &how, dry_run, json)
+            print_report(&done.map_err(|failure| not_restored(&file, failure, dry_run))?, &how, dry_run, json)
         }
     }
 }
 
-fn failed(file: &Path, failure: BackupFailure) -> Failed {
+fn failed(file: &Path, failure: BackupFailure) -> VerbError {
     failed_with(file, failure.to_string(), failure.hint())
 }
 
-/// That is named once.
-fn failed_with(file: &Path, cause: String, hint: &str) -> Failed {
+fn failed_with(file: &Path, cause: String, hint: &str) -> VerbError {
     let file = file.display().to_string();
     let name = if cause.contains(&file) { String::new() } else { file };
-    Failed::new(1, cause).about(name).hint(hint)
+    VerbError::new(1, cause).about(name).hint(hint)
 }
 
-/// The same for a restore, with what it has left behind.
-fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> Failed {
+/// The error of a restore, with the files that it had already written.
+fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> VerbError {
     let nothing = match &failure {
         _ if dry_run => "",
         BackupFailure::Partly { .. } => "",
@@ -184,21 +183,22 @@ fn not_restored(file: &Path, failure: BackupFailure, dry_run: bool) -> Failed {
     failed_with(file, format!("{failure}{nothing}"), failure.hint())
 }
 
-/// The paths of a home that need not be this user's.
-fn below(dir: &Path) -> Result<Paths, Failed> {
+/// The paths of a home directory, which need not be this user's.
+fn below(dir: &Path) -> Result<Paths, VerbError> {
     let dir = std::path::absolute(dir)?;
     if !dir.is_dir() {
-        return Err(Failed::new(1, "there is no such directory")
+        return Err(VerbError::new(1, "there is no such directory")
             .about(dir.display())
             .hint("create it first"));
     }
     let home = dir.into_os_string();
     Paths::from_env(|name| (name == "HOME").then(|| home.clone())).ok_or_else(|| {
-        Failed::new(125, "the directory to restore to has no absolute path").hint("give --into a full path")
+        VerbError::new(125, "the directory to restore to has no absolute path")
+            .hint("give --into a full path")
     })
 }
 
-fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u8, Failed> {
+fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let now = Clock::wall();
     let file = match file {
@@ -206,7 +206,7 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
         None => {
             let dir = paths.backups();
             atomic::private_dir(&dir)
-                .map_err(|error| Failed::new(1, error.to_string()).hint("name a file for the backup"))?;
+                .map_err(|error| VerbError::new(1, error.to_string()).hint("name a file for the backup"))?;
             let end = if matches!(cipher, BackupCipher::None) { "" } else { ".age" };
             dir.join(format!("hopty-{}.tar.gz{end}", now.compact()))
         }
@@ -246,12 +246,17 @@ fn make(file: Option<PathBuf>, cipher: &BackupCipher, as_json: bool) -> Result<u
     Ok(0)
 }
 
-fn tell(report: &RestoreReport, how: &RestorePlan, dry_run: bool, as_json: bool) -> Result<u8, Failed> {
+fn print_report(
+    report: &RestoreReport,
+    how: &RestorePlan,
+    dry_run: bool,
+    as_json: bool,
+) -> Result<u8, VerbError> {
     if as_json {
-        tell_json(report, dry_run)?;
+        print_json(report, dry_run)?;
     } else {
-        tell_files(report, dry_run)?;
-        tell_notes(report);
+        print_files(report, dry_run)?;
+        print_notes(report);
         if dry_run && !how.with_settings {
             note(format_args!(
                 "of transcripts, {MAY_BE_LEFT_OUT} are left out; --with-settings restores them as they were"
@@ -265,7 +270,7 @@ fn count(report: &RestoreReport, put: Put) -> usize {
     report.files.iter().filter(|(_, what)| *what == put).count()
 }
 
-fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
+fn print_json(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
     let word = |put: Put| match put {
         Put::New => "new",
         Put::Same => "same",
@@ -279,7 +284,7 @@ fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
         .iter()
         .map(|(path, put)| json!({"file": path.to_string_lossy(), "state": word(*put)}))
         .collect();
-    // Nothing has read the transcripts yet.
+    // A dry run has not read the transcripts.
     let left_out = (!dry_run).then(|| left_out_json(report.left_out));
     say(format_args!(
         "{}",
@@ -291,7 +296,7 @@ fn tell_json(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-fn tell_files(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
+fn print_files(report: &RestoreReport, dry_run: bool) -> Result<(), VerbError> {
     let count = |put| count(report, put);
     if report.was_interrupted {
         note(format_args!(
@@ -322,7 +327,7 @@ fn tell_files(report: &RestoreReport, dry_run: bool) -> Result<(), Failed> {
     Ok(())
 }
 
-fn tell_notes(report: &RestoreReport) {
+fn print_notes(report: &RestoreReport) {
     let count = |put| count(report, put);
     if count(Put::LeftOut) > 0 {
         let (are, they, them) = match count(Put::LeftOut) {
@@ -367,12 +372,12 @@ fn tell_notes(report: &RestoreReport) {
     }
 }
 
-/// What opens a backup. An encrypted one without options is asked for its passphrase, if somebody is there.
-fn key_of(file: &Path, phrase: &PhraseOptions, identity: Option<&Path>) -> Result<BackupKey, Failed> {
+/// The key of a backup. If an encrypted one has no options, hopty asks for its passphrase in a terminal.
+fn key_of(file: &Path, phrase: &PhraseOptions, identity: Option<&Path>) -> Result<BackupKey, VerbError> {
     if let Some(path) = identity {
         let text = safe_file::read_text(path, FileRule::configuration(KEY_CAP))
-            .map_err(|error| Failed::new(1, error.to_string()).hint(error.hint()))?;
-        let text = text.ok_or_else(|| Failed::new(1, "there is no such file").about(path.display()))?;
+            .map_err(|error| VerbError::new(1, error.to_string()).hint(error.hint()))?;
+        let text = text.ok_or_else(|| VerbError::new(1, "there is no such file").about(path.display()))?;
         return Ok(BackupKey::Identities(text));
     }
     if let Some(phrase) = phrase_of(phrase, false)? {
@@ -383,7 +388,7 @@ fn key_of(file: &Path, phrase: &PhraseOptions, identity: Option<&Path>) -> Resul
             true => passphrase::ask("Passphrase of the backup: ").map(BackupKey::Passphrase),
             false => Ok(none),
         })
-        .map_err(Failed::from)
+        .map_err(VerbError::from)
 }
 
 fn begins_encrypted(file: &Path) -> bool {
@@ -392,28 +397,28 @@ fn begins_encrypted(file: &Path) -> bool {
     begin.is_some_and(|begin| is_encrypted(&begin))
 }
 
-/// The passphrase that the options give; asked for twice where it is a new one.
-fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, Failed> {
+/// The passphrase from the options; hopty asks twice for a new one.
+fn phrase_of(options: &PhraseOptions, is_new: bool) -> Result<Option<String>, VerbError> {
     let phrase = if let Some(fd) = options.passphrase_fd {
-        // SAFETY: the person gave this descriptor to this process for that; it is closed with the file.
+        // SAFETY: the caller of hopty gave it this descriptor to read from; it is closed with the file.
         let file = unsafe { File::from_raw_fd(fd) };
         let mut text = String::new();
         file.take(KEY_CAP).read_to_string(&mut text).map_err(|error| {
-            Failed::new(1, format!("cannot read the passphrase from descriptor {fd}: {error}"))
+            VerbError::new(1, format!("cannot read the passphrase from descriptor {fd}: {error}"))
                 .hint("open it for hopty, as in `3< FILE` with `--passphrase-fd 3`")
         })?;
         text.lines().next().unwrap_or_default().to_owned()
     } else if options.passphrase {
         let first = passphrase::ask("Passphrase: ")?;
         if is_new && passphrase::ask("Repeat it: ")? != first {
-            return Err(Failed::new(1, "the two passphrases differ").hint("run it again"));
+            return Err(VerbError::new(1, "the two passphrases differ").hint("run it again"));
         }
         first
     } else {
         return Ok(None);
     };
     if phrase.is_empty() {
-        return Err(Failed::new(2, "the passphrase is empty").hint("give one, or omit the option"));
+        return Err(VerbError::new(2, "the passphrase is empty").hint("give one, or omit the option"));
     }
     Ok(Some(phrase))
 }

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::control::paths;
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::error::{VerbError, note, say, say_wrapped, visible};
 use super::table;
 use crate::core::ids::Channel;
 use crate::fs::registry::{self, RegistryError};
@@ -31,19 +31,19 @@ pub(super) enum ChannelVerb {
     },
 }
 
-fn unusable(error: RegistryError) -> Failed {
+fn unusable(error: RegistryError) -> VerbError {
     let hint = match &error {
         RegistryError::Fs(_) => "the registry is in Claude's directory, ~/.claude by default",
         RegistryError::Bad { .. } => "hopty does not change it: correct it, or move it out of the way",
     };
-    Failed::new(125, error.to_string()).hint(hint)
+    VerbError::new(125, error.to_string()).hint(hint)
 }
 
-/// The directory that is meant, without links.
-fn dir(given: Option<&Path>) -> Result<PathBuf, Failed> {
+/// The directory with all links resolved.
+fn dir(given: Option<&Path>) -> Result<PathBuf, VerbError> {
     let here = || {
         std::env::current_dir().map_err(|e| {
-            Failed::new(125, format!("the working directory is gone: {e}"))
+            VerbError::new(125, format!("the working directory is gone: {e}"))
                 .hint("change to a directory that exists")
         })
     };
@@ -55,14 +55,14 @@ fn dir(given: Option<&Path>) -> Result<PathBuf, Failed> {
     Ok(registry::real(&path))
 }
 
-pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    // A word that is no directory is rather a verb that there is not.
+    // A word that is no directory is more likely a mistyped verb.
     if let Some(word) =
         path.filter(|path| path.components().count() == 1 && !path.is_absolute() && !path.exists())
     {
         let hint = "usage: `hopty channel [PATH]`, `hopty channel set NAME [PATH]` or `hopty channel list`";
-        return Err(Failed::new(1, "there is no such directory").about(word.display()).hint(hint));
+        return Err(VerbError::new(1, "there is no such directory").about(word.display()).hint(hint));
     }
     let dir = dir(path)?;
     let registry = registry::read(&paths.claude).map_err(unusable)?;
@@ -79,24 +79,24 @@ pub(super) fn channel(path: Option<&Path>, as_json: bool) -> Result<u8, Failed> 
     Ok(0)
 }
 
-pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, Failed> {
+pub(super) fn verb(verb: &ChannelVerb) -> Result<u8, VerbError> {
     let paths = paths()?;
     match verb {
         ChannelVerb::Set { name, path, json } => {
             let channel: Channel = name.parse().map_err(|_| {
-                Failed::new(2, "not a channel name").about(name).hint(
+                VerbError::new(2, "not a channel name").about(name).hint(
                     "a name has 1 to 64 letters, digits, `.`, `_` and `-`, and does not begin with `.` \
                            or `-`",
                 )
             })?;
             let dir = dir(path.as_deref())?;
             if !dir.is_dir() {
-                return Err(Failed::new(1, "there is no such directory")
+                return Err(VerbError::new(1, "there is no such directory")
                     .about(dir.display())
                     .hint("a channel belongs to a directory"));
             }
             let text = dir.to_str().ok_or_else(|| {
-                Failed::new(2, "its name is not UTF-8, which the registry needs")
+                VerbError::new(2, "its name is not UTF-8, which the registry needs")
                     .about(dir.display())
                     .hint("choose a directory above it")
             })?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::config::how_many_set;
 use super::control::HostControl;
 use super::conversations::size;
-use super::error::{Failed, say, visible};
+use super::error::{VerbError, say, visible};
 use super::list::PATIENCE;
 use super::table::TableStyle;
 use super::{notice, read_config, run};
@@ -30,19 +30,17 @@ use crate::fs::{free_space, registry, session};
 use crate::sys::program_search::command_outside_of_projects;
 use crate::tty::{can_draw, raw};
 
-/// How long Claude gets to say its version where no file tells it.
+/// How long Claude may take to print its version if no file has it.
 const VERSION: Duration = Duration::from_secs(5);
 /// Columns and rows below which Claude's own dialogs are cut.
 const SMALL: (u16, u16) = (40, 10);
 /// Conversations that Claude deletes within this many days are reported.
 const SOON_DAYS: u64 = 7;
-/// Where what was found begins, and in how many columns that leaves it too little room: there it stands below
-/// what it is about.
+/// The column of the findings, in columns.
 const INDENT: usize = 22;
 const NARROW: usize = 50;
 const NARROW_INDENT: usize = 4;
 
-/// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grade {
     /// Nothing to do.
@@ -62,7 +60,7 @@ impl Grade {
         }
     }
 
-    /// The SGR numbers of its word.
+    /// The SGR parameters of its word.
     fn color(self) -> &'static str {
         match self {
             Grade::Good => "32",
@@ -72,7 +70,6 @@ impl Grade {
     }
 }
 
-/// A finding and its fix.
 struct Finding {
     about: &'static str,
     grade: Grade,
@@ -81,7 +78,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// The finding for a person, in a terminal of `cols` columns or for a file.
+    /// The finding for a terminal of `cols` columns, or for a file.
     fn text(&self, cols: Option<usize>) -> String {
         let (word, found) = (self.grade.word(), visible(&self.found));
         let wrap =
@@ -107,8 +104,8 @@ fn bad(about: &'static str, found: impl Into<String>, fix: impl Into<String>) ->
     Finding { about, grade: Grade::Bad, found: found.into(), fix: Some(fix.into()) }
 }
 
-pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
-    let paths = run::any_paths();
+pub(super) fn check(as_json: bool) -> Result<u8, VerbError> {
+    let paths = run::paths_or_nowhere();
     let resolved = read_config::resolved(Some(&paths), &[]);
     let mut found = claude(&paths, &resolved.config);
     for (n, problem) in (1..).zip(&resolved.problems) {
@@ -117,7 +114,7 @@ pub(super) fn check(as_json: bool) -> Result<u8, Failed> {
             problem.to_string(),
             "correct it; `hopty config show` shows what is in force",
         );
-        // The fix is the same for all: print it once, after the last.
+        // All have the same fix: print it once, after the last.
         found.push(if n == resolved.problems.len() { finding } else { Finding { fix: None, ..finding } });
     }
     if resolved.problems.is_empty() {
@@ -152,7 +149,7 @@ fn object(finding: &Finding) -> Value {
     json!({"about": finding.about, "state": finding.grade.word(), "found": finding.found, "fix": finding.fix})
 }
 
-/// Which Claude a start would run, and what that offers.
+/// The Claude that a start would run, and what it supports.
 fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
     let program = match run::find_claude(Some(&paths.home), config) {
         Ok(program) => program,
@@ -181,7 +178,7 @@ fn claude(paths: &Paths, config: &Config) -> Vec<Finding> {
     vec![which, hooks]
 }
 
-/// Where sessions are kept.
+/// The directory of the sessions.
 fn place(paths: &Paths) -> Finding {
     let shown = paths.state.display();
     if !paths.is_known() {
@@ -222,7 +219,7 @@ fn writable(dir: &Path) -> bool {
     access(dir, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
 }
 
-/// Where handoffs are kept.
+/// The directory of the handoffs.
 fn handoffs(paths: &Paths) -> Finding {
     let here = std::env::current_dir().unwrap_or_default();
     match notice::wrong(paths, &here) {
@@ -237,7 +234,7 @@ fn handoffs(paths: &Paths) -> Finding {
     }
 }
 
-/// How long Claude keeps transcripts, and how many it is about to delete: it looks at each start, and a
+/// How long Claude keeps transcripts, and how many it is about to delete: it checks at each start, and a
 /// conversation without its transcript cannot be resumed.
 fn transcripts(paths: &Paths) -> Finding {
     let period = read_config::cleanup_period_here(paths);
@@ -262,7 +259,6 @@ fn transcripts(paths: &Paths) -> Finding {
     )
 }
 
-/// How much the archive holds, and how much it may.
 fn archive(paths: &Paths, config: &Config) -> Finding {
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let (entries, damaged) = store.entries();
@@ -287,7 +283,7 @@ fn archive(paths: &Paths, config: &Config) -> Finding {
     good("archive", found)
 }
 
-/// For each transcript the days since it was last written.
+/// The days since each transcript was last written.
 fn ages(projects: &Path) -> impl Iterator<Item = u64> {
     let files = std::fs::read_dir(projects).into_iter().flatten().flatten();
     let files = files.flat_map(|dir| std::fs::read_dir(dir.path()).into_iter().flatten().flatten());
@@ -297,7 +293,6 @@ fn ages(projects: &Path) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The hosts that run, and whether they answer.
 fn hosts(paths: &Paths) -> Finding {
     let alive: Vec<_> =
         session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name).collect();
@@ -357,7 +352,7 @@ fn terminal() -> Vec<Finding> {
     found
 }
 
-/// What of `docs/TMUX.md` is not set in the tmux around, if there is one.
+/// Settings of `docs/TMUX.md` that are missing in the tmux around this terminal.
 fn tmux() -> Vec<Finding> {
     if std::env::var_os("TMUX").is_none() {
         return Vec::new();
@@ -406,7 +401,7 @@ fn git() -> Finding {
     }
 }
 
-/// What `notify.desktop` runs, and the bus that it needs.
+/// The program that `notify.desktop` runs, and the bus that it needs.
 fn desktop() -> Finding {
     let about = "desktop";
     let Some(program) = command_outside_of_projects("notify-send") else {
@@ -422,7 +417,7 @@ fn desktop() -> Finding {
     note(about, "there is no session bus here, so `notify.desktop` shows nothing", fix)
 }
 
-/// What of this environment a Claude under hopty does not get, and what it gets besides.
+/// Variables that a Claude under hopty does not get, and those that it gets in addition.
 fn environment() -> Finding {
     let removed: Vec<&str> = REMOVED.into_iter().filter(|name| std::env::var_os(name).is_some()).collect();
     let adds = "Claude gets CLAUDE_CODE_DISABLE_AGENT_VIEW=1 and HOPTY_*";

@@ -1,6 +1,6 @@
-//! `hopty completions`: what a shell reads to complete hopty's words. Verbs and options are from the tree in
-//! `args`; the names of sessions are asked for when they are wanted (`hopty ls --names`, which asks no host),
-//! and what goes wrong then says nothing.
+//! `hopty completions`: the script that completes hopty's words in a shell. Verbs and options come from the
+//! tree in `args`; the shell asks for session names when it needs them (`hopty ls --names`, which connects to
+//! no host), and prints no errors then.
 
 use std::io::Write;
 
@@ -9,24 +9,24 @@ use clap::{Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
 use super::args::{Cli, verbs};
-use super::error::{Failed, stdout};
+use super::error::{VerbError, stdout};
 use super::wait_conditions;
 
-/// The verbs that take a live session's name as their first word.
+/// Verbs whose first word is the name of a live session.
 const LIVE: [&str; 11] =
     ["attach", "detach", "restart", "back", "stop", "send", "ask", "wait", "screen", "record", "mark"];
-/// Those that still tell of one that has ended.
+/// Verbs that also take the name of an ended session.
 const TELLING: [&str; 7] = ["ls", "rename", "label", "status", "events", "log", "why"];
-/// Those that take only one that has ended.
+/// Verbs that take only the name of an ended session.
 const ENDED: [&str; 2] = ["restore", "rm"];
-/// Those that take a file as well.
+/// Verbs that take a file as well.
 const OR_FILE: [&str; 2] = ["context", "answer"];
-/// Options of theirs whose value is a word of its own.
+/// Options of these verbs whose value is the next word.
 const WITH_VALUE: [&str; 13] = [
     "--label", "--client", "--keys", "--timeout", "--since", "--settle", "--max", "--older", "--format",
     "--output", "-o", "--max-size", "--redact",
 ];
-pub(super) fn completions(shell: Shell) -> Result<u8, Failed> {
+pub(super) fn completions(shell: Shell) -> Result<u8, VerbError> {
     stdout()?.write_all(script(shell).as_bytes())?;
     Ok(0)
 }
@@ -36,22 +36,23 @@ fn script(shell: Shell) -> String {
     clap_complete::generate(shell, &mut tree(), "hopty", &mut text);
     let text = String::from_utf8_lossy(&text).into_owned();
     match shell {
-        // Around clap's function: it knows no words but options behind a verb.
-        Shell::Bash => filled(BASH) + &text.replace("complete -F _hopty ", "complete -F _hopty_sessions "),
+        // clap's own function completes only options behind a verb.
+        Shell::Bash => {
+            with_lists(BASH) + &text.replace("complete -F _hopty ", "complete -F _hopty_sessions ")
+        }
         Shell::Zsh => text
-            .replacen("_hopty() {", &(filled(ZSH) + "_hopty() {"), 1)
+            .replacen("_hopty() {", &(with_lists(ZSH) + "_hopty() {"), 1)
             .replace(":_users'", ":_hopty_sessions'"),
-        Shell::Fish => text + &filled(FISH),
+        Shell::Fish => text + &with_lists(FISH),
         _ => text,
     }
 }
 
-/// All verbs, with a mark where the name of a session goes.
+/// All verbs, with a mark where a session name goes.
 fn tree() -> Command {
     let named = |tree: Command, verb: &&str| {
         tree.mut_subcommand(verb, |verb| {
-            // The hint of which no other argument can be in need: its place in zsh's script is where the
-            // names go.
+            // The hint that no other argument can have: zsh's script has it where the names go.
             verb.mut_args(|arg| {
                 if arg.is_positional() && !arg.is_last_set() {
                     arg.value_hint(ValueHint::Username)
@@ -73,14 +74,14 @@ fn tree() -> Command {
     LIVE.iter().chain(&TELLING).chain(&ENDED).chain(&OR_FILE).fold(tree, named)
 }
 
-/// The verbs that a person types: Claude alone calls `hook`.
+/// The verbs that a person types: only Claude calls `hook`.
 fn typed_verbs() -> impl Iterator<Item = &'static str> {
     verbs().filter(|verb| *verb != "hook")
 }
 
-/// A piece of a script with the lists above in it: `{live|}` is one with bars between its words, `{live }`
-/// with blanks.
-fn filled(piece: &str) -> String {
+/// A piece of a script with the lists above filled in: `{live|}` becomes one with bars between its words,
+/// `{live }` one with spaces.
+fn with_lists(piece: &str) -> String {
     let verbs: Vec<&str> = typed_verbs().collect();
     let lists: [(&str, &[&str]); 6] = [
         ("live", &LIVE),
@@ -186,7 +187,6 @@ complete -c hopty -n "__fish_hopty_using_subcommand wait" -a "{conditions}"
 mod tests {
     use super::*;
 
-    /// A verb whose argument says that it is a session completes it.
     #[test]
     fn every_verb_that_takes_a_session_is_in_a_list() {
         for verb in tree().get_subcommands() {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_to_be_filled_in() {
+    fn every_placeholder_is_filled_in() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let text = script(shell);
             assert!(

@@ -1,7 +1,6 @@
-//! `hopty config`: the configuration that is in force here, key by key, with where each value came from.
+//! `hopty config`: the configuration that is in force here, key by key, with the source of each value.
 //!
-//! What keys there are and how layers become one is `core::config`'s; this shows it, and writes a file to
-//! begin with.
+//! `core::config` defines the keys and merges the layers; this module prints them and writes a template.
 
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, File};
@@ -14,20 +13,20 @@ use toml::Table;
 use unicode_width::UnicodeWidthStr;
 
 use super::control::paths;
-use super::error::{Failed, note, say, say_wrapped, stdout, visible};
+use super::error::{VerbError, note, say, say_wrapped, stdout, visible};
 use super::read_config;
 use crate::core::config::{Config, ConfigKey, KEYS, Resolved, ValueOrigin, counts};
 use crate::core::text::word_wrap::wrap_words;
 use crate::fs::paths::Paths;
 use crate::tty::raw;
 
-/// Where the remark on a value begins, where the value leaves room.
+/// The column of the comment on a value, where the value is short enough.
 const REMARK: usize = 36;
-/// A terminal with fewer columns has the remarks two spaces behind the values.
+/// In a terminal with fewer columns, a comment follows two spaces after its value.
 const NARROW: usize = 60;
-/// Values longer than this have their remark two spaces behind them, in columns.
+/// A comment follows two spaces after a value that is longer than this, in columns.
 const LONG: usize = 80;
-/// The longest line of a text in a file to begin with, without its sign.
+/// The longest line of explanation in a template, without its `#`, in characters.
 const TEMPLATE_LINE_MAX: usize = 76;
 
 #[derive(Debug, Subcommand)]
@@ -50,7 +49,7 @@ pub(super) enum ConfigVerb {
     },
 }
 
-pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
+pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, VerbError> {
     let paths = paths()?;
     match verb {
         ConfigVerb::Show { json } => show(&paths, *json),
@@ -67,9 +66,9 @@ pub(super) fn verb(verb: &ConfigVerb) -> Result<u8, Failed> {
     }
 }
 
-fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
+fn show(paths: &Paths, as_json: bool) -> Result<u8, VerbError> {
     let resolved = read_config::resolved(Some(paths), &[]);
-    tell_ignored(&resolved);
+    note_ignored(&resolved);
     let values = table(&resolved.config)?;
     if as_json {
         let defaults = table(&Config::default())?;
@@ -91,8 +90,8 @@ fn show(paths: &Paths, as_json: bool) -> Result<u8, Failed> {
     read_config::all_right(&resolved.problems).map(|()| 0)
 }
 
-/// `line` with `remark` behind it. Where that is wider than the terminal, `remark` has a line of its own
-/// above, as in a file.
+/// `line` followed by `remark`. If that is wider than the terminal, `remark` is on a line of its own above
+/// it, as in a file.
 fn remarked(line: &str, remark: &str, cols: Option<usize>) -> String {
     let is_narrow = cols.is_some_and(|cols| cols < NARROW);
     let column = if is_narrow || line.width() > LONG { 0 } else { REMARK };
@@ -103,9 +102,9 @@ fn remarked(line: &str, remark: &str, cols: Option<usize>) -> String {
     format!("{line}{}# {remark}", " ".repeat(gap))
 }
 
-fn check(paths: &Paths) -> Result<u8, Failed> {
+fn check(paths: &Paths) -> Result<u8, VerbError> {
     let resolved = read_config::resolved(Some(paths), &[]);
-    tell_ignored(&resolved);
+    note_ignored(&resolved);
     if resolved.problems.is_empty() {
         say_wrapped(format_args!("the configuration is valid: {}", how_many_set(&resolved)))?;
         return Ok(0);
@@ -113,16 +112,16 @@ fn check(paths: &Paths) -> Result<u8, Failed> {
     for problem in &resolved.problems {
         say_wrapped(format_args!("{}", visible(&problem.to_string())))?;
     }
-    Err(Failed::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(read_config::HINT))
+    Err(VerbError::new(2, format!("{}, ignored", counts(&resolved.problems))).hint(read_config::HINT))
 }
 
-fn tell_ignored(resolved: &Resolved) {
+fn note_ignored(resolved: &Resolved) {
     for line in read_config::ignored(resolved) {
         note(format_args!("hopty: {line}"));
     }
 }
 
-/// How much of it is not as it comes.
+/// How many keys differ from their defaults.
 pub(super) fn how_many_set(resolved: &Resolved) -> String {
     let by_name = |key: &&ConfigKey| {
         !matches!(
@@ -137,18 +136,18 @@ pub(super) fn how_many_set(resolved: &Resolved) -> String {
     }
 }
 
-/// A file in which every key is a remark changes nothing, and has them all in view.
-fn init(paths: &Paths) -> Result<u8, Failed> {
+/// Writes a template, which changes nothing: every key is commented out.
+fn init(paths: &Paths) -> Result<u8, VerbError> {
     let path = paths.config_file();
     let failed = |e: std::io::Error| {
-        Failed::new(125, e.to_string())
+        VerbError::new(125, e.to_string())
             .about(path.display())
             .hint("check the permissions of its directory, or set XDG_CONFIG_HOME")
     };
     DirBuilder::new().recursive(true).mode(0o700).create(&paths.config).map_err(failed)?;
     let mut file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-            return Err(Failed::new(1, "the file exists already; hopty does not change it")
+            return Err(VerbError::new(1, "the file exists already; hopty does not change it")
                 .about(path.display())
                 .hint("`hopty config init --print` shows what would be in it"));
         }
@@ -159,14 +158,14 @@ fn init(paths: &Paths) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// The page that says what each key does.
+/// The page that explains each key.
 const PAGE: &str = include_str!("../../docs/CONFIG.md");
 
-/// What a key does, without the page's marks.
+/// What a key does, without the page's Markdown.
 fn meaning(key: &ConfigKey) -> String {
     let row = PAGE.lines().find(|line| line.starts_with(&format!("| `{}` |", key.path())));
     let cell = row.and_then(|row| row.trim_end_matches(" |").rsplit(" | ").next()).unwrap_or_default();
-    // A link is its text.
+    // A link becomes its text.
     let mut out = String::new();
     let mut rest = cell;
     while let Some((before, behind)) = rest.split_once('[') {
@@ -186,8 +185,8 @@ fn meaning(key: &ConfigKey) -> String {
     (out + rest).replace("\\|", "|")
 }
 
-/// Every key with its default, what it does and what it takes, all of it commented out.
-fn sample() -> Result<String, Failed> {
+/// Every key with its default, its meaning and its type, all commented out.
+fn sample() -> Result<String, VerbError> {
     let defaults = table(&Config::default())?;
     let mut out = String::from(
         "# hopty's configuration. Every key is here with its default: remove the `#`\n\
@@ -214,16 +213,16 @@ fn sample() -> Result<String, Failed> {
     Ok(out)
 }
 
-fn table(config: &Config) -> Result<Table, Failed> {
+fn table(config: &Config) -> Result<Table, VerbError> {
     Table::try_from(config)
-        .map_err(|e| Failed::new(125, e.to_string()).hint("`hopty config check` checks the files"))
+        .map_err(|e| VerbError::new(125, e.to_string()).hint("`hopty config check` checks the files"))
 }
 
 fn value(key: &ConfigKey, values: &Table) -> String {
     values.get(key.section).and_then(|section| section.get(key.name)).map(inline).unwrap_or_default()
 }
 
-/// A value as it stands behind `key =`, on one line.
+/// A value on one line, as it is written after `key =`.
 fn inline(value: &toml::Value) -> String {
     match value {
         toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
@@ -241,7 +240,6 @@ fn origin<'a>(key: &ConfigKey, resolved: &'a Resolved) -> &'a ValueOrigin {
     resolved.origins.get(&key.path()).unwrap_or(&ValueOrigin::Default)
 }
 
-/// Where a value came from, in words.
 fn from(key: &ConfigKey, resolved: &Resolved) -> String {
     match origin(key, resolved) {
         ValueOrigin::Default => "default".to_owned(),

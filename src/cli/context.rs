@@ -1,7 +1,7 @@
 //! `hopty context`: a conversation's context usage and the source of each number.
 //!
-//! Of a session its host is asked, so that the figure is the one that everything else shows. Of any other
-//! transcript it is made from the file, by the same rules.
+//! For a session hopty asks its host, so that the number is the one that everything else shows. For any other
+//! transcript hopty computes it from the file by the same rules.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::control::ANSWER;
 use super::control::{HostControl, Rule, paths};
 use super::conversation::{ConversationTarget, FoundTranscript, find_target};
-use super::error::{Failed, say, say_wrapped, visible};
+use super::error::{VerbError, say, say_wrapped, visible};
 use super::prose::fit;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::config::Levels;
@@ -43,28 +43,27 @@ pub(super) struct ContextOptions {
     pub status: bool,
 }
 
-/// Why Claude's screen shows another figure (measured on 2.1.329: 89 % where 80 % of 200000 tokens are used).
+/// Why Claude's screen shows another number (measured on 2.1.329: 89 % where 80 % of 200000 tokens are used).
 const OWN_FIGURE: &str = "Claude's screen: counts up to where Claude compacts, which is below the window, so \
                           its percentage is \
                           higher; hopty counts up to the whole window, as Claude's status line does";
 
-/// A figure, from wherever it was had.
+/// The context usage of a session or a transcript.
 pub(super) struct ContextReport {
-    /// How full it is.
     pub context: ContextStatus,
-    /// Every source that was looked at.
+    /// Every source that hopty looked at.
     tried: Value,
     levels: Levels,
     transcript: Option<FoundTranscript>,
 }
 
 impl ContextReport {
-    /// The level; one that is not known is the lowest.
+    /// An unknown level counts as the lowest.
     fn level(&self) -> Level {
         self.context.level.known().unwrap_or_default()
     }
 
-    /// The sentence of the third source document.
+    /// The sentence that the third source document asks for.
     fn sentence(&self) -> String {
         let percent = self.context.percent;
         match self.level().check_word(&self.levels) {
@@ -74,7 +73,7 @@ impl ContextReport {
         }
     }
 
-    fn print_explained(&self) -> Result<(), Failed> {
+    fn print_explained(&self) -> Result<(), VerbError> {
         if let Some(transcript) = &self.transcript {
             say_wrapped(format_args!(
                 "transcript file: {} ({})",
@@ -101,7 +100,6 @@ impl ContextReport {
     }
 }
 
-/// How full the context is, in one line.
 pub(super) fn line(context: &ContextStatus) -> String {
     let ContextStatus { percent, window, tokens, level, tokens_from, window_from, .. } = context;
     let words = [level.to_string(), tokens_from.to_string(), window_from.to_string()];
@@ -113,7 +111,6 @@ pub(super) fn line(context: &ContextStatus) -> String {
     )
 }
 
-/// A threshold in words.
 fn threshold(level: &crate::core::config::Threshold) -> String {
     let parts = [
         level.percent.map(|percent| format!("{percent} %")),
@@ -124,7 +121,7 @@ fn threshold(level: &crate::core::config::Threshold) -> String {
     if parts.is_empty() { "never".to_owned() } else { format!("at {}", parts.join(" or ")) }
 }
 
-pub(super) fn context(options: &ContextOptions) -> Result<u8, Failed> {
+pub(super) fn context(options: &ContextOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let answer = figure(&paths, options.which.as_deref(), Rule::Any)?;
     if options.status {
@@ -165,20 +162,19 @@ pub(super) fn context(options: &ContextOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// The figure of what is meant.
-pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, Failed> {
+/// The context usage of the session or transcript that is named.
+pub(super) fn figure(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<ContextReport, VerbError> {
     match find_target(paths, given, rule)? {
         ConversationTarget::Session(name, object) => of_session(paths, &name, *object),
         ConversationTarget::Transcript(found) => of_transcript(paths, found),
     }
 }
 
-/// Of a session: from its host, or from its last state when it has ended.
-fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, Failed> {
+/// From the session's host, or from its last state if it has ended.
+fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Result<ContextReport, VerbError> {
     let live = session::is_alive(&paths.session(name));
     let asked = if live {
-        // A host of before this request answers that it does not know it: its session object has the figure
-        // too.
+        // An older host does not know this request: its status has the context usage too.
         HostControl::connect(paths, name, Some(ANSWER))
             .and_then(|mut control| control.ask::<ContextAnswer>(&Request::Context))
             .ok()
@@ -199,7 +195,7 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     }
     if !status.agent.is(Agent::Claude) {
         let hint = format!("`hopty status {name}` shows what it runs");
-        return Err(Failed::new(4, "it does not run Claude, so it has no context window")
+        return Err(VerbError::new(4, "it does not run Claude, so it has no context window")
             .called(Code::Refused)
             .about(name)
             .hint(hint));
@@ -207,15 +203,15 @@ fn of_session(paths: &Paths, name: &SessionName, status: SessionStatus) -> Resul
     Ok(answer)
 }
 
-/// Of a transcript, by following it from its beginning.
-fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, Failed> {
+/// From the whole transcript.
+fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport, VerbError> {
     let mut facts = TranscriptFacts::new();
     let hint = "give a transcript (.jsonl), a conversation id, a directory or a session";
     let extent = whole_transcript::lines(&found.path, |line| facts.feed(line))
-        .map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
+        .map_err(|e| VerbError::new(1, e.to_string()).hint(hint))?;
     if extent.bytes > 0 && facts.counts().0 == 0 {
         let file = visible(&found.path.to_string_lossy());
-        return Err(Failed::new(
+        return Err(VerbError::new(
             1,
             format!("{file} is not a transcript: its {} bytes contain no record", extent.bytes),
         )
@@ -243,7 +239,7 @@ fn of_transcript(paths: &Paths, found: FoundTranscript) -> Result<ContextReport,
     Ok(ContextReport { context, tried: json!(figure.tried(&sources)), levels, transcript: Some(found) })
 }
 
-/// The window that Claude's status line said of this conversation, where a session of hopty's has it on file.
+/// The window size that Claude's status line reported for this conversation, if a session's file has it.
 fn known_window(paths: &Paths, transcript: &Path) -> Option<u64> {
     let stem = transcript.file_stem()?.to_str()?;
     session::list(paths).into_iter().find_map(|(name, _)| {

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use serde::de::DeserializeOwned;
 use strsim::osa_distance;
 
-use super::error::{Failed, visible};
+use super::error::{VerbError, visible};
 use super::poll_until::becomes_true;
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
@@ -18,31 +18,31 @@ use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::address;
 use crate::ipc::control_client::{ControlClient, NoAnswer};
-use crate::ipc::message::{Code, Failure, PROTOCOL, Request};
+use crate::ipc::message::{Code, PROTOCOL, Request, RequestError};
 use crate::sys::process::Stat;
 
-/// How long a host gets to take a connection.
+/// How long a host may take to accept a connection.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
-/// How long a host gets to answer a simple question.
+/// How long a host may take to answer a simple request.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
-/// How long it gets to make its socket again.
+/// How long a host may take to recreate its socket.
 const REBIND: Duration = Duration::from_millis(500);
-/// How long it gets to make its directory again, which somebody deleted.
+/// How long a host may take to recreate its deleted directory.
 const RECREATED: Duration = Duration::from_secs(2);
-/// How often hopty looks whether it has.
+/// How often hopty checks for it.
 const RECREATED_POLL: Duration = Duration::from_millis(50);
 
-/// How the one session that a verb is about is found.
+/// How to find the one session that a verb is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     Any,
-    /// Not simply the only one there is: for what cannot be undone.
+    /// Not just the only session there is: for verbs that cannot be undone.
     Careful,
 }
 
-pub(super) fn paths() -> Result<Paths, Failed> {
+pub(super) fn paths() -> Result<Paths, VerbError> {
     Paths::from_env(|name| std::env::var_os(name)).ok_or_else(|| {
-        Failed::new(125, "not set to an absolute path")
+        VerbError::new(125, "not set to an absolute path")
             .about("HOME")
             .hint("set HOME: hopty keeps its sessions below it")
     })
@@ -53,30 +53,30 @@ pub(super) fn dir_of(paths: &Paths, name: &SessionName) -> Option<PathBuf> {
     session::working_dir(&paths.session(name))
 }
 
-/// The live session that is meant.
-pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, Failed> {
+/// The live session that a verb is about.
+pub(super) fn live_session(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<SessionName, VerbError> {
     if let Some(text) = given {
-        let name = named(text)?;
+        let name = parse_session_name(text)?;
         not_renamed(paths, &name)?;
         let is_there = has_dir(paths, &name);
         return if session::is_alive(&paths.session(&name)) {
             Ok(name)
         } else if is_there {
             let last = super::status::ended(paths, &name);
-            let on = last.as_ref().and_then(|last| super::restore::way_back(&name, last));
+            let on = last.as_ref().and_then(|last| super::restore::restore_hint(&name, last));
             let on = on.map(|way| format!("; {way}")).unwrap_or_default();
             let left = paths.last_screen(&name).exists();
             let left =
                 if left { format!(", `hopty screen {name}` shows its last screen") } else { String::new() };
-            Err(Failed::new(1, "the session has ended")
+            Err(VerbError::new(1, "the session has ended")
                 .called(Code::Ended)
                 .about(&name)
                 .hint(format!("`hopty why {name}` says how{left}{on}")))
         } else {
-            Err(unknown(paths, &name))
+            Err(unknown_session(paths, &name))
         };
     }
-    readable(paths)?;
+    check_sessions_dir(paths)?;
     let all = session::list(paths);
     let alive: Vec<SessionName> =
         all.iter().filter(|(_, alive)| *alive).map(|(name, _)| name.clone()).collect();
@@ -95,28 +95,28 @@ pub(super) fn live(paths: &Paths, given: Option<&str>, rule: Rule) -> Result<Ses
             let last = last.map_or_else(String::new, |name| {
                 format!("; the last one here was {name}: `hopty why {name}`")
             });
-            Err(Failed::new(3, "no session is running").hint(none_runs(!all.is_empty()) + &last))
+            Err(VerbError::new(3, "no session is running").hint(no_session_hint(!all.is_empty()) + &last))
         }
         ([], several, Rule::Careful) => {
             let names: Vec<&str> = several.iter().map(SessionName::as_str).collect();
-            Err(Failed::new(3, "no session is running in this directory")
+            Err(VerbError::new(3, "no session is running in this directory")
                 .hint(format!("give a name to use one from elsewhere: {}", names.join(", "))))
         }
         _ => {
             let several = if nearest.is_empty() { alive } else { nearest };
             let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-            Err(Failed::new(3, "which session?").about(names.join(", ")).hint("give its name"))
+            Err(VerbError::new(3, "which session?").about(names.join(", ")).hint("give its name"))
         }
     }
 }
 
-/// This process's directory, as a session's file has its own: as text.
+/// This process's directory as text, as in a session's file.
 fn here() -> PathBuf {
     let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).unwrap_or_default();
     PathBuf::from(here.to_string_lossy().into_owned())
 }
 
-/// Those of the sessions that run in this directory, or in the nearest one above it that has any.
+/// The sessions that run in this directory, or in the nearest one above it that has any.
 pub(super) fn nearest(paths: &Paths, sessions: &[SessionName]) -> Vec<SessionName> {
     let here = here();
     let above: Vec<(usize, &SessionName)> = sessions
@@ -130,14 +130,14 @@ pub(super) fn nearest(paths: &Paths, sessions: &[SessionName]) -> Vec<SessionNam
     above.into_iter().filter(|(length, _)| Some(*length) == longest).map(|(_, name)| name.clone()).collect()
 }
 
-/// The session of this directory that was written down last.
+/// The session of this directory whose file is the newest.
 pub(super) fn last_here(paths: &Paths) -> Option<SessionName> {
     let here = std::env::current_dir().and_then(|dir| dir.canonicalize()).ok()?;
     let all: Vec<SessionName> = session::list(paths).into_iter().map(|(name, _)| name).collect();
     last_of(paths, all.iter(), Path::new(&*here.to_string_lossy())).cloned()
 }
 
-/// The session of a directory that was written down last.
+/// The session of a directory whose file is the newest.
 fn last_of<'a>(
     paths: &Paths,
     names: impl Iterator<Item = &'a SessionName>,
@@ -149,58 +149,58 @@ fn last_of<'a>(
     names.filter(|name| dir_of(paths, name).as_deref() == Some(dir)).max_by_key(|name| written(name))
 }
 
-/// What can be done where no session runs; `ended`: one has ended, of which `why` and others can still tell.
-pub(super) fn none_runs(ended: bool) -> String {
+/// What to do when no session is running; `ended`: one has ended, which `why` and other verbs can still
+/// explain.
+pub(super) fn no_session_hint(ended: bool) -> String {
     let more = if ended { "; `hopty ls --all` includes ended sessions" } else { "" };
     format!("run `hopty` to start one here{more}")
 }
 
-/// A name that a person gave, of a session that should be there.
+/// The session of this name.
 ///
 /// # Errors
-/// Exit code 2 when it is not a name. The hint has the session that was started with this text as its name.
-pub(super) fn named(text: &str) -> Result<SessionName, Failed> {
+/// Exit code 2 if it is not a name. The hint has the session that was started with this text as its name.
+pub(super) fn parse_session_name(text: &str) -> Result<SessionName, VerbError> {
     text.parse().map_err(|_| {
         let is_there = |name: &SessionName| paths().is_ok_and(|paths| paths.session(name).is_dir());
         match SessionName::for_title(text).filter(is_there) {
             Some(name) => {
-                bad_name(text).hint(format!("did you mean {name}? `hopty ls --all` lists sessions"))
+                invalid_name(text).hint(format!("did you mean {name}? `hopty ls --all` lists sessions"))
             }
-            None => bad_name(text),
+            None => invalid_name(text),
         }
     })
 }
 
-/// A text that is no name of a session.
-pub(super) fn bad_name(text: &str) -> Failed {
+pub(super) fn invalid_name(text: &str) -> VerbError {
     let shown: String = text.chars().take(60).collect();
-    Failed::new(2, "not a session name").about(shown).hint(
+    VerbError::new(2, "not a session name").about(shown).hint(
         "a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit",
     )
 }
 
-/// That sessions can be looked for at all.
-pub(super) fn readable(paths: &Paths) -> Result<(), Failed> {
+/// Checks that the sessions' directory can be read.
+pub(super) fn check_sessions_dir(paths: &Paths) -> Result<(), VerbError> {
     session::readable(paths).map_err(|e| {
-        let failed = Failed::new(125, e.to_string()).about(paths.sessions().display());
+        let failed = VerbError::new(125, e.to_string()).about(paths.sessions().display());
         failed.hint("check its permissions; `hopty check` examines every directory that hopty needs")
     })
 }
 
-/// That there is no session of this name, and which one may be meant.
-pub(super) fn unknown(paths: &Paths, name: &SessionName) -> Failed {
-    if let Err(failed) = readable(paths) {
+/// The error for a name that no session has, with the names that may be meant.
+pub(super) fn unknown_session(paths: &Paths, name: &SessionName) -> VerbError {
+    if let Err(failed) = check_sessions_dir(paths) {
         return failed;
     }
-    let failed = Failed::new(3, "there is no such session").about(name);
-    // As Claude names those that it runs in the background.
+    let failed = VerbError::new(3, "there is no such session").about(name);
+    // Claude's own names for its background sessions.
     let claudes = name.as_str().len() == 8 && name.as_str().bytes().all(|byte| byte.is_ascii_hexdigit());
     if claudes {
         return failed.hint("`hopty ls` lists sessions; for Claude's own use `hopty -- attach`");
     }
     let slip = slips(name.as_str());
     let near = session::list(paths).into_iter().map(|(known, alive)| {
-        // The begin of a name is as near as a name with a slip in it, a live session nearer than an ended
+        // The beginning of a name is as near as a misspelled name, and a live session is nearer than an ended
         // one.
         let begins = name.as_str().len() > 1 && known.as_str().starts_with(name.as_str());
         let edits = osa_distance(known.as_str(), name.as_str());
@@ -212,27 +212,27 @@ pub(super) fn unknown(paths: &Paths, name: &SessionName) -> Failed {
     }
 }
 
-/// The session that this command is run in, by its present name.
+/// The session that this command runs in, by its present name.
 pub(super) fn outer_session(paths: &Paths) -> Option<SessionName> {
     let name = std::env::var("HOPTY_SESSION").ok()?.parse().ok()?;
     Some(session::current(paths, &name))
 }
 
-/// That a name is no session's former one.
+/// Checks that a name is not the former name of a session.
 ///
 /// # Errors
-/// Exit code 3 where it is one; the hint has the present name.
-pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+/// Exit code 3 if it is; the hint has the present name.
+pub(super) fn not_renamed(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     match session::new_name_of(paths, name) {
         None => Ok(()),
-        Some(now) => Err(Failed::new(3, "there is no such session")
+        Some(now) => Err(VerbError::new(3, "there is no such session")
             .about(name)
             .hint(format!("it was renamed to {now}"))),
     }
 }
 
-/// Whether there is a session of this name. The host of one whose directory was deleted still listens, and
-/// makes it again.
+/// Whether there is a session of this name. A host whose directory was deleted still listens, and recreates
+/// it.
 fn has_dir(paths: &Paths, name: &SessionName) -> bool {
     let dir = paths.session(name);
     let is_alive = || session::is_alive(&dir);
@@ -242,26 +242,26 @@ fn has_dir(paths: &Paths, name: &SessionName) -> bool {
     dir.is_dir()
 }
 
-/// The session that is meant, ended ones included when they are named.
-pub(super) fn any(paths: &Paths, given: Option<&str>) -> Result<SessionName, Failed> {
-    let Some(text) = given else { return live(paths, None, Rule::Any) };
-    let name = named(text)?;
+/// The session that a verb is about; an ended one only by its name.
+pub(super) fn any_session(paths: &Paths, given: Option<&str>) -> Result<SessionName, VerbError> {
+    let Some(text) = given else { return live_session(paths, None, Rule::Any) };
+    let name = parse_session_name(text)?;
     not_renamed(paths, &name)?;
-    if has_dir(paths, &name) { Ok(name) } else { Err(unknown(paths, &name)) }
+    if has_dir(paths, &name) { Ok(name) } else { Err(unknown_session(paths, &name)) }
 }
 
-/// A conversation with one host, whose failures are told in a person's words.
+/// A connection to one host; its failures are errors for a person.
 pub(super) struct HostControl {
     client: ControlClient,
-    /// How long an answer may take; `None`: for ever.
+    /// How long an answer may take; `None`: no limit.
     limit: Option<Duration>,
     name: SessionName,
     paths: Paths,
 }
 
 impl HostControl {
-    /// Connects and greets; `limit` for each answer, `None` for ever once connected.
-    pub fn connect(paths: &Paths, name: &SessionName, limit: Option<Duration>) -> Result<Self, Failed> {
+    /// Connects and greets. `limit` applies to each answer; `None`: no limit after the handshake.
+    pub fn connect(paths: &Paths, name: &SessionName, limit: Option<Duration>) -> Result<Self, VerbError> {
         let unreachable = |e: &std::io::Error| unanswered(paths, name, e);
         let socket = dial(paths, name, limit.unwrap_or(CONNECT)).map_err(|e| unreachable(&e))?;
         let mut client = ControlClient::new(socket, "control", within(limit.or(Some(CONNECT))));
@@ -273,71 +273,68 @@ impl HostControl {
                     visible(&theirs.to_string())
                 );
                 let hint = "another version of hopty started it: use that version, or end the session";
-                Err(Failed::from(Failure::new(Code::Version, what, hint)).about(name))
+                Err(VerbError::from(RequestError::new(Code::Version, what, hint)).about(name))
             }
             Err(NoAnswer::Io(error)) => Err(unreachable(&error)),
-            Err(other) => Err(Failed::new(125, other.to_string()).about(name)),
+            Err(other) => Err(VerbError::new(125, other.to_string()).about(name)),
         }
     }
 
-    /// How long an answer may take from now on.
+    /// Sets how long an answer may take from now on.
     pub fn limit(&mut self, limit: Duration) {
         self.limit = Some(limit);
     }
 
-    /// The next answer.
-    pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, Failed> {
+    pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T, VerbError> {
         self.client.wait_until(within(self.limit));
         self.client.answer().map_err(|no| match no {
             no if no.is_end() => {
                 let hint = format!("`hopty why {}` says how it ended", self.name);
-                Failed::from(Failure::new(Code::Ended, "the session ended", hint)).about(&self.name)
+                VerbError::from(RequestError::new(Code::Ended, "the session ended", hint)).about(&self.name)
             }
             NoAnswer::Io(error) => unanswered(&self.paths, &self.name, &error),
             NoAnswer::Failed(failure) if failure.code == Code::UnknownRequest => {
                 let hint = "its host is an older version: you can list, attach and stop it";
-                Failed::from(failure).about(&self.name).hint(hint)
+                VerbError::from(failure).about(&self.name).hint(hint)
             }
-            NoAnswer::Failed(failure) => Failed::from(failure).about(&self.name),
-            other => Failed::new(125, other.to_string()).about(&self.name),
+            NoAnswer::Failed(failure) => VerbError::from(failure).about(&self.name),
+            other => VerbError::new(125, other.to_string()).about(&self.name),
         })
     }
 
-    /// Asks and waits for the answer, of the request's type in `ipc::answers`.
-    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, Failed> {
+    /// Sends a request and waits for its answer, whose type is in `ipc::answers`.
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &Request) -> Result<T, VerbError> {
         self.client.wait_until(within(self.limit.or(Some(CONNECT))));
         self.client.request(request);
         self.answer()
     }
 
-    /// Asks for the session's status.
-    pub fn status(&mut self) -> Result<SessionStatus, Failed> {
+    pub fn status(&mut self) -> Result<SessionStatus, VerbError> {
         let object = self.ask(&Request::Status)?;
         SessionStatus::from_json(object)
-            .ok_or_else(|| Failed::new(125, "hopty cannot read its answer").about(&self.name))
+            .ok_or_else(|| VerbError::new(125, "hopty cannot read its answer").about(&self.name))
     }
 
-    /// Reads until the other side closes.
+    /// Reads until the host closes the connection.
     pub fn wait_for_end(&mut self) {
         self.client.wait_until(within(self.limit));
         self.client.wait_for_end();
     }
 }
 
-/// When that time has passed; `None`: never.
 fn within(limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| Instant::now().checked_add(limit))
 }
 
-/// The session's host, if that is stopped (SIGSTOP).
+/// The process of the session's host if it is stopped (SIGSTOP).
 pub(super) fn stopped_host(paths: &Paths, name: &SessionName) -> Option<i32> {
     session::host_of(&paths.session(name)).filter(|pid| Stat::of(*pid).is_some_and(|stat| stat.is_stopped()))
 }
 
-/// That a host does not answer, and why.
-pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> Failed {
+/// The error for a host that does not answer, with the cause.
+pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Error) -> VerbError {
     if let Some(pid) = stopped_host(paths, name) {
-        let failed = Failed::new(125, format!("its host, process {pid}, is stopped"));
+        let failed = VerbError::new(125, format!("its host, process {pid}, is stopped"));
         return failed.about(name).hint(format!("`kill -CONT {pid}` continues it"));
     }
     let how = match error.kind() {
@@ -346,11 +343,11 @@ pub(super) fn unanswered(paths: &Paths, name: &SessionName, error: &std::io::Err
         }
         _ => format!("its host does not answer: {error}"),
     };
-    Failed::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
+    VerbError::new(125, how).about(name).hint("the host may be busy; `hopty ls` shows whether it is alive")
 }
 
-/// Connects to a live session's socket, and to nobody else who listens at its path. SIGUSR1 makes the host
-/// recreate a socket that vanished or was replaced.
+/// Connects to a live session's socket, and to no other process that listens at its path. SIGUSR1 makes the
+/// host recreate a socket that was deleted or replaced.
 pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std::io::Result<UnixStream> {
     let (path, dir) = (paths.socket(name), paths.session(name));
     let reach = || {
@@ -371,7 +368,7 @@ pub(super) fn dial(paths: &Paths, name: &SessionName, patience: Duration) -> std
         }
         other => return other,
     };
-    // The lock and the start time say that it is this session's host and nobody else.
+    // The lock and the start time prove that this is the session's host.
     let Some(pid) = session::host_of(&dir) else { return Err(first) };
     let _ = kill(Pid::from_raw(pid), Signal::SIGUSR1);
     let until = Instant::now() + REBIND;

@@ -1,13 +1,13 @@
-//! Which conversation a verb is about: that of a session, or the one that a file, an id or a directory leads
-//! to.
+//! Which conversation a verb is about: a session's, or the one that a file, an id or a directory leads to.
 //!
-//! What Claude says itself comes first. The newest transcript of a directory is a guess, and is called one.
+//! hopty trusts Claude's own statements first. The newest transcript of a directory is a guess and is called
+//! one.
 
 use std::path::{Path, PathBuf};
 
-use super::control::{Rule, any, live};
+use super::control::{Rule, any_session, live_session};
 use super::detach_and_stop;
-use super::error::Failed;
+use super::error::VerbError;
 use super::status;
 use crate::claude::sessions_file;
 use crate::core::claude::line_context::project_dir_name;
@@ -18,25 +18,23 @@ use crate::fs::paths::Paths;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundTranscript {
     pub path: PathBuf,
-    /// One half-sentence: what led there.
+    /// A half-sentence that says how it was found.
     pub how: String,
 }
 
 #[derive(Debug)]
 pub(super) enum ConversationTarget {
-    /// A session of hopty's.
     Session(SessionName, Box<SessionStatus>),
-    /// A conversation of any Claude.
     Transcript(FoundTranscript),
 }
 
-/// What `given` means: a transcript, a directory, a conversation's id or a session's name; without it the
-/// session or the conversation that this command runs in, or belongs here.
+/// What `given` names: a transcript, a directory, a conversation's id or a session's name. By default the
+/// session or conversation that this command runs in, or that belongs to this directory.
 pub(super) fn find_target(
     paths: &Paths,
     given: Option<&str>,
     rule: Rule,
-) -> Result<ConversationTarget, Failed> {
+) -> Result<ConversationTarget, VerbError> {
     let Some(text) = given else { return here(paths, rule) };
     if let Ok(id) = text.parse::<ConversationId>() {
         return of_id(paths, &id).map(ConversationTarget::Transcript);
@@ -44,7 +42,7 @@ pub(super) fn find_target(
     let path = Path::new(text);
     let is_path = text.contains('/') || matches!(text, "." | "..") || text.ends_with(".jsonl");
     if !is_path {
-        let known = any(paths, Some(text));
+        let known = any_session(paths, Some(text));
         if known.is_ok() || !path.exists() {
             return known.and_then(|name| of_session(paths, name));
         }
@@ -52,13 +50,13 @@ pub(super) fn find_target(
     if path.is_dir() {
         let dir = path.canonicalize()?;
         return of_dir(paths, &dir).map(ConversationTarget::Transcript).ok_or_else(|| {
-            Failed::new(1, "no conversation is known in this directory")
+            VerbError::new(1, "no conversation is known in this directory")
                 .about(path.display())
                 .hint("name a transcript or a conversation id")
         });
     }
     if !path.exists() {
-        return Err(Failed::new(1, "there is no such file")
+        return Err(VerbError::new(1, "there is no such file")
             .about(path.display())
             .hint("give a transcript, a directory or a session"));
     }
@@ -68,8 +66,8 @@ pub(super) fn find_target(
     }))
 }
 
-fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, Failed> {
-    let failed = match live(paths, None, rule) {
+fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, VerbError> {
+    let failed = match live_session(paths, None, rule) {
         Ok(name) => return of_session(paths, name),
         Err(failed) => failed,
     };
@@ -81,7 +79,7 @@ fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, Failed> {
             ..found
         }));
     }
-    // Which of them it is, only the person knows.
+    // Only the person knows which of them it is.
     if super::control::nearest(paths, &detach_and_stop::live_names(paths)?).len() > 1 {
         return Err(failed);
     }
@@ -92,21 +90,21 @@ fn here(paths: &Paths, rule: Rule) -> Result<ConversationTarget, Failed> {
         .ok_or_else(|| failed.also("no conversation is known in this directory"))
 }
 
-fn of_session(paths: &Paths, name: SessionName) -> Result<ConversationTarget, Failed> {
+fn of_session(paths: &Paths, name: SessionName) -> Result<ConversationTarget, VerbError> {
     let status = status::status_of(paths, &name)?;
     Ok(ConversationTarget::Session(name, Box::new(status)))
 }
 
-fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, Failed> {
+fn of_id(paths: &Paths, id: &ConversationId) -> Result<FoundTranscript, VerbError> {
     let path = paths.find_transcript(id).ok_or_else(|| {
-        Failed::new(1, "this conversation has no transcript")
+        VerbError::new(1, "this conversation has no transcript")
             .about(id)
             .hint(format!("hopty looked below {}", paths.claude.display()))
     })?;
     Ok(FoundTranscript { path, how: "its name is the conversation id".to_owned() })
 }
 
-/// The conversation of a directory: of the Claude that runs there, else the newest transcript.
+/// The conversation of a directory: that of the Claude that runs there, or the newest transcript.
 fn of_dir(paths: &Paths, dir: &Path) -> Option<FoundTranscript> {
     let living = sessions_file::living(&paths.claude.join("sessions"));
     let running: Vec<_> = living.iter().filter(|living| living.dir == dir).collect();

@@ -1,10 +1,10 @@
-//! Whether the conversation that Claude is to go on with runs in a session already. Two Claudes would write
-//! into one transcript and spoil it for both.
+//! Refuses to start Claude on a conversation that a session already runs: two Claudes would write to one
+//! transcript and spoil it for both.
 
 use std::path::Path;
 
 use super::control::HostControl;
-use super::error::Failed;
+use super::error::VerbError;
 use super::list::PATIENCE;
 use super::status::unresponsive;
 use crate::core::claude::args::OwnArgs;
@@ -13,12 +13,12 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::session;
 
-/// That no live session runs the conversation which these arguments of Claude's go on with. One that a person
-/// picks from Claude's list is not known here; with `--fork-session` it is a copy.
+/// Checks that no live session runs the conversation that these arguments of Claude resume. One that a person
+/// picks from Claude's list is not known yet; with `--fork-session` it is a copy.
 ///
 /// # Errors
 /// Exit code 4 with the name of the session.
-pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
+pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), VerbError> {
     let own = OwnArgs::of(args);
     let wanted = match &own.resume {
         _ if own.forks => None,
@@ -30,7 +30,7 @@ pub(super) fn refuse(paths: &Paths, args: &[String]) -> Result<(), Failed> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     match alive.into_iter().find(|name| conversation_of(paths, name).as_ref() == Some(&wanted)) {
         None => Ok(()),
-        Some(name) => Err(Failed::new(4, "this session already runs the conversation").about(&name).hint(
+        Some(name) => Err(VerbError::new(4, "this session already runs the conversation").about(&name).hint(
             format!("`hopty attach {name}` attaches to it; add `--fork-session` to continue with a copy"),
         )),
     }
@@ -41,7 +41,7 @@ fn conversation_of(paths: &Paths, name: &SessionName) -> Option<ConversationId> 
     answer.ok().or_else(|| unresponsive(paths, name))?.conversation
 }
 
-/// What `--continue` resumes: the newest conversation of this directory.
+/// The conversation that `--continue` resumes: the newest of this directory.
 fn newest_here(paths: &Paths) -> Option<ConversationId> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;
     let dir = paths.claude.join("projects").join(project_dir_name(&here.to_string_lossy()));

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::control::paths;
-use super::error::{Failed, broken_page};
+use super::error::{VerbError, broken_page};
 use super::table::wants_colors;
 use crate::core::process_change::Signal;
 use crate::dashboard::paint::ColorOutput;
@@ -13,16 +13,15 @@ use crate::tty::can_draw;
 
 const HINT: &str = "the sessions keep running; `hopty ls` lists them";
 
-pub(super) fn dash() -> Result<u8, Failed> {
+pub(super) fn dash() -> Result<u8, VerbError> {
     let paths = paths()?;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(
-            Failed::new(2, "standard input and output must be a terminal").hint("use `hopty ls` without one")
-        );
+        return Err(VerbError::new(2, "standard input and output must be a terminal")
+            .hint("use `hopty ls` without one"));
     }
     if !can_draw() {
         let term = std::env::var("TERM").unwrap_or_default();
-        return Err(Failed::new(2, "this terminal cannot draw a full screen")
+        return Err(VerbError::new(2, "this terminal cannot draw a full screen")
             .about(format!("TERM={term}"))
             .hint("`hopty ls` lists sessions"));
     }

@@ -1,20 +1,20 @@
-//! `hopty detach` and `hopty stop`, also with every session.
+//! `hopty detach` and `hopty stop`, for one session or all.
 
 use std::io::IsTerminal;
 
 use serde_json::json;
 
-use super::control::{ANSWER, HostControl, Rule, live, paths};
-use super::error::{Failed, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
+use super::control::{ANSWER, HostControl, Rule, live_session, paths};
+use super::error::{VerbError, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
 use crate::core::ids::SessionName;
 use crate::fs::paths::Paths;
 use crate::ipc::answers::{AcceptAnswer, DetachAnswer};
 use crate::ipc::message::Request;
 
 /// Detaches all clients of a session, which keeps running.
-pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, given, Rule::Any)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let done: DetachAnswer = control.ask(&Request::Detach { client })?;
     if as_json {
@@ -24,13 +24,12 @@ pub(super) fn detach(given: Option<&str>, client: Option<u32>, as_json: bool) ->
             format!("it has no client {number}")
         });
         let hint = format!("`hopty status {name} --json` lists clients");
-        return Err(Failed::new(1, missing).about(&name).hint(hint));
+        return Err(VerbError::new(1, missing).about(&name).hint(hint));
     }
     Ok(u8::from(done.detached == 0))
 }
 
-/// Sends the clients of every session away.
-pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
+pub(super) fn detach_all(as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let (counts, code) = for_each(live_names(&paths)?, "detach", as_json, |name| {
         let mut control = HostControl::connect(&paths, name, Some(ANSWER))?;
@@ -42,25 +41,27 @@ pub(super) fn detach_all(as_json: bool) -> Result<u8, Failed> {
         say(format_args!("{}", json!({"detached": detached})))?;
     } else if detached == 0 && code == 0 {
         return Err(
-            Failed::new(1, "no terminal is attached to any session").hint("`hopty ls` lists sessions")
+            VerbError::new(1, "no terminal is attached to any session").hint("`hopty ls` lists sessions")
         );
     }
     Ok(if code == 0 { u8::from(detached == 0) } else { code })
 }
 
-pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, Failed> {
+pub(super) fn stop(given: Option<&str>, kill: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Careful)?;
+    let name = live_session(&paths, given, Rule::Careful)?;
     stop_one(&paths, &name, kill)?;
     Ok(0)
 }
 
-/// Ends every session, after a question unless `yes`.
-pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, Failed> {
+/// Ends every session; asks first unless `yes`.
+pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let names = live_names(&paths)?;
     if names.is_empty() {
-        return Err(Failed::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions"));
+        return Err(
+            VerbError::new(3, "no session is running").hint("`hopty ls --all` includes ended sessions")
+        );
     }
     if !yes {
         if !std::io::stdin().is_terminal() {
@@ -82,22 +83,22 @@ pub(super) fn stop_all(yes: bool, kill: bool, as_json: bool) -> Result<u8, Faile
     Ok(code)
 }
 
-fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), Failed> {
+fn stop_one(paths: &Paths, name: &SessionName, kill: bool) -> Result<(), VerbError> {
     let mut control = HostControl::connect(paths, name, None)?;
     control.ask::<AcceptAnswer>(&Request::Stop { kill })?;
     control.wait_for_end();
-    // A host of an older version gives its name back a moment later.
-    super::wait::is_gone(paths, name);
+    // A host of an older version releases its name a moment later.
+    super::wait::has_ended(paths, name);
     Ok(())
 }
 
-/// Does the same with several sessions, also when it fails with one of them. Returns what came of the others,
-/// and the exit code of the last failure or 0.
+/// Runs `act` on each session, also after a failure. Returns the results of those that succeeded, and the
+/// exit code of the last failure or 0.
 fn for_each<T>(
     names: Vec<SessionName>,
     verb: &str,
     as_json: bool,
-    each: impl Fn(&SessionName) -> Result<T, Failed>,
+    each: impl Fn(&SessionName) -> Result<T, VerbError>,
 ) -> (Vec<T>, u8) {
     let mut code = 0;
     let done =
@@ -106,9 +107,8 @@ fn for_each<T>(
     (done, code)
 }
 
-/// The names of the sessions that run.
-pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, Failed> {
-    super::control::readable(paths)?;
+pub(super) fn live_names(paths: &Paths) -> Result<Vec<SessionName>, VerbError> {
+    super::control::check_sessions_dir(paths)?;
     let all = crate::fs::session::list(paths).into_iter();
     Ok(all.filter(|(_, alive)| *alive).map(|(name, _)| name).collect())
 }

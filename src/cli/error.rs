@@ -11,14 +11,14 @@ use super::prose::{fit, fit_message};
 use crate::core::io_words::io_words;
 use crate::core::redact::redact;
 use crate::core::text::visible;
-use crate::ipc::message::{Code, Failure};
+use crate::ipc::message::{Code, RequestError};
 use crate::sys::inherited;
 use crate::sys::poll::{Interest, PollSet};
 use crate::sys::signals::Signals;
 
-/// A failure on its way to standard error.
+/// Why a verb failed, printed by [`VerbError::print`].
 #[derive(Debug)]
-pub(super) struct Failed {
+pub(super) struct VerbError {
     code: u8,
     word: Option<Code>,
     name: String,
@@ -26,20 +26,20 @@ pub(super) struct Failed {
     hint: String,
 }
 
-impl Failed {
+impl VerbError {
     pub fn new(code: u8, cause: impl Into<String>) -> Self {
         let cause: String = cause.into();
-        Failed { code, word: None, name: String::new(), cause: io_words(cause), hint: String::new() }
+        VerbError { code, word: None, name: String::new(), cause: io_words(cause), hint: String::new() }
     }
 
-    /// What it was about: a session, a program, a file.
+    /// Sets the name of what failed: a session, a program, a file.
     #[must_use]
     pub fn about(mut self, name: impl fmt::Display) -> Self {
         self.name = name.to_string();
         self
     }
 
-    /// What else did not work.
+    /// Adds a second cause.
     #[must_use]
     pub fn also(mut self, cause: &str) -> Self {
         self.cause = match self.cause.ends_with('?') {
@@ -62,27 +62,26 @@ impl Failed {
         self
     }
 
-    /// Whether there is no session that runs.
-    pub fn finds_none(&self) -> bool {
+    /// Whether no session is running.
+    pub fn is_not_found(&self) -> bool {
         matches!(self.word(), Code::NotFound | Code::Ended)
     }
 
-    /// Whether something else is done first, and the same request may succeed later.
+    /// Whether the same request may succeed later.
     pub fn is_busy(&self) -> bool {
         self.word() == Code::Busy
     }
 
-    /// What went wrong, without its name.
+    /// The cause without the name.
     pub fn cause(&self) -> &str {
         &self.cause
     }
 
-    /// What a person can do about it.
     pub fn help(&self) -> &str {
         &self.hint
     }
 
-    /// Why it was refused, if it was.
+    /// The cause, if the request was refused.
     pub fn refusal(&self) -> Option<&str> {
         (self.word == Some(Code::Refused)).then_some(self.cause.as_str())
     }
@@ -98,7 +97,7 @@ impl Failed {
         })
     }
 
-    /// Prints it and gives the exit code. `what` is what failed: the verb.
+    /// Prints the error and returns its exit code. `what`: the verb.
     pub fn print(&self, what: &str, json: bool) -> u8 {
         let parts = [what, &self.name, &self.cause].map(visible);
         let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
@@ -117,10 +116,10 @@ impl Failed {
     }
 }
 
-impl From<Failure> for Failed {
-    fn from(failure: Failure) -> Self {
+impl From<RequestError> for VerbError {
+    fn from(failure: RequestError) -> Self {
         let cause = failure.message;
-        Failed {
+        VerbError {
             code: failure.code.exit(),
             word: Some(failure.code),
             name: String::new(),
@@ -130,30 +129,34 @@ impl From<Failure> for Failed {
     }
 }
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for VerbError {
     fn from(error: io::Error) -> Self {
-        Failed::new(125, error.to_string()).hint("`hopty check` finds what is missing")
+        VerbError::new(125, error.to_string()).hint("`hopty check` finds what is missing")
     }
 }
 
-/// A page on the whole terminal failed: in the words of its panic, where there was one.
-pub(super) fn broken_page(cause: &str) -> Failed {
+/// The error of a full-screen page that failed; its panic message if there was one.
+pub(super) fn broken_page(cause: &str) -> VerbError {
     let words = crate::tty::raw::last_words().unwrap_or_else(|| cause.to_owned());
-    Failed::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
+    VerbError::new(125, words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A message on standard error. Where that is closed or gone nobody reads it, and nothing else fails.
+/// Prints a message on standard error. A closed standard error is no failure.
 pub(super) fn note(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", fit_message(&io_words(text)));
 }
 
-/// Nobody can be asked; this command does not ask.
-pub(super) fn no_terminal(command: &str) -> Failed {
-    Failed::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
+/// Prints notices that a verb collected on standard error.
+pub(super) fn note_all(notices: &[String]) {
+    notices.iter().for_each(|notice| note(format_args!("hopty: {}", visible(notice))));
 }
 
-/// Asks a person on standard error, and returns the answer without the blanks around it; `None` where the
-/// terminal has hung up.
+/// The error for a question that needs a terminal.
+pub(super) fn no_terminal(command: &str) -> VerbError {
+    VerbError::new(4, "hopty has no terminal to ask").hint(format!("`{command}` does not ask"))
+}
+
+/// Asks a person on standard error, and returns the trimmed answer; `None` if the terminal has hung up.
 ///
 /// # Errors
 /// When standard error or standard input cannot be used.
@@ -165,8 +168,8 @@ pub(super) fn ask_person(question: &str) -> io::Result<Option<String>> {
     Ok(is_answered.then(|| answer.trim().to_owned()))
 }
 
-/// Asks, and waits for an answer. Who comes back from the shell (Ctrl+Z, `fg`) is asked again: its lines are
-/// below the question.
+/// Prints the question and waits for input. After Ctrl+Z and `fg` it prints the question again, because the
+/// shell's lines are below the first one.
 fn await_answer(question: &str) -> io::Result<()> {
     let stdin = io::stdin();
     if !stdin.is_terminal() {
@@ -187,15 +190,15 @@ fn await_answer(question: &str) -> io::Result<()> {
     }
 }
 
-/// How often a person is asked the same.
+/// How many times the same question is asked.
 const QUESTIONS: usize = 3;
 
-/// Asks a person for a yes or a no, which [`YesNo::read`] reads; another answer is asked again. `false` where
-/// the terminal has hung up.
+/// Asks for yes or no, as [`YesNo::read`] reads it, and asks again after any other answer. `false` if the
+/// terminal has hung up.
 ///
 /// # Errors
-/// When standard error or standard input cannot be used, or after three answers of neither kind.
-pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, Failed> {
+/// When standard error or standard input cannot be used, or after [`QUESTIONS`] other answers.
+pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, VerbError> {
     let ways = if enter == YesNo::Yes { "[Y/n]" } else { "[y/N]" };
     for _ in 0..QUESTIONS {
         let Some(answer) = ask_person(&format!("{question} {ways}"))? else { return Ok(false) };
@@ -204,10 +207,9 @@ pub(super) fn ask_yes_no(question: &str, enter: YesNo) -> Result<bool, Failed> {
             None => note(format_args!("hopty: answer y or n")),
         }
     }
-    Err(Failed::new(2, "neither y nor n was answered, so nothing was done").hint("run it again"))
+    Err(VerbError::new(2, "neither y nor n was answered, so nothing was done").hint("run it again"))
 }
 
-/// An answer to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum YesNo {
     Yes,
@@ -215,8 +217,7 @@ pub(super) enum YesNo {
 }
 
 impl YesNo {
-    /// The answer in any case, whole or its first letter; `enter` is that of an empty line, and `None` is
-    /// neither.
+    /// Reads `y`, `yes`, `n` or `no` in any case; an empty line is `enter`, and `None` is neither.
     fn read(answer: &str, enter: YesNo) -> Option<YesNo> {
         match answer.to_lowercase().as_str() {
             "" => Some(enter),
@@ -227,8 +228,8 @@ impl YesNo {
     }
 }
 
-/// A line on standard output. No hidden character gets there as it is: in JSON it is written as JSON does,
-/// and what is for people had it made visible before.
+/// Prints a line on standard output. Hidden characters are escaped as in JSON; text for people was made
+/// visible before.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -236,7 +237,7 @@ pub(super) fn say(text: fmt::Arguments<'_>) -> io::Result<()> {
     writeln!(stdout()?, "{}", visible::escaped(&fmt::format(text)))
 }
 
-/// A sentence on standard output, broken between words where that is a terminal.
+/// Prints a sentence on standard output, wrapped in a terminal.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -247,12 +248,12 @@ pub(super) fn say_wrapped(text: fmt::Arguments<'_>) -> io::Result<()> {
 /// Standard output.
 ///
 /// # Errors
-/// When it was closed: Rust's takes what is written then, and says nothing.
+/// When it was closed: Rust's own would discard the text without an error.
 pub(super) fn stdout() -> io::Result<io::Stdout> {
     if inherited::was_closed(1) { Err(nix::errno::Errno::EBADF.into()) } else { Ok(io::stdout()) }
 }
 
-/// Text from files and peers, with everything that a terminal would act on made visible, and without secrets.
+/// Text from files and peers without secrets; everything that a terminal would act on is visible.
 pub(super) fn visible(text: &str) -> String {
     visible::visible(&redact(text))
 }
@@ -284,11 +285,11 @@ mod tests {
     #[test]
     fn a_cause_that_is_a_question_stays_one() {
         assert_eq!(
-            Failed::new(3, "which session?").also("none is known").cause(),
+            VerbError::new(3, "which session?").also("none is known").cause(),
             "which session? (none is known)"
         );
         assert_eq!(
-            Failed::new(3, "no session").also("none is known").cause(),
+            VerbError::new(3, "no session").also("none is known").cause(),
             "no session, and none is known"
         );
     }
@@ -300,8 +301,8 @@ mod tests {
 
     #[test]
     fn the_word_for_scripts_is_the_host_s_own_or_follows_the_code() {
-        assert_eq!(Failed::from(Failure::new(Code::Busy, "x", "")).word(), Code::Busy);
-        assert_eq!(Failed::new(3, "x").word(), Code::NotFound);
-        assert_eq!(Failed::new(125, "x").word(), Code::Internal);
+        assert_eq!(VerbError::from(RequestError::new(Code::Busy, "x", "")).word(), Code::Busy);
+        assert_eq!(VerbError::new(3, "x").word(), Code::NotFound);
+        assert_eq!(VerbError::new(125, "x").word(), Code::Internal);
     }
 }

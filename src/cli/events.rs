@@ -1,5 +1,5 @@
-//! The decision log: `events` for programs, `log` for people, `why` for the last one. Read from the journal
-//! on disk, so that it works for ended sessions too and costs the host nothing.
+//! The decision log: `events` for programs, `log` for people, `why` for the last decision. All read the
+//! journal on disk, so they work for ended sessions and cost the host nothing.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::control::{any, paths};
-use super::error::{Failed, note, say, stdout, visible};
+use super::control::{any_session, paths};
+use super::error::{VerbError, note, say, stdout, visible};
 use super::prose::fit;
 use super::status::status_of;
 use crate::core::journal::{decisions, last_explained, last_session, session_begins};
@@ -26,25 +26,24 @@ use crate::sys::poll::{Interest, PollSet};
 use crate::sys::process::Process;
 use crate::sys::safe_file::{self, SafeFileError};
 
-/// Bytes of a followed journal that are read at a time.
+/// Bytes of a followed journal that are read at once.
 const PIECE: u64 = 4 << 20;
-/// The longest line that is kept until its end comes, in bytes.
+/// The longest incomplete line that is kept, in bytes.
 const LONGEST_LINE: u64 = 64 << 20;
 
-fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), Failed> {
+fn journal_of(given: Option<&str>) -> Result<(PathBuf, PathBuf), VerbError> {
     let paths = paths()?;
-    let name = any(&paths, given)?;
+    let name = any_session(&paths, given)?;
     let dir = paths.session(&name);
     Ok((dir.join(session::JOURNAL), dir))
 }
 
-fn read(path: &Path) -> Result<String, Failed> {
+fn read(path: &Path) -> Result<String, VerbError> {
     let whole = rotating_journal::read_back(path, session_begins).map_err(|e| unreadable(path, &e))?;
     Ok(last_session(&whole).to_owned())
 }
 
-/// The decisions of the last session that kept its journal in `dir`, oldest first; none where it cannot be
-/// read.
+/// The decisions of the last session with a journal in `dir`, oldest first; none if it cannot be read.
 pub(super) fn decisions_of(dir: &Path) -> Vec<Decision> {
     let text = read(&dir.join(session::JOURNAL)).unwrap_or_default();
     let decision = |line: &str| {
@@ -54,17 +53,16 @@ pub(super) fn decisions_of(dir: &Path) -> Vec<Decision> {
     decisions(&text).filter_map(decision).collect()
 }
 
-fn unreadable(path: &Path, error: &SafeFileError) -> Failed {
+fn unreadable(path: &Path, error: &SafeFileError) -> VerbError {
     let missing =
         matches!(error, SafeFileError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
     let hint = match missing {
         true => "it was deleted, or could not be written when the session was started".to_owned(),
         false => error.hint(),
     };
-    Failed::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
+    VerbError::new(1, format!("hopty cannot read the journal: {error}")).about(path.display()).hint(hint)
 }
 
-/// A journal that is followed.
 fn followed(path: &Path) -> Result<File, SafeFileError> {
     let missing = || SafeFileError::Io {
         doing: "open",
@@ -74,11 +72,11 @@ fn followed(path: &Path) -> Result<File, SafeFileError> {
     safe_file::open(path, rotating_journal::RULE)?.ok_or_else(missing)
 }
 
-pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
+pub(super) fn events(given: Option<&str>, follow: bool) -> Result<u8, VerbError> {
     each(given, follow, escaped)
 }
 
-pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
+pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, VerbError> {
     each(given, follow, |line| {
         let value: Value = serde_json::from_str(line).unwrap_or_default();
         let at = value["at"].as_str().unwrap_or_default();
@@ -92,10 +90,10 @@ pub(super) fn log(given: Option<&str>, follow: bool) -> Result<u8, Failed> {
     })
 }
 
-fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Result<u8, Failed> {
+fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Result<u8, VerbError> {
     let (path, dir) = journal_of(given)?;
     let mut changes = Changes::of(&dir);
-    // Opened first: what is written while the older part is read is found here.
+    // Opened first, to see what is written while the older part is read.
     let mut file = followed(&path).map_err(|e| unreadable(&path, &e))?;
     let mut out = stdout()?.lock();
     let mut printed = 0;
@@ -124,7 +122,7 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
         // While the journal is rotated, there is no file for a moment.
         let there = followed(&path).ok().filter(|there| is_another(there, &file));
         if let Some(new) = there {
-            // All of the old one has been read, but between the two there may have been more.
+            // The old file has been read to its end, but there may have been others before the new one.
             file = new;
             rest.clear();
             if let Ok(text) = read(&path) {
@@ -141,14 +139,13 @@ fn each(given: Option<&str>, follow: bool, form: impl Fn(&str) -> String) -> Res
     }
 }
 
-/// Whether the reader of standard output is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputReader {
     There,
     Gone,
 }
 
-/// Being told that there may be more in a session's journal.
+/// Watches for changes of a session's journal.
 struct Changes {
     dir: PathBuf,
     watcher: Watcher,
@@ -157,7 +154,6 @@ struct Changes {
 }
 
 impl Changes {
-    /// From now on.
     fn of(dir: &Path) -> Self {
         let mut watcher = Watcher::new();
         watcher.add(dir);
@@ -165,15 +161,13 @@ impl Changes {
         Changes { dir: dir.to_owned(), watcher, host, ended: false }
     }
 
-    /// Whether the host has not ended yet, as far as that was told: the name may be another session's by
-    /// then.
+    /// Whether the host may still write. After its end the name may belong to another session.
     fn may_come(&self) -> bool {
         !self.ended
     }
 
-    /// Waits until something has changed beside the journal, the host has ended, or the reader went away,
-    /// which is not waited for until there is something to say. Where one of them does not tell, it is looked
-    /// at from time to time.
+    /// Waits until something beside the journal has changed, the host has ended, or the reader has gone,
+    /// which is ignored while there is nothing to print. Sources that report no changes are polled.
     fn wait(&mut self, out: &impl AsFd) -> std::io::Result<OutputReader> {
         self.watcher.add(&self.dir);
         let mut set = PollSet::default();
@@ -196,7 +190,7 @@ fn is_another(one: &File, other: &File) -> bool {
     matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if one.ino() != other.ino())
 }
 
-/// Prints the decisions of `text` that were not printed yet; their numbers rise.
+/// Prints the decisions of `text` whose numbers follow the last one printed.
 fn print_new(
     text: &str,
     form: impl Fn(&str) -> String,
@@ -213,15 +207,15 @@ fn print_new(
     out.flush()
 }
 
-pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = any(&paths, given)?;
+    let name = any_session(&paths, given)?;
     let text = read(&paths.session(&name).join(session::JOURNAL))?;
     let (seq, decision) = last_explained(&text).ok_or_else(|| {
-        Failed::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
+        VerbError::new(1, "there is no decision yet").hint("`hopty status` shows the state of the session")
     })?;
     let session = status_of(&paths, &name)?;
-    // A host that was killed could not write why.
+    // A killed host could not write why.
     let lost = session.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
     let because = if lost { vec![seq] } else { decision.because };
     let tells = !session.is(SessionState::Unresponsive) && !session.why.is_empty();
@@ -229,7 +223,7 @@ pub(super) fn why(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     if as_json {
         say(format_args!("{}", json!({"seq": seq, "sentence": sentence, "because": because})))?;
     } else {
-        // What the program said last was seen by nobody.
+        // Nobody saw the program's last output.
         let failed = session.exit.as_ref().is_some_and(|exit| exit.code.is_some_and(|code| code != 0));
         say(format_args!("{}", fit(&visible(&sentence), 0)))?;
         if failed && paths.last_screen(&name).exists() {

@@ -1,5 +1,5 @@
-//! `hopty hook EVENT [MS]`: what Claude calls. It must never break Claude: without the host's word within
-//! `hooks.ack` it is silent.
+//! `hopty hook EVENT [MS]`, which Claude calls. It must never break Claude: if the host does not answer
+//! within `hooks.ack`, it prints nothing.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,16 +14,20 @@ use crate::ipc::message::hook_line;
 use crate::sys::fd::read_some;
 use crate::sys::poll::{Interest, wait_for};
 
-/// How long to wait for the host's first word where the command does not say.
+/// What `hopty hook --help` prints.
+pub(super) const HELP: &str = "Claude calls `hopty hook EVENT` at each of its events, such as a prompt, a batch of tool calls and the end \
+     of a turn, with JSON on standard input. The session's hopty answers whether Claude goes on; outside of a \
+     session nothing happens.";
+/// How long to wait for the host's first answer if the command does not say.
 const ACK: Duration = Duration::from_millis(300);
-/// How long a held hook waits at most: below Claude's own limit for the event that is held longest.
+/// How long a held hook waits: less than Claude's own limit for the event with the longest hold.
 const HOLD: Duration = Duration::from_secs(85);
-/// The most that is read, in bytes.
+/// The largest input, in bytes.
 const MAX_INPUT: usize = 64 << 20;
-/// The largest payload that is passed on, in bytes; a larger one is cut to the facts.
+/// The largest payload that is sent to the host, in bytes; a larger one is reduced to the facts.
 const MAX_PAYLOAD: usize = 900_000;
 
-/// Always 0: a hook's failure is none of Claude's business.
+/// Returns 0 in any case: a failed hook must not disturb Claude.
 pub(super) fn main(event: Option<&str>, ack: Option<&str>) -> u8 {
     let ack = ack.and_then(|ms| ms.parse().ok()).map_or(ACK, Duration::from_millis).min(HOLD);
     if let Some(event) = event {
@@ -40,7 +44,7 @@ fn call(event: &str, ack: Duration) -> Option<()> {
     let payload = if payload.len() > MAX_PAYLOAD { facts_of(&payload) } else { payload };
     let run: u32 = std::env::var("HOPTY_RUN").ok().and_then(|run| run.parse().ok()).unwrap_or(0);
     let line = hook_line(event, run, std::str::from_utf8(&payload).ok()?)?;
-    // A host that is stopped or busy must not hold Claude up: what it does not take in time is not given.
+    // A stopped or busy host must not delay Claude: if it does not read in time, the payload is dropped.
     let mut host = ControlClient::new(socket, "hook", Some(begun + ack));
     host.send(&line);
     loop {
@@ -53,7 +57,7 @@ fn call(event: &str, ack: Duration) -> Option<()> {
     }
 }
 
-/// What Claude wrote on standard input; `None` where that is not closed in time.
+/// Claude's payload from standard input; `None` if it is not closed in time.
 fn payload(until: Instant) -> Option<Vec<u8>> {
     let (stdin, mut payload, mut buf) = (std::io::stdin(), Vec::new(), vec![0; 1 << 16]);
     while payload.len() < MAX_INPUT {
@@ -68,7 +72,7 @@ fn payload(until: Instant) -> Option<Vec<u8>> {
     Some(payload)
 }
 
-/// The facts of a payload that is too large for a line: long texts are dropped, names and ids stay.
+/// A payload that is too large for a line, without its long texts; names and ids stay.
 fn facts_of(payload: &[u8]) -> Vec<u8> {
     fn shorten(value: &mut Value) {
         match value {

@@ -1,5 +1,5 @@
-//! What a conversation that starts from a handoff (`--handoff`) keeps of the one before: its name, its model
-//! and plan mode, unless the person gives others.
+//! What a conversation that starts from a handoff (`--handoff`) keeps of the one before: its name, model and
+//! plan mode, unless the person sets others.
 
 use std::path::Path;
 
@@ -16,15 +16,13 @@ use crate::sys::clock::Clock;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct KeptOptions {
-    /// How the person called the conversation.
+    /// The person's name for the conversation.
     pub title: Option<String>,
-    /// Options for Claude.
     pub args: Vec<String>,
 }
 
 impl KeptOptions {
-    /// What the handoff with which a session in `dir` begins leaves to it; nothing where there is none, which
-    /// the host reports.
+    /// What a session that begins in `dir` keeps; nothing if there is no handoff, which the host reports.
     pub(super) fn of(paths: &Paths, begin: &BeginWith, own: &OwnArgs, dir: &Path) -> KeptOptions {
         let Some(state) = state_of(paths, begin, dir) else { return KeptOptions::default() };
         let title = own.name.is_none().then(|| title_of(paths, &state, dir)).flatten();
@@ -32,7 +30,7 @@ impl KeptOptions {
     }
 }
 
-/// The record of the handoff that is meant.
+/// The state of the handoff to begin with.
 fn state_of(paths: &Paths, begin: &BeginWith, dir: &Path) -> Option<HandoffState> {
     let store = Store::at(&paths.claude);
     let id = match begin {
@@ -48,8 +46,8 @@ fn state_of(paths: &Paths, begin: &BeginWith, dir: &Path) -> Option<HandoffState
     store.records().state(&id)
 }
 
-/// Of the permission modes only the narrowest: a record is made from files that any program of the person's
-/// can write, so that no mode in it may allow more than the command line and the settings do.
+/// Of the permission modes only the most restrictive: any program of this user can write a record, so its
+/// mode must not allow more than the command line and the settings do.
 fn options(state: &HandoffState, own: &OwnArgs) -> Vec<String> {
     let model = state.model.as_deref().filter(|model| own.model.is_none() && is_model(model));
     let asks = own.permission_mode.is_none() && !own.skips_permissions;
@@ -63,7 +61,7 @@ fn options(state: &HandoffState, own: &OwnArgs) -> Vec<String> {
     model.into_iter().chain(mode).flatten().collect()
 }
 
-/// The name of the conversation before, by the session that ended in it, or the session's own.
+/// The name of the conversation before, from the session that ended in it, or that session's own name.
 fn title_of(paths: &Paths, state: &HandoffState, dir: &Path) -> Option<String> {
     let name = state.hopty_session.as_ref()?;
     let place = paths.session(name);
@@ -71,7 +69,7 @@ fn title_of(paths: &Paths, state: &HandoffState, dir: &Path) -> Option<String> {
         return None;
     }
     let last = session::status(&place).ok()??;
-    // One that was broken off in a hand-over is in the fresh conversation already.
+    // A session that broke off in a hand-over is in the fresh conversation already.
     let is_its = [&last.conversation, &last.before].into_iter().flatten().any(|id| *id == state.session_id)
         || last.handoff.as_ref().is_some_and(|handoff| handoff.id == state.id);
     if !is_its {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::control::{HostControl, named, none_runs, paths};
-use super::error::{Failed, note, say, visible};
+use super::control::{HostControl, no_session_hint, parse_session_name, paths};
+use super::error::{VerbError, note, say, visible};
 use super::rename::bad_label;
 use super::restore::{about, can_resume, killed, restorable};
 use super::status;
@@ -32,15 +32,15 @@ use crate::tty::full_screen_page::FullScreenPage;
 
 /// A host that does not answer within this is `unresponsive`.
 pub(super) const PATIENCE: Duration = Duration::from_millis(200);
-/// How often `--watch` looks, in ms.
+/// How often `--watch` refreshes, in ms.
 const WATCH_MS: u64 = 2000;
-/// How much of what a session is about is shown, in columns.
+/// The widest topic of a session, in columns.
 const ABOUT: usize = 60;
-/// How much of a branch's name is shown, in columns.
+/// The widest branch name, in columns.
 const BRANCH: usize = 24;
-/// Columns for a session's state that are enough and the least: `blocked (permission)`.
+/// The widest and the narrowest state column: `blocked (permission)`.
 const STATE_COLS: (usize, usize) = (32, 20);
-/// The same for a text and for a directory.
+/// The same for a text, and for a directory.
 const TEXT_COLS: (usize, usize) = (28, table::LAST_CELL_LEAST);
 
 #[derive(Debug, Args)]
@@ -74,12 +74,12 @@ pub(super) struct ListOptions {
     pub restorable: bool,
 }
 
-/// What `hopty ls --help` says first.
+/// The beginning of `hopty ls --help`.
 pub(super) fn long_about() -> String {
     format!("List sessions, those that wait for you first\n\nFields of a format: {}.", field_names())
 }
 
-pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
+pub(super) fn ls(options: &ListOptions) -> Result<u8, VerbError> {
     if options.names {
         return names(options);
     }
@@ -89,16 +89,19 @@ pub(super) fn ls(options: &ListOptions) -> Result<u8, Failed> {
         return list(options, template.as_ref());
     }
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        return Err(Failed::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts"));
+        return Err(
+            VerbError::new(2, "--watch needs a terminal").hint("`hopty events --follow` is for scripts")
+        );
     }
     watch(options, template.as_ref())
 }
 
-/// Draws the list again and again, on the alternate screen: what the terminal showed before comes back.
-fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+/// Draws the list again and again on the alternate screen, so that the terminal's contents come back at the
+/// end.
+fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, VerbError> {
     let mut page = FullScreenPage::open(BEGIN, UNDO)?;
     loop {
-        // The sessions first, so that the old list stays until the new one is there.
+        // The new list first, so that the old one stays on the screen until then.
         let listing = Listing::of(options, template, ask(options)?)?;
         page.draw(&listing.page(full_screen::size()))?;
         let pressed = match page.wait(Some(WATCH_MS))? {
@@ -115,23 +118,26 @@ fn watch(options: &ListOptions, template: Option<&Template>) -> Result<u8, Faile
     }
 }
 
-fn list(options: &ListOptions, template: Option<&Template>) -> Result<u8, Failed> {
+fn list(options: &ListOptions, template: Option<&Template>) -> Result<u8, VerbError> {
     let sessions = ask(options)?;
     if options.all && !options.json {
-        tell_damaged(&paths()?);
+        note_damaged(&paths()?);
     }
     print(options, template, sessions)
 }
 
-/// The sessions by name.
-fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
+fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, VerbError> {
     let paths = paths()?;
-    super::control::readable(&paths)?;
-    let wanted = options.sessions.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, _>>()?;
+    super::control::check_sessions_dir(&paths)?;
+    let wanted = options
+        .sessions
+        .iter()
+        .map(|name| parse_session_name(name))
+        .collect::<Result<Vec<SessionName>, _>>()?;
     let mut known = crate::fs::session::list(&paths);
     if let Some(missing) = wanted.iter().find(|name| !known.iter().any(|(known, _)| known == *name)) {
-        // The words of every verb that takes a name.
-        super::control::any(&paths, Some(missing.as_str()))?;
+        // The same error as any verb that takes a name.
+        super::control::any_session(&paths, Some(missing.as_str()))?;
     }
     known.retain(
         |(name, alive)| if wanted.is_empty() { *alive || options.all } else { wanted.contains(name) },
@@ -148,8 +154,8 @@ fn ask(options: &ListOptions) -> Result<Vec<SessionStatus>, Failed> {
     Ok(found.into_iter().filter(meant).collect())
 }
 
-/// What these sessions say of themselves; `true`: its host lives. All hosts are asked at once, so that a slow
-/// one costs its own time only.
+/// The status of each session; `true`: its host is alive. All hosts are asked at the same time, so that a
+/// slow one delays only itself.
 pub(super) fn statuses(paths: &Paths, sessions: Vec<(SessionName, bool)>) -> Vec<SessionStatus> {
     let asked: Vec<_> = sessions
         .into_iter()
@@ -173,7 +179,7 @@ fn print(
     options: &ListOptions,
     template: Option<&Template>,
     sessions: Vec<SessionStatus>,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     if options.json {
         say(format_args!("{}", Value::from_iter(sessions.iter().map(with_branch))))?;
         return Ok(0);
@@ -184,7 +190,7 @@ fn print(
     Ok(0)
 }
 
-/// What the verb prints, and what it says besides.
+/// The output of the verb, and its messages.
 #[derive(Default)]
 struct Listing {
     lines: Vec<String>,
@@ -196,8 +202,8 @@ impl Listing {
         options: &ListOptions,
         template: Option<&Template>,
         mut sessions: Vec<SessionStatus>,
-    ) -> Result<Listing, Failed> {
-        // What needs a person comes first; within that, by name.
+    ) -> Result<Listing, VerbError> {
+        // Sessions that need a person come first, then by name.
         sessions.sort_by_key(|session| !needs_person(session));
         if let Some(template) = template {
             let lines = sessions.iter().map(|session| template.line(session)).collect();
@@ -213,7 +219,7 @@ impl Listing {
                 Some(label) => vec![none_with(label, &paths)],
                 None => {
                     let ended = !options.all && !crate::fs::session::list(&paths).is_empty();
-                    let none = format!("no session is running; {}", none_runs(ended));
+                    let none = format!("no session is running; {}", no_session_hint(ended));
                     [vec![none], to_restore(&paths)].concat()
                 }
             };
@@ -234,14 +240,14 @@ impl Listing {
             }
         };
         let suspended = sessions.iter().filter_map(|session| {
-            let way = session.way_to_continue()?;
+            let way = session.continue_hint()?;
             Some(format!("hint: {} is suspended: {}", visible(&session.name), visible(&way)))
         });
         let notes = suspended.chain(to_restore(&paths)).collect();
         Ok(Listing { lines: table::lines(&rows, color), notes })
     }
 
-    /// The rows of a screen, with how to end it in the last one.
+    /// The rows of a screen; the last one says how to quit.
     fn page(&self, (cols, rows): (u16, u16)) -> Vec<String> {
         let room = usize::from(rows).saturating_sub(1);
         let notes = self.notes.iter().map(|line| begin_of(line, cols.into()));
@@ -252,7 +258,7 @@ impl Listing {
     }
 }
 
-/// That no session has a label, and which one may be meant.
+/// The message that no session has this label, with the one that may be meant.
 fn none_with(label: &str, paths: &Paths) -> String {
     let read = |(name, _): (SessionName, bool)| crate::fs::session::status(&paths.session(&name)).ok()?;
     let known = crate::fs::session::list(paths).into_iter().filter_map(read);
@@ -264,8 +270,7 @@ fn none_with(label: &str, paths: &Paths) -> String {
     format!("no session has label {}; {hint}", visible(label))
 }
 
-/// Names the ended sessions whose files hopty cannot read.
-pub(super) fn tell_damaged(paths: &Paths) {
+pub(super) fn note_damaged(paths: &Paths) {
     for name in crate::fs::session::damaged(paths) {
         note(format_args!(
             "hopty: {name}: its session.json is damaged; `hopty rm {name}` removes the session"
@@ -273,8 +278,8 @@ pub(super) fn tell_damaged(paths: &Paths) {
     }
 }
 
-/// Which sessions wait for `hopty restore`, in every list: after a restart of the machine it is what a person
-/// looks for.
+/// Sessions that wait for `hopty restore`. Every list has them, because after a reboot a person looks for
+/// them.
 fn to_restore(paths: &Paths) -> Vec<String> {
     let died = match restorable(paths) {
         0 => None,
@@ -287,9 +292,9 @@ fn to_restore(paths: &Paths) -> Vec<String> {
     died.into_iter().chain(killed(paths)).collect()
 }
 
-/// The table, for a terminal of `cols` columns or for a program (`None`).
+/// The table for a terminal of `cols` columns, or for a program (`None`).
 fn table_of(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<Vec<String>> {
-    // How it ended is shown only to who asks for ended ones.
+    // The exit columns are only for lists with ended sessions.
     let ends: &[(&str, ColumnText)] = if ends { &[("EXIT", exit), ("ENDED", ended_ago)] } else { &[] };
     let any = |told: fn(&SessionStatus) -> bool| sessions.iter().any(told);
     let columns = FIRST.iter().chain(ends).chain(REST).filter(|(head, _)| match *head {
@@ -302,8 +307,8 @@ fn table_of(sessions: &[SessionStatus], ends: bool, cols: Option<usize>) -> Vec<
     fitted(sessions, &columns.collect::<Vec<_>>(), cols)
 }
 
-/// The table from which a person picks a session, for a terminal of `cols` columns or for a program.
-pub(super) fn to_pick(sessions: &[SessionStatus], cols: Option<usize>) -> Vec<Vec<String>> {
+/// The table to pick a session from, for a terminal of `cols` columns or for a program.
+pub(super) fn picker_table(sessions: &[SessionStatus], cols: Option<usize>) -> Vec<Vec<String>> {
     let known = sessions.iter().any(|session| about(session).is_some());
     let shown = |head: &str| match head {
         "NAME" | "STATE" | "FOR" | "DIRECTORY" => true,
@@ -335,8 +340,8 @@ fn fitted(
     rows
 }
 
-/// When a column goes where there is no room, and to which widths it may be cut. `topic`: there is a column
-/// with what sessions are about, which says more than where they run.
+/// When a column is dropped for lack of room, and the widths that it may be cut to. `topic`: there is a
+/// column with the topics, which says more than the directory.
 fn column_rule(head: &str, topic: bool) -> (ColumnRank, Option<(usize, usize)>) {
     use ColumnRank::{Major, Minor, Stays};
     match head {
@@ -359,17 +364,16 @@ fn column_rule(head: &str, topic: bool) -> (ColumnRank, Option<(usize, usize)>) 
     }
 }
 
-/// Whether it waits for a person, or nobody can tell.
+/// Whether a session waits for a person or its state is unknown.
 pub(super) fn needs_person(session: &SessionStatus) -> bool {
     matches!(session.state.known(), Some(SessionState::Blocked | SessionState::Unresponsive))
 }
 
 /// The word of `--format` for tmux's status line.
 const TMUX: &str = "tmux";
-/// Columns of a name in it.
+/// The widest name in it, in columns.
 const TMUX_NAME: usize = 24;
 
-/// A session in tmux's status line.
 fn for_tmux(session: &SessionStatus) -> String {
     let clean = |text: &str| visible(text).replace('#', "##");
     let name = clean(&begin_of(&session.name, TMUX_NAME));
@@ -385,17 +389,17 @@ fn for_tmux(session: &SessionStatus) -> String {
     }
 }
 
-/// `--format`: text with `{FIELD}` in it.
+/// `--format`: a text with `{FIELD}`s.
 struct Template(Vec<(String, Option<ColumnText>)>);
 
 impl Template {
-    fn read(text: &str) -> Result<Template, Failed> {
+    fn read(text: &str) -> Result<Template, VerbError> {
         let text = text.replace("\\t", "\t").replace("\\n", "\n");
         let mut parts = Vec::new();
         let mut rest = text.as_str();
         while let Some((before, behind)) = rest.split_once('{') {
             let (field, behind) = behind.split_once('}').ok_or_else(|| {
-                Failed::new(2, "a field lacks its `}`").about(&text).hint("write fields as {name}")
+                VerbError::new(2, "a field lacks its `}`").about(&text).hint("write fields as {name}")
             })?;
             let cell = FIELDS.iter().find(|(name, _)| *name == field).map(|(_, cell)| *cell);
             parts.push((before.to_owned(), Some(cell.ok_or_else(|| unknown_field(field))?)));
@@ -406,7 +410,7 @@ impl Template {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
             };
-            return Err(Failed::new(2, "the format has no field").about(&text).hint(hint));
+            return Err(VerbError::new(2, "the format has no field").about(&text).hint(hint));
         }
         parts.push((rest.to_owned(), None));
         Ok(Template(parts))
@@ -420,21 +424,21 @@ impl Template {
     }
 }
 
-fn unknown_field(field: &str) -> Failed {
+fn unknown_field(field: &str) -> VerbError {
     let names = || FIELDS.iter().map(|(name, _)| *name);
     let longer = || names().find(|name| field.starts_with(name));
     let hint = match nearest_word(field, names()).or_else(longer) {
         Some(near) => format!("did you mean {{{near}}}?"),
         None => format!("a format is `tmux`, or a text with fields in braces: {}", field_names()),
     };
-    Failed::new(2, "unknown field in the format").about(field).hint(hint)
+    VerbError::new(2, "unknown field in the format").about(field).hint(hint)
 }
 
 fn field_names() -> String {
     FIELDS.map(|(name, _)| name).join(", ")
 }
 
-/// The SGR number of a session's state, as on the dashboard: what needs a person stands out.
+/// The SGR number of a session's state, as on the dashboard: sessions that need a person stand out.
 pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
     match session.state.known()? {
         SessionState::Idle => Some(32),
@@ -445,9 +449,9 @@ pub(super) fn state_color(session: &SessionStatus) -> Option<u8> {
     }
 }
 
-/// The names alone, from the directory of sessions: for scripts that complete words, which have no time to
-/// ask hosts.
-fn names(options: &ListOptions) -> Result<u8, Failed> {
+/// Prints the names alone, from the sessions' directory: for shell completion, which has no time to ask
+/// hosts.
+fn names(options: &ListOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     for (name, alive) in crate::fs::session::list(&paths) {
         let is_wanted = match () {
@@ -462,18 +466,18 @@ fn names(options: &ListOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// What stands in one column for a session.
+/// The text of one column.
 type ColumnText = fn(&SessionStatus) -> String;
 
-/// Which of the columns the state's is.
+/// The index of the state's column.
 pub(super) const STATE: usize = 1;
 
-/// The columns before and behind those of how a session ended.
+/// The columns before and after those of how a session ended.
 const FIRST: &[(&str, ColumnText)] = &[("NAME", |session| text(&session.name)), ("STATE", state)];
 const REST: &[(&str, ColumnText)] = &[
     ("LABELS", |session| if session.labels.is_empty() { "-".to_owned() } else { labels(session) }),
-    ("FOR", since),
-    ("AGE", lasts),
+    ("FOR", state_age),
+    ("AGE", session_age),
     ("RUN", |session| session.run.to_string()),
     ("CONTEXT", context),
     ("TASKS", tasks),
@@ -491,7 +495,7 @@ const FIELDS: [(&str, ColumnText); 23] = [
     ("state", |session| visible(&session.state_word())),
     ("reason", |session| visible(session.waiting_for.as_deref().unwrap_or_default())),
     ("subject", |session| visible(session.waiting_subject.as_deref().unwrap_or_default())),
-    ("for", since),
+    ("for", state_age),
     ("context", context),
     ("tasks", tasks),
     ("model", model),
@@ -500,7 +504,7 @@ const FIELDS: [(&str, ColumnText); 23] = [
     ("prompt", |session| visible(session.work.prompt.as_deref().unwrap_or_default())),
     ("task", |session| visible(session.work.task.as_deref().unwrap_or_default())),
     ("cost", |session| session.work.cost_usd.map_or_else(|| "-".to_owned(), |usd| format!("{usd:.2}"))),
-    ("age", lasts),
+    ("age", session_age),
     ("branch", branch),
     ("dir", |session| visible(&session.dir)),
     ("command", |session| visible(&shell_line(&session.command))),
@@ -515,37 +519,34 @@ fn labels(session: &SessionStatus) -> String {
     visible(&session.labels.join(","))
 }
 
-/// How long it has been in its state.
-fn since(session: &SessionStatus) -> String {
+fn state_age(session: &SessionStatus) -> String {
     let at = session.state_since.filter(|_| !session.is(SessionState::Ended));
     at.map_or_else(|| "-".to_owned(), |at| elapsed(at.0))
 }
 
-/// How long ago it began.
-fn lasts(session: &SessionStatus) -> String {
+fn session_age(session: &SessionStatus) -> String {
     session.started_at.map_or_else(|| "-".to_owned(), |at| elapsed(at.0))
 }
 
-/// The session object with the git branch of its directory, which no host looks at.
+/// The status with the git branch of the session's directory, which hosts do not know.
 fn with_branch(session: &SessionStatus) -> Value {
     let mut object = session.json();
     object["branch"] = json!(crate::git::ask_git::branch(Path::new(&session.dir)));
     object
 }
 
-/// The git branch of its directory, or the commit.
+/// The git branch of the directory, or the commit.
 fn branch(session: &SessionStatus) -> String {
     let checkout = crate::git::ask_git::checkout(Path::new(&session.dir));
     checkout.map_or_else(|| "-".to_owned(), |branch| text(&branch))
 }
 
-/// How many of Claude's tasks are done.
 fn tasks(session: &SessionStatus) -> String {
     let work = &session.work;
     if work.tasks == 0 { "-".to_owned() } else { format!("{}/{}", work.tasks_done, work.tasks) }
 }
 
-/// The model without what all of Claude's have in their names.
+/// The model's name without the parts that all of Claude's models share.
 fn model(session: &SessionStatus) -> String {
     session
         .work
@@ -558,7 +559,6 @@ fn text(text: &str) -> String {
     if text.is_empty() { "-".to_owned() } else { visible(text) }
 }
 
-/// The state, and what a blocked session waits for.
 fn state(session: &SessionStatus) -> String {
     begin_of(&text(&session.state_words(ahead)), ABOUT)
 }
@@ -567,7 +567,7 @@ fn context(session: &SessionStatus) -> String {
     session.context.known_percent().map_or_else(|| "-".to_owned(), |percent| format!("{percent} %"))
 }
 
-/// The exit code, or the signal's name; `lost` where the host died and nobody knows.
+/// The exit code or the signal's name; `lost` if the host died.
 fn exit(session: &SessionStatus) -> String {
     let Some(exit) = &session.exit else { return "-".to_owned() };
     match (exit.signal, exit.code) {
@@ -624,7 +624,7 @@ mod tests {
         assert!(table_of(&sessions, false, None)[0].ends_with(&["DIRECTORY".to_owned()]));
     }
 
-    /// With a name of 48 characters, the longest that is allowed.
+    /// The longest name that is allowed has 48 characters.
     #[test]
     fn a_long_name_takes_no_column_from_the_others() {
         let name = "a-rather-long-name-of-a-session-that-goes-on-and";
@@ -711,7 +711,7 @@ mod tests {
              rocket-science  blocked: Bash: touch x7  1 min  2 %      Rocket science\n\
              p2              idle                     1 min  2 %      Rocket science"
         );
-        // A long one is cut before the columns of a wide terminal go.
+        // A long text is cut before a column is dropped.
         let command = "git push --force-with-lease origin a-branch-with-a-rather-long-name and-another";
         asks.waiting_subject = Some(format!("Bash: {command}"));
         asks.work.prompt = Some(format!("run {command}"));

@@ -1,4 +1,4 @@
-//! `hopty man`: pages that are made from the tree of verbs in `args`, so that they cannot say anything else.
+//! `hopty man`: manual pages made from the tree of verbs in `args`, so that they always agree with it.
 
 use std::io::{IsTerminal, Write};
 use std::process::Stdio;
@@ -7,22 +7,22 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 
 use super::args::{Cli, NOTES, verbs};
-use super::error::{Failed, stdout};
+use super::error::{VerbError, stdout};
 use crate::core::text::nearest_word::nearest_word;
 use crate::sys::program_search::command_outside_of_projects;
 
 const EXAMPLES: &str = include_str!("examples.txt");
 
-/// The manual page of hopty, or of a verb such as `handoff show`: as `man` shows it, or its source.
-pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
-    // A quoted verb of two words, and hopty's own page by its name.
+/// Prints the manual page of hopty, or of a verb such as `handoff show`: formatted, or its source.
+pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, VerbError> {
+    // A verb of two words may be quoted, and `hopty` names hopty's own page.
     let words = verb.iter().flat_map(|words| words.split_whitespace());
     let verb = &words.skip_while(|word| *word == "hopty").map(str::to_owned).collect::<Vec<_>>()[..];
     let (tree, page) = page(verb)?;
     if roff {
         stdout()?.write_all(&page)?;
     } else if std::io::stdout().is_terminal() {
-        if !shown(&page) {
+        if !show_with_man(&page) {
             stdout()?.write_all(plain(tree, verb).as_bytes())?;
         }
     } else {
@@ -32,7 +32,7 @@ pub(super) fn man(verb: &[String], roff: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// The page for who has no `man`: the help, with the examples behind it.
+/// The page without `man`: the help, followed by the examples.
 fn plain(mut of: clap::Command, verb: &[String]) -> String {
     let all = examples_of(&verb.join(" "));
     let examples = all.iter().map(|(command, what)| format!("  {command}\n      {what}\n"));
@@ -40,9 +40,8 @@ fn plain(mut of: clap::Command, verb: &[String]) -> String {
     format!("{}{heading}{}", of.render_long_help(), examples.collect::<String>())
 }
 
-/// The verb, and the source of its page.
-fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
-    // `hopty --help` is Claude's; and the page is what `help` would say.
+fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), VerbError> {
+    // `hopty --help` is Claude's, and the page has what `help` would print.
     let mut tree = Cli::command()
         .disable_help_flag(true)
         .about("run it in place of claude, and Claude Code never runs out of context");
@@ -51,7 +50,7 @@ fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
         let near = verb.first().and_then(|word| nearest_word(word, verbs()));
         let near = near.filter(|near| verb.first().is_none_or(|word| word != near));
         let near = near.map_or_else(String::new, |near| format!("did you mean `hopty man {near}`? "));
-        let failed = Failed::new(2, "unknown verb").about(verb.join(" "));
+        let failed = VerbError::new(2, "unknown verb").about(verb.join(" "));
         failed.hint(format!("{near}`hopty help` lists all verbs"))
     };
     let of = verb.iter().try_fold(&tree, |at, word| at.find_subcommand(word)).ok_or_else(unknown)?.clone();
@@ -85,14 +84,12 @@ fn page(verb: &[String]) -> Result<(clap::Command, Vec<u8>), Failed> {
     Ok((of, page))
 }
 
-/// What hopty is, in a paragraph.
 const LONG: &str = "hopty runs Claude Code in a pseudo-terminal of its own and supervises it: when the \
                     context window is nearly full it \
 saves a handoff, stops Claude at a safe point, starts a fresh conversation and types the continuation prompt \
 into it, with \
 proof that it was submitted. A session outlives its terminal: `hopty attach` returns to it.";
 
-/// Files and variables, each with what it is for.
 const FILES: [(&str, &str); 4] = [
     (
         "~/.config/hopty/config.toml",
@@ -109,7 +106,7 @@ const VARIABLES: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "Replace ~/.config and ~/.local/state."),
 ];
 
-/// The examples of a verb, or of hopty itself where it is empty: each command, and what it does.
+/// The examples of a verb, or of hopty itself if it is empty: each command with its explanation.
 fn examples_of(verb: &str) -> Vec<(&'static str, &'static str)> {
     let head = format!("[{verb}]");
     let block = EXAMPLES.lines().skip_while(|line| *line != head).skip(1).take_while(|line| !line.is_empty());
@@ -117,7 +114,6 @@ fn examples_of(verb: &str) -> Vec<(&'static str, &'static str)> {
     lines.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// The section with the examples of a verb; empty where it has none.
 fn examples(verb: &str) -> String {
     let all = examples_of(verb);
     if all.is_empty() {
@@ -128,8 +124,8 @@ fn examples(verb: &str) -> String {
     format!(".SH EXAMPLES\n{}", all.iter().map(example).collect::<String>())
 }
 
-/// The sections of hopty's own page that are not made from the tree of verbs: the notes of `hopty help`, each
-/// under its heading, and the tables above.
+/// The other sections of hopty's own page: the notes of `hopty help`, each below its heading, and the tables
+/// above.
 fn more() -> String {
     let mut out = String::new();
     for (heading, text) in ["NOTES", "KEYS", "EXIT STATUS"].into_iter().zip(NOTES.split("\n\n")) {
@@ -142,7 +138,7 @@ fn more() -> String {
     out + ".SH SEE ALSO\n`hopty man VERB` shows the page of a verb; `hopty check` finds what is missing.\n"
 }
 
-/// A line of text as troff reads it. A character at its start that would make it a request is escaped.
+/// A line of text for troff, with a leading `.` or `'` escaped.
 fn escaped(text: &str) -> String {
     let text = text
         .replace('\\', "\\e")
@@ -150,12 +146,12 @@ fn escaped(text: &str) -> String {
         .replace('~', "\\(ti")
         .replace('`', "\\`")
         .replace('\'', "\\(aq")
-        // In the argument of a request a quote of its own begins and ends a word.
+        // In the argument of a request a quote would start or end a word.
         .replace('"', "\\(dq");
     if text.starts_with('.') { format!("\\&{text}") } else { text }
 }
 
-/// The text that `man` makes of it for a pipe, if there is a `man`.
+/// The text that `man` makes of a page for a pipe; `None` without `man`.
 fn formatted(page: Vec<u8>) -> Option<Vec<u8>> {
     let mut man = command_outside_of_projects("man")?
         .args(["-l", "-"])
@@ -172,11 +168,11 @@ fn formatted(page: Vec<u8>) -> Option<Vec<u8>> {
     (done.status.success() && !done.stdout.is_empty()).then_some(done.stdout)
 }
 
-fn shown(page: &[u8]) -> bool {
+fn show_with_man(page: &[u8]) -> bool {
     let man = command_outside_of_projects("man");
     let started = man.and_then(|mut man| man.args(["-l", "-"]).stdin(Stdio::piped()).spawn().ok());
     let Some(mut man) = started else { return false };
-    // One that ends without reading says so by its code.
+    // If `man` ends without reading, its exit code says so.
     let _ = man.stdin.take().map(|mut pipe| pipe.write_all(page));
     man.wait().is_ok_and(|status| status.success())
 }
@@ -186,7 +182,7 @@ mod tests {
     use super::*;
     use std::ffi::OsString;
 
-    /// A request such as `.B` takes the quotes of its arguments off.
+    /// troff removes the quotes around the arguments of a request such as `.B`.
     #[test]
     fn no_request_has_a_quote_that_troff_would_take() {
         fn walk(verb: &clap::Command, words: &mut Vec<String>) {
@@ -205,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Each command of hopty's in an example is one that hopty reads.
+    /// hopty parses each of its own commands in the examples.
     #[test]
     fn every_example_is_a_command_that_is_read() {
         let heads = EXAMPLES.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
@@ -229,7 +225,7 @@ mod tests {
                     .next()
                     .unwrap();
                 let words = words.split(" < ").next().unwrap().trim_end_matches(')');
-                // Quotes as a shell takes them off.
+                // Quotes are removed as a shell does.
                 let mut args: Vec<OsString> = Vec::new();
                 for (n, part) in words.split(['"', '\'']).enumerate() {
                     match n % 2 {
@@ -249,7 +245,7 @@ mod tests {
                 }
             }
         }
-        // Each has a head, two lines for each example and an empty line; above them stands a comment.
+        // Each block has a heading, two lines an example and an empty line, below a comment.
         assert_eq!(EXAMPLES.lines().count() + 1, 2 + 2 * blocks + 2 * examples);
         let ask = String::from_utf8(page(&["ask".to_owned()]).unwrap().1).unwrap();
         assert!(ask.contains("\n.B hopty ask rocket \\(dqWhich tests fail?\\(dq\n"), "{ask}");

@@ -1,4 +1,5 @@
-//! The lines that a person sees when Claude starts or has ended: a handoff waits, or a session runs detached.
+//! The lines that a person sees when Claude starts or has ended: a handoff waits, or a session is running
+//! detached.
 
 use std::path::{Path, PathBuf};
 
@@ -19,12 +20,12 @@ use crate::fs::{free_space, registry, session};
 use crate::sys::clock::{Clock, elapsed};
 use crate::sys::process::is_alive;
 
-/// How much of the goal is shown, in characters.
+/// The longest goal, in characters.
 const GOAL_CAP: usize = 60;
 
-/// What a person is told before Claude draws, a line each: what is wrong with the store, so that it is not a
-/// hand-over in the middle of the work that finds out, and what waits in this directory's channel for its
-/// project. Neither keeps anyone from Claude. That nothing can be handed over is told by then.
+/// What a person should know before Claude draws, a line each: problems of the store, which would otherwise
+/// show up in a hand-over in the middle of the work, and handoffs that wait in this directory's channel for
+/// its project. It delays nobody. That no hand-over is possible was printed before.
 pub(super) fn at_start(paths: &Paths, offers: &ClaudeFeatures) -> Vec<String> {
     let Ok(dir) = std::env::current_dir() else { return Vec::new() };
     let wrong = wrong(paths, &dir).filter(|_| offers.no_handover.is_none()).map(|why| {
@@ -37,8 +38,8 @@ pub(super) fn at_start(paths: &Paths, offers: &ClaudeFeatures) -> Vec<String> {
     wrong.into_iter().chain(pending(paths, &dir)).collect()
 }
 
-/// Why a handoff of this directory could not be saved, or is kept aside when it is; `None` where nothing is
-/// known to be wrong.
+/// Why a handoff of this directory could not be saved, or would be quarantined; `None` if no problem is
+/// known.
 pub(super) fn wrong(paths: &Paths, dir: &Path) -> Option<String> {
     let channel = match registry::channel_of(&paths.claude, dir) {
         Ok(channel) => channel,
@@ -73,7 +74,7 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     let what = match store.show(&entry.id) {
         Ok(loaded) => {
             let goal = loaded.document.sections.iter().find(|(section, _)| *section == Section::Goal);
-            // Its first line is that of a fence.
+            // Its first line is a fence.
             let goal = goal.and_then(|(_, text)| {
                 text.lines().find(|line| !line.starts_with("```") && !line.trim().is_empty())
             });
@@ -84,7 +85,7 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     let of = of_elsewhere(&entry, dir);
     let newest =
         format!("a handoff waits: {} ({age} old, {what}{of}); load it with `hopty --handoff`", entry.id);
-    // The store was listed a moment ago: what fails now has been told.
+    // The store was read a moment ago: its errors are printed already.
     let all = store.list(Some(&channel_of(paths, dir))).unwrap_or_default();
     let now = Clock::wall();
     let here = |other: &IndexEntry| other.project() == entry.project();
@@ -97,16 +98,16 @@ fn pending(paths: &Paths, dir: &Path) -> Option<String> {
     })
 }
 
-/// Where it was made, when that is another directory of the project than `dir`.
+/// Where it was made, if that is another directory of the project than `dir`.
 fn of_elsewhere(entry: &IndexEntry, dir: &Path) -> String {
     let made_in = Path::new(&entry.working_dir);
     let elsewhere = !entry.working_dir.is_empty() && made_in.canonicalize().ok() != dir.canonicalize().ok();
     if elsewhere { format!(", of {}", visible(&entry.working_dir)) } else { String::new() }
 }
 
-/// The sessions of Claude in this directory that no terminal shows, those that wait for a person first: who
-/// closed a window and starts again may mean one.
-pub(super) fn without_terminal(paths: &Paths) -> Vec<SessionName> {
+/// Claude's sessions in this directory without a terminal, those that wait for a person first: after closing
+/// a window, a person may mean one of them.
+pub(super) fn detached_sessions(paths: &Paths) -> Vec<SessionName> {
     let Some(here) = std::env::current_dir().ok().and_then(|dir| dir.canonicalize().ok()) else {
         return Vec::new();
     };
@@ -125,7 +126,7 @@ pub(super) fn without_terminal(paths: &Paths) -> Vec<SessionName> {
     found.into_iter().map(|(name, _)| name).collect()
 }
 
-/// What waits when a session has ended, of it: one that somebody made from a file meanwhile is not
+/// The handoff that waits when a session has ended. One that somebody made from a file meanwhile is not
 /// recommended.
 pub(super) fn at_end(paths: &Paths, name: &SessionName) -> Option<String> {
     let session = ended(paths, name).filter(|session| session.agent.is(Agent::Claude))?;

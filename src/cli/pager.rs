@@ -1,4 +1,4 @@
-//! Long output for a person: through `$PAGER`, or `less -R`, where standard output is a terminal.
+//! Long output through `$PAGER` or `less -R`, if standard output is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,16 +9,15 @@ use super::error::stdout;
 use crate::sys::program_search::path_outside_of_projects;
 use crate::sys::signals;
 
-/// Where long output goes.
 pub(super) struct Pager {
     child: Option<Child>,
-    /// Whether the person sees it: colours make sense.
+    /// Whether a person sees the output, so that colours make sense.
     pub is_terminal: bool,
 }
 
 impl Pager {
-    /// The pager of the person, which is not looked up in a repository; standard output itself where that is
-    /// no terminal, where `paged` is false, or where no pager can be started.
+    /// The person's pager; a repository cannot provide one. Standard output itself if that is no terminal, if
+    /// `paged` is false, or if no pager can be started.
     pub fn open(paged: bool) -> Pager {
         let is_terminal = io::stdout().is_terminal();
         let words = std::env::var("PAGER").unwrap_or_default();
@@ -26,20 +25,20 @@ impl Pager {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(words).env("PATH", path_outside_of_projects()).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
-            // As git does: nothing is paged that fits on the screen, and what was shown stays.
+            // As git does: output that fits on the screen is not paged and stays.
             command.env("LESS", "FRX");
         }
         let wanted = paged && is_terminal && !matches!(words.trim(), "cat" | "-");
         let child = if wanted { command.spawn().ok() } else { None };
         if child.is_some() {
-            // The pager takes the keys, Ctrl+C too; when it ends, what is left to write goes nowhere.
+            // The pager gets the keys, Ctrl+C too; when it ends, the rest of the output is dropped.
             signals::ignore(libc::SIGPIPE);
             signals::ignore(libc::SIGINT);
         }
         Pager { child, is_terminal }
     }
 
-    /// Writes text. Once the pager is gone it says `false`: nobody reads on.
+    /// Writes text; `false` once the pager has ended.
     ///
     /// # Errors
     /// When it cannot be written for another reason.
@@ -54,7 +53,7 @@ impl Pager {
         }
     }
 
-    /// Waits until the person has read it.
+    /// Waits for the pager to end.
     pub fn finish(mut self) {
         if let Some(mut child) = self.child.take() {
             drop(child.stdin.take());

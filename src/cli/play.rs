@@ -1,4 +1,4 @@
-//! `hopty play`: a recording in the terminal, one screen of it as text, or all of it in another form.
+//! `hopty play`: plays a recording, prints one screen of it, or converts it.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
@@ -10,7 +10,7 @@ use std::process::{ExitStatus, Stdio};
 use clap::Args;
 
 use super::control::paths;
-use super::error::{Failed, broken_page, note, say_wrapped, stdout, visible};
+use super::error::{VerbError, broken_page, note, say_wrapped, stdout, visible};
 use crate::core::process_change::Signal;
 use crate::core::text::shell_word::shell_word;
 use crate::fs::session;
@@ -28,15 +28,15 @@ use crate::sys::program_search::command_outside_of_projects;
 use crate::sys::safe_file::{self, FileRule, WriteMode};
 use crate::tty::can_draw;
 
-/// Bytes of a file that are read at a time.
+/// Bytes of a file that are read at once.
 const PIECE: usize = 1 << 20;
-/// The longest page that is read, in bytes.
+/// The largest HTML page that is read, in bytes.
 const PAGE_MAX: u64 = 2 << 30;
-/// The idle limit of pictures where nobody named one, in µs.
+/// The default idle limit of pictures, in µs.
 const PICTURE_IDLE_US: u64 = 2_000_000;
-/// What helps where the player fails.
+/// The hint when the player fails.
 const HINT: &str = "`hopty play FILE -o FILE.txt` writes its last screen without the player";
-/// The forms that `-o` writes.
+/// The file formats of `-o`.
 const FORMS: &str = "write to a file that ends in .svg, .html, .txt, .ansi, .cast or .gif";
 
 #[derive(Debug, Args)]
@@ -85,12 +85,12 @@ pub(super) struct PlayRecordingOptions {
     pub overwrite: bool,
 }
 
-/// How long pauses may be.
+/// The longest pause in the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum IdleLimit {
-    /// As they were.
+    /// Pauses stay as they are.
     Off,
-    /// So many µs.
+    /// In µs.
     Micros(u64),
 }
 
@@ -107,7 +107,6 @@ fn idle(text: &str) -> Result<IdleLimit, String> {
     }
 }
 
-/// The part of a recording that was asked for.
 struct PlayRange {
     time: PlayTime,
     idle_us: Option<u64>,
@@ -115,7 +114,7 @@ struct PlayRange {
     to_us: u64,
 }
 
-pub(super) fn play(options: &PlayRecordingOptions) -> Result<u8, Failed> {
+pub(super) fn play(options: &PlayRecordingOptions) -> Result<u8, VerbError> {
     let file = match &options.file {
         Some(file) => file.clone(),
         None => last_recording(options.all)?,
@@ -131,7 +130,7 @@ pub(super) fn play(options: &PlayRecordingOptions) -> Result<u8, Failed> {
     Ok(done.max(1))
 }
 
-fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Result<u8, Failed> {
+fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Result<u8, VerbError> {
     let range = range(options, timeline)?;
     let at = match &options.at {
         Some(at) => Some(find(at, timeline, &range.time)?),
@@ -165,9 +164,9 @@ fn show(options: &PlayRecordingOptions, file: &Path, timeline: &Timeline) -> Res
     }
 }
 
-pub(super) fn load(path: &Path) -> Result<Timeline, Failed> {
+pub(super) fn load(path: &Path) -> Result<Timeline, VerbError> {
     let unreadable = |error: io::Error| {
-        Failed::new(2, format!("it cannot be read: {error}"))
+        VerbError::new(2, format!("it cannot be read: {error}"))
             .hint("give the path of an asciicast, or - for standard input")
     };
     let mut input: Box<dyn Read> = if path == Path::new("-") {
@@ -184,7 +183,7 @@ pub(super) fn load(path: &Path) -> Result<Timeline, Failed> {
         if std::mem::take(&mut first) && piece.starts_with(b"<!doctype html>") {
             input.take(PAGE_MAX).read_to_end(&mut piece).map_err(unreadable)?;
             let cast = cast_of_page(&piece).ok_or_else(|| {
-                Failed::new(2, "the page has no recording in it")
+                VerbError::new(2, "the page has no recording in it")
                     .hint("give an asciicast, or a page that `hopty play -o` made")
             })?;
             loader.push(&cast);
@@ -195,12 +194,12 @@ pub(super) fn load(path: &Path) -> Result<Timeline, Failed> {
         }
     }
     loader.finish().map_err(|error| {
-        Failed::new(2, error.to_string())
+        VerbError::new(2, error.to_string())
             .hint("`hopty play` reads asciicast 1, 2 and 3, and pages that it made")
     })
 }
 
-/// The recording in these directories that was written last.
+/// The newest recording in these directories.
 pub(super) fn newest_recording(dirs: &[PathBuf]) -> Option<PathBuf> {
     let files = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
     files
@@ -211,7 +210,7 @@ pub(super) fn newest_recording(dirs: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// The newest recording of this directory's sessions or in this directory, or of all sessions.
-fn last_recording(all: bool) -> Result<PathBuf, Failed> {
+fn last_recording(all: bool) -> Result<PathBuf, VerbError> {
     let paths = paths()?;
     let here = std::env::current_dir()?;
     let real = |dir: &Path| dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
@@ -225,7 +224,7 @@ fn last_recording(all: bool) -> Result<PathBuf, Failed> {
     newest.ok_or_else(|| {
         let which = if all { "there is no recording" } else { "there is no recording of this directory" };
         let elsewhere: Vec<PathBuf> = others.iter().map(|dir| dir.join(session::RECORDINGS)).collect();
-        Failed::new(3, which).hint(match newest_recording(&elsewhere) {
+        VerbError::new(3, which).hint(match newest_recording(&elsewhere) {
             Some(path) => {
                 let path = visible(&path.to_string_lossy());
                 format!("the newest one of all is {path}: `hopty play --last --all` plays it")
@@ -235,10 +234,10 @@ fn last_recording(all: bool) -> Result<PathBuf, Failed> {
     })
 }
 
-fn find(position: &PlayPosition, timeline: &Timeline, time: &PlayTime) -> Result<u64, Failed> {
+fn find(position: &PlayPosition, timeline: &Timeline, time: &PlayTime) -> Result<u64, VerbError> {
     position.find(timeline, time).map_err(|error| {
         let markers: Vec<&str> = timeline.markers().map(|(_, label)| label).take(10).collect();
-        let failed = Failed::new(2, visible(&error.to_string()));
+        let failed = VerbError::new(2, visible(&error.to_string()));
         match position {
             PlayPosition::Marker(_) if markers.is_empty() => failed.hint("the recording has no markers"),
             PlayPosition::Marker(_) => failed.hint(format!("markers: {}", visible(&markers.join(", ")))),
@@ -247,7 +246,7 @@ fn find(position: &PlayPosition, timeline: &Timeline, time: &PlayTime) -> Result
     })
 }
 
-fn range(options: &PlayRecordingOptions, timeline: &Timeline) -> Result<PlayRange, Failed> {
+fn range(options: &PlayRecordingOptions, timeline: &Timeline) -> Result<PlayRange, VerbError> {
     let picture = options.output.as_deref().is_some_and(|path| extension(path) == "svg");
     let recorded = timeline.header().idle_time_limit.map(|limit| (limit * 1e6) as u64);
     let idle_us = match options.idle {
@@ -263,7 +262,7 @@ fn range(options: &PlayRecordingOptions, timeline: &Timeline) -> Result<PlayRang
     let (from_us, to_us) = (place(&options.from, 0)?, place(&options.to, timeline.duration_us())?);
     if from_us > to_us {
         let hint = format!("--from is at {}, --to at {}", ClockTime(from_us), ClockTime(to_us));
-        return Err(Failed::new(2, "--to is before --from").hint(hint));
+        return Err(VerbError::new(2, "--to is before --from").hint(hint));
     }
     Ok(PlayRange { time, idle_us, from_us, to_us })
 }
@@ -274,7 +273,7 @@ fn screen_at(timeline: &Timeline, at_us: u64) -> Moment<'_> {
     moment
 }
 
-/// Makes the terminal standard input if the recording came through it. False if there is no terminal.
+/// Makes the terminal standard input if the recording came through it; `false` without a terminal.
 fn take_keys(file: &Path) -> bool {
     if io::stdin().is_terminal() {
         return file != Path::new("-");
@@ -293,7 +292,7 @@ fn convert(
     range: &PlayRange,
     at: Option<u64>,
     output: &Path,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let PlayRange { from_us, to_us, .. } = range;
     let still = || screen_at(timeline, at.unwrap_or(*to_us));
     let part = || cut_cast(timeline, *from_us, *to_us);
@@ -311,23 +310,23 @@ fn convert(
             let title =
                 title.unwrap_or_else(|| file.file_name().unwrap_or_default().to_string_lossy().into_owned());
             page(&TracePage { title, cast: part(), ..TracePage::default() })
-                .map_err(|error| Failed::new(125, error.to_string()).hint(FORMS))?
+                .map_err(|error| VerbError::new(125, error.to_string()).hint(FORMS))?
                 .into_bytes()
         }
         "gif" => return gif(&part(), range.idle_us, output),
         other => {
             let what =
                 if other.is_empty() { "a file without an extension".to_owned() } else { format!(".{other}") };
-            return Err(Failed::new(2, format!("{} cannot be written", visible(&what))).hint(FORMS));
+            return Err(VerbError::new(2, format!("{} cannot be written", visible(&what))).hint(FORMS));
         }
     };
     write(output, &bytes)?;
     Ok(0)
 }
 
-/// Has agg draw a recording. Without agg, or where it fails, the recording is left for it beside the GIF,
-/// unless another file has that name.
-fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
+/// Converts a recording with agg. If that fails, the recording is left beside the GIF for it, unless another
+/// file has that name.
+fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, VerbError> {
     let unwritable = |error: io::Error| unwritable(&output.with_extension("cast"), &error);
     let dir = output.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let temporary = |bytes: &[u8]| {
@@ -336,7 +335,7 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
         Ok(file)
     };
     let input = temporary(&version_2(cast)).map_err(unwritable)?;
-    // What agg does without a word cuts pauses to 5 s.
+    // By default agg cuts pauses to 5 s.
     let limit = idle_us.map_or(1e9, |limit| limit as f64 / 1e6);
     let idle = format!("--idle-time-limit {limit} ");
     let is_new = !output.exists();
@@ -347,7 +346,7 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
         return Ok(0);
     }
     if is_new {
-        // What it has left is no GIF.
+        // agg left an incomplete GIF.
         let _ = std::fs::remove_file(output);
     }
     let kept = output.with_extension("cast");
@@ -357,19 +356,19 @@ fn gif(cast: &[u8], idle_us: Option<u64>, output: &Path) -> Result<u8, Failed> {
     let command = kept.map(|cast| format!("agg {idle}{} {}", word(&cast), word(output)));
     Err(match status {
         Some(status) => {
-            let failed = Failed::new(1, format!("agg failed: {status}{is_for_it}"));
+            let failed = VerbError::new(1, format!("agg failed: {status}{is_for_it}"));
             command.into_iter().fold(failed, |failed, command| failed.hint(command))
         }
         None => {
             let message = format!("hopty needs agg for a GIF, and PATH has none{is_for_it}");
             let install = "install agg (https://github.com/asciinema/agg)";
             let or = command.map_or(String::new(), |command| format!(", or: {command}"));
-            Failed::new(1, message).hint(format!("{install}{or}"))
+            VerbError::new(1, message).hint(format!("{install}{or}"))
         }
     })
 }
 
-fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {
+fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, VerbError> {
     let PlayRange { time, from_us, to_us, .. } = range;
     let film = animated_svg(timeline, AnimationRange { time, from_us: *from_us, to_us: *to_us });
     let kib = film.svg.len() / 1024;
@@ -388,24 +387,24 @@ fn film(timeline: &Timeline, range: &PlayRange) -> Result<Vec<u8>, Failed> {
 }
 
 /// Whether the recording `file` may be converted to `path`: a new file, or with `overwrite` a regular one.
-fn may_write(file: &Path, path: &Path, overwrite: bool) -> Result<(), Failed> {
+fn may_write(file: &Path, path: &Path, overwrite: bool) -> Result<(), VerbError> {
     let id = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
     if id(path).is_some_and(|of_path| id(file) == Some(of_path)) {
         let hint = "choose another name; this would overwrite the recording";
-        return Err(Failed::new(2, format!("{} is the recording itself", path.display())).hint(hint));
+        return Err(VerbError::new(2, format!("{} is the recording itself", path.display())).hint(hint));
     }
     let Ok(meta) = std::fs::symlink_metadata(path) else { return Ok(()) };
     if !overwrite {
         let hint = "use --overwrite to replace it, or another file";
-        return Err(Failed::new(1, format!("{} exists", path.display())).hint(hint));
+        return Err(VerbError::new(1, format!("{} exists", path.display())).hint(hint));
     }
     safe_file::check(path, &meta, FileRule::own(u64::MAX))
-        .map_err(|error| Failed::new(1, error.to_string()).hint(error.hint()))
+        .map_err(|error| VerbError::new(1, error.to_string()).hint(error.hint()))
 }
 
-/// Writes a file that [`may_write`] allows. One that takes its place meanwhile is refused or replaced, never
-/// followed.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+/// Writes a file that [`may_write`] allows. A file that has appeared meanwhile is an error or is replaced; a
+/// link is never followed.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), VerbError> {
     let new = File::options().write(true).create_new(true).open(path);
     let file = match new {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -416,7 +415,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     file.and_then(|mut file| file.write_all(bytes)).map_err(|error| unwritable(path, &error))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failed {
-    Failed::new(1, format!("{} cannot be written: {error}", path.display()))
+fn unwritable(path: &Path, error: &io::Error) -> VerbError {
+    VerbError::new(1, format!("{} cannot be written: {error}", path.display()))
         .hint("choose a file in a directory that you may write")
 }

@@ -1,20 +1,20 @@
-//! Waits for something that only looking again and again can tell.
+//! Polling, for facts that nothing reports.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::Failed;
+use super::error::VerbError;
 
-/// What `look` finds, looked for `every` so often, at least once; `None` when it has found nothing by
+/// Calls `look` every `every`, at least once, and returns what it finds; `None` when it has found nothing by
 /// `until`.
 ///
 /// # Errors
-/// The first one that `look` gives.
+/// The first error of `look`.
 pub(super) fn poll_until<T>(
     until: Instant,
     every: Duration,
-    mut look: impl FnMut() -> Result<Option<T>, Failed>,
-) -> Result<Option<T>, Failed> {
+    mut look: impl FnMut() -> Result<Option<T>, VerbError>,
+) -> Result<Option<T>, VerbError> {
     loop {
         if let Some(found) = look()? {
             return Ok(Some(found));
@@ -38,7 +38,7 @@ mod tests {
     const NOTHING: Duration = Duration::ZERO;
 
     #[test]
-    fn it_looks_at_least_once_and_until_the_time_is_over() {
+    fn polling_looks_at_least_once_and_until_the_limit() {
         let past = Instant::now();
         let mut looks = 0;
         let mut look = || {
@@ -53,6 +53,6 @@ mod tests {
     #[test]
     fn an_error_ends_the_wait() {
         let far = Instant::now() + Duration::from_secs(60);
-        assert!(poll_until::<()>(far, NOTHING, || Err(Failed::new(1, "gone"))).is_err());
+        assert!(poll_until::<()>(far, NOTHING, || Err(VerbError::new(1, "gone"))).is_err());
     }
 }

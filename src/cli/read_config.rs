@@ -1,10 +1,10 @@
-//! The configuration as this process finds it: files, environment, flags.
+//! The configuration that this process finds: files, environment, flags.
 
 use std::cell::LazyCell;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use super::error::{Failed, visible};
+use super::error::{VerbError, visible};
 use crate::core::archive::CleanupPeriod;
 use crate::core::config::{
     Config, ConfigSource, File, FlagValue, Problem, ProblemKind, Resolved, Sources, resolve,
@@ -13,30 +13,31 @@ use crate::fs::paths::Paths;
 use crate::fs::trusted_dirs;
 use crate::sys::safe_file::{self, FileRule, SafeFileError};
 
-/// Bytes of a file that a person writes, at most.
+/// The largest configuration file, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What helps with each of its mistakes.
+/// The hint for a mistake in it.
 pub(super) const HINT: &str =
     "`hopty config init --print` lists every key and its values; `hopty config show` shows what is in force";
 
-/// The bit of a mode that lets other users write.
+/// The permission bit that lets other users write.
 const OTHERS: u32 = 0o002;
 
-/// The configuration, and what is wrong with its pieces.
+/// The configuration and its problems.
 pub(super) fn load(paths: &Paths, flags: &[FlagValue<'_>]) -> (Config, Vec<Problem>) {
     let resolved = resolved(Some(paths), flags);
     (resolved.config, resolved.problems)
 }
 
-/// The configuration with its history.
+/// The configuration with the source of each value.
 pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolved {
     let user_path = paths.map(Paths::config_file);
     let project = std::env::current_dir().unwrap_or_default();
     let project_path = project.join(".hopty.toml");
     let mut unreadable = Vec::new();
     let mut text_of = |path: &Path| {
-        // It may name a program to run. What others can write in a project is Claude's trust to decide.
+        // It may name a program to run, so your own file must not be writable by others. In a project that is
+        // Claude's trust to decide.
         let closed = if user_path.as_deref() == Some(path) { OTHERS } else { 0 };
         read(path, FileRule::configuration(MAX_FILE).closed_to(closed)).unwrap_or_else(|kind| {
             unreadable.push(Problem {
@@ -72,7 +73,7 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
         document: None,
     };
     let mut resolved = resolve(&sources);
-    // Few have chosen a profile whose document has a file, and every client asks.
+    // Only few people have chosen a profile with a document, and every client loads the configuration.
     let document_path = paths.and_then(|paths| resolved.config.context.profile.file(&paths.claude, &project));
     let document = document_path.as_deref().filter(|path| counts(path)).and_then(&mut text_of);
     let document_name = document_path.unwrap_or_default().display().to_string();
@@ -86,7 +87,7 @@ pub(super) fn resolved(paths: Option<&Paths>, flags: &[FlagValue<'_>]) -> Resolv
     resolved
 }
 
-/// What does not count and is no mistake, as lines for a person: files of a project that Claude does not
+/// Settings that are ignored without being a mistake, a line each: files of a project that Claude does not
 /// trust, keys of earlier versions.
 pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
     let line = |path: &String| {
@@ -104,11 +105,11 @@ pub(super) fn ignored(resolved: &Resolved) -> Vec<String> {
         .collect()
 }
 
-/// The configuration of a verb that acts by it.
+/// The configuration for a verb that depends on it.
 ///
 /// # Errors
-/// Exit code 2 with what is wrong in it.
-pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Failed> {
+/// Exit code 2 with its first problem.
+pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, VerbError> {
     let (config, problems) = load(paths, flags);
     all_right(&problems).map(|()| config)
 }
@@ -117,9 +118,9 @@ pub(super) fn valid(paths: &Paths, flags: &[FlagValue<'_>]) -> Result<Config, Fa
 ///
 /// # Errors
 /// Exit code 2 with the first thing that is, and how many more there are.
-pub(super) fn all_right(problems: &[Problem]) -> Result<(), Failed> {
+pub(super) fn all_right(problems: &[Problem]) -> Result<(), VerbError> {
     let Some((first, others)) = problems.split_first() else { return Ok(()) };
-    let failed = Failed::new(2, first.to_string());
+    let failed = VerbError::new(2, first.to_string());
     Err(match others.len() {
         0 => failed.hint(HINT),
         1 => failed.also("1 more error").hint("`hopty config check` shows both"),
@@ -159,12 +160,11 @@ fn read(path: &Path, rule: FileRule) -> Result<Option<String>, ProblemKind> {
     )
 }
 
-/// How long Claude keeps conversations, as a Claude that is started in `dir` reads its settings.
+/// How long a Claude started in `dir` keeps conversations, by its settings.
 pub(super) fn cleanup_period(paths: &Paths, dir: &Path) -> CleanupPeriod {
     crate::claude::settings_files::cleanup_period(&paths.claude_settings(dir))
 }
 
-/// The same in this directory.
 pub(super) fn cleanup_period_here(paths: &Paths) -> CleanupPeriod {
     cleanup_period(paths, &std::env::current_dir().unwrap_or_default())
 }

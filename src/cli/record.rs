@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::args::{RecordOptions, RunOptions};
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::control::{HostControl, Rule, live_session, paths};
+use super::error::{VerbError, note, say, say_wrapped, visible};
 use super::run;
 use crate::client::start::Forked;
 use crate::core::cast::CastReader;
@@ -21,13 +21,13 @@ use crate::recording::play_position::micros;
 use crate::recording::redacted_cast::redacted_cast;
 use crate::sys::safe_file::{self, FileRule};
 
-/// Bytes of a file that are read at a time.
+/// Bytes of a file that are read at once.
 const PIECE: usize = 1 << 18;
 
-/// The smallest limit of a file that makes sense, in bytes: a screen fits.
+/// The smallest file limit, in bytes: a screen fits.
 const SIZE_MIN: u64 = 64 << 10;
 
-pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -> Result<u8, Failed> {
+pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -> Result<u8, VerbError> {
     if let [out, from] = options.redact.as_slice() {
         return redact(out, from, options.overwrite, options.json);
     }
@@ -63,8 +63,8 @@ pub(super) fn record(options: RecordOptions, host: Option<io::Result<Forked>>) -
     run::program(options, Some(order), host.unwrap_or_else(Forked::new))
 }
 
-/// Refuses the name of a picture or a page: what is written is an asciicast.
-fn is_recording(output: &Path) -> Result<(), Failed> {
+/// Refuses the name of a picture or a page: the file is an asciicast.
+fn is_recording(output: &Path) -> Result<(), VerbError> {
     const MADE: [&str; 8] = ["gif", "svg", "html", "htm", "png", "mp4", "webm", "ansi"];
     let extension = output.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     if !MADE.contains(&extension.as_str()) {
@@ -73,13 +73,14 @@ fn is_recording(output: &Path) -> Result<(), Failed> {
     let name = visible(&output.to_string_lossy());
     let cast = visible(&output.with_extension("cast").to_string_lossy());
     let hint = format!("record to {cast}; `hopty play` writes .svg, .html and, with agg, .gif from it");
-    Err(Failed::new(2, format!("{name}: a recording is an asciicast, which .{extension} is not")).hint(hint))
+    Err(VerbError::new(2, format!("{name}: a recording is an asciicast, which .{extension} is not"))
+        .hint(hint))
 }
 
-/// A session that runs.
-fn session(given: Option<&str>, order: Record, as_json: bool) -> Result<u8, Failed> {
+/// Records a running session.
+fn session(given: Option<&str>, order: Record, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, given, Rule::Any)?;
     let stop = order.stop;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     let done: RecordAnswer = control.ask(&Request::Record(order))?;
@@ -95,17 +96,17 @@ fn session(given: Option<&str>, order: Record, as_json: bool) -> Result<u8, Fail
     Ok(0)
 }
 
-/// The last part of a session's recording, which is going on or has ended, as a recording of its own.
-fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOptions) -> Result<u8, Failed> {
+/// Writes the last part of a session's recording as a recording of its own.
+fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let name = match given {
-        Some(given) => super::control::named(given)?,
-        None => live(&paths, None, Rule::Any)?,
+        Some(given) => super::control::parse_session_name(given)?,
+        None => live_session(&paths, None, Rule::Any)?,
     };
-    let refused = |what: String, hint: String| Failed::new(4, what).about(&name).hint(hint);
+    let refused = |what: String, hint: String| VerbError::new(4, what).about(&name).hint(hint);
     let running = crate::fs::session::status(&paths.session(&name)).ok().flatten();
     let running = running.and_then(|status| status.recording).map(|recording| PathBuf::from(recording.file));
-    // The file of the status may name one that has just been followed by the next.
+    // The status in the session's file may name a recording that has just been replaced by the next.
     let own = super::play::newest_recording(&[paths.session(&name).join(session::RECORDINGS)]);
     let written = |file: &PathBuf| std::fs::metadata(file).and_then(|meta| meta.modified()).ok();
     let from = running.into_iter().chain(own).filter(|file| file.exists()).max_by_key(written);
@@ -130,23 +131,24 @@ fn last(given: Option<&str>, last_us: u64, output: &Path, options: &RecordOption
     Ok(0)
 }
 
-/// How much of a recording, in µs.
 pub(super) fn last_part(text: &str) -> Result<u64, String> {
     micros(text).filter(|time| *time > 0).ok_or_else(|| "write a time such as 30s, 10m or 1:20".to_owned())
 }
 
-/// The path for a host, which has another working directory.
-fn absolute(path: &Path) -> Result<String, Failed> {
+/// An absolute path: the host has another working directory.
+fn absolute(path: &Path) -> Result<String, VerbError> {
     let whole = std::path::absolute(path)?;
     whole.into_os_string().into_string().map_err(|path| {
-        Failed::new(2, "the file's name is not UTF-8").about(PathBuf::from(path).display()).hint("rename it")
+        VerbError::new(2, "the file's name is not UTF-8")
+            .about(PathBuf::from(path).display())
+            .hint("rename it")
     })
 }
 
 /// `hopty record --redact OUT IN`.
-fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8, Failed> {
+fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8, VerbError> {
     let about = |error: &dyn std::fmt::Display, path: &Path| {
-        Failed::new(1, error.to_string()).about(path.display()).hint("check the path and its permissions")
+        VerbError::new(1, error.to_string()).about(path.display()).hint("check the path and its permissions")
     };
     let rule = FileRule::of_claude(u64::MAX);
     let file = safe_file::open(from, rule).map_err(|error| about(&error, from))?;
@@ -173,7 +175,7 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
     }
     let Some(header) = reader.header() else {
         let why = torn.map_or_else(|| "it is empty".to_owned(), |error| error.to_string());
-        return Err(Failed::new(1, why).about(from.display()).hint("name an asciicast file"));
+        return Err(VerbError::new(1, why).about(from.display()).hint("name an asciicast file"));
     };
     let opening = if overwrite { CastOpening::Overwrite } else { CastOpening::New };
     let refused = |error: CastFileError| {
@@ -181,7 +183,7 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
             CastFileError::Exists(_) => "use --overwrite to replace it, or another file".to_owned(),
             error => error.hint(),
         };
-        Failed::new(1, error.to_string()).hint(hint)
+        VerbError::new(1, error.to_string()).hint(hint)
     };
     let lines = redacted_cast(header, &events);
     let mut written = CastFile::open(out, opening, u64::MAX).map_err(refused)?;
@@ -195,14 +197,14 @@ fn redact(out: &Path, from: &Path, overwrite: bool, as_json: bool) -> Result<u8,
     Ok(0)
 }
 
-pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, Failed> {
+pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, VerbError> {
     let (given, label) = match words {
         [label] => (None, label),
         [name, label] => (Some(name.as_str()), label),
-        _ => return Err(Failed::new(2, "give the marker's text").hint("`hopty mark NAME TEXT`")),
+        _ => return Err(VerbError::new(2, "give the marker's text").hint("`hopty mark NAME TEXT`")),
     };
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, given, Rule::Any)?;
     let request = Request::Mark { label: label.clone() };
     let done: RecordAnswer = HostControl::connect(&paths, &name, Some(ANSWER))?.ask(&request)?;
     if as_json {
@@ -211,7 +213,6 @@ pub(super) fn mark(words: &[String], as_json: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// A size in bytes, such as 500K, 20M or 2G.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((end, unit)) if unit.is_ascii_alphabetic() => (&text[..end], unit.to_ascii_uppercase()),

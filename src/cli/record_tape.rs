@@ -1,4 +1,5 @@
-//! `hopty record --tape FILE -- PROGRAM`: a tape from what a person does, which is played at the end.
+//! `hopty record --tape FILE -- PROGRAM`: writes a tape from what you do in a program, and plays it at the
+//! end.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -8,12 +9,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::error::{Failed, note, say_wrapped, visible};
+use super::error::{VerbError, note, say_wrapped, visible};
 use super::run::in_terminal;
 use crate::core::text::plural::plural;
-use crate::tape_recorder::{CopiedFile, TapeRecorderError, record_tape as record};
+use crate::tape_recorder::{CopiedFile, RecordedTape, TapeRecorderError, record_tape as record};
 
-/// The files that the program's arguments name, which the tape copies into its directory.
+/// The files named in the program's arguments; the tape copies them into its directory.
 fn named_files(tape: &Path, words: &[String]) -> Vec<CopiedFile> {
     let whole = |path: &Path| path.canonicalize().ok();
     let dir = tape.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -32,36 +33,29 @@ fn named_files(tape: &Path, words: &[String]) -> Vec<CopiedFile> {
     words.filter_map(copied).collect()
 }
 
-/// A path as it is called from a directory; both are absolute.
+/// A path relative to a directory; both are absolute.
 fn from_dir(path: &Path, dir: &Path) -> PathBuf {
     let shared = path.components().zip(dir.components()).take_while(|(one, other)| one == other).count();
     let up = dir.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(path.components().skip(shared)).collect()
 }
 
-pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) -> Result<u8, Failed> {
+pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) -> Result<u8, VerbError> {
     let name = visible(&path.to_string_lossy());
-    let about = |error: io::Error| {
-        let hint = match error.kind() {
-            io::ErrorKind::AlreadyExists => "use --overwrite to replace it, or another file",
-            _ => "check the path and its permissions",
-        };
-        Failed::new(1, error.to_string()).about(&name).hint(hint)
-    };
     let words: Option<Vec<String>> = program.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     let words = words.ok_or_else(|| {
-        Failed::new(2, "the program's arguments are not UTF-8").hint("a tape is text: rename the file")
+        VerbError::new(2, "the program's arguments are not UTF-8").hint("a tape is text: rename the file")
     })?;
     if !in_terminal() {
-        return Err(Failed::new(2, "standard input and output must be a terminal")
+        return Err(VerbError::new(2, "standard input and output must be a terminal")
             .hint("`hopty record --tape` records what you type in a terminal"));
     }
-    // Before anybody works for it.
+    // Fails before you do any work.
     let mut options = OpenOptions::new();
     options.write(true);
     let mut file = if overwrite { options.create(true).truncate(false) } else { options.create_new(true) }
         .open(path)
-        .map_err(about)?;
+        .map_err(|error| unwritten(path, &error))?;
     let files = named_files(path, &words);
     for file in &files {
         note(format_args!(
@@ -80,15 +74,17 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
             }
             return Err(match error {
                 TapeRecorderError::Start(error) => {
-                    Failed::new(127, error.to_string()).hint("check the name and PATH")
+                    VerbError::new(127, error.to_string()).hint("check the name and PATH")
                 }
                 TapeRecorderError::Io(error) => {
-                    Failed::new(125, error.to_string()).hint("run it in a terminal, and record it again")
+                    VerbError::new(125, error.to_string()).hint("run it in a terminal, and record it again")
                 }
             });
         }
     };
-    file.set_len(0).and_then(|()| file.write_all(recorded.text().as_bytes())).map_err(about)?;
+    file.set_len(0)
+        .and_then(|()| file.write_all(recorded.text().as_bytes()))
+        .map_err(|error| unwritten(path, &error))?;
     drop(file);
     say_wrapped(format_args!("recorded {} to {name}", plural(recorded.commands(), "command")))?;
     let secrets = recorded.secrets();
@@ -96,17 +92,7 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
         note(format_args!("{}", secrets_note(&secrets)));
         return Ok(0);
     }
-    let mut passes = 0;
-    while passes < UNSEEN_PLAYS {
-        let Some((line, rows)) = failed_line(path)? else {
-            passes += 1;
-            continue;
-        };
-        let Some(command) = recorded.replace_expect(line, &rows) else { break };
-        passes = 0;
-        note(format_args!("hopty: line {line}: its text did not come again, now `{}`", visible(&command)));
-        std::fs::write(path, recorded.text()).map_err(about)?;
-    }
+    replace_failed_lines(path, &mut recorded)?;
     let status = Command::new(std::env::current_exe()?).args(["test", "--fast", "--"]).arg(path).status()?;
     if !status.success() {
         note(format_args!("hopty: the tape does not pass yet: edit the line that failed"));
@@ -117,7 +103,33 @@ pub(super) fn record_tape(path: &Path, program: &[OsString], overwrite: bool) ->
 /// How often a tape must pass before a person sees it played.
 const UNSEEN_PLAYS: u32 = 2;
 
-/// The line of a tape that fails when it is played, and what its program shows then.
+/// Plays the tape unseen and replaces each expected text that does not come again, until it passes
+/// [`UNSEEN_PLAYS`] times in a row.
+fn replace_failed_lines(path: &Path, recorded: &mut RecordedTape) -> Result<(), VerbError> {
+    let mut passes = 0;
+    while passes < UNSEEN_PLAYS {
+        let Some((line, rows)) = failed_line(path)? else {
+            passes += 1;
+            continue;
+        };
+        let Some(command) = recorded.replace_expect(line, &rows) else { break };
+        passes = 0;
+        note(format_args!("hopty: line {line}: its text did not come again, now `{}`", visible(&command)));
+        std::fs::write(path, recorded.text()).map_err(|error| unwritten(path, &error))?;
+    }
+    Ok(())
+}
+
+/// The error for a tape that cannot be created or written.
+fn unwritten(path: &Path, error: &io::Error) -> VerbError {
+    let hint = match error.kind() {
+        io::ErrorKind::AlreadyExists => "use --overwrite to replace it, or another file",
+        _ => "check the path and its permissions",
+    };
+    VerbError::new(1, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
+}
+
+/// The first line of a tape that fails when it is played, and the screen's rows then.
 fn failed_line(tape: &Path) -> io::Result<Option<(usize, Vec<String>)>> {
     let played = Command::new(std::env::current_exe()?)
         .args(["test", "--fast", "--report", "json", "--"])
@@ -134,7 +146,7 @@ fn failed_line(tape: &Path) -> io::Result<Option<(usize, Vec<String>)>> {
     Ok(failed)
 }
 
-/// How a tape is played on which these variables stand for hidden input.
+/// How to play a tape in which these variables replace hidden input.
 fn secrets_note(names: &[String]) -> String {
     let options: Vec<String> = names.iter().map(|name| format!("--env {name}")).collect();
     let names = names.join(", ");

@@ -1,9 +1,9 @@
-//! `hopty rm` and `hopty prune`: what is left of ended sessions goes.
+//! `hopty rm` and `hopty prune`: remove the files of ended sessions.
 
 use std::time::{Duration, SystemTime};
 
-use super::control::{named, not_renamed, paths, readable, unknown};
-use super::error::{Failed, note, say};
+use super::control::{check_sessions_dir, not_renamed, parse_session_name, paths, unknown_session};
+use super::error::{VerbError, note, say};
 use super::restore::resumable;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
@@ -12,16 +12,17 @@ use crate::fs::paths::Paths;
 use crate::fs::session::{self, Removal};
 
 /// Removes the named sessions, which must have ended.
-pub(super) fn remove(names: &[String]) -> Result<u8, Failed> {
+pub(super) fn remove(names: &[String]) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let names = names.iter().map(|name| named(name)).collect::<Result<Vec<SessionName>, Failed>>()?;
+    let names =
+        names.iter().map(|name| parse_session_name(name)).collect::<Result<Vec<SessionName>, VerbError>>()?;
     for name in &names {
         not_renamed(&paths, name)?;
         if !paths.session(name).is_dir() {
-            return Err(unknown(&paths, name));
+            return Err(unknown_session(&paths, name));
         }
         if session::is_alive(&paths.session(name)) {
-            return Err(Failed::new(4, "the session is running")
+            return Err(VerbError::new(4, "the session is running")
                 .about(name)
                 .hint(format!("`hopty stop {name}` ends it first")));
         }
@@ -36,7 +37,7 @@ pub(super) fn remove(names: &[String]) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// The recordings that go with a session, in words.
+/// The recordings that are removed with a session, as text.
 fn recordings(paths: &Paths, name: &SessionName) -> String {
     match session::recordings(paths, name) {
         0 => String::new(),
@@ -44,20 +45,20 @@ fn recordings(paths: &Paths, name: &SessionName) -> String {
     }
 }
 
-fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+fn remove_one(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     match session::remove(paths, name) {
         Ok(Removal::Removed) => Ok(()),
-        Ok(Removal::InUse) => Err(Failed::new(4, "the session has just started again").about(name)),
-        Err(error) => Err(Failed::new(125, error.to_string())
+        Ok(Removal::InUse) => Err(VerbError::new(4, "the session has just started again").about(name)),
+        Err(error) => Err(VerbError::new(125, error.to_string())
             .about(name)
             .hint("check the permissions of its directory; `hopty check` names it")),
     }
 }
 
 /// Removes every session that ended at least `older` ago, except those that `hopty restore` would resume.
-pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, Failed> {
+pub(super) fn prune(older: DurationMs, dry_run: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    readable(&paths)?;
+    check_sessions_dir(&paths)?;
     let resumable = resumable(&paths);
     let (mut removed, mut kept) = (0, 0);
     for (name, alive) in session::list(&paths) {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, any, bad_name, live, paths};
-use super::error::{Failed, say, visible};
+use super::control::{HostControl, Rule, any_session, invalid_name, live_session, paths};
+use super::error::{VerbError, say, visible};
 use super::status::status_of;
 use crate::core::ids::{BadId, LABEL_HINT, Label, SessionName, change_labels};
 use crate::fs::paths::Paths;
@@ -14,17 +14,19 @@ use crate::fs::session::{self, SessionError, is_alive};
 use crate::ipc::answers::{LabelAnswer, RenameAnswer};
 use crate::ipc::message::Request;
 
-/// Gives a session, which may have ended, another name.
-pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
+/// Renames a session, which may have ended.
+pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
     let (name, new) = match words {
-        [new] => (live(&paths, None, Rule::Careful).map_err(|failed| one_name(&paths, new, failed))?, new),
-        [given, new] => (any(&paths, Some(given))?, new),
-        _ => return Err(Failed::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
+        [new] => {
+            (live_session(&paths, None, Rule::Careful).map_err(|failed| one_name(&paths, new, failed))?, new)
+        }
+        [given, new] => (any_session(&paths, Some(given))?, new),
+        _ => return Err(VerbError::new(2, "give the new name").hint("`hopty rename NAME NEW`")),
     };
     let new: SessionName = new.parse().map_err(|_| {
         let like = SessionName::for_directory(new);
-        bad_name(new).hint(format!("{}; `{like}` is one like it", bad_name(new).help()))
+        invalid_name(new).hint(format!("{}; `{like}` is one like it", invalid_name(new).help()))
     })?;
     if words.len() == 1 && new == name {
         return Err(no_new_name(&new));
@@ -38,20 +40,19 @@ pub(super) fn rename(words: &[String], as_json: bool) -> Result<u8, Failed> {
                 SessionError::Taken(_) | SessionError::Former { .. } | SessionError::Ended(_) => 4,
                 _ => 125,
             };
-            Failed::new(code, format!("{new}: {error}")).about(&name).hint(error.hint())
+            VerbError::new(code, format!("{new}: {error}")).about(&name).hint(error.hint())
         })?;
     }
     if as_json {
         say(format_args!("{}", json!({"name": new, "before": name})))?;
     } else if words.len() == 1 {
-        // Nobody has named the session that it was.
         say(format_args!("renamed {name} to {new}"))?;
     }
     Ok(0)
 }
 
-/// Which of the two names is missing where none of this directory can be meant.
-fn one_name(paths: &Paths, given: &str, failed: Failed) -> Failed {
+/// The error for one name where no session of this directory can be meant.
+fn one_name(paths: &Paths, given: &str, failed: VerbError) -> VerbError {
     let is_session = given.parse().is_ok_and(|name| paths.session(&name).is_dir());
     if is_session {
         return no_new_name(&visible(given));
@@ -61,23 +62,22 @@ fn one_name(paths: &Paths, given: &str, failed: Failed) -> Failed {
     failed.hint(hint)
 }
 
-fn no_new_name(name: &dyn std::fmt::Display) -> Failed {
-    Failed::new(2, "give the new name, too")
+fn no_new_name(name: &dyn std::fmt::Display) -> VerbError {
+    VerbError::new(2, "give the new name, too")
         .about(name)
         .hint(format!("`hopty rename {name} NEW` gives it another"))
 }
 
-/// A text that is no label.
-pub(super) fn bad_label(error: &BadId) -> Failed {
-    Failed::new(2, "not a label").about(&error.text).hint(LABEL_HINT)
+pub(super) fn bad_label(error: &BadId) -> VerbError {
+    VerbError::new(2, "not a label").about(&error.text).hint(LABEL_HINT)
 }
 
-/// Changes the labels of a session, which may have ended, or prints them.
-pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8, Failed> {
+/// Changes or prints the labels of a session, which may have ended.
+pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = any(&paths, Some(given))?;
+    let name = any_session(&paths, Some(given))?;
     let (mut add, mut remove) = (Vec::new(), Vec::new());
-    // clap takes an option behind the labels for one of them.
+    // clap reads an option after the labels as a label.
     let as_json = as_json || changes.iter().any(|change| change == "--json");
     for change in changes.iter().filter(|change| *change != "--json") {
         match change.strip_prefix('-') {
@@ -85,7 +85,7 @@ pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8
             None => add.push(change.strip_prefix('+').unwrap_or(change).to_owned()),
         }
     }
-    // Checked here as well, so that the exit code is that of every other bad word.
+    // Checked here for the exit code of any other invalid word.
     change_labels(&mut BTreeSet::new(), &add, &remove).map_err(|error| bad_label(&error))?;
     if !add.is_empty() || !remove.is_empty() {
         if is_alive(&paths.session(&name)) {
@@ -98,7 +98,7 @@ pub(super) fn label(given: &str, changes: &[String], as_json: bool) -> Result<u8
                 let _ = change_labels(&mut labels, &add, &remove);
                 last.labels = labels.iter().map(ToString::to_string).collect();
             })
-            .map_err(|error| Failed::new(125, error.to_string()).about(&name).hint(error.hint()))?;
+            .map_err(|error| VerbError::new(125, error.to_string()).about(&name).hint(error.hint()))?;
         }
     }
     let labels = status_of(&paths, &name)?.labels;

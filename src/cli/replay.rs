@@ -6,16 +6,16 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::error::{Failed, say, say_wrapped, visible};
+use super::error::{VerbError, say, say_wrapped, visible};
 use crate::core::journal::{Replay, replay as run};
 
-/// Where one finds what is to be given.
+/// The hint with the place of the journals.
 const WHERE: &str = "session journals are in ~/.local/state/hopty/sessions/NAME/journal.jsonl";
 
-/// The longest journal that is replayed, in bytes: the longest that one file of a session's can be.
+/// The largest journal, in bytes: the largest file that a session writes.
 const LONGEST: u64 = 1 << 30;
 
-/// A journal that a person names may come through a pipe.
+/// A person may pass a journal through a pipe.
 fn read(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     let length = File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)? as u64;
@@ -26,11 +26,12 @@ fn read(path: &Path) -> std::io::Result<String> {
     }
 }
 
-pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, Failed> {
-    let text = read(path)
-        .map_err(|e| Failed::new(2, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE))?;
+pub(super) fn replay(path: &Path, as_json: bool) -> Result<u8, VerbError> {
+    let text = read(path).map_err(|e| {
+        VerbError::new(2, format!("it cannot be read: {e}")).about(path.display()).hint(WHERE)
+    })?;
     let found = run(&text).map_err(|e| {
-        Failed::new(2, format!("it cannot be replayed: {e}")).about(path.display()).hint(WHERE)
+        VerbError::new(2, format!("it cannot be replayed: {e}")).about(path.display()).hint(WHERE)
     })?;
     match found {
         Replay::Same { events, actions, missing } if as_json => say(format_args!(

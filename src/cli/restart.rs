@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 
 use serde_json::json;
 
-use super::control::{ANSWER, HostControl, Rule, live, paths};
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::control::{ANSWER, HostControl, Rule, live_session, paths};
+use super::error::{VerbError, note, say, say_wrapped, visible};
 use crate::core::ids::SessionName;
 use crate::core::status_types::SessionStatus;
 use crate::core::supervisor::Agent;
@@ -21,15 +21,15 @@ pub(super) fn restart(
     no_handoff: bool,
     wait: bool,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = live(&paths, given, Rule::Any)?;
+    let name = live_session(&paths, given, Rule::Any)?;
     let mut control = HostControl::connect(&paths, &name, if wait { None } else { Some(ANSWER) })?;
-    // For people: to scripts it is neither an answer nor an error, and Claude is not to be led to cut its own
-    // turn short.
+    // Only for people: a script expects neither an answer nor an error, and it must not tempt Claude to cut
+    // its own turn short.
     let told = !now && !as_json && std::io::stderr().is_terminal();
     let status = if as_json { None } else { Some(control.status()?) };
-    let held = status.as_ref().filter(|_| told).and_then(held_up);
+    let held = status.as_ref().filter(|_| told).and_then(delay_reason);
     let is_plain = status.is_some_and(|status| status.agent.is(Agent::Plain));
     let accepted: AcceptAnswer = control.ask(&Request::Restart { now, no_handoff, wait })?;
     if as_json {
@@ -59,8 +59,8 @@ pub(super) fn restart(
     Ok(0)
 }
 
-/// Why a restart that was asked for is not there at once, for people.
-fn held_up(session: &SessionStatus) -> Option<String> {
+/// What delays a restart, for a person.
+fn delay_reason(session: &SessionStatus) -> Option<String> {
     match (session.state.known(), session.blocked_on(local)) {
         _ if session.agent.is(Agent::Plain) => None,
         (Some(SessionState::Blocked), Some(what)) => Some(format!("it is blocked on {}", visible(&what))),
@@ -69,8 +69,8 @@ fn held_up(session: &SessionStatus) -> Option<String> {
     }
 }
 
-/// Asks for a hand-over at the next safe point.
-pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), Failed> {
+/// Requests a hand-over at the next safe point.
+pub(super) fn request_restart(paths: &Paths, name: &SessionName) -> Result<(), VerbError> {
     let mut control = HostControl::connect(paths, name, Some(ANSWER))?;
     let request = Request::Restart { now: false, no_handoff: false, wait: false };
     control.ask::<AcceptAnswer>(&request).map(drop)

@@ -1,4 +1,5 @@
-//! `hopty restore`: what died with the machine is resumed, each conversation in its own directory, detached.
+//! `hopty restore`: resumes sessions that died with the machine, each conversation in its own directory,
+//! detached.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::control::{HostControl, named, not_renamed, paths, readable, unknown};
-use super::error::{Failed, YesNo, ask_yes_no, note, say, say_wrapped, visible};
+use super::control::{
+    HostControl, check_sessions_dir, not_renamed, parse_session_name, paths, unknown_session,
+};
+use super::error::{VerbError, YesNo, ask_yes_no, note, say, say_wrapped, visible};
 use super::poll_until::{becomes_true, poll_until};
 use super::status::ended;
 use crate::core::claude::args::{NextRunArgs, OwnArgs, for_resume, with_name};
@@ -23,15 +26,15 @@ use crate::fs::conversations::{Summaries, TranscriptFile};
 use crate::fs::paths::Paths;
 use crate::fs::session;
 
-/// How long a host may take to tell what it runs.
+/// How long a host may take to say what it runs.
 const COMMAND_ANSWER_LIMIT: Duration = Duration::from_millis(900);
-/// How often a session that was started is looked at.
+/// How often hopty checks a session that it has started.
 const RESTORED_POLL: Duration = Duration::from_millis(50);
-/// How long one that a person waits for may take to start.
+/// How long a session that a person waits for may take to start.
 const START_LIMIT: DurationMs = DurationMs::from_secs(60);
-/// Options of a command line that neither run code nor widen what Claude may do.
+/// Options that neither run code nor extend what Claude may do.
 const HARMLESS: [&str; 19] = [
-    // Claude shows it in its footer, and whoever works with it wants it back after a reboot.
+    // Claude shows it in its footer, and a person who works with it wants it back after a reboot.
     "--dangerously-skip-permissions",
     "--model",
     "--fallback-model",
@@ -52,37 +55,31 @@ const HARMLESS: [&str; 19] = [
     "--disallowedTools",
     "--disallowed-tools",
 ];
-/// What stands in the place of a secret in a recorded command line.
+/// The beginning of the text that replaces a secret in a recorded command line.
 const SECRET: &str = "[redacted";
 
-/// What the verb was given.
 #[derive(Debug)]
 pub(super) struct RestoreSessionsOptions {
-    /// The sessions; all that died with the machine where none is named.
+    /// The sessions; empty: all that died with the machine.
     pub names: Vec<String>,
-    /// Only list them.
     pub dry_run: bool,
-    /// How many are started at most.
     pub limit: usize,
-    /// How long one may take to start before the next is.
+    /// How long to wait for one to start before starting the next.
     pub timeout: DurationMs,
-    /// The result as JSON.
     pub as_json: bool,
 }
 
-/// A session that died and can be resumed, or why it cannot.
+/// A session that died and can be resumed, or the reason why not.
 #[derive(Debug)]
 pub(super) struct DeadSession {
-    /// Its name, which it keeps.
     pub name: SessionName,
-    /// What its host wrote last.
     pub status: SessionStatus,
     conversation: Option<ConversationId>,
     problem: Option<String>,
 }
 
 impl DeadSession {
-    /// The options of its command line that may run code or widen the permission mode, by name. Any program
+    /// The options of its command line that may run code or extend the permission mode, by name. Any program
     /// of this user can have written them into its session.json, so a person must see them before it is
     /// resumed.
     pub(super) fn options_to_ask_for(&self) -> Vec<String> {
@@ -90,7 +87,7 @@ impl DeadSession {
     }
 }
 
-/// The same of a command line. Every word that looks like an option counts, wherever it stands.
+/// Every word that looks like an option counts, wherever it is.
 fn options_to_ask_for(command: &[String]) -> Vec<String> {
     let narrow = |mode: &str| matches!(mode, "default" | "manual" | "plan");
     let (mut words, mut found) = (command.iter().skip(1).peekable(), Vec::new());
@@ -107,14 +104,14 @@ fn options_to_ask_for(command: &[String]) -> Vec<String> {
     found
 }
 
-pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
+pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
-    readable(&paths)?;
-    let wanted = options.names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
+    check_sessions_dir(&paths)?;
+    let wanted = options.names.iter().map(|name| parse_session_name(name)).collect::<Result<Vec<_>, _>>()?;
     if wanted.is_empty() && !options.as_json {
-        super::list::tell_damaged(&paths);
+        super::list::note_damaged(&paths);
     }
-    let found = if wanted.is_empty() { died(&paths) } else { of_names(&paths, &wanted)? };
+    let found = if wanted.is_empty() { dead_with_machine(&paths) } else { of_names(&paths, &wanted)? };
     if found.is_empty() && !options.as_json {
         note(format_args!("nothing to restore: no session died with the machine"));
         if let Some(line) = killed(&paths) {
@@ -148,7 +145,7 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
         if options.as_json {
             results.push(object(&dead, result, &why));
         } else {
-            tell(&dead, result, &why)?;
+            print_result(&dead, result, &why)?;
         }
     }
     if options.as_json {
@@ -161,7 +158,7 @@ pub(super) fn restore(options: &RestoreSessionsOptions) -> Result<u8, Failed> {
     Ok(u8::from(failed))
 }
 
-/// What a person must agree to before a session is resumed.
+/// The question before a session is resumed, if there is one.
 fn asks_for(dead: &DeadSession) -> Option<String> {
     let options = dead.options_to_ask_for();
     (!options.is_empty()).then(|| format!("its command line has {}", options.join(", ")))
@@ -171,8 +168,8 @@ fn asks_first(dead: &DeadSession) -> String {
     format!("`hopty restore {}` in a terminal asks you first", dead.name)
 }
 
-/// Whether it may be started: a person agrees to what its command line does beyond resuming.
-fn is_agreed(dead: &DeadSession, as_json: bool) -> Result<bool, Failed> {
+/// Asks the person to agree to options beyond resuming.
+fn is_agreed(dead: &DeadSession, as_json: bool) -> Result<bool, VerbError> {
     let Some(options) = asks_for(dead) else { return Ok(true) };
     if as_json || !super::run::in_terminal() {
         return Ok(false);
@@ -183,7 +180,7 @@ fn is_agreed(dead: &DeadSession, as_json: bool) -> Result<bool, Failed> {
 /// Columns of the longest result.
 const RESULT: usize = "restorable".len();
 
-fn tell(dead: &DeadSession, result: &str, why: &str) -> std::io::Result<()> {
+fn print_result(dead: &DeadSession, result: &str, why: &str) -> std::io::Result<()> {
     let about = about(&dead.status).map(|about| format!("  {about}")).unwrap_or_default();
     let why = if why.is_empty() { String::new() } else { format!(": {}", visible(why)) };
     say_wrapped(format_args!("{result:<RESULT$}  {}  {}{about}{why}", dead.name, visible(&dead.status.dir)))
@@ -196,31 +193,30 @@ fn object(dead: &DeadSession, result: &str, why: &str) -> Value {
         "result": result, "why": why})
 }
 
-/// What a session was about, in a few words.
+/// The session's topic in a few words.
 pub(super) fn about(status: &SessionStatus) -> Option<String> {
     status.about().map(|about| visible(&about))
 }
 
-/// Whether a session ended because the machine did, before it was started again. A lost one of an older
-/// version, which noted no boot, may have died at any time.
+/// Whether a session ended with the machine before its last start. A lost session of an older version, which
+/// recorded no boot, may have died at any time.
 pub(super) fn died_with_machine(status: &SessionStatus) -> bool {
     let lost = status.exit.as_ref().is_some_and(|exit| exit.kind.is(ExitKind::Lost));
     let died = lost || status.machine.shutdown;
     session::is_of_another_boot(status) && status.agent.is(Agent::Claude) && died
 }
 
-/// How a person goes on with a session that has ended, if Claude can. A killed one keeps its name, its
-/// options and its labels.
-pub(super) fn way_back(name: &SessionName, last: &SessionStatus) -> Option<String> {
+/// How a person continues an ended session, if Claude can. A killed one keeps its name, options and labels.
+pub(super) fn restore_hint(name: &SessionName, last: &SessionStatus) -> Option<String> {
     if session::waits_for_restore(last) {
         return Some(format!("`hopty restore {name}` resumes it"));
     }
     session::resumable(last).map(|id| format!("`hopty --resume {id}` resumes its conversation"))
 }
 
-/// A hint on the sessions whose hosts were killed since the machine was started.
+/// A hint about sessions whose hosts were killed since the machine was started.
 pub(super) fn killed(paths: &Paths) -> Option<String> {
-    let found = ended_ones(paths, |last| session::waits_for_restore(last) && !died_with_machine(last));
+    let found = ended_sessions(paths, |last| session::waits_for_restore(last) && !died_with_machine(last));
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
     let all = names.join(" ");
     match names.as_slice() {
@@ -233,19 +229,20 @@ pub(super) fn killed(paths: &Paths) -> Option<String> {
     }
 }
 
-/// The sessions that `hopty restore` or `hopty restore NAME` would resume, also once their conversation is
-/// back in its place: a killed host, or machine.
+/// Sessions of a killed host or machine that `hopty restore` would resume, also if their conversation must
+/// first return to its place.
 pub(super) fn resumable(paths: &Paths) -> Vec<SessionName> {
-    let found = ended_ones(paths, |last| died_with_machine(last) || session::was_killed(last));
-    let found = judged(paths, found).into_iter();
-    // A directory may come back, with its disk.
-    let stays = |dead: &DeadSession| dead.conversation.is_some() || elsewhere(paths, &dead.status).is_some();
+    let found = ended_sessions(paths, |last| died_with_machine(last) || session::was_killed(last));
+    let found = with_obstacles(paths, found).into_iter();
+    // A directory may return with its disk.
+    let stays = |dead: &DeadSession| {
+        dead.conversation.is_some() || transcript_elsewhere(paths, &dead.status).is_some()
+    };
     found.filter(stays).map(|dead| dead.name).collect()
 }
 
-/// Where the conversation of a session is whose transcript is not in its place any more; `None` where nobody
-/// has it.
-fn elsewhere(paths: &Paths, last: &SessionStatus) -> Option<String> {
+/// Where the conversation of a session is that is not in its place; `None` if it is lost.
+fn transcript_elsewhere(paths: &Paths, last: &SessionStatus) -> Option<String> {
     let id = last.conversation.as_ref().filter(|_| session::resumable(last).is_none())?;
     if let Some(file) = paths.find_transcript(id).and_then(|path| TranscriptFile::at(&path)) {
         let summary = Summaries::load(paths).read(std::slice::from_ref(&file)).pop();
@@ -265,7 +262,7 @@ fn elsewhere(paths: &Paths, last: &SessionStatus) -> Option<String> {
         .then(|| format!("its conversation is archived: `hopty conversations restore {id}` brings it back"))
 }
 
-/// Whether `hopty restore NAME` resumes this session, as far as can be told without asking a host.
+/// Whether `hopty restore NAME` resumes this session, as far as files can tell.
 pub(super) fn can_resume(paths: &Paths, name: &SessionName) -> bool {
     !session::is_alive(&paths.session(name))
         && ended(paths, name).is_some_and(|last| {
@@ -276,32 +273,34 @@ pub(super) fn can_resume(paths: &Paths, name: &SessionName) -> bool {
 
 /// How many sessions died with the machine and can be resumed.
 pub(super) fn restorable(paths: &Paths) -> usize {
-    died(paths).iter().filter(|dead| dead.problem.is_none()).count()
+    dead_with_machine(paths).iter().filter(|dead| dead.problem.is_none()).count()
 }
 
 /// The session of `dir` that died last and can be resumed.
-pub(super) fn died_in(paths: &Paths, dir: &Path) -> Option<DeadSession> {
-    let found = ended_ones(paths, |last| Path::new(&last.dir) == dir && session::waits_for_restore(last));
-    judged(paths, found).into_iter().find(|dead| dead.problem.is_none())
+pub(super) fn last_dead_in(paths: &Paths, dir: &Path) -> Option<DeadSession> {
+    let found = ended_sessions(paths, |last| Path::new(&last.dir) == dir && session::waits_for_restore(last));
+    with_obstacles(paths, found).into_iter().find(|dead| dead.problem.is_none())
 }
 
 /// Resumes a session that died, detached.
 ///
 /// # Errors
 /// When it does not start.
-pub(super) fn resume(paths: &Paths, dead: &DeadSession) -> Result<(), Failed> {
+pub(super) fn resume(paths: &Paths, dead: &DeadSession) -> Result<(), VerbError> {
     let hint = format!("`hopty restore {}` tries it again", dead.name);
-    start(paths, dead, START_LIMIT).map_err(|why| Failed::new(1, why).about(&dead.name).hint(hint))
+    start(paths, dead, START_LIMIT).map_err(|why| VerbError::new(1, why).about(&dead.name).hint(hint))
 }
 
-/// The sessions that died with the machine.
-fn died(paths: &Paths) -> Vec<DeadSession> {
-    judged(paths, ended_ones(paths, died_with_machine))
+fn dead_with_machine(paths: &Paths) -> Vec<DeadSession> {
+    with_obstacles(paths, ended_sessions(paths, died_with_machine))
 }
 
-/// Sessions that have ended and are as wanted, the one that was used last first. Without those whose
-/// conversation a person resumed otherwise.
-fn ended_ones(paths: &Paths, wanted: impl Fn(&SessionStatus) -> bool) -> Vec<(SessionName, SessionStatus)> {
+/// Ended sessions that match, the last used first, without those whose conversation a person has resumed
+/// otherwise.
+fn ended_sessions(
+    paths: &Paths,
+    wanted: impl Fn(&SessionStatus) -> bool,
+) -> Vec<(SessionName, SessionStatus)> {
     let names = session::list(paths).into_iter().filter(|(_, alive)| !*alive).map(|(name, _)| name);
     let all: Vec<_> = names.filter_map(|name| ended(paths, &name).map(|last| (name, last))).collect();
     let went_on = |last: &SessionStatus| {
@@ -315,37 +314,38 @@ fn ended_ones(paths: &Paths, wanted: impl Fn(&SessionStatus) -> bool) -> Vec<(Se
     found
 }
 
-fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, Failed> {
+fn of_names(paths: &Paths, names: &[SessionName]) -> Result<Vec<DeadSession>, VerbError> {
     let mut found = Vec::new();
     for name in names {
         not_renamed(paths, name)?;
         if session::is_alive(&paths.session(name)) {
-            return Err(Failed::new(4, "the session is running")
+            return Err(VerbError::new(4, "the session is running")
                 .about(name)
                 .hint(format!("`hopty attach {name}` attaches to it")));
         }
         let status = ended(paths, name).ok_or_else(|| match session::is_damaged(&paths.session(name)) {
-            true => Failed::new(1, "its session.json is damaged")
+            true => VerbError::new(1, "its session.json is damaged")
                 .about(name)
                 .hint(format!("`hopty rm {name}` removes the session; its conversation stays")),
-            false => unknown(paths, name),
+            false => unknown_session(paths, name),
         })?;
         found.push((name.clone(), status));
     }
-    Ok(judged(paths, found))
+    Ok(with_obstacles(paths, found))
 }
 
-/// What keeps each of them from being resumed. A conversation is resumed once, whoever ran it.
-fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSession> {
+/// Finds what prevents each session from being resumed. A conversation is resumed only once, whichever
+/// session ran it.
+fn with_obstacles(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSession> {
     if found.is_empty() {
         return Vec::new();
     }
-    let mut taken = running(paths);
+    let mut taken = running_conversations(paths);
     let judge = |(name, status): (SessionName, SessionStatus)| {
         let conversation = session::resumable(&status).cloned();
         let problem = match &conversation {
             _ if !status.agent.is(Agent::Claude) => Some("hopty can only resume Claude".to_owned()),
-            None => Some(elsewhere(paths, &status).unwrap_or_else(|| {
+            None => Some(transcript_elsewhere(paths, &status).unwrap_or_else(|| {
                 "it has no conversation to resume: no prompt was submitted, or the transcript was deleted"
                     .to_owned()
             })),
@@ -365,7 +365,7 @@ fn judged(paths: &Paths, found: Vec<(SessionName, SessionStatus)>) -> Vec<DeadSe
 }
 
 /// The conversations of live sessions.
-fn running(paths: &Paths) -> Vec<ConversationId> {
+fn running_conversations(paths: &Paths) -> Vec<ConversationId> {
     let alive = session::list(paths).into_iter().filter(|(_, alive)| *alive).map(|(name, _)| name);
     let of = |name: SessionName| {
         let answer =
@@ -375,20 +375,20 @@ fn running(paths: &Paths) -> Vec<ConversationId> {
     alive.filter_map(of).collect()
 }
 
-/// Whether somebody else has resumed it meanwhile.
+/// Whether another Claude has resumed it since.
 fn is_resumed(paths: &Paths, dead: &DeadSession) -> bool {
     // A host that has just taken the name answers a moment later.
     becomes_true(Instant::now() + COMMAND_ANSWER_LIMIT, RESTORED_POLL, || {
-        dead.conversation.as_ref().is_some_and(|id| running(paths).contains(id))
+        dead.conversation.as_ref().is_some_and(|id| running_conversations(paths).contains(id))
     })
 }
 
-/// Starts one and waits until Claude is there, so that not all of them start at once.
+/// Starts a session and waits for Claude, so that not all of them start at once.
 fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), String> {
     let (status, name) = (&dead.status, &dead.name);
     let id = dead.conversation.clone().ok_or("it has no conversation to resume")?;
     let own: Vec<String> = status.command.iter().skip(1).cloned().collect();
-    // The conversation has its name, which may be another by now.
+    // The conversation has its own name, which may have changed.
     let own = with_name(&own, None);
     let said = OwnArgs::of(&own);
     let names_mode = said.permission_mode.is_some() || said.skips_permissions;
@@ -396,7 +396,7 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
         session_id: id,
         model: None,
         switched: None,
-        // Else Claude takes the mode that the transcript says, which any program of this user can write.
+        // Otherwise Claude takes the mode from the transcript, which any program of this user can write.
         permission_mode: (!names_mode).then_some(PermissionMode::Default),
         plugin_dir: None,
         settings: None,
@@ -408,7 +408,7 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
         .args(["--", "claude"])
         .args(for_resume(&own, &next))
         .current_dir(&status.dir)
-        // Whoever restores is not in the session that died.
+        // The command may run inside another session.
         .env_remove("HOPTY_SESSION")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -426,8 +426,7 @@ fn start(paths: &Paths, dead: &DeadSession, limit: DurationMs) -> Result<(), Str
     }
 }
 
-/// Whether a session that was just started ends before Claude waits for anything or works, looked at for at
-/// most `limit`.
+/// Whether a session that was just started ends before Claude waits or works; checked for at most `limit`.
 pub(super) fn ends_at_start(paths: &Paths, name: &SessionName, limit: Duration) -> bool {
     let look = || {
         let now =

@@ -1,4 +1,4 @@
-//! Starting: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
+//! Starts sessions: the drop-in form (`hopty [CLAUDE ARGS]`) and `hopty run`.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::args::RunOptions;
-use super::control::{bad_name, paths};
+use super::control::{invalid_name, paths};
 use super::conversations::before_cleanup;
-use super::error::{Failed, YesNo, ask_person, ask_yes_no, note, say, visible};
+use super::error::{VerbError, YesNo, ask_person, ask_yes_no, note, say, visible};
 use super::kept_options::KeptOptions;
 use super::rename::bad_label;
 use super::restore::{self, DeadSession};
@@ -35,15 +35,14 @@ use crate::ipc::message::{Code, Record};
 use crate::sys::inherited;
 use crate::tty::raw;
 
-/// How long a detached Claude may take to refuse an option or its value, and how many of its last lines are
-/// told.
+/// How long a detached Claude may take to reject an option or its value, and how many of its last lines are
+/// printed.
 const REFUSAL: Duration = Duration::from_secs(2);
 const SAID_LINES: usize = 3;
 /// Options for which Claude accepts any value.
-const TAKEN_AS_THEY_ARE: [&str; 5] =
-    ["--add-dir", "--dangerously-skip-permissions", "--effort", "--model", "--name"];
+const ANY_VALUE: [&str; 5] = ["--add-dir", "--dangerously-skip-permissions", "--effort", "--model", "--name"];
 
-/// A start in the making: what the host is told, which the steps fill in, and the program's arguments.
+/// A start that is being prepared: what the host gets, and the program's arguments.
 struct Start {
     paths: Paths,
     launch: Launch,
@@ -51,7 +50,7 @@ struct Start {
 }
 
 impl Start {
-    /// Of Claude in this directory, with nothing else asked for.
+    /// Claude in this directory, with no options.
     fn new(paths: Paths, config: Config, args: Vec<OsString>) -> Start {
         let here = std::env::current_dir().unwrap_or_default();
         let last = here.file_name().unwrap_or_default().to_string_lossy();
@@ -81,44 +80,44 @@ impl Start {
         Start { paths, launch, args }
     }
 
-    /// Whether it asks for what only a session can give; the program alone would be something else.
-    fn needs_hopty(&self) -> bool {
+    /// Whether only a session can do what was asked, and not the program alone.
+    fn needs_session(&self) -> bool {
         let Launch { detached, handoff, record, .. } = &self.launch;
         *detached || *handoff != BeginWith::Fresh || record.is_some()
     }
 
-    /// Finds out whether a session can be kept, where the program could run without one.
-    fn look_for_place(&mut self) {
-        if !self.needs_hopty() {
-            self.launch.unplaced = no_place(&self.paths);
+    /// Checks whether a session can be kept, if the program could run without one.
+    fn check_session_dir(&mut self) {
+        if !self.needs_session() {
+            self.launch.unplaced = no_session_dir(&self.paths);
         }
     }
 
-    /// Tells the person something before Claude draws. The session keeps it, as Claude draws over it at once.
-    fn tell(&mut self, text: String) {
+    /// Prints a line before Claude draws. Claude draws over it at once, so the session keeps it too.
+    fn announce(&mut self, text: String) {
         note(format_args!("hopty: {text}"));
         self.launch.messages.push(text);
     }
 
-    /// The host that was forked; without one the program runs alone, if that is the same to the person.
-    fn host(&self, forked: io::Result<Forked>) -> Result<Forked, Failed> {
+    /// The host; if it could not be forked, the program runs alone if that does what was asked.
+    fn host(&self, forked: io::Result<Forked>) -> Result<Forked, VerbError> {
         match forked {
             Ok(host) => Ok(host),
-            Err(error) if self.needs_hopty() => Err(error.into()),
-            Err(error) => Err(self.alone_because(&error, None)),
+            Err(error) if self.needs_session() => Err(error.into()),
+            Err(error) => Err(self.exec_with_notice(&error, None)),
         }
     }
 
-    /// The program takes hopty's place, and the person is told why; comes back only when that failed.
-    fn alone_because(&self, why: &dyn std::fmt::Display, signals: Option<SignalState>) -> Failed {
+    /// Says why, and replaces hopty with the program; returns only if that fails.
+    fn exec_with_notice(&self, why: &dyn std::fmt::Display, signals: Option<SignalState>) -> VerbError {
         let called = if self.launch.agent == Agent::Claude { "Claude" } else { &self.launch.called };
         note(format_args!("hopty: {}; running {called} without hopty", visible(&why.to_string())));
-        self.alone(signals)
+        self.exec_program(signals)
     }
 
-    /// The program takes hopty's place; comes back only when that failed. Nothing is changed, but that a
-    /// shell script which may lead back here is counted.
-    fn alone(&self, signals: Option<SignalState>) -> Failed {
+    /// Replaces hopty with the program; returns only if that fails. The environment is unchanged, except for
+    /// a counter when the program is a shell script that may lead back to hopty.
+    fn exec_program(&self, signals: Option<SignalState>) -> VerbError {
         let Launch { program, called, agent, .. } = &self.launch;
         let mut command = Command::new(program);
         command.args(&self.args);
@@ -140,35 +139,35 @@ impl Start {
         inherited::pass_on(&mut command, signals);
         let error = command.exec();
         let failed = match error.kind() {
-            std::io::ErrorKind::NotFound if !program.exists() => Failed::new(127, "no such program"),
-            std::io::ErrorKind::NotFound => Failed::new(126, "its interpreter or loader is missing"),
-            _ => Failed::new(126, format!("hopty cannot execute it: {error}")),
+            std::io::ErrorKind::NotFound if !program.exists() => VerbError::new(127, "no such program"),
+            std::io::ErrorKind::NotFound => VerbError::new(126, "its interpreter or loader is missing"),
+            _ => VerbError::new(126, format!("hopty cannot execute it: {error}")),
         };
         failed.about(program.display()).hint(hint)
     }
 }
 
 /// `hopty [CLAUDE ARGS...]`.
-pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
+pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, VerbError> {
     let (detached, handoff, args) = take_options(args);
-    let paths = any_paths();
+    let paths = paths_or_nowhere();
     let host = is_session(detached, &args).then(Forked::new);
     let resolved = read_config::resolved(Some(&paths), &[]);
     let ignored = read_config::ignored(&resolved);
     let mut start = Start::new(paths, resolved.config, args);
     (start.launch.detached, start.launch.handoff) = (detached, handoff);
-    // A bad file must not keep anyone from Claude, and adds nothing to what a script gets that runs Claude
-    // alone.
+    // A mistake in the configuration must not keep anyone from Claude, and adds nothing to the output of a
+    // script that runs Claude alone.
     if host.is_some() {
-        start.look_for_place();
+        start.check_session_dir();
     }
-    // In such a home it is one more thing that cannot be had.
+    // In such a home it is just one more thing that fails.
     let is_unplaced = start.launch.unplaced.is_some();
     let of_home = |kind: &ProblemKind| is_unplaced && matches!(kind, ProblemKind::Unreadable(_));
     let to_say = |problem: &&Problem| host.is_some() && !of_home(&problem.kind);
     let told: Vec<&Problem> = resolved.problems.iter().filter(to_say).collect();
-    told.iter().for_each(|problem| start.tell(format!("{problem}{}", problem.in_its_place())));
-    // A file that cannot be read is no mistake in what it says, and no repository may keep Claude waiting.
+    told.iter().for_each(|problem| start.announce(format!("{problem}{}", problem.in_its_place())));
+    // A file that cannot be read contains no mistake, and no repository may delay Claude.
     let own_file = start.paths.config_file();
     let is_own = |at: &ConfigSource| match at {
         ConfigSource::File { path, .. } => Path::new(path) == own_file,
@@ -177,7 +176,7 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
     let mistaken =
         told.iter().any(|problem| !matches!(problem.kind, ProblemKind::Unreadable(_)) && is_own(&problem.at));
     for line in ignored.iter().filter(|_| host.is_some()) {
-        start.tell(line.to_string());
+        start.announce(line.to_string());
     }
     if mistaken && !detached {
         wait_for_enter();
@@ -187,10 +186,10 @@ pub(super) fn drop_in(args: Vec<OsString>) -> Result<u8, Failed> {
         Err(failed) => return version::instead_of_claude(&start.args, &failed).unwrap_or(Err(failed)),
     };
     version::introduce_claude(&start.args);
-    claude(start, host)
+    start_claude(start, host)
 }
 
-/// Whether hopty has a part in what Claude is started for.
+/// Whether Claude starts interactively, and so in a session.
 fn is_session(detached: bool, args: &[OsString]) -> bool {
     let stream = |terminal: bool| if terminal || detached { Stream::Terminal } else { Stream::Other };
     words(args).is_some_and(|words| {
@@ -200,13 +199,13 @@ fn is_session(detached: bool, args: &[OsString]) -> bool {
     })
 }
 
-/// The arguments as text; `None` where one is no UTF-8.
+/// The arguments as text; `None` if one is not UTF-8.
 pub(super) fn words(args: &[OsString]) -> Option<Vec<String>> {
     args.iter().map(|arg| arg.to_str().map(str::to_owned)).collect()
 }
 
-/// hopty's own two options of the drop-in form, `--detached` and `--handoff`, wherever they are options: what
-/// stands behind an option that takes a value is its value.
+/// Takes hopty's own options of the drop-in form, `--detached` and `--handoff`, out of the arguments, but not
+/// out of the value of another option.
 fn take_options(args: Vec<OsString>) -> (bool, BeginWith, Vec<OsString>) {
     let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let (mut detached, mut handoff) = (false, BeginWith::Fresh);
@@ -215,7 +214,7 @@ fn take_options(args: Vec<OsString>) -> (bool, BeginWith, Vec<OsString>) {
         let ArgPiece::Unknown { at } = piece else { continue };
         match words[at].as_str() {
             "--detached" => detached = true,
-            // With an id behind it, it is that one: as a prompt an id would mean nothing.
+            // An id that follows is its value: as a prompt it would mean nothing.
             "--handoff" => match words.get(at + 1).filter(|next| next.parse::<HandoffId>().is_ok()) {
                 Some(id) => {
                     handoff = BeginWith::From(id.clone());
@@ -234,10 +233,10 @@ fn take_options(args: Vec<OsString>) -> (bool, BeginWith, Vec<OsString>) {
     (detached, handoff, rest.collect())
 }
 
-/// Claude under `host`, or without hopty where there is none.
-fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Failed> {
+/// Runs Claude under `host`, or without hopty.
+fn start_claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, VerbError> {
     let host = match host {
-        None => return Err(start.alone(None)),
+        None => return Err(start.exec_program(None)),
         Some(forked) => start.host(forked)?,
     };
     let given = words(&start.args).unwrap_or_default();
@@ -249,20 +248,20 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
     let here = std::env::current_dir().unwrap_or_default();
     let kept = KeptOptions::of(&start.paths, &start.launch.handoff, &own, &here);
     if !kept.args.is_empty() {
-        start.tell(format!("as in the conversation before: {}", kept.args.join(" ")));
+        start.announce(format!("as in the conversation before: {}", kept.args.join(" ")));
     }
     start.args.splice(..0, kept.args.into_iter().map(OsString::from));
     let launch = &mut start.launch;
-    // A conversation that is resumed keeps its own name, unless the person gives it another.
+    // A resumed conversation keeps its name, unless the person gives it another.
     let asked = (!launch.numbered && !own.picks_conversation).then(|| launch.name.to_string());
     launch.title = own.name.clone().or(asked).filter(|title| !title.is_empty()).or(kept.title);
     launch.version = find_claude::version_on_disk(&launch.program);
     let hooks_off = hooks_off(&start.paths, &launch.config, &words(&start.args).unwrap_or_default());
     launch.offers = offers(launch.version.as_deref(), hooks_off);
-    // A session without a place says it in the line about that.
-    let is_told_later = start.launch.unplaced.is_some() && start.launch.offers.no_handover.is_some();
-    if let Some(limited) = start.launch.offers.limited.as_ref().filter(|_| !is_told_later) {
-        start.tell(limited.to_string());
+    // Without a directory for the session, that message says so.
+    let is_in_other_line = start.launch.unplaced.is_some() && start.launch.offers.no_handover.is_some();
+    if let Some(limited) = start.launch.offers.limited.as_ref().filter(|_| !is_in_other_line) {
+        start.announce(limited.to_string());
     }
     if !start.launch.detached && start.launch.unplaced.is_none() {
         match session_of_before(&mut start, &own) {
@@ -282,46 +281,49 @@ fn claude(mut start: Start, host: Option<io::Result<Forked>>) -> Result<u8, Fail
             }
         }
     }
-    // Where there is no place for a session, that is what there is to say.
+    // Without a directory for the session, that is the message.
     if start.launch.handoff == BeginWith::Fresh && start.launch.unplaced.is_none() {
-        notice::at_start(&start.paths, &start.launch.offers).into_iter().for_each(|told| start.tell(told));
+        notice::at_start(&start.paths, &start.launch.offers)
+            .into_iter()
+            .for_each(|told| start.announce(told));
     }
-    begin(start, host)
+    launch_in_host(start, host)
 }
 
 /// Whether a person reads the output now and can answer.
-fn person_is_here() -> bool {
+fn can_ask_person() -> bool {
     in_terminal() && std::io::stderr().is_terminal()
 }
 
-/// A mistake in the configuration is not to be drawn over before it is read.
+/// Waits, so that Claude does not draw over the message before it is read.
 fn wait_for_enter() {
-    if person_is_here() {
+    if can_ask_person() {
         let _ = ask_person("hopty: Enter starts Claude anyway, Ctrl+C lets you correct it first.");
     }
 }
 
-/// Whether a start may mean a session that runs here: it brings no prompt and names no conversation.
-fn may_mean_another(start: &Start, own: &OwnArgs) -> bool {
+/// Whether a person may mean a running session: the start has no prompt and names no conversation.
+fn may_mean_running(start: &Start, own: &OwnArgs) -> bool {
     let plain = own.prompt.is_none() && own.name.is_none() && !own.picks_conversation && !own.forks;
-    plain && start.launch.numbered && !start.needs_hopty() && std::env::var_os("HOPTY_SESSION").is_none()
+    plain && start.launch.numbered && !start.needs_session() && std::env::var_os("HOPTY_SESSION").is_none()
 }
 
-/// A session that a person has meant by a start in its directory.
+/// A session of this directory that a person chose instead of a new one.
 enum SessionOfBefore {
-    /// It runs, and no terminal shows it.
+    /// It is running without a terminal.
     Detached(SessionName),
-    /// It died, and can be resumed.
+    /// It died and can be resumed.
     Died(Box<DeadSession>),
 }
 
-/// Which session of this directory a person wants rather than a new one. Who cannot be asked is told of it.
-fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionOfBefore>, Failed> {
-    let asks = start.launch.config.terminal.offer_attach && may_mean_another(start, own) && person_is_here();
-    let detached = notice::without_terminal(&start.paths);
+/// Asks whether the person wants a session of this directory instead of a new one; without a terminal it
+/// prints a notice.
+fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionOfBefore>, VerbError> {
+    let asks = start.launch.config.terminal.offer_attach && may_mean_running(start, own) && can_ask_person();
+    let detached = notice::detached_sessions(&start.paths);
     if let Some((name, others)) = detached.split_first() {
         if !asks {
-            start.tell(format!(
+            start.announce(format!(
                 "{name} is already running here, detached: `hopty attach {name}`. Starting another session."
             ));
             return Ok(None);
@@ -337,14 +339,15 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionO
         let said = ask_yes_no(&format!("hopty: {question}"), YesNo::Yes)?;
         return Ok(said.then(|| SessionOfBefore::Detached(name.clone())));
     }
-    let Some(dead) = std::env::current_dir().ok().and_then(|dir| restore::died_in(&start.paths, &dir)) else {
+    let Some(dead) = std::env::current_dir().ok().and_then(|dir| restore::last_dead_in(&start.paths, &dir))
+    else {
         return Ok(None);
     };
     let name = &dead.name;
     let about = restore::about(&dead.status).map(|about| format!(" ({about})")).unwrap_or_default();
     let why = if restore::died_with_machine(&dead.status) { "died with the machine" } else { "was killed" };
     if asks {
-        // Its session.json says so, which any program of this user can have written.
+        // From its session.json, which any program of this user can have written.
         let (with, enter) = match dead.options_to_ask_for().as_slice() {
             [] => (String::new(), YesNo::Yes),
             options => (format!(" with {}", visible(&options.join(", "))), YesNo::No),
@@ -352,38 +355,40 @@ fn session_of_before(start: &mut Start, own: &OwnArgs) -> Result<Option<SessionO
         if ask_yes_no(&format!("hopty: {name}{about} {why}. Resume it{with}?"), enter)? {
             return Ok(Some(SessionOfBefore::Died(Box::new(dead))));
         }
-        start.tell(format!("`hopty restore {name}` resumes it later; `hopty rm {name}` removes it"));
+        start.announce(format!("`hopty restore {name}` resumes it later; `hopty rm {name}` removes it"));
         return Ok(None);
     }
-    start.tell(format!("{name}{about} {why}: `hopty restore {name}` resumes it. Starting another session."));
+    start.announce(format!(
+        "{name}{about} {why}: `hopty restore {name}` resumes it. Starting another session."
+    ));
     Ok(None)
 }
 
 /// Why no session can be kept.
-fn no_place(paths: &Paths) -> Option<String> {
+fn no_session_dir(paths: &Paths) -> Option<String> {
     if !paths.is_known() {
         return Some("HOME is not set to an absolute path".to_owned());
     }
     prepare_with_room(paths).err().map(|e| e.to_string())
 }
 
-/// Lets every other process go first.
-pub(super) fn be_nice() {
+/// Lowers this process's priority below every other.
+pub(super) fn lower_priority() {
     let _ = rustix::process::nice(19);
 }
 
-/// hopty's directories, where there is no home ones that nothing is in.
-pub(super) fn any_paths() -> Paths {
+/// hopty's directories; without a home, paths that do not exist.
+pub(super) fn paths_or_nowhere() -> Paths {
     let var = |name: &str| std::env::var_os(name);
     Paths::from_env(var).unwrap_or_else(|| Paths::nowhere(var))
 }
 
-/// Whether a person is at the keyboard and sees what is written; else there is no terminal to hold.
+/// Whether a person is at the keyboard and sees the output.
 pub(super) fn in_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// What keeps hooks from running, as far as can be seen before the start.
+/// What disables hooks, as far as hopty can tell before the start.
 pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Option<HooksOff> {
     let own = OwnArgs::of(args);
     let here = std::env::current_dir().unwrap_or_default();
@@ -403,22 +408,22 @@ pub(super) fn hooks_off(paths: &Paths, config: &Config, args: &[String]) -> Opti
     }
 }
 
-/// Claude's program, found or configured.
+/// Claude's program, from the configuration or PATH.
 ///
 /// # Errors
-/// Exit code 126 or 127 where it is not there, 125 where it leads back here.
-pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, Failed> {
+/// Exit code 126 or 127 if it is not there, 125 if it leads back to hopty.
+pub(super) fn find_claude(home: Option<&Path>, config: &Config) -> Result<PathBuf, VerbError> {
     let configured = Some(Path::new(&config.program.claude)).filter(|path| !path.as_os_str().is_empty());
     let path = std::env::var_os("PATH");
     let search = Search { configured, home, path: path.as_deref(), own: FileId::of_this_program() };
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref()).map_err(|e| {
-        Failed::new(125, e.to_string())
+        VerbError::new(125, e.to_string())
             .about("claude")
             .hint("hopty keeps starting itself: set program.claude to the real Claude")
     })?;
     find(&search).map_err(|e| {
         let code = if matches!(e, FindClaudeError::NotExecutable { .. }) { 126 } else { 127 };
-        Failed::new(code, e.to_string()).about("claude").hint(e.hint())
+        VerbError::new(code, e.to_string()).about("claude").hint(e.hint())
     })
 }
 
@@ -427,8 +432,8 @@ pub(super) fn program(
     options: RunOptions,
     record: Option<Record>,
     host: io::Result<Forked>,
-) -> Result<u8, Failed> {
-    let paths = if options.detached { paths()? } else { any_paths() };
+) -> Result<u8, VerbError> {
+    let paths = if options.detached { paths()? } else { paths_or_nowhere() };
     let limit = options.max_restarts.map(|n| n.to_string());
     let flags: Vec<FlagValue<'_>> = limit
         .iter()
@@ -440,53 +445,57 @@ pub(super) fn program(
     let mut words = options.program.into_iter();
     let called = words.next().unwrap_or_default();
     let mut start = Start::new(paths, resolved.config, words.collect());
-    ignored.iter().for_each(|line| start.tell(line.to_string()));
-    // Also where it will not be needed, so that a script that works without a terminal works in one.
+    ignored.iter().for_each(|line| start.announce(line.to_string()));
+    // Checked even if the name is not needed, so that a script that works without a terminal works in one.
     if let Some(name) = &options.name {
-        (start.launch.name, start.launch.numbered) = (name.parse().map_err(|_| bad_name(name))?, false);
+        (start.launch.name, start.launch.numbered) = (name.parse().map_err(|_| invalid_name(name))?, false);
     }
     let launch = &mut start.launch;
     change_labels(&mut launch.labels, &options.labels, &[]).map_err(|error| bad_label(&error))?;
     (launch.detached, launch.restored, launch.record) = (options.detached, options.restored, record);
-    let records = launch.record.is_some();
-    if records && !launch.detached && !in_terminal() {
-        return Err(Failed::new(2, "standard input and output must be a terminal")
+    if launch.record.is_some() && !launch.detached && !in_terminal() {
+        return Err(VerbError::new(2, "standard input and output must be a terminal")
             .hint("use --detached to record without one"));
     }
     if called == OsStr::new("claude") {
         launch.config.hooks.inject &= !options.no_inject;
-        let host = if is_session(options.detached, &start.args) {
-            Some(host)
-        } else {
-            let _ = host.map(Forked::dismiss);
-            if records {
-                return Err(Failed::new(2, "with these arguments Claude has no terminal to record")
-                    .hint("record an interactive session"));
-            }
-            None
-        };
-        start.launch.program = find_claude(Some(&start.paths.home), &start.launch.config)?;
-        if host.is_some() {
-            start.look_for_place();
-        }
-        return claude(start, host);
+        return run_claude(start, host, options.detached);
     }
     next_depth(std::env::var("HOPTY_DEPTH").ok().as_deref())
-        .map_err(|e| Failed::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
+        .map_err(|e| VerbError::new(125, e.to_string()).hint("hopty keeps starting itself"))?;
     launch.agent = Agent::Plain;
     launch.called = called.to_string_lossy().into_owned();
     launch.program = in_path(&called).ok_or_else(|| {
-        Failed::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
+        VerbError::new(127, "no such program").about(&launch.called).hint("check the name and PATH")
     })?;
-    start.look_for_place();
+    start.check_session_dir();
     if !options.detached && !in_terminal() {
-        return Err(start.alone(None));
+        return Err(start.exec_program(None));
     }
     let host = start.host(host)?;
-    begin(start, host)
+    launch_in_host(start, host)
 }
 
-/// Where a name leads, as execvp looks for it.
+/// `hopty run -- claude`, and `hopty record -- claude`.
+fn run_claude(mut start: Start, host: io::Result<Forked>, detached: bool) -> Result<u8, VerbError> {
+    let host = if is_session(detached, &start.args) {
+        Some(host)
+    } else {
+        let _ = host.map(Forked::dismiss);
+        if start.launch.record.is_some() {
+            return Err(VerbError::new(2, "with these arguments Claude has no terminal to record")
+                .hint("record an interactive session"));
+        }
+        None
+    };
+    start.launch.program = find_claude(Some(&start.paths.home), &start.launch.config)?;
+    if host.is_some() {
+        start.check_session_dir();
+    }
+    start_claude(start, host)
+}
+
+/// The file that execvp would run for a name.
 fn in_path(name: &OsStr) -> Option<PathBuf> {
     if name.to_string_lossy().contains('/') {
         return Some(PathBuf::from(name));
@@ -498,14 +507,16 @@ fn in_path(name: &OsStr) -> Option<PathBuf> {
     files.iter().find(runs).or(files.first()).cloned()
 }
 
-/// Has conversations archived that Claude would delete soon, when the session has ended or has no terminal.
+/// When dropped, archives conversations that Claude would delete soon: the session has ended or has no
+/// terminal.
 struct ArchiveAtEnd {
     paths: Paths,
     config: Archive,
 }
 
 impl ArchiveAtEnd {
-    /// Now, too. Claude runs already, and this terminal is not to wait for a look at thousands of files.
+    /// Archives now, too. Claude is already running, so this terminal does not wait until thousands of files
+    /// are checked.
     fn also_now(&self) {
         let (paths, config) = (self.paths.clone(), self.config.clone());
         let _ = std::thread::Builder::new().name("archive".to_owned()).spawn(move || {
@@ -522,12 +533,12 @@ impl Drop for ArchiveAtEnd {
     }
 }
 
-/// Of a detached Claude nobody sees that it refuses an option or its value. Where there is none, its start is
-/// not waited for.
-fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), Failed> {
+/// Reports that a detached Claude rejected an option or its value, which nobody sees. Without such an option
+/// it does not wait.
+fn check_refusal(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), VerbError> {
     let args = words(args).unwrap_or_default();
     let may_be_refused = |piece: &ArgPiece| match piece {
-        ArgPiece::Option { name, .. } => !TAKEN_AS_THEY_ARE.contains(&name.as_str()),
+        ArgPiece::Option { name, .. } => !ANY_VALUE.contains(&name.as_str()),
         ArgPiece::Unknown { .. } => true,
         _ => false,
     };
@@ -538,13 +549,27 @@ fn refused(paths: &Paths, name: &SessionName, args: &[OsString]) -> Result<(), F
     }
     let said = screen::last_lines(paths, name, SAID_LINES).join(" ");
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Err(Failed::new(1, format!("the session ended at once{said}"))
+    Err(VerbError::new(1, format!("the session ended at once{said}"))
         .called(Code::Ended)
         .about(name)
         .hint(format!("`hopty screen {name}` shows its last screen, `hopty why {name}` says how it ended")))
 }
 
-fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
+/// This terminal in raw mode, or `None` for a detached session. The launch gets the session's size and the
+/// input typed so far.
+fn take_terminal(launch: &mut Launch) -> io::Result<Option<RawTerminal>> {
+    if launch.detached {
+        let fixed = launch.config.terminal.detached_size;
+        launch.size = Size::cells(fixed.cols, fixed.rows);
+        return Ok(None);
+    }
+    let (hold, ahead) = RawTerminal::take_with_ahead()?;
+    (launch.size, launch.termios, launch.ahead) = (raw::size(), Some(hold.found().clone()), ahead);
+    Ok(Some(hold))
+}
+
+/// Has the host start the program, and attaches this terminal.
+fn launch_in_host(mut start: Start, host: Forked) -> Result<u8, VerbError> {
     let launch = &mut start.launch;
     if let Some(titled) = launch.title.as_deref().and_then(SessionName::for_title).filter(|_| launch.numbered)
     {
@@ -554,26 +579,17 @@ fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
     if is_damaged(&dir) && !is_alive(&dir) {
         let text =
             format!("the session.json of the last session {} is damaged; this one replaces it", launch.name);
-        start.tell(text);
+        start.announce(text);
     }
     let launch = &mut start.launch;
     launch.signals = inherited::signals();
     launch.errors = inherited::error_output();
-    // Held from here on: what is typed until the program has its terminal must not be shown by both.
-    let held = if launch.detached { Ok(None) } else { RawTerminal::take_with_ahead().map(Some) };
-    let mut hold = match held {
-        Ok(None) => {
-            let fixed = launch.config.terminal.detached_size;
-            launch.size = Size::cells(fixed.cols, fixed.rows);
-            None
-        }
-        Ok(Some((hold, ahead))) => {
-            (launch.size, launch.termios, launch.ahead) = (raw::size(), Some(hold.found().clone()), ahead);
-            Some(hold)
-        }
+    // From here on, so that input typed before the program has its terminal is not echoed twice.
+    let mut hold = match take_terminal(launch) {
+        Ok(hold) => hold,
         Err(error) => {
             host.dismiss();
-            return Err(start.alone_because(&error, Some(start.launch.signals)));
+            return Err(start.exec_with_notice(&error, Some(start.launch.signals)));
         }
     };
     let pid = host.pid();
@@ -594,20 +610,20 @@ fn begin(mut start: Start, host: Forked) -> Result<u8, Failed> {
             name
         }
         // hopty itself failed, and the program did not run.
-        StartReport::Failed { code: 125, message, .. } if !start.needs_hopty() => {
+        StartReport::Failed { code: 125, message, .. } if !start.needs_session() => {
             drop((hold, socket));
-            return Err(start.alone_because(&message, Some(start.launch.signals)));
+            return Err(start.exec_with_notice(&message, Some(start.launch.signals)));
         }
-        StartReport::Failed { code, message, hint } => return Err(Failed::new(code, message).hint(hint)),
+        StartReport::Failed { code, message, hint } => return Err(VerbError::new(code, message).hint(hint)),
     };
     let Start { paths, launch, args } = start;
     let archives = launch.agent == Agent::Claude && launch.unplaced.is_none();
     let archive = archives.then(|| ArchiveAtEnd { paths: paths.clone(), config: launch.config.archive });
     if launch.detached {
         if launch.agent == Agent::Claude {
-            refused(&paths, &name, &args)?;
+            check_refusal(&paths, &name, &args)?;
         }
-        // Whoever does not read the name has the session all the same.
+        // If nobody reads the name, the session still runs.
         let _ = say(format_args!("{name}"));
         return Ok(0);
     }

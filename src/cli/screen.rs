@@ -1,13 +1,14 @@
-//! `hopty screen` and `hopty screen-dump`: pictures of a session's screen, and of what bytes make of one.
+//! `hopty screen` and `hopty screen-dump`: print a session's screen, or the screen that a terminal would show
+//! for the bytes on standard input.
 //!
-//! The host sends its screen as escape sequences; the picture is made of them here.
+//! The host sends its screen as escape sequences; this process draws it.
 
 use std::io::{Read, Write};
 
 use super::args::PictureForm;
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, stdout, visible};
+use super::control::{HostControl, Rule, live_session, paths};
+use super::error::{VerbError, stdout, visible};
 use crate::core::ids::SessionName;
 use crate::core::text::visible::escaped;
 use crate::fs::paths::Paths;
@@ -16,18 +17,18 @@ use crate::ipc::answers::ScreenAnswer;
 use crate::ipc::message::Request;
 use crate::screen::{PictureLines, Screen};
 
-/// Most lines of history in a picture. A host sends fewer.
+/// The most scrollback lines in a picture; a host sends fewer.
 const HISTORY_MAX: usize = 1 << 20;
 
-/// Columns in which the last line of a program is whole.
+/// Columns in which the last line of a program needs no wrap.
 const WHOLE_LINE: u16 = 1000;
 
-/// Bytes of standard input that are read at a time.
+/// Bytes of standard input that are read at once.
 const PIECE: usize = 1 << 16;
 
-pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> Result<u8, Failed> {
+pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = match live(&paths, given, Rule::Any) {
+    let name = match live_session(&paths, given, Rule::Any) {
         Ok(name) => name,
         Err(ended) => {
             if let Some((name, last)) = given.filter(|_| !form.json).and_then(|name| last(&paths, name)) {
@@ -43,14 +44,14 @@ pub(super) fn screen(given: Option<&str>, history: bool, form: PictureForm) -> R
     draw(&name, &answer, if history { PictureLines::WithHistory } else { PictureLines::Screen }, form)
 }
 
-/// What an ended session left on its screen, where nobody saw it.
+/// The last screen of an ended session.
 fn last(paths: &Paths, name: &str) -> Option<(SessionName, ScreenAnswer)> {
     let name = name.parse().ok()?;
     let last = session::last_screen(paths, &name)?;
     Some((name, serde_json::from_value(last).ok()?))
 }
 
-/// The last lines with text of an ended session's screen, at most this number of them.
+/// The last lines with text of an ended session's screen, at most `most`.
 pub(super) fn last_lines(paths: &Paths, name: &SessionName, most: usize) -> Vec<String> {
     let Some((_, last)) = last(paths, name.as_str()).filter(|(_, last)| last.cols > 0 && last.rows > 0)
     else {
@@ -58,43 +59,42 @@ pub(super) fn last_lines(paths: &Paths, name: &SessionName, most: usize) -> Vec<
     };
     let mut screen = Screen::new(last.cols, last.rows);
     screen.feed(last.dump.as_bytes());
-    // A line that ran over the right edge is one again.
+    // Joins a line that was wrapped at the right edge.
     screen.resize(WHOLE_LINE, last.rows);
     let lines: Vec<String> = screen.lines().iter().map(|line| visible(line.trim())).collect();
     let lines: Vec<String> = lines.into_iter().filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(most)..].to_vec()
 }
 
-/// The picture of what a host answers.
 fn draw(
     name: &SessionName,
     answer: &ScreenAnswer,
     lines: PictureLines,
     form: PictureForm,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     if answer.degraded {
         return Err(degraded(name));
     }
     if answer.cols == 0 || answer.rows == 0 {
-        return Err(Failed::new(125, "its host sent no screen")
+        return Err(VerbError::new(125, "its host sent no screen")
             .about(name)
             .hint("the host is another version of hopty"));
     }
     let mut screen = Screen::with_history(answer.cols, answer.rows, HISTORY_MAX);
     screen.feed(answer.dump.as_bytes());
-    // A program may have drawn what a person does not see and a model reads.
+    // A program may have drawn characters that a person does not see and a model reads.
     print(&escaped(&picture(&screen, lines, form)))
 }
 
-/// The host has no screen any more.
-pub(super) fn degraded(name: &SessionName) -> Failed {
-    Failed::new(1, "the session keeps running, but its screen model has failed")
+/// The error for a host whose screen model failed.
+pub(super) fn degraded(name: &SessionName) -> VerbError {
+    VerbError::new(1, "the session keeps running, but its screen model has failed")
         .about(name)
         .hint("`hopty attach` shows what the program draws from now on; the session's host.log has the error")
 }
 
-/// Reads standard input to its end, however long it is.
-pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Failed> {
+/// Reads standard input to its end, whatever its length.
+pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, VerbError> {
     let mut screen = Screen::new(cols, rows);
     let mut input = std::io::stdin().lock();
     let mut piece = vec![0; PIECE];
@@ -103,11 +103,11 @@ pub(super) fn dump((cols, rows): (u16, u16), form: PictureForm) -> Result<u8, Fa
             Ok(0) => return print(&picture(&screen, PictureLines::Screen, form)),
             Ok(length) => {
                 screen.feed(&piece[..length]);
-                // Nobody is there to answer.
+                // Nothing answers queries here.
                 drop(screen.take_queries());
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Failed::from(error).about("standard input")),
+            Err(error) => return Err(VerbError::from(error).about("standard input")),
         }
     }
 }
@@ -121,7 +121,7 @@ fn picture(screen: &Screen, lines: PictureLines, form: PictureForm) -> String {
     }
 }
 
-fn print(picture: &str) -> Result<u8, Failed> {
+fn print(picture: &str) -> Result<u8, VerbError> {
     stdout()?.write_all(picture.as_bytes())?;
     Ok(0)
 }

@@ -1,10 +1,10 @@
-//! The rows of a session's screen as its host sends them, and what of them is new since a mark.
+//! The rows of a session's screen from its host, and which parts of them are new since a mark.
 
 use std::ops::Range;
 
 use regex::Regex;
 
-use super::error::Failed;
+use super::error::VerbError;
 use crate::core::ids::SessionName;
 use crate::core::screen_mark::ScreenMark;
 use crate::ipc::answers::RowsAnswer;
@@ -12,19 +12,19 @@ use crate::ipc::message::{Code, Request, Wait, WaitFor};
 
 #[derive(Debug, Default)]
 pub(super) struct ScreenRows {
-    /// All of them, as lines.
+    /// All rows, as lines.
     text: String,
-    /// Where each begins in it.
+    /// The offset of each row in `text`.
     starts: Vec<usize>,
-    /// The new parts of it; `None` where no mark was given.
+    /// The new parts of it; `None` without a mark.
     new: Option<Vec<Range<usize>>>,
     cursor: usize,
-    /// For the next question.
+    /// For the next request.
     pub revision: Option<u64>,
 }
 
 impl ScreenRows {
-    /// The question for a screen that is not that of revision `after`.
+    /// The request for a screen with another revision than `after`.
     pub fn request(after: Option<u64>, mark: Option<ScreenMark>, timeout_ms: u64) -> Request {
         Request::Wait(Wait { wanted: WaitFor::Text, since: 0, after, mark, timeout_ms })
     }
@@ -37,7 +37,7 @@ impl ScreenRows {
         answer: &RowsAnswer,
         name: &SessionName,
         mark: Option<ScreenMark>,
-    ) -> Result<Option<Self>, Failed> {
+    ) -> Result<Option<Self>, VerbError> {
         if answer.degraded {
             return Err(super::screen::degraded(name));
         }
@@ -51,7 +51,7 @@ impl ScreenRows {
             screen.text.push_str(row);
         }
         if mark.is_some() {
-            let new = answer.new.as_ref().ok_or_else(|| keeps_no_marks(name))?;
+            let new = answer.new.as_ref().ok_or_else(|| marks_unsupported(name))?;
             let at = |row: u16, byte: usize| Some(screen.starts.get(usize::from(row))? + byte);
             let range = |&(row, from, to): &(u16, usize, usize)| Some(at(row, from)?..at(row, to)?);
             screen.new = Some(new.iter().filter_map(range).collect());
@@ -60,8 +60,8 @@ impl ScreenRows {
         Ok(Some(screen))
     }
 
-    /// Whether a pattern is found: anywhere, or, with a mark, in something new. `^` and `$` are the edges of
-    /// a row.
+    /// Whether the pattern matches: anywhere, or with a mark, in a new part. `^` and `$` are the edges of a
+    /// row.
     pub fn has(&self, pattern: &Regex) -> bool {
         match &self.new {
             None => self.has_anywhere(pattern),
@@ -71,13 +71,13 @@ impl ScreenRows {
         }
     }
 
-    /// Whether a pattern is found, new or not.
+    /// Whether the pattern matches, in a new part or not.
     pub fn has_anywhere(&self, pattern: &Regex) -> bool {
         pattern.is_match(&self.text)
     }
 
-    /// Whether a text stands before the cursor, and the last of it is new. It may have been broken by the
-    /// edge of the screen.
+    /// Whether the text is right before the cursor and its end is new. The edge of the screen may have broken
+    /// it.
     pub fn stands_at_cursor(&self, text: &str) -> bool {
         let text = text.trim_end_matches(' ');
         let before = self.text.get(..self.cursor).unwrap_or_default().trim_end_matches(' ');
@@ -88,15 +88,14 @@ impl ScreenRows {
         all && !text.is_empty() && before.char_indices().next_back().is_some_and(|(at, _)| is_new(at))
     }
 
-    /// Whether it has the same text as another.
     pub fn is_same_as(&self, other: &ScreenRows) -> bool {
         (&self.text, self.cursor) == (&other.text, other.cursor)
     }
 }
 
-/// The host is of a version that keeps no marks.
-pub(super) fn keeps_no_marks(name: &SessionName) -> Failed {
-    Failed::new(1, "the session's host does not know marks")
+/// The error for a host of a version without marks.
+pub(super) fn marks_unsupported(name: &SessionName) -> VerbError {
+    VerbError::new(1, "the session's host does not know marks")
         .about(name)
         .called(Code::Version)
         .hint("an older version of hopty started it: end and restart the session")

@@ -1,4 +1,4 @@
-//! `hopty send`: what a script types into a session.
+//! `hopty send`: types into a session.
 
 use std::io::{IsTerminal, Read};
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, live, paths};
-use super::error::{Failed, note, say, say_wrapped, visible};
+use super::control::{HostControl, Rule, live_session, paths};
+use super::error::{VerbError, note, say, say_wrapped, visible};
 use super::poll_until::becomes_true;
-use super::screen_rows::{ScreenRows, keeps_no_marks};
+use super::screen_rows::{ScreenRows, marks_unsupported};
 use super::settle_wait::SettleWatch;
 use crate::core::ids::{ConversationId, SessionName};
 use crate::core::input::key_names::{self, CursorKeys};
@@ -21,23 +21,23 @@ use crate::core::supervisor::Agent;
 use crate::core::supervisor::action::SendResult;
 use crate::core::supervisor::state::SessionState;
 use crate::ipc::answers::{SendAnswer, WaitAnswer};
-use crate::ipc::message::{Code, Failure, Request, SEND_MAX, Send};
+use crate::ipc::message::{Code, Request, RequestError, SEND_MAX, Send};
 
-/// How long the host may take to answer: a submission has 30 s.
+/// How long the host may take to answer a submission, which has 30 s.
 pub(super) const SUBMIT: Duration = Duration::from_secs(40);
-/// How long other keys may wait behind a hand-over, or behind a program that does not read.
+/// How long other keys may wait for a hand-over, or for a program that does not read.
 const TYPE: Duration = Duration::from_secs(300);
-/// How long a program may take to show a line that was typed.
+/// How long a program may take to echo a line.
 const ECHO: Duration = Duration::from_secs(2);
-/// How long a program that shows nothing must be quiet.
+/// How long a program without echo must be quiet.
 const ECHO_QUIET: Duration = Duration::from_millis(50);
-/// How often a prompt that waits for its turn is offered again.
+/// How often a prompt that waits for another one is sent again.
 const TURN_POLL: Duration = Duration::from_millis(100);
-/// The commands that end a conversation or Claude, which proves that Claude took them.
+/// Commands that end a conversation or Claude; the end proves that Claude took them.
 const ENDING_COMMANDS: [&str; 5] = ["/clear", "/new", "/reset", "/exit", "/quit"];
 /// How long Claude may take for one.
 const ENDING: Duration = Duration::from_secs(5);
-/// How often hopty looks whether it is done.
+/// How often hopty checks for it.
 const ENDING_POLL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
@@ -67,25 +67,27 @@ pub(super) struct SendOptions {
     pub json: bool,
 }
 
-/// The session that is named, and what is typed into it. `verb` is what the person typed.
-pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<String>, Send), Failed> {
+/// The session that is named, and the request to type. `verb`: as the person typed it.
+pub(super) fn request(options: &SendOptions, verb: &str) -> Result<(Option<String>, Send), VerbError> {
     let elsewhere = options.stdin || !options.keys.is_empty();
     let (given, text) = match (options.words.as_slice(), elsewhere) {
         ([name, text], false) => (Some(name.as_str()), Some(text.as_str())),
         ([name], true) => (Some(name.as_str()), None),
         ([], true) => (None, None),
         ([_, _, ..], true) => {
-            return Err(Failed::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin"));
+            return Err(
+                VerbError::new(2, "give the text only once").hint("use one of TEXT, --keys and --stdin")
+            );
         }
         _ => {
-            return Err(Failed::new(2, "give a session and a text").hint(usage(verb)));
+            return Err(VerbError::new(2, "give a session and a text").hint(usage(verb)));
         }
     };
     // Without a text it may still take a mark.
     if text.is_some_and(str::is_empty) && !options.mark {
-        return Err(Failed::new(2, "the text is empty").hint(usage(verb)));
+        return Err(VerbError::new(2, "the text is empty").hint(usage(verb)));
     }
-    let request = Send { submit: options.submit, mark: options.mark, ..what(options, text)? };
+    let request = Send { submit: options.submit, mark: options.mark, ..typed_input(options, text)? };
     Ok((given.map(str::to_owned), request))
 }
 
@@ -94,10 +96,10 @@ fn usage(verb: &str) -> String {
     format!("`hopty {verb} NAME TEXT`, `hopty {verb} NAME --stdin`{keys}")
 }
 
-pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
+pub(super) fn send(options: &SendOptions) -> Result<u8, VerbError> {
     let (given, request) = request(options, "send")?;
     let paths = paths()?;
-    let name = live(&paths, given.as_deref(), Rule::Careful)?;
+    let name = live_session(&paths, given.as_deref(), Rule::Careful)?;
     let mut control = HostControl::connect(&paths, &name, Some(ANSWER))?;
     control.limit(TYPE);
     if options.mark && !options.submit {
@@ -111,8 +113,7 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
     let done =
         if options.submit { submit(&mut control, request) } else { control.ask(&Request::Send(request)) };
     let mut done: SendAnswer = done.inspect_err(|failed| {
-        // A person reads the error; a script reads the answer. With --mark, standard output is for the mark
-        // alone.
+        // A person reads the error, a script the JSON. With --mark, standard output has the mark alone.
         let in_words = options.submit && !options.json && !options.mark && !std::io::stdout().is_terminal();
         if let Some(reason) = failed.refusal().filter(|_| in_words) {
             let _ = say_wrapped(format_args!("refused: {}", visible(reason)));
@@ -134,14 +135,14 @@ pub(super) fn send(options: &SendOptions) -> Result<u8, Failed> {
     } else if options.submit {
         let result = done.result.as_ref().map(ToString::to_string).unwrap_or_default();
         say(format_args!("{}", visible(&result)))?;
-        tell_unproven(&mut control, &name, &done);
+        note_unproven(&mut control, &name, &done);
     }
     Ok(u8::from(options.submit && !proven))
 }
 
-/// Submits a prompt. While another one is on its way, this one waits its turn, at most as long as that may
+/// Submits a prompt. If another one is under way, it waits for that, at most as long as a submission may
 /// take.
-pub(super) fn submit(control: &mut HostControl, request: Send) -> Result<SendAnswer, Failed> {
+pub(super) fn submit(control: &mut HostControl, request: Send) -> Result<SendAnswer, VerbError> {
     control.limit(SUBMIT);
     let request = Request::Send(request);
     let until = Instant::now() + SUBMIT;
@@ -158,7 +159,7 @@ fn ends_conversation(request: &Send) -> bool {
     word.is_some_and(|word| ENDING_COMMANDS.contains(&word))
 }
 
-/// Whether Claude has another conversation than this one by now, or has ended.
+/// Whether Claude follows another conversation by now, or has ended.
 fn has_ended(control: &mut HostControl, before: Option<&ConversationId>) -> bool {
     control.limit(ANSWER);
     let mut has_ended = false;
@@ -166,7 +167,7 @@ fn has_ended(control: &mut HostControl, before: Option<&ConversationId>) -> bool
         let session = control.status();
         let is_lost = session.is_err();
         has_ended = session.map_or_else(
-            |failed| failed.finds_none(),
+            |failed| failed.is_not_found(),
             |now| now.is(SessionState::Ended) || now.conversation.as_ref() != before,
         );
         has_ended || is_lost
@@ -174,8 +175,8 @@ fn has_ended(control: &mut HostControl, before: Option<&ConversationId>) -> bool
     has_ended
 }
 
-/// Says why there is no proof that Claude took a prompt, or where to look.
-fn tell_unproven(control: &mut HostControl, name: &SessionName, done: &SendAnswer) {
+/// Prints why there is no proof that Claude took a prompt, or where to look.
+fn note_unproven(control: &mut HostControl, name: &SessionName, done: &SendAnswer) {
     if is_proven(done) {
         return;
     }
@@ -196,11 +197,11 @@ fn send_with_mark(
     name: &SessionName,
     mut request: Send,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let mut typed = 0;
-    // What a program shows of a line while it is typed is no answer to it: Enter has a mark of its own.
+    // The echo of a line is no answer to it: Enter has a mark of its own.
     if let Some((line, enter)) =
-        request.text.as_deref().and_then(last_key).filter(|(line, _)| !line.is_empty())
+        request.text.as_deref().and_then(split_enter).filter(|(line, _)| !line.is_empty())
     {
         let (line, enter) = (line.to_owned(), enter.to_owned());
         let without_enter = Send { text: Some(line.clone()), mark: true, ..Send::default() };
@@ -221,24 +222,23 @@ fn send_with_mark(
     Ok(0)
 }
 
-/// A text without the Enter at its end, and that Enter.
-fn last_key(text: &str) -> Option<(&str, &str)> {
+/// Splits a text into its last Enter and the text before it.
+fn split_enter(text: &str) -> Option<(&str, &str)> {
     let at = text.strip_suffix(['\r', '\n'])?.len();
     Some(text.split_at(at))
 }
 
-fn mark_in(answer: &SendAnswer, name: &SessionName) -> Result<ScreenMark, Failed> {
-    answer.mark.ok_or_else(|| keeps_no_marks(name))
+fn mark_in(answer: &SendAnswer, name: &SessionName) -> Result<ScreenMark, VerbError> {
+    answer.mark.ok_or_else(|| marks_unsupported(name))
 }
 
-/// Waits until a line that was typed stands at the cursor. A program that does not show it has settled
-/// without.
+/// Waits until a typed line is at the cursor. A program without echo has just settled.
 fn wait_for_echo(
     control: &mut HostControl,
     name: &SessionName,
     line: &str,
     mark: ScreenMark,
-) -> Result<(), Failed> {
+) -> Result<(), VerbError> {
     control.limit(ANSWER);
     let pid = control.status()?.pid;
     let mut settled = SettleWatch::new(ECHO_QUIET, pid);
@@ -257,33 +257,33 @@ fn wait_for_echo(
     Ok(())
 }
 
-/// What is typed.
-fn what(options: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
+fn typed_input(options: &SendOptions, text: Option<&str>) -> Result<Send, VerbError> {
     if !options.keys.is_empty() {
         for key in &options.keys {
-            // The host knows which form the program wants; whether it is a key is known here, and said before
-            // anything is typed.
-            key_names::bytes(key, CursorKeys::Normal)
-                .map_err(|e| Failed::new(2, e.to_string()).hint("`hopty send --help` lists the key names"))?;
+            // The host encodes the key for the program's mode; an unknown name fails here, before anything is
+            // typed.
+            key_names::bytes(key, CursorKeys::Normal).map_err(|e| {
+                VerbError::new(2, e.to_string()).hint("`hopty send --help` lists the key names")
+            })?;
         }
         return Ok(Send { keys: Some(options.keys.clone()), ..Send::default() });
     }
     let mut bytes = Vec::new();
     match text {
         Some(text) => bytes.extend_from_slice(text.as_bytes()),
-        // One more than may be, and no more than that is read, however long it goes on.
+        // Reads one byte more than allowed, to find an input that is too long.
         None => drop(std::io::stdin().take(SEND_MAX as u64 + 1).read_to_end(&mut bytes)?),
     }
     if bytes.len() > SEND_MAX {
         let cause = format!("the text exceeds the limit of {} KiB", SEND_MAX >> 10);
-        return Err(Failure::new(
+        return Err(RequestError::new(
             Code::TooLarge,
             cause,
             "send it in parts, or write it to a file and send the path",
         )
         .into());
     }
-    // A line is bounded, and a control character takes six bytes of it.
+    // A line is bounded, and base64 is shorter than six bytes for each control character.
     let encoded = BASE64_STANDARD.encode(&bytes);
     Ok(match String::from_utf8(bytes) {
         Ok(text) if json!(text).to_string().len() <= encoded.len() + 2 => {
@@ -295,7 +295,7 @@ fn what(options: &SendOptions, text: Option<&str>) -> Result<Send, Failed> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Send, ends_conversation, last_key};
+    use super::{Send, ends_conversation, split_enter};
 
     #[test]
     fn some_commands_end_the_conversation() {
@@ -308,9 +308,9 @@ mod tests {
 
     #[test]
     fn an_enter_at_the_end_is_a_key_of_its_own() {
-        assert_eq!(last_key("make\r"), Some(("make", "\r")));
-        assert_eq!(last_key("a\nb\n"), Some(("a\nb", "\n")));
-        assert_eq!((last_key("make"), last_key("")), (None, None));
-        assert_eq!(last_key("\r"), Some(("", "\r")));
+        assert_eq!(split_enter("make\r"), Some(("make", "\r")));
+        assert_eq!(split_enter("a\nb\n"), Some(("a\nb", "\n")));
+        assert_eq!((split_enter("make"), split_enter("")), (None, None));
+        assert_eq!(split_enter("\r"), Some(("", "\r")));
     }
 }

@@ -1,5 +1,5 @@
-//! The list from which a person picks a session to attach to: what it shows and what a key does, and the
-//! loop that has the terminal meanwhile.
+//! The list from which a person picks a session to attach to: its lines, its keys, and the loop that owns the
+//! terminal meanwhile.
 
 use std::io;
 
@@ -15,22 +15,20 @@ use crate::dashboard;
 use crate::tty::full_screen;
 use crate::tty::full_screen_page::FullScreenPage;
 
-/// SGR numbers.
 const BOLD: u8 = 1;
 const DIM: u8 = 2;
 const REVERSED: u8 = 7;
 
-/// What became of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PickerEnd {
     Picked(SessionName),
     Cancelled,
-    /// A signal came (its number).
+    /// With its number.
     Signal(i32),
 }
 
-/// Lets a person pick one of these sessions in the terminal on standard input and output. The first `here`
-/// of them run in this directory.
+/// Lets a person pick one of these sessions in the terminal on standard input and output. The first `here` of
+/// them run in this directory.
 ///
 /// # Errors
 /// When the terminal is gone.
@@ -63,7 +61,6 @@ fn texts(lines: &[PickerLine]) -> Vec<String> {
     lines.iter().map(|line| line.text.clone()).collect()
 }
 
-/// A line of the screen, and the session that it is about.
 struct PickerLine {
     text: String,
     session: Option<usize>,
@@ -72,12 +69,12 @@ struct PickerLine {
 struct SessionPicker {
     sessions: Vec<SessionStatus>,
     here: usize,
-    /// The selected one, from 0.
+    /// The index of the selected one.
     at: usize,
-    /// The number that is being typed; 0: none.
+    /// The number typed so far; 0: none.
     typed: usize,
-    /// A number that no session has. Enter only takes it away: what was selected before is not what was
-    /// typed.
+    /// A message about a number that no session has. Enter only clears it: the selected session is not the
+    /// one that was typed.
     message: String,
 }
 
@@ -90,8 +87,8 @@ impl SessionPicker {
         self.at = at.min(self.sessions.len().saturating_sub(1));
     }
 
-    /// A number only selects: who types it with Enter behind it would else press that Enter in the session,
-    /// where it may answer a dialog.
+    /// A number only selects: whoever types it with Enter after it would otherwise press that Enter in the
+    /// session, where it may answer a dialog.
     fn key(&mut self, key: &PlainKey) -> Option<PickerEnd> {
         let is_refused = !std::mem::take(&mut self.message).is_empty();
         let typed = std::mem::take(&mut self.typed);
@@ -118,7 +115,7 @@ impl SessionPicker {
         None
     }
 
-    /// A digit continues the number before it if there is such a session, and begins another if not.
+    /// A digit extends the number before it if such a session exists, and starts a new number otherwise.
     fn number(&mut self, before: usize, digit: usize) {
         let count = self.sessions.len();
         let whole = before * 10 + digit;
@@ -131,12 +128,12 @@ impl SessionPicker {
         }
     }
 
-    /// What a terminal of this size shows.
+    /// The lines for a terminal of this size.
     fn lines(&self, cols: usize, rows: usize, colors: bool) -> Vec<PickerLine> {
         let digits = self.sessions.len().to_string().len();
-        // The mark of the selected one, the number and two blanks.
+        // The mark of the selected one, the number and two spaces.
         let before = 1 + digits + 2;
-        let table = list::to_pick(&self.sessions, Some(cols.saturating_sub(before)));
+        let table = list::picker_table(&self.sessions, Some(cols.saturating_sub(before)));
         let color = |row: usize, column: usize| {
             let at = row.checked_sub(1).filter(|_| colors && column == list::STATE)?;
             list::state_color(&self.sessions[at])
@@ -162,7 +159,7 @@ impl SessionPicker {
             };
             body.push(line(text, Some(at)));
         }
-        // Title, headings and keys have a line each.
+        // Title, headings and keys take a line each.
         let height = rows.saturating_sub(3).max(1);
         let selected = body.iter().position(|line| line.session == Some(self.at)).unwrap_or(0);
         let first = selected.saturating_sub(height / 2).min(body.len().saturating_sub(height));
@@ -181,7 +178,7 @@ impl SessionPicker {
         ];
         out.extend(body.into_iter().skip(first).take(height));
         out.push(line(self.foot(cols), None));
-        // What stood in the other rows goes.
+        // Clears the other rows.
         out.resize_with(rows, || line(String::new(), None));
         out
     }
@@ -224,11 +221,11 @@ mod tests {
         SessionPicker::new((0..count).map(session).collect(), here)
     }
 
-    /// As a terminal shows it.
+    /// The screen that a terminal shows.
     fn screen(picker: &SessionPicker, cols: u16, rows: u16) -> Vec<String> {
         let mut screen = Screen::new(cols, rows);
         let lines = picker.lines(usize::from(cols), usize::from(rows), true);
-        // Twice: what stood there before is gone.
+        // Twice, to check that the second one replaces the first.
         screen.feed(whole_page(&texts(&lines)).repeat(2).as_bytes());
         screen.lines()
     }

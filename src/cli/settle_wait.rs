@@ -1,30 +1,30 @@
-//! Whether a session has settled: its screen is quiet, and none of its processes works.
+//! Whether a session has settled: its screen is quiet and none of its processes is working.
 //!
-//! A program that computes between two lines is quiet, too. So is one that waits for a CPU on a busy machine.
+//! A program that computes between two lines is quiet, too, and so is one that waits for a CPU on a busy
+//! machine.
 
 use std::time::{Duration, Instant};
 
 use crate::testing::processes::TestProcesses;
 
-/// How long there is between the two looks that tell whether a process ran.
+/// The time between the two samples that show whether a process ran.
 const LOOK_TWICE: Duration = Duration::from_millis(2);
 
-/// The processes of a session, and since when its screen is quiet.
+/// The processes of a session, and the quiet time that it needs.
 #[derive(Debug)]
 pub(super) struct SettleWatch {
-    /// How long the screen must be quiet.
     quiet: Duration,
     processes: Option<TestProcesses>,
 }
 
 impl SettleWatch {
-    /// For a session whose program has this pid.
+    /// `pid`: the session's program.
     pub fn new(quiet: Duration, pid: Option<i32>) -> Self {
         SettleWatch { quiet, processes: pid.map(|pid| TestProcesses::new(pid, None)) }
     }
 
-    /// How long nothing can have settled while the screen stays as it is: until it was quiet for long enough,
-    /// then, as processes still work, until they are looked at again.
+    /// How long an unchanged screen cannot have settled: until it has been quiet for long enough, then until
+    /// the next look at the processes.
     pub fn pause(&self, changed: Instant) -> Duration {
         match self.quiet.saturating_sub(changed.elapsed()) {
             Duration::ZERO => self.slice(),
@@ -32,13 +32,13 @@ impl SettleWatch {
         }
     }
 
-    /// How long to wait for the next look at the screen, at most.
+    /// The longest pause before the next look at the screen.
     pub fn slice(&self) -> Duration {
         self.quiet.clamp(Duration::from_millis(25), Duration::from_millis(100))
     }
 
-    /// Whether the screen, which last changed then, is quiet and no process runs or could run. The caller has
-    /// to look at the screen once more.
+    /// Whether the screen, which last changed at `changed`, is quiet and no process runs or could run. The
+    /// caller must look at the screen once more.
     pub fn is_settled(&mut self, changed: Instant) -> bool {
         if changed.elapsed() < self.quiet {
             return false;

@@ -1,15 +1,15 @@
-//! `hopty slash`: what Claude's slash commands run (`claude::slash_commands`). Its output becomes part of a
-//! prompt: there is no `@` in it, because Claude would load the file that is named behind one, and what came
-//! from files is safe text.
+//! `hopty slash`: the commands that Claude's slash commands run (`claude::slash_commands`). The output
+//! becomes part of a prompt. It contains no `@`, because Claude would load the file named after it, and text
+//! from files is made safe.
 //!
-//! Claude shows what fails to the person and asks its model nothing.
+//! Claude shows errors to the person and sends nothing to its model.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::control::{Rule, dir_of, live, outer_session, paths};
+use super::control::{Rule, dir_of, live_session, outer_session, paths};
 use super::conversation::{ConversationTarget, find_target};
-use super::error::{Failed, say};
+use super::error::{VerbError, say};
 use crate::core::claude::line_context::LineContext;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::MemoryLayout;
@@ -27,10 +27,10 @@ use crate::fs::{registry, whole_transcript};
 use crate::git::ask_git::GitLimits;
 use crate::sys::clock::Clock;
 
-/// The most that is printed, in bytes: Claude takes 30,000 characters of a command's output.
+/// The most output, in bytes: Claude takes 30,000 characters of a command's output.
 const PRINTED: usize = 24 << 10;
 
-/// The exit code. `words`: which command, and its argument.
+/// Returns the exit code. `words`: the command and its argument.
 pub(super) fn main(words: &[&str]) -> u8 {
     let done = SlashPlace::new().and_then(|place| match words {
         ["save"] => place.save(None),
@@ -43,7 +43,7 @@ pub(super) fn main(words: &[&str]) -> u8 {
         ["reviewed", name] => place.reviewed(name),
         ["handoff"] => place.hand_over(),
         ["status"] => place.status(),
-        _ => Err(Failed::new(2, "only Claude's slash commands call this verb")
+        _ => Err(VerbError::new(2, "only Claude's slash commands call this verb")
             .hint("they are in the `/` menu of a Claude that hopty runs")),
     });
     let printed = done.and_then(|text| {
@@ -53,7 +53,6 @@ pub(super) fn main(words: &[&str]) -> u8 {
     printed.unwrap_or_else(|failed| failed.print("slash", false))
 }
 
-/// Where a command is run.
 struct SlashPlace {
     paths: Paths,
     config: Config,
@@ -62,7 +61,7 @@ struct SlashPlace {
 }
 
 impl SlashPlace {
-    fn new() -> Result<Self, Failed> {
+    fn new() -> Result<Self, VerbError> {
         let paths = paths()?;
         let config = super::read_config::valid(&paths, &[])?;
         let session = outer_session(&paths);
@@ -71,8 +70,8 @@ impl SlashPlace {
         Ok(SlashPlace { paths, config, session, project })
     }
 
-    /// The conversation that the command is run in.
-    fn capture(&self) -> Result<Capture, Failed> {
+    /// The conversation that the command runs in.
+    fn capture(&self) -> Result<Capture, VerbError> {
         let (path, conversation) = match find_target(&self.paths, None, Rule::Careful)? {
             ConversationTarget::Transcript(found) => (Some(found.path), None),
             ConversationTarget::Session(_, status) => {
@@ -80,7 +79,7 @@ impl SlashPlace {
             }
         };
         let path = path.ok_or_else(|| {
-            Failed::new(1, "this conversation has no transcript yet")
+            VerbError::new(1, "this conversation has no transcript yet")
                 .hint("Claude writes it with the first prompt")
         })?;
         let mut of = self.read(&path)?;
@@ -89,20 +88,19 @@ impl SlashPlace {
         Ok(of)
     }
 
-    /// What a transcript says.
-    fn read(&self, path: &Path) -> Result<Capture, Failed> {
+    /// The handoff's facts from a transcript.
+    fn read(&self, path: &Path) -> Result<Capture, VerbError> {
         let mut facts = TranscriptFacts::new();
         let mut at = LineContext { conversation: None, dir: None, now: None };
         whole_transcript::lines(path, |line| {
             facts.feed(line);
             at.follow(line);
         })
-        .map_err(|e| Failed::new(1, e.to_string()).hint("try again in a moment"))?;
+        .map_err(|e| VerbError::new(1, e.to_string()).hint("try again in a moment"))?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
-        let conversation = at
-            .conversation
-            .or(stem)
-            .ok_or_else(|| Failed::new(1, "this is not a conversation transcript").about(path.display()))?;
+        let conversation = at.conversation.or(stem).ok_or_else(|| {
+            VerbError::new(1, "this is not a conversation transcript").about(path.display())
+        })?;
         let origin = HandoffOrigin {
             conversation,
             channel: registry::channel_of(&self.paths.claude, &self.project)
@@ -118,14 +116,14 @@ impl SlashPlace {
         let mut of = Capture::new(origin, &facts);
         of.lists = Lists::of(&self.config.handoff);
         of.situation.reason = "a slash command requested it".to_owned();
-        // The command itself is the turn that goes on.
+        // The command itself is the open tool call.
         of.situation.open_tools.clear();
         of.situation.turn_ended = true;
         Ok(of)
     }
 
-    /// Writes the active context, and then the session document.
-    fn save(&self, to: Option<&Path>) -> Result<String, Failed> {
+    /// Writes the active context, then the session document.
+    fn save(&self, to: Option<&Path>) -> Result<String, VerbError> {
         let (of, now, memory) = (self.capture()?, Clock::wall(), self.memory());
         make(memory.save_context(&of, now))?;
         let (path, changes) = match to.map(|path| self.project.join(path)) {
@@ -138,22 +136,22 @@ impl SlashPlace {
         make(changes)?;
         Ok(format!(
             "active context: {}\nsession document: {}\n{}",
-            shown(&memory.context()),
-            shown(&path),
+            path_for_prompt(&memory.context()),
+            path_for_prompt(&path),
             self.pending()
         ))
     }
 
-    fn save_context(&self) -> Result<String, Failed> {
+    fn save_context(&self) -> Result<String, VerbError> {
         make(self.memory().save_context(&self.capture()?, Clock::wall()))?;
-        Ok(format!("active context: {}\n{}", shown(&self.memory().context()), self.pending()))
+        Ok(format!("active context: {}\n{}", path_for_prompt(&self.memory().context()), self.pending()))
     }
 
     fn memory(&self) -> MemoryLayout<'_> {
         MemoryLayout { project: &self.project, files: &Disk }
     }
 
-    /// The backup that waits.
+    /// The backup that waits to be resumed.
     fn backup(&self) -> Option<PathBuf> {
         let (copy, stale) = self.memory().pending();
         let _ = edits::make(stale);
@@ -162,13 +160,13 @@ impl SlashPlace {
 
     fn pending(&self) -> String {
         match self.backup() {
-            Some(path) => format!("a backup waits: {}\n", shown(&path)),
+            Some(path) => format!("a backup waits: {}\n", path_for_prompt(&path)),
             None => "no backup waits\n".to_owned(),
         }
     }
 
-    /// The backup that waits, as a record; else the newest session document.
-    fn latest(&self) -> Result<String, Failed> {
+    /// That backup, as a record; otherwise the newest session document.
+    fn latest(&self) -> Result<String, VerbError> {
         if let Some(copy) = self.backup() {
             let name = copy.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let hopty = crate::claude::plugin::this_binary();
@@ -177,15 +175,15 @@ impl SlashPlace {
             return Ok(format!(
                 "a backup waits: {}\nactive context: {}\n\n{}\n\n(end of the record) When it is taken up, \
                  run: {settle}\n",
-                shown(&copy),
-                shown(&self.memory().context()),
+                path_for_prompt(&copy),
+                path_for_prompt(&self.memory().context()),
                 cut_words(&record, PRINTED - 4096).trim_end(),
             ));
         }
         let newest = self.memory().documents().into_iter().next();
         Ok(match newest {
             Some(newest) => {
-                format!("no backup waits\nthe newest session document: {}\n", shown(&newest.path))
+                format!("no backup waits\nthe newest session document: {}\n", path_for_prompt(&newest.path))
             }
             None => "no backup waits, and no session document is in .claude/memory\n\
                      hint: `/document-and-save` writes one; `hopty handoff list` shows handoffs\n"
@@ -204,7 +202,7 @@ impl SlashPlace {
             let _ = writeln!(
                 text,
                 "{}  {ago} ago  {} bytes  {}",
-                shown(&document.path),
+                path_for_prompt(&document.path),
                 document.bytes,
                 document.title
             );
@@ -212,37 +210,39 @@ impl SlashPlace {
         text
     }
 
-    fn discard(&self) -> Result<String, Failed> {
+    fn discard(&self) -> Result<String, VerbError> {
         let Some(settled) = self.backup().and_then(|_| self.memory().discard()) else {
             return Ok("no backup waited: nothing was deleted\n".to_owned());
         };
         make(settled.changes)?;
-        let deleted = shown(&settled.path);
+        let deleted = path_for_prompt(&settled.path);
         Ok(match settled.next {
             None => format!("deleted: {deleted}\nno backup waits any more\n"),
-            Some(other) => format!("deleted: {deleted}\nan earlier backup waits now: {}\n", shown(&other)),
+            Some(other) => {
+                format!("deleted: {deleted}\nan earlier backup waits now: {}\n", path_for_prompt(&other))
+            }
         })
     }
 
-    fn reviewed(&self, name: &str) -> Result<String, Failed> {
+    fn reviewed(&self, name: &str) -> Result<String, VerbError> {
         let Some(settled) = self.backup().and_then(|_| self.memory().reviewed(name)) else {
             return Ok("no backup of this name waits: nothing was changed\n".to_owned());
         };
         make(settled.changes)?;
         Ok(match settled.next {
             None => "no backup waits any more; the file is kept\n".to_owned(),
-            Some(other) => format!("an earlier backup waits now: {}\n", shown(&other)),
+            Some(other) => format!("an earlier backup waits now: {}\n", path_for_prompt(&other)),
         })
     }
 
-    fn hand_over(&self) -> Result<String, Failed> {
-        let name = live(&self.paths, None, Rule::Careful)?;
+    fn hand_over(&self) -> Result<String, VerbError> {
+        let name = live_session(&self.paths, None, Rule::Careful)?;
         super::restart::request_restart(&self.paths, &name)?;
         Ok(format!("hand-over of {name} requested: it comes when this turn ends\n"))
     }
 
-    fn status(&self) -> Result<String, Failed> {
-        let name = live(&self.paths, None, Rule::Careful)?;
+    fn status(&self) -> Result<String, VerbError> {
+        let name = live_session(&self.paths, None, Rule::Careful)?;
         let status = super::status::status_of(&self.paths, &name)?;
         let mut text = format!(
             "session   {name}, run {}, {} restarts, {} terminals attached\ndirectory {}\n",
@@ -269,12 +269,12 @@ impl SlashPlace {
     }
 }
 
-fn make(changes: FileEdits) -> Result<(), Failed> {
+fn make(changes: FileEdits) -> Result<(), VerbError> {
     let hint = "hopty overwrites no file: choose another path";
-    edits::make(changes).map_err(|error| Failed::new(1, error).hint(hint))
+    edits::make(changes).map_err(|error| VerbError::new(1, error).hint(hint))
 }
 
-/// A path for a prompt, on one line.
-fn shown(path: &Path) -> String {
+/// A path on one line, safe for a prompt.
+fn path_for_prompt(path: &Path) -> String {
     safe(&path.to_string_lossy()).replace('\n', " ")
 }

@@ -1,10 +1,10 @@
-//! `hopty status`: the state of a session from its host, or the last one that it wrote.
+//! `hopty status`: the state of a session from its host, or the last one that its host wrote.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::control::{HostControl, any, paths};
-use super::error::{Failed, say, visible};
+use super::control::{HostControl, any_session, paths};
+use super::error::{VerbError, say, visible};
 use super::prose::fit;
 use crate::core::claude::api_error::api_error_words;
 use crate::core::handover_words::handover_words;
@@ -22,15 +22,15 @@ use crate::core::time::WallTime;
 use crate::fs::paths::Paths;
 use crate::sys::clock::{Clock, elapsed, local};
 
-/// How long a host gets to tell its state, which may be told from the session's file instead.
+/// How long a host may take to answer before the session's file is used instead.
 const STATUS: Duration = Duration::from_millis(900);
 
-/// How long a host may take to end that has closed its socket already, and how often that is looked at.
+/// How long a host that has closed its socket may take to end, and how often hopty checks.
 const LAST_MOMENT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(5));
 
-pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, VerbError> {
     let paths = paths()?;
-    let name = any(&paths, given)?;
+    let name = any_session(&paths, given)?;
     let status = status_of(&paths, &name)?;
     if as_json {
         say(format_args!("{}", status.json()))?;
@@ -40,35 +40,15 @@ pub(super) fn status(given: Option<&str>, as_json: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// A session in full, for people.
 fn print(session: &SessionStatus) -> std::io::Result<()> {
     let line = |label: &str, what: &str| say(format_args!("{}", fit(&format!("  {label:<12}  {what}"), 16)));
     let command = visible(&shell_line(&session.command));
-    let state = visible(&session.state_word());
-    say(format_args!("{}  {state}  {}", visible(&session.name), visible(&session.dir)))?;
+    let word = visible(&session.state_word());
+    say(format_args!("{}  {word}  {}", visible(&session.name), visible(&session.dir)))?;
     let restarts =
         if session.restarts == 1 { "1 restart".to_owned() } else { format!("{} restarts", session.restarts) };
     line("command", &format!("{command} (run {}, {restarts})", session.run))?;
-    let on = session.waits_for(local).map_or_else(String::new, |what| format!(" on {}", visible(&what)));
-    let from = match session.state_from.known() {
-        Some(StateSource::Hook) => " (source: a hook)",
-        Some(StateSource::SessionsFile) => " (source: Claude's sessions file)",
-        Some(StateSource::Title) => " (source: the window title)",
-        Some(StateSource::Screen) => " (source: the screen)",
-        Some(StateSource::None) | None => "",
-    };
-    let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
-    // Nobody knows when a killed host ended, but only when it wrote down a state for the last time.
-    let begins = match session.is(SessionState::Ended) && session.ended_at.is_none() {
-        true => ", last seen",
-        false => " since",
-    };
-    line("state", &format!("{state}{on}{begins} {since}{from}"))?;
-    if let (Some(on), Some(subject)) = (&session.waiting_for, &session.waiting_subject) {
-        // A dialog that hopty has no rule for has no name either.
-        let label = if on == "unknown" { "dialog".to_owned() } else { visible(on).replace('_', " ") };
-        line(&label, &visible(subject))?;
-    }
+    state(session, &line)?;
     if let Some(error) = &session.turn_error {
         line("api error", &format!("ended the last turn: {}", visible(&api_error_words(error))))?;
     }
@@ -83,22 +63,7 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
         line("draft", &visible(draft))?;
     }
     work(&session.work, &line)?;
-    if let Some(conversation) = &session.conversation {
-        line("conversation", conversation.as_str())?;
-        let command = || match crate::fs::session::waits_for_restore(session) {
-            true => Some(format!("hopty restore {}", visible(&session.name))),
-            false => crate::fs::session::resumable(session).map(|id| format!("hopty --resume {id}")),
-        };
-        if let Some(command) = session.is(SessionState::Ended).then(command).flatten() {
-            line("to resume", &command)?;
-        }
-        line("context", &super::context::line(&session.context))?;
-        line(
-            "",
-            "share of the whole window; Claude's screen counts up to where it compacts (`hopty context \
-             --explain`)",
-        )?;
-    }
+    conversation(session, &line)?;
     if let Some(next) = &session.next_handover {
         line("hand-over", &visible(&handover_words(next, Clock::wall())))?;
     }
@@ -116,8 +81,51 @@ fn print(session: &SessionStatus) -> std::io::Result<()> {
     line("why", &visible(&session.why))
 }
 
-/// What the conversation is about.
-fn work(work: &WorkStatus, line: &dyn Fn(&str, &str) -> std::io::Result<()>) -> std::io::Result<()> {
+/// Prints a label and its text.
+type PrintLine<'a> = &'a dyn Fn(&str, &str) -> std::io::Result<()>;
+
+fn state(session: &SessionStatus, line: PrintLine<'_>) -> std::io::Result<()> {
+    let on = session.waits_for(local).map_or_else(String::new, |what| format!(" on {}", visible(&what)));
+    let from = match session.state_from.known() {
+        Some(StateSource::Hook) => " (source: a hook)",
+        Some(StateSource::SessionsFile) => " (source: Claude's sessions file)",
+        Some(StateSource::Title) => " (source: the window title)",
+        Some(StateSource::Screen) => " (source: the screen)",
+        Some(StateSource::None) | None => "",
+    };
+    let since = session.state_since.map_or_else(|| "?".to_owned(), |at| when(at.0));
+    // A killed host leaves no time of its end, only that of its last state.
+    let begins = match session.is(SessionState::Ended) && session.ended_at.is_none() {
+        true => ", last seen",
+        false => " since",
+    };
+    line("state", &format!("{}{on}{begins} {since}{from}", visible(&session.state_word())))?;
+    if let (Some(on), Some(subject)) = (&session.waiting_for, &session.waiting_subject) {
+        // A dialog that hopty has no rule for has no name either.
+        let label = if on == "unknown" { "dialog".to_owned() } else { visible(on).replace('_', " ") };
+        line(&label, &visible(subject))?;
+    }
+    Ok(())
+}
+
+fn conversation(session: &SessionStatus, line: PrintLine<'_>) -> std::io::Result<()> {
+    let Some(conversation) = &session.conversation else { return Ok(()) };
+    line("conversation", conversation.as_str())?;
+    let command = || match crate::fs::session::waits_for_restore(session) {
+        true => Some(format!("hopty restore {}", visible(&session.name))),
+        false => crate::fs::session::resumable(session).map(|id| format!("hopty --resume {id}")),
+    };
+    if let Some(command) = session.is(SessionState::Ended).then(command).flatten() {
+        line("to resume", &command)?;
+    }
+    line("context", &super::context::line(&session.context))?;
+    line(
+        "",
+        "share of the whole window; Claude's screen counts up to where it compacts (`hopty context --explain`)",
+    )
+}
+
+fn work(work: &WorkStatus, line: PrintLine<'_>) -> std::io::Result<()> {
     let texts = [("title", &work.title), ("prompt", &work.prompt)];
     for (label, text) in texts {
         if let Some(text) = text {
@@ -144,7 +152,6 @@ fn exit(exit: &ExitStatus) -> String {
     }
 }
 
-/// An attached terminal in a few words.
 fn client(client: &ClientStatus) -> String {
     let role = match (client.leader, client.read_only) {
         (true, _) => ", leader",
@@ -155,12 +162,12 @@ fn client(client: &ClientStatus) -> String {
     format!("{} ({tty}, {}x{}{role})", client.id, client.cols, client.rows)
 }
 
-/// A moment in the person's own time zone, and how long ago that was.
+/// A time in the person's time zone, and how long ago it was.
 fn when(at: WallTime) -> String {
     format!("{} ({} ago)", local(at), elapsed(at))
 }
 
-/// The usage limits, where Claude has told of any: how much of each is used up, and which one is waited for.
+/// The usage limits that Claude has reported: how much of each is used, and which one was reached.
 fn limits(of: &LimitsStatus) -> Option<String> {
     let at = |resets: Option<Rfc3339>| resets.map_or_else(|| "?".to_owned(), |at| local(at.0));
     let reached = of.reached.as_ref().map(|limit| {
@@ -176,14 +183,14 @@ fn limits(of: &LimitsStatus) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// The status of a session: from its host, or of an ended one from its file.
-pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStatus, Failed> {
+/// The status of a session from its host, or of an ended one from its file.
+pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStatus, VerbError> {
     if crate::fs::session::is_alive(&paths.session(name)) {
         let answer = HostControl::connect(paths, name, Some(STATUS)).and_then(|mut control| control.status());
         return answer.or_else(|failed| unresponsive(paths, name).ok_or(failed));
     }
     let unknown = |cause: &str, hint: String| {
-        Failed::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint)
+        VerbError::new(3, format!("hopty knows nothing about this session{cause}")).about(name).hint(hint)
     };
     ended(paths, name).ok_or_else(|| match crate::fs::session::status(&paths.session(name)) {
         Err(error) => unknown(&format!(": {error}"), error.hint()),
@@ -191,15 +198,14 @@ pub(super) fn status_of(paths: &Paths, name: &SessionName) -> Result<SessionStat
     })
 }
 
-/// What a session's host wrote last. A host of an older version wrote the command line with the secrets in
-/// it.
+/// The last status that a session's host wrote. Older hosts wrote the command line with its secrets.
 fn last_written(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let mut last = crate::fs::session::status(&paths.session(name)).ok().flatten()?;
     last.command = redact_words(&last.command);
     Some(last)
 }
 
-/// The last known state of a session whose host lives and does not answer, or is just ending.
+/// The last status of a session whose host is alive but does not answer, or is just ending.
 pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let until = Instant::now() + LAST_MOMENT.0;
     while crate::fs::session::is_alive(&paths.session(name)) && Instant::now() < until {
@@ -216,13 +222,13 @@ pub(super) fn unresponsive(paths: &Paths, name: &SessionName) -> Option<SessionS
     })
 }
 
-/// The last state of a session whose host is gone.
+/// The last status of a session whose host has ended.
 pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> {
     let mut last = last_written(paths, name)?;
     (last.state, last.state_from) = (SessionState::Ended.into(), StateSource::None.into());
     (last.waiting_for, last.waiting_subject, last.next_handover) = (None, None, None);
     last.clients.clear();
-    // When a host died without a word is not known; one of an older version said it by its last state alone.
+    // The time of a killed host's death is unknown; an older host recorded its end only as its last state.
     last.ended_at = last.ended_at.or(last.state_since.filter(|_| last.exit.is_some()));
     if last.exit.is_none() {
         last.exit = Some(ExitStatus {
@@ -231,7 +237,7 @@ pub(super) fn ended(paths: &Paths, name: &SessionName) -> Option<SessionStatus> 
             ..ExitStatus::default()
         });
         "closed".clone_into(&mut last.phase);
-        let on = super::restore::way_back(name, &last)
+        let on = super::restore::restore_hint(name, &last)
             .map(|way| format!("; nothing is lost: {way}"))
             .unwrap_or_default();
         last.why = format!("The host was killed, and the program with it{on}.");

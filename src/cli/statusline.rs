@@ -1,7 +1,7 @@
-//! `hopty statusline`: Claude's status line passes through here, so that hopty knows the context window that
-//! Claude itself reports. The person's own status line is run with the same input, and its output is what is
-//! shown; without one nothing is shown, which looks like no status line at all (measured on 2.1.329). Unless
-//! `terminal.segment` is off, a segment of hopty's stands behind it.
+//! `hopty statusline`: Claude's status line passes through here, so that hopty gets the size of the context
+//! window from Claude itself. It runs the person's own status line with the same input and prints its output;
+//! without one it prints nothing, which looks like no status line at all (measured on 2.1.329). Unless
+//! `terminal.segment` is off, hopty's segment follows.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -15,13 +15,16 @@ use crate::ipc::control_client::ControlClient;
 use crate::ipc::message::hook_line;
 use crate::sys::inherited;
 
-/// How long the host may take to accept the payload and to answer; it is not waited for beyond that.
+/// What `hopty statusline --help` prints.
+pub(super) const HELP: &str = "Claude calls `hopty statusline` to draw its status line, with JSON on standard input. It prints your own \
+     status line and hopty's part behind it (`terminal.segment`).";
+/// How long the host may take to accept the payload and to answer.
 const SEGMENT_LIMIT: Duration = Duration::from_millis(300);
-/// The largest payload that is read, in bytes.
+/// The largest payload, in bytes.
 const MAX_PAYLOAD: u64 = 1 << 20;
 
-/// The exit code of the person's own status line, 0 without one. Its command is the only argument: no file
-/// names it, which a program below Claude could rewrite.
+/// Returns the exit code of the person's own status line, or 0 without one. Its command is an argument, and
+/// in no file that a program below Claude could rewrite.
 pub(super) fn main(own: Option<&str>) -> u8 {
     let mut payload = String::new();
     if std::io::stdin().take(MAX_PAYLOAD).read_to_string(&mut payload).is_err() {
@@ -34,8 +37,7 @@ pub(super) fn main(own: Option<&str>) -> u8 {
         Some(segment) => {
             let (theirs, code) = own.and_then(|command| output(command, &payload)).unwrap_or_default();
             let theirs = theirs.trim_end();
-            // Behind their last line: Claude shows as many lines as there are.
-            // A colour that they left on ends there.
+            // After their last line, because Claude shows every line. Resets a colour that they left on.
             let gap = match theirs {
                 "" => "",
                 theirs if theirs.contains('\u{1b}') => "\u{1b}[0m  ",
@@ -47,7 +49,7 @@ pub(super) fn main(own: Option<&str>) -> u8 {
     }
 }
 
-/// Gives the payload to the host, and takes hopty's segment from it.
+/// Sends the payload to the host, and returns hopty's segment.
 fn feed(payload: &str) -> Option<String> {
     let socket = std::env::var_os("HOPTY_SOCKET")?;
     let run = std::env::var("HOPTY_RUN").ok()?.parse().ok()?;
@@ -58,7 +60,7 @@ fn feed(payload: &str) -> Option<String> {
     host.answer::<HookReply>().ok()?.stdout
 }
 
-/// What the person's own status line prints, and its exit code.
+/// The output of the person's own status line, and its exit code.
 fn output(command: &str, payload: &str) -> Option<(String, u8)> {
     let mut shell = Command::new("/bin/sh");
     inherited::pass_on(&mut shell, None);
@@ -71,7 +73,7 @@ fn output(command: &str, payload: &str) -> Option<(String, u8)> {
     Some((String::from_utf8_lossy(&done.stdout).into_owned(), code))
 }
 
-/// Runs it as Claude would: by the shell, with the payload on its input.
+/// Runs it as Claude would: with a shell, and with the payload on its input.
 fn run(command: &str, payload: &str) -> Option<u8> {
     let mut shell = Command::new("/bin/sh");
     inherited::pass_on(&mut shell, None);

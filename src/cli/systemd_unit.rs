@@ -1,4 +1,4 @@
-//! `hopty setup` and `hopty unsetup`: a systemd user unit that restores sessions at login. The only verb that
+//! `hopty setup` and `hopty unsetup`: a systemd user unit that restores sessions at login. No other verb
 //! writes outside of hopty's own directories.
 
 use std::io::IsTerminal;
@@ -7,28 +7,26 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::control::paths;
-use super::error::{Failed, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
+use super::error::{VerbError, YesNo, ask_yes_no, no_terminal, note, say, say_wrapped};
 use crate::fs::atomic;
 use crate::sys::program_search::command_outside_of_projects;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The unit's name.
 const UNIT: &str = "hopty-restore.service";
-/// The longest unit that is read, in bytes.
+/// The largest unit that is read, in bytes.
 const UNIT_CAP: u64 = 1 << 16;
-/// How a unit begins that hopty wrote.
+/// The first words of a unit that hopty wrote.
 const MARK: &str = "# Written by `hopty setup`";
-/// What systemd starts at login.
+/// The directory of units that systemd starts at login.
 const TARGET: &str = "default.target.wants";
 
-/// Where the unit goes.
 struct UnitFiles {
-    /// systemd's own directory for a user's units.
+    /// systemd's directory for a user's units.
     dir: PathBuf,
 }
 
 impl UnitFiles {
-    fn of_user() -> Result<Self, Failed> {
+    fn of_user() -> Result<Self, VerbError> {
         let home = paths()?.home;
         let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
         Ok(UnitFiles { dir: config.unwrap_or_else(|| home.join(".config")).join("systemd/user") })
@@ -43,26 +41,25 @@ impl UnitFiles {
     }
 }
 
-/// A word of a unit without its quotes: `%` begins a specifier there, and a backslash an escape.
+/// Escapes a quoted word of a unit: `%` begins a specifier, and a backslash an escape.
 fn escaped(word: &str) -> String {
     word.replace('\\', "\\\\").replace('%', "%%").replace('"', "\\\"")
 }
 
-/// Whether a line of a unit can hold this path.
 fn is_one_line(path: &Path) -> bool {
     path.to_str().is_some_and(|path| !path.contains(char::is_control))
 }
 
-/// The absolute directories of a `PATH`, those that a line of a unit can hold.
+/// The absolute directories of a `PATH` that fit on a line of a unit.
 fn absolute_dirs(path: &str) -> String {
     let dirs: Vec<&str> =
         path.split(':').filter(|dir| dir.starts_with('/') && !dir.contains(char::is_control)).collect();
     dirs.join(":")
 }
 
-/// The unit. `KillMode=process`: the sessions are its processes, and it must not end them. systemd has a
-/// `PATH` of its own, in which neither Claude nor what it runs need be: that of the person's shell goes
-/// along.
+/// The text of the unit. `KillMode=process`: the sessions are its processes, and it must not end them.
+/// systemd has a `PATH` of its own, which need not have Claude or the programs that it runs, so the unit sets
+/// that of the person's shell.
 fn text(hopty: &Path, path: &str) -> String {
     let hopty = escaped(&hopty.display().to_string());
     let path = escaped(&absolute_dirs(path));
@@ -81,12 +78,12 @@ fn text(hopty: &Path, path: &str) -> String {
     )
 }
 
-/// Writes the unit, after a question.
-pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
+/// Asks, and writes the unit.
+pub(super) fn setup(yes: bool) -> Result<u8, VerbError> {
     let files = UnitFiles::of_user()?;
     let hopty = std::env::current_exe()?;
     if !is_one_line(&hopty) {
-        return Err(Failed::new(1, "its path has characters that no line of a unit can hold")
+        return Err(VerbError::new(1, "its path has characters that no line of a unit can hold")
             .about(format!("{hopty:?}"))
             .hint("move hopty to another directory"));
     }
@@ -98,15 +95,30 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
         note(format_args!("{} is in place already", files.unit().display()));
         return Ok(0);
     }
-    let is_changed = match standing(&files)? {
-        Some(found) if !found.starts_with(MARK) => return Err(foreign(&files)),
+    let is_changed = match existing_unit(&files)? {
+        Some(found) if !found.starts_with(MARK) => return Err(foreign_unit(&files)),
         found => found.is_some_and(|found| without_values(&found) != without_values(&wanted)),
     };
     if is_changed && yes {
-        return Err(Failed::new(1, "it was changed, and `--yes` would replace it")
+        return Err(VerbError::new(1, "it was changed, and `--yes` would replace it")
             .about(files.unit().display())
             .hint("`hopty setup` in a terminal shows what it writes and asks"));
     }
+    print_plan(&files, &wanted, is_changed)?;
+    if !yes && !confirm()? {
+        note(format_args!("nothing was written"));
+        return Ok(1);
+    }
+    install(&files, &wanted)?;
+    reload_systemd();
+    say_wrapped(format_args!(
+        "Written. To restore sessions at boot without a login, run `loginctl enable-linger`"
+    ))?;
+    Ok(0)
+}
+
+/// Prints the unit, and what it does.
+fn print_plan(files: &UnitFiles, wanted: &str, is_changed: bool) -> std::io::Result<()> {
     let what = if is_changed { "This replaces a unit that was changed:" } else { "This writes:" };
     say(format_args!("{what}\n\n  {}\n", files.unit().display()))?;
     wanted.lines().try_for_each(|line| say(format_args!("    {line}")))?;
@@ -121,62 +133,59 @@ pub(super) fn setup(yes: bool) -> Result<u8, Failed> {
     say_wrapped(format_args!(
         "The unit sets only PATH, to its present value. Put other variables that Claude needs, such as \
          ANTHROPIC_API_KEY, into a file in ~/.config/environment.d."
-    ))?;
-    if !yes && !agrees()? {
-        note(format_args!("nothing was written"));
-        return Ok(1);
-    }
+    ))
+}
+
+/// Writes the unit and the link that makes systemd start it.
+fn install(files: &UnitFiles, wanted: &str) -> Result<(), VerbError> {
     let failed = |path: &Path, e: &std::io::Error| {
-        Failed::new(125, e.to_string()).about(path.display()).hint("check the permissions of its directory")
+        VerbError::new(125, e.to_string())
+            .about(path.display())
+            .hint("check the permissions of its directory")
     };
     let wants = files.dir.join(TARGET);
     std::fs::create_dir_all(&wants).map_err(|e| failed(&wants, &e))?;
     atomic::write(&files.unit(), wanted.as_bytes())
-        .map_err(|e| Failed::new(125, e.to_string()).hint("check the permissions of its directory"))?;
+        .map_err(|e| VerbError::new(125, e.to_string()).hint("check the permissions of its directory"))?;
     let _ = std::fs::remove_file(files.link());
-    symlink(files.unit(), files.link()).map_err(|e| failed(&files.link(), &e))?;
-    reload();
-    say_wrapped(format_args!(
-        "Written. To restore sessions at boot without a login, run `loginctl enable-linger`"
-    ))?;
-    Ok(0)
+    symlink(files.unit(), files.link()).map_err(|e| failed(&files.link(), &e))
 }
 
-/// The unit that is there.
-fn standing(files: &UnitFiles) -> Result<Option<String>, Failed> {
+/// The existing unit.
+fn existing_unit(files: &UnitFiles) -> Result<Option<String>, VerbError> {
     safe_file::read_text(&files.unit(), FileRule::own(UNIT_CAP)).map_err(|e| {
-        Failed::new(1, format!("it cannot be read: {e}"))
+        VerbError::new(1, format!("it cannot be read: {e}"))
             .about(files.unit().display())
             .hint("move it away, then run it again")
     })
 }
 
-/// A file that somebody else wrote stands in the place of the unit.
-fn foreign(files: &UnitFiles) -> Failed {
-    Failed::new(1, "this file is not hopty's")
+/// The error for a file of somebody else in the unit's place.
+fn foreign_unit(files: &UnitFiles) -> VerbError {
+    VerbError::new(1, "this file is not hopty's")
         .about(files.unit().display())
         .hint("move it away, then run it again")
 }
 
-/// A unit without the path of hopty and the value of PATH, which change by themselves.
+/// A unit without hopty's path and the value of PATH, which change by themselves.
 fn without_values(unit: &str) -> Vec<&str> {
     let is_value = |line: &&str| line.starts_with("ExecStart=") || line.starts_with("Environment=\"PATH=");
     unit.lines().filter(|line| !is_value(line)).collect()
 }
 
-/// Asks the person. Without one, nothing is written.
-fn agrees() -> Result<bool, Failed> {
+/// Asks the person; without a terminal the answer is an error.
+fn confirm() -> Result<bool, VerbError> {
     if !std::io::stdin().is_terminal() {
         return Err(no_terminal("hopty setup --yes"));
     }
     ask_yes_no("Write them?", YesNo::No)
 }
 
-/// Removes the unit, and the directories that are empty without it.
-pub(super) fn unsetup() -> Result<u8, Failed> {
+/// Removes the unit, and directories that are empty without it.
+pub(super) fn unsetup() -> Result<u8, VerbError> {
     let files = UnitFiles::of_user()?;
-    if standing(&files)?.is_some_and(|found| !found.starts_with(MARK)) {
-        return Err(foreign(&files));
+    if existing_unit(&files)?.is_some_and(|found| !found.starts_with(MARK)) {
+        return Err(foreign_unit(&files));
     }
     let mut removed = false;
     for file in [files.link(), files.unit()] {
@@ -186,23 +195,23 @@ pub(super) fn unsetup() -> Result<u8, Failed> {
                 removed = true;
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Failed::new(125, e.to_string()).about(file.display())),
+            Err(e) => return Err(VerbError::new(125, e.to_string()).about(file.display())),
         }
     }
     if !removed {
         note(format_args!("nothing to remove"));
         return Ok(0);
     }
-    // One that has anything else in it stays.
+    // A directory with other files stays.
     let _ = std::fs::remove_dir(files.dir.join(TARGET));
     let _ = std::fs::remove_dir(&files.dir);
     let _ = files.dir.parent().map(std::fs::remove_dir);
-    reload();
+    reload_systemd();
     Ok(0)
 }
 
-/// A running systemd reads its units again; without one there is nothing to tell.
-fn reload() {
+/// Makes a running systemd read its units again.
+fn reload_systemd() {
     let Some(mut systemctl) = command_outside_of_projects("systemctl") else { return };
     systemctl.args(["--user", "daemon-reload"]).current_dir("/");
     let _ = systemctl.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -222,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_one_word_of_the_unit() {
+    fn a_path_is_escaped_and_stays_on_its_line() {
         let unit = text(Path::new("/home/a b/100%/hopty"), "/a b/100%:bin:/c\\\"d:/e\nf::/usr/bin");
         assert!(unit.contains("\nEnvironment=\"PATH=/a b/100%%:/c\\\\\\\"d:/usr/bin\"\n"), "{unit}");
         assert!(unit.contains("\nExecStart=\"/home/a b/100%%/hopty\" restore\n"), "{unit}");

@@ -1,5 +1,5 @@
-//! Tables for people: columns as wide as they must be, two spaces between them. What is read by something
-//! else gets all of it, plain; in a terminal a row is a line, and a column may have colours.
+//! Tables for people: columns as wide as their cells, two spaces apart. Other readers get every cell, plain;
+//! in a terminal a row is a line, and columns may have colours.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -11,22 +11,21 @@ use crate::core::text::column_fit::{ColumnNeed, ColumnRank, fit_columns};
 use crate::core::text::ellipsis::{begin_of, end_of_path};
 use crate::tty::{can_draw, raw};
 
-/// Columns that the last cell of a row has at least; where it would have fewer, another column goes.
+/// The least width of a row's last cell, in columns; for less, another column is dropped.
 pub(super) const LAST_CELL_LEAST: usize = 14;
-/// The same where no other column can go; with fewer, the terminal breaks the row.
+/// The same when no other column can be dropped; below it the terminal wraps the row.
 const LAST_CELL_CRAMPED: usize = 5;
 
-/// What standard output is.
+/// The properties of standard output.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TableStyle {
-    /// Columns of the terminal; `None` if it is not a terminal, or does not know its size.
+    /// Columns of the terminal; `None` if it is no terminal or does not know its size.
     pub cols: Option<usize>,
     /// Whether colours are wanted.
     pub colors: bool,
 }
 
 impl TableStyle {
-    /// That of standard output.
     pub fn of_output() -> TableStyle {
         if !std::io::stdout().is_terminal() {
             return TableStyle::default();
@@ -36,17 +35,17 @@ impl TableStyle {
     }
 }
 
-/// Whether `NO_COLOR` is not set; any value but none at all counts, as no-color.org has it.
+/// Whether `NO_COLOR` is not set; an empty value counts as not set (no-color.org).
 pub(super) fn wants_colors() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A text in a colour or another look, by its SGR number, where colours are wanted.
+/// Wraps a text in an SGR sequence if colours are wanted.
 pub(in crate::cli) fn paint(colors: bool, sgr: impl Display, text: &str) -> String {
     if colors && !text.is_empty() { format!("\x1b[{sgr}m{text}\x1b[m") } else { text.to_owned() }
 }
 
-/// Prints a table; in a terminal it fits, as [`narrow`] makes it.
+/// Prints a table; in a terminal [`narrow`] makes it fit.
 pub(super) fn print(mut rows: Vec<Vec<String>>, spare: &[&str]) -> std::io::Result<()> {
     if let Some(cols) = TableStyle::of_output().cols {
         narrow(&mut rows, cols, spare);
@@ -54,7 +53,7 @@ pub(super) fn print(mut rows: Vec<Vec<String>>, spare: &[&str]) -> std::io::Resu
     lines(&rows, |_, _| None).iter().try_for_each(|line| say(format_args!("{line}")))
 }
 
-/// The rows as lines; `color` gives the SGR number for a cell, by row and column.
+/// The rows as lines; `color` returns the SGR number for a cell, by row and column.
 pub(super) fn lines(
     rows: &[impl AsRef<[String]>],
     color: impl Fn(usize, usize) -> Option<u8>,
@@ -80,8 +79,8 @@ fn widths(rows: &[impl AsRef<[String]>]) -> Vec<usize> {
     (0..columns).map(width).collect()
 }
 
-/// Makes rows fit into `cols`: columns with the headings `spare` go, the first named first, and of the last
-/// column a part is left.
+/// Makes rows fit into `cols`: drops the columns with the headings `spare` in their order, and then cuts the
+/// last column.
 pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
     let mut spare = spare.iter();
     loop {
@@ -101,8 +100,8 @@ pub(super) fn narrow(rows: &mut [Vec<String>], cols: usize, spare: &[&str]) {
     }
 }
 
-/// Makes rows fit into `cols` as [`fit_columns`] has it. `rule`: when the column with this heading goes, and
-/// the widths that are enough and least for one that may be cut.
+/// Makes rows fit into `cols` as [`fit_columns`] does. `rule`: the rank of the column with this heading, and
+/// the widest and narrowest width of one that may be cut.
 pub(super) fn fit_ranked(
     rows: &mut [Vec<String>],
     cols: usize,
@@ -115,7 +114,7 @@ pub(super) fn fit_ranked(
             Some((enough, least)) => ColumnNeed::text(whole, enough, least, rank),
             None => ColumnNeed::fixed(whole, rank),
         };
-        ColumnNeed { is_blank: rows[1..].iter().all(|row| tells_nothing(heading, &row[at])), ..need }
+        ColumnNeed { is_blank: rows[1..].iter().all(|row| is_blank(heading, &row[at])), ..need }
     };
     let needs: Vec<ColumnNeed> = headings.iter().zip(widths(rows)).enumerate().map(need).collect();
     let fitted = fit_columns(&needs, cols);
@@ -128,12 +127,12 @@ pub(super) fn fit_ranked(
     }
 }
 
-/// Whether a cell says no more than that there is nothing: the first run of a session, too.
-fn tells_nothing(heading: &str, cell: &str) -> bool {
+/// Whether a cell only says that there is nothing to say, such as the first run of a session.
+fn is_blank(heading: &str, cell: &str) -> bool {
     matches!(cell, "-" | "0") || (heading, cell) == ("RUN", "1")
 }
 
-/// A directory keeps its end, any other text its begin.
+/// Cuts cells: a directory keeps its end, other text its beginning.
 fn shorten(rows: &mut [Vec<String>], column: usize, room: usize) {
     let Some(heading) = rows.first_mut().and_then(|row| row.get_mut(column)) else { return };
     let part = if matches!(heading.as_str(), "DIRECTORY" | "PROJECT") { end_of_path } else { begin_of };
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_as_wide_as_they_look() {
+    fn column_widths_count_terminal_cells() {
         let table = rows(&[&["NAME", "N", "DIR"], &["漢字", "12", "/漢"], &["a", "-", "/a"]]);
         assert_eq!(lines(&table, |_, _| None), ["NAME  N   DIR", "漢字  12  /漢", "a     -   /a"]);
         assert_eq!(

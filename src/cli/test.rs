@@ -1,4 +1,4 @@
-//! `hopty test`: the options, and what becomes of them.
+//! `hopty test`: its options, and how they are carried out.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, IsTerminal};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use super::run::find_claude;
 use super::{read_config, test_watch};
 use crate::core::pattern_error::pattern_error;
@@ -31,7 +31,6 @@ use crate::testing::tape_player::{PlayOptions, SnapshotUse};
 use crate::testing::test_pause::PauseRule;
 use crate::tty::raw;
 
-/// Options of `test`.
 #[derive(Clone, Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct TestArgs {
@@ -117,11 +116,11 @@ pub(super) struct TestArgs {
     pub require_all: bool,
 }
 
-/// The most bytes of a `.gitignore` that are read.
+/// The largest `.gitignore` that is read, in bytes.
 const IGNORE_CAP: u64 = 1 << 20;
 
-/// What the tapes of this directory leave behind, evidence of failures and which of them failed: below
-/// `target` where that is a directory for such files, else in hopty's cache.
+/// The directory for evidence of failures and the list of failed tapes: below `target` if that is a build
+/// directory, otherwise in hopty's cache.
 fn evidence() -> PathBuf {
     let dir = std::env::current_dir().unwrap_or_default();
     let ignored = safe_file::read_text(&dir.join(".gitignore"), FileRule::of_claude(IGNORE_CAP));
@@ -134,7 +133,7 @@ fn evidence() -> PathBuf {
     Paths::from_env(|name| std::env::var_os(name)).map_or(below, |paths| paths.test_evidence(&dir))
 }
 
-pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
+pub(super) fn test(args: &TestArgs) -> Result<u8, VerbError> {
     let mut files = find(args)?;
     if args.review || args.accept.is_some() {
         return decide(args, &files);
@@ -159,8 +158,8 @@ pub(super) fn test(args: &TestArgs) -> Result<u8, Failed> {
     Ok(play(args, &options, &tapes, |_| {})?.exit_code())
 }
 
-/// The tapes that the words mean.
-pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
+/// The tapes that the arguments name.
+pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, VerbError> {
     let mut files = discovery::tapes(&args.paths).map_err(|(path, error)| {
         let mut tape = path.clone().into_os_string();
         tape.push(".tape");
@@ -171,11 +170,11 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
             "name tapes or directories with tapes; without a name, hopty looks in tests/ and tapes/"
                 .to_owned()
         };
-        Failed::new(2, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
+        VerbError::new(2, error.to_string()).about(visible(&path.to_string_lossy())).hint(hint)
     })?;
     if let Some(filter) = &args.filter {
         let regex = regex::Regex::new(filter).map_err(|error| {
-            Failed::new(2, pattern_error(&error))
+            VerbError::new(2, pattern_error(&error))
                 .about("--filter")
                 .hint("it takes a regular expression, such as `vim|less`")
         })?;
@@ -191,21 +190,21 @@ pub(super) fn find(args: &TestArgs) -> Result<Vec<TapeFile>, Failed> {
         } else {
             "tapes are files that end in .tape; without a path, hopty looks in tests/ and tapes/"
         };
-        return Err(Failed::new(3, "no tape matches").called(Code::NotFound).hint(hint));
+        return Err(VerbError::new(3, "no tape matches").called(Code::NotFound).hint(hint));
     }
     Ok(files)
 }
 
-/// Plays tapes with the reports that were asked for, and tells `finished` of each.
+/// Plays tapes with the requested reports, and calls `finished` with each outcome.
 pub(super) fn play(
     args: &TestArgs,
     options: &RunPlanOptions,
     tapes: &[LoadedTape],
     mut finished: impl FnMut(&RedactedOutcome),
-) -> Result<TestSummary, Failed> {
+) -> Result<TestSummary, VerbError> {
     let mut reports = reports(args)?;
     reports.begin(tapes.len())?;
-    // A pipe that nobody reads any more ends the tests as Ctrl+C does, so that nothing is left of them.
+    // A closed pipe ends the tests as Ctrl+C does, so that no program is left running.
     signals::ignore(nix::libc::SIGPIPE);
     for left in remove_abandoned() {
         let command = visible(&left.command);
@@ -230,15 +229,15 @@ pub(super) fn play(
     }
 }
 
-/// Accepts or reviews the snapshots that wait beside these tapes.
-fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
+/// Accepts or reviews the pending snapshots of these tapes.
+fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, VerbError> {
     let dirs: BTreeSet<&Path> =
         files.iter().map(|file| file.path.parent().unwrap_or(Path::new(""))).collect();
     let mut pending = PendingSnapshot::list(dirs).map_err(|error| snapshots_failed(&error))?;
     if let Some(Some(name)) = &args.accept {
         pending.retain(|snapshot| snapshot.name == *name);
         if pending.is_empty() {
-            return Err(Failed::new(3, format!("there is no such pending snapshot {}", places(args)))
+            return Err(VerbError::new(3, format!("there is no such pending snapshot {}", places(args)))
                 .about(visible(name))
                 .called(Code::NotFound)
                 .hint("play the tape first; give the name of the file: TAPE__NAME"));
@@ -262,14 +261,14 @@ fn decide(args: &TestArgs, files: &[TapeFile]) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// Where snapshots are looked for.
+/// The places that are searched for snapshots.
 fn places(args: &TestArgs) -> String {
     let named: Vec<String> = args.paths.iter().map(|path| visible(&path.to_string_lossy())).collect();
     if named.is_empty() { "below tests and tapes".to_owned() } else { format!("beside {}", named.join(", ")) }
 }
 
-/// Accepts snapshots, and says which.
-pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), Failed> {
+/// Accepts snapshots, and prints which.
+pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), VerbError> {
     for snapshot in pending {
         snapshot.accept().map_err(|error| snapshots_failed(&error))?;
         note(format_args!("hopty: accepted {}", visible(&snapshot.file.to_string_lossy())));
@@ -280,24 +279,24 @@ pub(super) fn accept(pending: &[PendingSnapshot]) -> Result<(), Failed> {
     Ok(())
 }
 
-fn snapshots_failed(error: &SnapshotError) -> Failed {
+fn snapshots_failed(error: &SnapshotError) -> VerbError {
     failed_of(&error.to_string())
 }
 
-/// A failure in two parts: what is wrong, and what to do.
-fn failed_of(text: &str) -> Failed {
+/// An error from a text in two parts: the cause and the hint.
+fn failed_of(text: &str) -> VerbError {
     let (cause, hint) = text.split_once("\nhint: ").unwrap_or((text, ""));
-    Failed::new(125, cause).hint(hint)
+    VerbError::new(125, cause).hint(hint)
 }
 
-/// The reports that were asked for.
-fn reports(args: &TestArgs) -> Result<ReportSet, Failed> {
+/// The requested reports.
+fn reports(args: &TestArgs) -> Result<ReportSet, VerbError> {
     let mut targets = Vec::new();
     for word in &args.reports {
         let target: ReportTarget = word.parse().map_err(|error: ReportTargetError| {
             let text = error.to_string();
             let (cause, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
-            Failed::new(2, cause).hint(hint)
+            VerbError::new(2, cause).hint(hint)
         })?;
         targets.push(target);
     }
@@ -308,8 +307,7 @@ fn reports(args: &TestArgs) -> Result<ReportSet, Failed> {
     Ok(ReportSet::open(&targets, &options)?)
 }
 
-/// How the tapes are played.
-fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<RunPlanOptions, Failed> {
+fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<RunPlanOptions, VerbError> {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
     let is_fast = args.fast || (is_ci && !args.real);
     let paths = Paths::from_env(|name| std::env::var_os(name));
@@ -360,7 +358,7 @@ fn options(args: &TestArgs, evidence: PathBuf, stress: Option<u64>) -> Result<Ru
     })
 }
 
-/// The options that play a tape again as it is played now, also where `CI` is not set.
+/// The options that play a tape again in the same way, also where `CI` is not set.
 fn again(args: &TestArgs, is_fast: bool, is_ci: bool, stress: Option<u64>) -> Vec<String> {
     let mut again = Vec::new();
     let flags = [
@@ -380,9 +378,9 @@ fn again(args: &TestArgs, is_fast: bool, is_ci: bool, stress: Option<u64>) -> Ve
     again
 }
 
-/// A seed that nobody has chosen.
+/// A random seed.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // Short enough to be typed.
+    // Short enough to type.
     now.map_or(1, |at| at.as_millis() as u64 % 1_000_000)
 }

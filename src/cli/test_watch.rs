@@ -1,4 +1,4 @@
-//! `hopty test --watch`: plays again what changes, until you end it.
+//! `hopty test --watch`: plays tapes again when they change, until you quit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use nix::libc;
 
-use super::error::{Failed, note, visible};
+use super::error::{VerbError, note, visible};
 use super::test::{self, TestArgs};
 use crate::sys::fd::read_some;
 use crate::sys::signals::Signals;
@@ -18,25 +18,69 @@ use crate::testing::snapshot::PendingSnapshot;
 use crate::testing::tape_watch::{TapeWatch, WatchEnd};
 use crate::tty::raw::{self, RawMode};
 
-/// How many tapes are named in a line.
+/// How many tapes a line names.
 const NAMES_MAX: usize = 3;
 
-/// Plays all tapes, then those that change. The exit code says whether the newest result of each was good.
-pub(super) fn watch(args: &TestArgs, options: &RunPlanOptions, found: Vec<TapeFile>) -> Result<u8, Failed> {
+/// Plays all tapes, then those that change. The exit code is 0 if the newest result of each was good.
+pub(super) fn watch(
+    args: &TestArgs,
+    options: &RunPlanOptions,
+    found: Vec<TapeFile>,
+) -> Result<u8, VerbError> {
     let signals = Signals::catch(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP])?;
-    let mut keys = WatchKeys::take();
     let mut watch = TapeWatch::default();
     let given = args.paths.iter().cloned();
     let usual = ["tests", "tapes"].map(PathBuf::from).into_iter().filter(|_| args.paths.is_empty());
     given.chain(usual).filter(|dir| dir.is_dir()).for_each(|dir| watch.add_dir(&dir));
-    let mut known = found.clone();
+    let mut session = WatchSession {
+        args,
+        signals,
+        keys: WatchKeys::take(),
+        watch,
+        known: found.clone(),
+        failing: BTreeMap::new(),
+    };
     let mut wanted = found;
-    let mut failing: BTreeMap<PathBuf, FailingTape> = BTreeMap::new();
     loop {
-        // What failed last is what you work on.
+        if let Some(code) = session.play(options, wanted)? {
+            return Ok(code);
+        }
+        wanted = loop {
+            match session.wait()? {
+                WatchStep::End(code) => return Ok(code),
+                WatchStep::Play(tapes) if tapes.is_empty() => {}
+                WatchStep::Play(tapes) => break tapes,
+            }
+        };
+        note(format_args!("\nhopty: playing {}", names(wanted.iter().map(|tape| &tape.path))));
+    }
+}
+
+/// What follows a change, a key or a signal.
+enum WatchStep {
+    Play(Vec<TapeFile>),
+    /// End with this exit code.
+    End(u8),
+}
+
+struct WatchSession<'a> {
+    args: &'a TestArgs,
+    signals: Signals,
+    /// `None` without a terminal.
+    keys: Option<WatchKeys>,
+    watch: TapeWatch,
+    known: Vec<TapeFile>,
+    failing: BTreeMap<PathBuf, FailingTape>,
+}
+
+impl WatchSession<'_> {
+    /// Plays tapes and prints what to do next; returns the exit code if that was interrupted.
+    fn play(&mut self, options: &RunPlanOptions, mut wanted: Vec<TapeFile>) -> Result<Option<u8>, VerbError> {
+        let failing = &mut self.failing;
+        // The tapes that failed are played first: you are working on them.
         wanted.sort_by_key(|tape| !failing.contains_key(&tape.path));
-        let tapes: Vec<LoadedTape> = wanted.iter().map(|file| watch.load(file, args.vhs)).collect();
-        let summary = test::play(args, options, &tapes, |outcome| {
+        let tapes: Vec<LoadedTape> = wanted.iter().map(|file| self.watch.load(file, self.args.vhs)).collect();
+        let summary = test::play(self.args, options, &tapes, |outcome| {
             let is_good = outcome.failed_attempts() == 0
                 && !matches!(outcome.verdict, TapeVerdict::Unreadable(_) | TapeVerdict::Flaky);
             let path = PathBuf::from(&outcome.tape);
@@ -47,67 +91,65 @@ pub(super) fn watch(args: &TestArgs, options: &RunPlanOptions, found: Vec<TapeFi
             };
         })?;
         if summary.interrupted {
-            return Ok(summary.exit_code());
+            return Ok(Some(summary.exit_code()));
         }
         let result = match failing.is_empty() {
             true => "all pass".to_owned(),
             false => format!("{} fail", names(failing.keys())),
         };
-        let help = match (keys.is_some(), failing.is_empty()) {
+        let help = match (self.keys.is_some(), failing.is_empty()) {
             (false, _) => "Ctrl+C ends",
             (true, true) => "a plays all, q quits",
             (true, false) => "a plays all, u accepts snapshots, o names traces, q quits",
         };
         note(format_args!("hopty: {result}; waiting for changes ({help})"));
-        wanted = loop {
-            let stdin = io::stdin();
-            let end = watch.wait(keys.is_some().then(|| stdin.as_fd()), Some(signals.as_fd()));
-            let before: BTreeSet<PathBuf> = known.iter().map(|tape| tape.path.clone()).collect();
-            // While a tape is replaced there may be none for a moment.
-            if let Ok(now) = test::find(args) {
-                known = now;
+        Ok(None)
+    }
+
+    /// Waits for a change, a key or a signal, and returns what to play.
+    fn wait(&mut self) -> Result<WatchStep, VerbError> {
+        let stdin = io::stdin();
+        let end = self.watch.wait(self.keys.is_some().then(|| stdin.as_fd()), Some(self.signals.as_fd()));
+        let before: BTreeSet<PathBuf> = self.known.iter().map(|tape| tape.path.clone()).collect();
+        // While a tape is being replaced it may be missing.
+        if let Ok(now) = test::find(self.args) {
+            self.known = now;
+        }
+        let is_new = |tape: &&TapeFile| !before.contains(&tape.path);
+        let next = match end {
+            WatchEnd::Signal => return Ok(WatchStep::End(130)),
+            WatchEnd::Input => match self.key()? {
+                WatchStep::Play(tapes) => tapes,
+                end => return Ok(end),
+            },
+            WatchEnd::Changed(paths) => {
+                let counts = |tape: &&TapeFile| paths.contains(&tape.path) || is_new(tape);
+                self.known.iter().filter(counts).cloned().collect()
             }
-            let is_new = |tape: &&TapeFile| !before.contains(&tape.path);
-            let next: Vec<TapeFile> = match end {
-                WatchEnd::Signal => return Ok(130),
-                WatchEnd::Input => match keys.as_mut().map(WatchKeys::read) {
-                    Some(WatchKey::All) => known.clone(),
-                    Some(WatchKey::Update) => {
-                        // The changed files play their tapes again.
-                        accept(&failing)?;
-                        Vec::new()
-                    }
-                    Some(WatchKey::Traces) => {
-                        name_traces(&failing);
-                        Vec::new()
-                    }
-                    Some(WatchKey::Quit) => return Ok(u8::from(!failing.is_empty())),
-                    Some(WatchKey::Other) => Vec::new(),
-                    Some(WatchKey::Gone) | None => {
-                        keys = None;
-                        Vec::new()
-                    }
-                },
-                WatchEnd::Changed(paths) => {
-                    let counts = |tape: &&TapeFile| paths.contains(&tape.path) || is_new(tape);
-                    known.iter().filter(counts).cloned().collect()
-                }
-                WatchEnd::OtherFiles => known.iter().filter(is_new).cloned().collect(),
-            };
-            let paths: BTreeSet<PathBuf> = known.iter().map(|tape| tape.path.clone()).collect();
-            failing.retain(|path, _| paths.contains(path));
-            if !next.is_empty() {
-                break next;
-            }
+            WatchEnd::OtherFiles => self.known.iter().filter(is_new).cloned().collect(),
         };
-        note(format_args!("\nhopty: playing {}", names(wanted.iter().map(|tape| &tape.path))));
+        let paths: BTreeSet<&PathBuf> = self.known.iter().map(|tape| &tape.path).collect();
+        self.failing.retain(|path, _| paths.contains(path));
+        Ok(WatchStep::Play(next))
+    }
+
+    fn key(&mut self) -> Result<WatchStep, VerbError> {
+        match self.keys.as_mut().map(WatchKeys::read) {
+            Some(WatchKey::All) => return Ok(WatchStep::Play(self.known.clone())),
+            // The changed files make their tapes play again.
+            Some(WatchKey::Update) => accept(&self.failing)?,
+            Some(WatchKey::Traces) => name_traces(&self.failing),
+            Some(WatchKey::Quit) => return Ok(WatchStep::End(u8::from(!self.failing.is_empty()))),
+            Some(WatchKey::Other) => {}
+            Some(WatchKey::Gone) | None => self.keys = None,
+        }
+        Ok(WatchStep::Play(Vec::new()))
     }
 }
 
-/// What the newest failure of a tape left.
+/// The evidence of a tape's newest failure.
 struct FailingTape {
     trace: Option<PathBuf>,
-    /// The snapshots that are missing or differ.
     snapshots: Vec<PathBuf>,
 }
 
@@ -121,15 +163,14 @@ impl FailingTape {
     }
 }
 
-/// Accepts the pending snapshots of the tapes that fail.
-fn accept(failing: &BTreeMap<PathBuf, FailingTape>) -> Result<(), Failed> {
+fn accept(failing: &BTreeMap<PathBuf, FailingTape>) -> Result<(), VerbError> {
     let files = failing.values().flat_map(|tape| &tape.snapshots);
     let pending =
         files.map(|file| PendingSnapshot::of_file(file)).filter(|snapshot| snapshot.proposal.exists());
     test::accept(&pending.collect::<Vec<_>>())
 }
 
-/// Prints where the traces of the tapes are that fail.
+/// Prints the paths of the traces of failing tapes.
 fn name_traces(failing: &BTreeMap<PathBuf, FailingTape>) {
     let mut has_any = false;
     for (tape, FailingTape { trace, .. }) in failing {
@@ -154,16 +195,13 @@ fn names<'a>(paths: impl ExactSizeIterator<Item = &'a PathBuf>) -> String {
     names.join(", ")
 }
 
-/// A key that means something.
 enum WatchKey {
     All,
-    /// Accept the snapshots of the tapes that fail.
     Update,
-    /// Print where their traces are.
+    /// Prints the paths of the traces.
     Traces,
     Quit,
     Other,
-    /// The terminal is gone.
     Gone,
 }
 
@@ -173,7 +211,7 @@ struct WatchKeys {
 }
 
 impl WatchKeys {
-    /// `None` where nobody is at a terminal.
+    /// `None` without a terminal.
     fn take() -> Option<WatchKeys> {
         if !io::stdin().is_terminal() {
             return None;

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::control::{HostControl, paths};
 use super::conversations::{all_kept_sources, one_line, short};
-use super::error::{Failed, note, say, stdout, visible};
+use super::error::{VerbError, note, say, stdout, visible};
 use super::list::PATIENCE;
 use super::table::{self, TableStyle};
 use crate::core::ids::ConversationId;
@@ -26,13 +26,13 @@ use crate::fs::project::project_of;
 use crate::fs::session;
 use crate::sys::clock::{Clock, local_date};
 
-/// How many days are shown unless others are asked for.
+/// How many days are shown by default.
 const DAYS: u64 = 30;
-/// The fewest cells of the chart; where a terminal has less room, a column goes.
+/// The narrowest chart, in columns; in a narrower terminal a column is dropped.
 const BAR_LEAST: usize = 8;
-/// The most cells of the chart.
+/// The widest chart, in columns.
 const BAR_MOST: usize = 40;
-/// SGR numbers.
+/// SGR parameters.
 const BOLD: u8 = 1;
 const CYAN: u8 = 36;
 
@@ -53,7 +53,6 @@ impl ValueEnum for UsageGroup {
     }
 }
 
-/// A day, or a number of days back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UsageDay {
     Date(NaiveDate),
@@ -106,7 +105,7 @@ pub(super) struct UsageOptions {
     pub json: bool,
 }
 
-pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
+pub(super) fn usage(options: &UsageOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let today = local_date(Clock::wall());
     let until = options.until.map(|day| day.date(today));
@@ -115,7 +114,7 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         (false, day) => Some(day.unwrap_or(UsageDay::DaysBack(DAYS - 1)).date(today)),
     };
     if since.zip(until).is_some_and(|(since, until)| since > until) {
-        return Err(Failed::new(2, "--since is after --until").hint("swap --since and --until"));
+        return Err(VerbError::new(2, "--since is after --until").hint("swap --since and --until"));
     }
     let found = Transcripts::all(&paths);
     let mut files = UsageFiles::load(&paths);
@@ -149,13 +148,13 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
         stdout()?
             .write_all(UsagePage { report: &report, names: &names, style }.text(options.by).as_bytes())?;
         let period = UsagePeriod { since, until, project: project.as_deref() };
-        tell_about(&report, &period);
+        note_incomplete(&report, &period);
         let without: HashSet<&ConversationId> = entries
             .iter()
             .filter(|entry| entry.usd.is_none() && entry.answers > 0)
             .map(|entry| entry.conversation)
             .collect();
-        tell_running(&paths, &without);
+        note_running(&paths, &without);
     }
     for (path, error) in files.failures() {
         note(format_args!("hopty: {}: {}", visible(&path.to_string_lossy()), visible(&error.to_string())));
@@ -163,18 +162,18 @@ pub(super) fn usage(options: &UsageOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// The project of a directory that exists, or in which a conversation worked before it was deleted.
-fn known_project(dir: &Path, entries: &[UsageEntry<'_>]) -> Result<PathBuf, Failed> {
+/// The project of a directory that exists, or that a conversation worked in before it was deleted.
+fn known_project(dir: &Path, entries: &[UsageEntry<'_>]) -> Result<PathBuf, VerbError> {
     let path = std::path::absolute(dir)?;
     if !path.is_dir() && !entries.iter().any(|entry| Path::new(entry.dir).starts_with(&path)) {
-        return Err(Failed::new(2, "there is no such directory")
+        return Err(VerbError::new(2, "there is no such directory")
             .about(dir.display())
             .hint("`hopty usage --by project` lists the projects"));
     }
     Ok(project_of(&path))
 }
 
-/// Which days and which project a report is about.
+/// The days and the project of a report.
 struct UsagePeriod<'a> {
     since: Option<NaiveDate>,
     until: Option<NaiveDate>,
@@ -182,7 +181,7 @@ struct UsagePeriod<'a> {
 }
 
 impl UsagePeriod<'_> {
-    /// That nothing was used, and which option shows more.
+    /// The message for an empty report, with the option that shows more.
     fn nothing_used(&self) -> String {
         let project =
             self.project.map_or_else(String::new, |dir| format!(" in {}", visible(&dir.to_string_lossy())));
@@ -197,8 +196,8 @@ impl UsagePeriod<'_> {
     }
 }
 
-/// What a person should know of the figures.
-fn tell_about(report: &UsageReport, period: &UsagePeriod<'_>) {
+/// Notes about figures that are not complete.
+fn note_incomplete(report: &UsageReport, period: &UsagePeriod<'_>) {
     if report.rows.is_empty() {
         return note(format_args!("{}", period.nothing_used()));
     }
@@ -209,8 +208,9 @@ fn tell_about(report: &UsageReport, period: &UsagePeriod<'_>) {
     }
 }
 
-/// What the sessions that run have cost so far, by Claude's own count: it is not in their transcripts yet.
-fn tell_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
+/// Prints what running sessions have cost so far, by Claude's own count: their transcripts do not have it
+/// yet.
+fn note_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
     if without_cost.is_empty() {
         return;
     }
@@ -226,7 +226,7 @@ fn tell_running(paths: &Paths, without_cost: &HashSet<&ConversationId>) {
     }
 }
 
-/// What is shown for the keys of rows.
+/// The text for each row's key.
 fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: UsageGroup) -> Vec<String> {
     let home = paths.home.to_string_lossy();
     let titles: HashMap<String, String> = match by {
@@ -262,14 +262,12 @@ fn row_names(paths: &Paths, found: &Transcripts, report: &UsageReport, by: Usage
     report.rows.iter().map(name).collect()
 }
 
-/// The report as a person sees it.
 struct UsagePage<'a> {
     report: &'a UsageReport,
     names: &'a [String],
     style: TableStyle,
 }
 
-/// One column: its heading, the least width of the terminal that shows it, and its text.
 struct UsageColumn {
     heading: &'static str,
     from_width: usize,
@@ -294,7 +292,7 @@ impl UsagePage<'_> {
         let rows = &self.report.rows;
         let is_shown = |column: &&UsageColumn| match width {
             None => true,
-            // A column in which nothing is known tells nothing.
+            // A column without any known value is useless.
             Some(_) if column.heading == "COST" && self.report.total.usd == 0.0 => false,
             Some(width) => width >= column.from_width,
         };
@@ -302,40 +300,11 @@ impl UsagePage<'_> {
         if rows.is_empty() {
             return String::new();
         }
-        let mut cells: Vec<Vec<String>> =
-            std::iter::once(columns.iter().map(|c| c.heading.to_owned()).collect())
-                .chain(
-                    rows.iter()
-                        .map(|row| &row.sums)
-                        .chain([&self.report.total])
-                        .map(|sums| columns.iter().map(|column| (column.text)(sums)).collect()),
-                )
-                .collect();
-        for at in 0..columns.len() {
-            // Digits stand below digits where a figure has a `+` behind it.
-            if cells.iter().any(|row| row[at].ends_with('+')) {
-                cells
-                    .iter_mut()
-                    .map(|row| &mut row[at])
-                    .filter(|cell| !cell.ends_with('+'))
-                    .for_each(|cell| cell.push(' '));
-            }
-        }
+        let cells = self.cells(&columns);
         let widths: Vec<usize> =
             (0..columns.len()).map(|at| cells.iter().map(|row| row[at].width()).max().unwrap_or(0)).collect();
         let figures: usize = widths.iter().map(|width| width + 2).sum();
-        let wanted =
-            self.names.iter().map(|name| name.width()).max().unwrap_or(0).max(by.word().len()).max(5);
-        // A chart where a terminal has the room; a name gives way to the figures.
-        let (names, bar) = match width {
-            None => (wanted, 0),
-            Some(width) => {
-                let left = width.saturating_sub(figures);
-                let names = wanted.min(left.saturating_sub(BAR_LEAST + 2).max(8));
-                let bar = left.saturating_sub(names + 2);
-                (names, if bar < BAR_LEAST { 0 } else { bar.min(BAR_MOST) })
-            }
-        };
+        let (names, bar) = self.name_and_bar_width(by, figures);
         let by_cost = rows.iter().any(|row| row.sums.usd > 0.0);
         let size = |sums: &UsageSums| if by_cost { sums.usd } else { sums.tokens.all() as f64 };
         let most = rows.iter().map(|row| size(&row.sums)).fold(0.0, f64::max);
@@ -365,12 +334,37 @@ impl UsagePage<'_> {
         out
     }
 
+    /// The heading, the rows and the total; digits are aligned where a figure ends in `+`.
+    fn cells(&self, columns: &[&UsageColumn]) -> Vec<Vec<String>> {
+        let sums = self.report.rows.iter().map(|row| &row.sums).chain([&self.report.total]);
+        let mut cells = vec![columns.iter().map(|column| column.heading.to_owned()).collect()];
+        cells.extend(sums.map(|sums| columns.iter().map(|column| (column.text)(sums)).collect::<Vec<_>>()));
+        for at in 0..columns.len() {
+            if cells.iter().any(|row| row[at].ends_with('+')) {
+                let shorter = cells.iter_mut().map(|row| &mut row[at]).filter(|cell| !cell.ends_with('+'));
+                shorter.for_each(|cell| cell.push(' '));
+            }
+        }
+        cells
+    }
+
+    /// The width of the first column and of the chart, 0 for no chart: a long name is cut before a figure.
+    fn name_and_bar_width(&self, by: UsageGroup, figures: usize) -> (usize, usize) {
+        let wanted = self.names.iter().map(|name| name.width()).max().unwrap_or(0);
+        let wanted = wanted.max(by.word().len()).max(5);
+        let Some(width) = self.style.cols else { return (wanted, 0) };
+        let left = width.saturating_sub(figures);
+        let names = wanted.min(left.saturating_sub(BAR_LEAST + 2).max(8));
+        let bar = left.saturating_sub(names + 2);
+        (names, if bar < BAR_LEAST { 0 } else { bar.min(BAR_MOST) })
+    }
+
     fn colored(&self, number: u8, text: &str) -> String {
         table::paint(self.style.colors, number, text)
     }
 }
 
-/// A bar of `share` of `cells` cells, in eighths. What is not nothing has at least one.
+/// A bar of `share` of `cells` columns, in eighths; at least one eighth for more than nothing.
 fn bar_of(share: f64, cells: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if share.is_nan() || share <= 0.0 {
@@ -380,7 +374,7 @@ fn bar_of(share: f64, cells: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
-/// `40s`, `12m`, `3h12m`.
+/// Such as `40s`, `12m` and `3h12m`.
 fn work_time(ms: u64) -> String {
     let minutes = ms / 60_000;
     match (minutes / 60, minutes % 60) {

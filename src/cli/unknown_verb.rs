@@ -1,17 +1,17 @@
-//! First words that are no verbs of hopty but were meant as one. They are refused: as a prompt each would
-//! start a session and cost tokens.
+//! First words that look like a verb but are none. hopty refuses them: as a prompt each would start a session
+//! and cost tokens.
 
 use std::ffi::OsString;
 
 use strsim::osa_distance;
 
-use super::error::Failed;
+use super::error::VerbError;
 use super::run::words;
 use crate::core::claude::args::{ArgPiece, Grammar, LaunchMode, Stream, classify};
 use crate::core::text::nearest_word::nearest_word;
 use crate::core::text::shell_word::shell_line;
 
-/// What other tools call something that hopty has under another name, and what to type instead.
+/// Other tools' words for verbs of hopty, with the command to type instead.
 const FOREIGN: &[(&str, &str)] = &[
     ("list", "ls"),
     ("sessions", "ls"),
@@ -66,7 +66,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("export", "conversations export"),
     ("import", "conversations import"),
 ];
-/// The same where a person wants to begin or to go on with a conversation.
+/// The same for starting or continuing a conversation.
 const STARTS: &[(&str, &str)] = &[
     ("new", "hopty"),
     ("new-session", "hopty"),
@@ -75,18 +75,18 @@ const STARTS: &[(&str, &str)] = &[
     ("resume", "hopty --resume"),
     ("continue", "hopty --continue"),
 ];
-/// What a session has told: a key shows them, and no verb.
+/// A key shows notices, and no verb does.
 const NOTICES: [&str; 3] = ["notices", "notes", "note"];
-/// How tmux's users shorten `attach`; a sentence may begin so, too.
+/// tmux's short forms of `attach`; a sentence may begin with one, too.
 const ATTACH: [&str; 3] = ["a", "at", "att"];
-/// Ends one of Claude's own background sessions, as `stop` does, which is hopty's too.
+/// Ends one of Claude's own background sessions, as `stop` does, which is also a verb of hopty.
 const KILL: &str = "kill";
 /// The longest word that is compared, in bytes.
 const LONGEST: usize = 16;
 
-/// Why `args` are not given to Claude, if their first word was meant as a verb, or their only one as a
-/// running session. `runs`: whether a session of this name runs.
-pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<Failed> {
+/// Why `args` are not passed to Claude, if their first word was meant as a verb, or their only word as a
+/// running session. `runs`: whether a session of this name is running.
+pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<VerbError> {
     let word = args.first()?.to_str()?;
     if let Some(failed) = behind_options(args) {
         return Some(failed);
@@ -103,11 +103,11 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
         }
         _ => None,
     };
-    let instead = meant(word).or_else(session)?;
-    // Claude's own subcommands and options are no mistakes, whatever they look like.
+    let instead = suggestion(word).or_else(session)?;
+    // Claude's own subcommands and options are never mistakes.
     let is_prompt = classify(&words(args)?, Stream::Terminal, Stream::Terminal) == LaunchMode::Interactive;
     (is_prompt || word == KILL).then(|| {
-        Failed::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
+        VerbError::new(2, format!("`{word}` is not a verb; did you mean `{instead}`?"))
             .hint(match NOTICES.contains(&word) {
                 true => format!(
                     "in a session the prefix key (ctrl-\\) and `n` show its notices; `hopty -- {word}` passes \
@@ -118,12 +118,11 @@ pub(super) fn refusal(args: &[OsString], runs: impl Fn(&str) -> bool) -> Option<
     })
 }
 
-/// A sole word behind options that is a verb, or was meant as one. What Claude prints for is no session, and
-/// its own.
-fn behind_options(args: &[OsString]) -> Option<Failed> {
+/// A sole word after options that is a verb or was meant as one. Claude's print mode is not a session.
+fn behind_options(args: &[OsString]) -> Option<VerbError> {
     let all = words(args)?;
     let is_own = |word: &str| matches!(word, "--detached" | "--handoff") || word.starts_with("--handoff=");
-    // hopty's own options take no value, and Claude's grammar does not know them.
+    // Claude's grammar does not know hopty's own options, which take no value.
     let claudes: Vec<String> = all.iter().filter(|word| !is_own(word)).cloned().collect();
     let pieces = Grammar::new().parse(&claudes);
     let mut loose = pieces.iter().filter(|piece| !matches!(piece, ArgPiece::Option { .. }));
@@ -135,18 +134,17 @@ fn behind_options(args: &[OsString]) -> Option<Failed> {
         return None;
     }
     let verb = super::args::verbs().find(|verb| verb == word).map(|verb| format!("hopty {verb}"));
-    let instead = verb.or_else(|| meant(word))?;
+    let instead = verb.or_else(|| suggestion(word))?;
     let options = shell_line(&options);
     Some(
-        Failed::new(2, format!("`{word}` with {options} is a prompt; did you mean `{instead}`?"))
+        VerbError::new(2, format!("`{word}` with {options} is a prompt; did you mean `{instead}`?"))
             .hint(format!("`hopty {options} -- {word}` sends it to Claude")),
     )
 }
 
-/// The command that a word which is no verb was meant for.
-fn meant(word: &str) -> Option<String> {
+fn suggestion(word: &str) -> Option<String> {
     let small = word.to_ascii_lowercase();
-    // `Attach` is a slip as well; a sentence may begin with `Stop`, but has more words.
+    // `Attach` is a mistake, too; a sentence may begin with `Stop`, but has more words.
     if small != word && super::args::verbs().any(|verb| verb == small) {
         return Some(format!("hopty {small}"));
     }
@@ -154,21 +152,21 @@ fn meant(word: &str) -> Option<String> {
         table.iter().find(|(foreign, _)| *foreign == word).map(|(_, instead)| (*instead).to_owned())
     };
     named(STARTS).or_else(|| {
-        named(FOREIGN).or_else(|| nearest(word).map(str::to_owned)).map(|verb| format!("hopty {verb}"))
+        named(FOREIGN).or_else(|| nearest_verb(word).map(str::to_owned)).map(|verb| format!("hopty {verb}"))
     })
 }
 
-/// The verb that the word is a slip of.
-fn nearest(word: &str) -> Option<&'static str> {
+/// The verb that the word misspells.
+fn nearest_verb(word: &str) -> Option<&'static str> {
     if word.len() > LONGEST
         || word.starts_with('-')
         || !word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     {
         return None;
     }
-    // Nobody types `hook`: Claude calls it.
+    // Claude calls `hook`; no person types it.
     let verbs = super::args::verbs().filter(|verb| *verb != "hook");
-    // Two slips in a short word make another word: "hello" is not "help".
+    // Two mistakes in a short word make another word: "hello" is not "help".
     let slips = if word.len() < 6 { 1 } else { 2 };
     nearest_word(word, verbs).filter(|verb| *verb != word && osa_distance(word, verb) <= slips)
 }
@@ -199,19 +197,19 @@ mod tests {
             ("snooze", "hopty handoff snooze"),
             ("export", "hopty conversations export"),
         ] {
-            assert_eq!(meant(word).as_deref(), Some(instead), "{word}");
+            assert_eq!(suggestion(word).as_deref(), Some(instead), "{word}");
         }
         for word in [
             "", "ls", "fix", "fix the build", "hello", "list all files", "Lss", "l\u{e9}", "-h", "--help",
             "--ls", "-stop", "explain",
         ] {
-            assert_eq!(meant(word), None, "{word}");
+            assert_eq!(suggestion(word), None, "{word}");
         }
-        assert_eq!(meant(&"s".repeat(4000)), None);
+        assert_eq!(suggestion(&"s".repeat(4000)), None);
     }
 
     #[test]
-    fn what_is_a_verb_is_no_word_of_another_tool() {
+    fn verbs_are_no_words_of_other_tools() {
         for (word, _) in FOREIGN.iter().chain(STARTS) {
             assert!(!verbs().any(|verb| verb == *word), "{word}");
         }

@@ -1,14 +1,13 @@
-//! What a person is told who gave a verb other words than it takes: clap's finding in the form of all other
-//! errors.
+//! Errors of usage: clap's finding in the form of all other errors.
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory};
 
 use super::args::Cli;
-use super::error::{Failed, visible};
+use super::error::{VerbError, visible};
 use crate::core::text::nearest_word::nearest_word;
 
-/// What was asked for, as a person would say it: the verb, and with it its own, such as `handoff show`.
+/// The verb as a person would name it, with the verb below it, such as `handoff show`.
 pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let tree = tree();
     let mut at = &tree;
@@ -21,11 +20,11 @@ pub(super) fn asked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     path.join(" ")
 }
 
-/// clap's words in the form of all other errors. `asked` is what [`asked`] gave.
-pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
+/// clap's error in the form of all others. `asked`: the result of [`asked`].
+pub(super) fn misused(error: &clap::Error, asked: &str) -> VerbError {
     let help = format!("`hopty {asked} --help` shows the usage");
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failed::new(2, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
+        return VerbError::new(2, format!("one of {} is needed", offered(asked).join(", "))).hint(help);
     }
     let text = error.to_string();
     let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -37,10 +36,10 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         && matches!(asked, "ask" | "send")
     {
         let hint = format!("quote the text: `hopty {asked} NAME \"TEXT\"`");
-        return Failed::new(2, format!("`{}` is a word too many", visible(&word.to_string()))).hint(hint);
+        return VerbError::new(2, format!("`{}` is a word too many", visible(&word.to_string()))).hint(hint);
     }
     let verb = error.get(ContextKind::InvalidSubcommand);
-    // Of verbs clap finds similar what no slip of the finger makes.
+    // clap's suggestions for verbs include words that no typing mistake makes.
     let nearest = parts.filter(|_| verb.is_none()).find_map(|part| {
         let tips = part.strip_prefix("tip: a similar ")?;
         Some(format!("a similar {}", tips.split(" tip: ").next()?))
@@ -65,19 +64,19 @@ pub(super) fn misused(error: &clap::Error, asked: &str) -> Failed {
         ),
         ErrorKind::ArgumentConflict => Some(format!("leave one of them out; {help}")),
         ErrorKind::UnknownArgument => option.and_then(|option| match option.to_string().as_str() {
-            "-o" | "--output" => takes_file(asked),
+            "-o" | "--output" => file_hint(asked),
             "--last" if asked == "usage" => Some("`--since 7d` shows the last seven days".to_owned()),
-            option if option.starts_with('-') => takers(option, asked),
+            option if option.starts_with('-') => verbs_with_option(option, asked),
             _ if asked == "config show" => Some("`hopty config show` prints every key".to_owned()),
-            word => takes_value(word, asked),
+            word => option_of_value(word, asked),
         }),
         _ => None,
     };
-    Failed::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
+    VerbError::new(2, cause).hint(nearest.or(known).or(elsewhere).unwrap_or(help))
 }
 
-/// Which other verbs take an option, in a sentence; `None` when none does.
-fn takers(option: &str, asked: &str) -> Option<String> {
+/// A sentence that names the other verbs with an option; `None` without any.
+fn verbs_with_option(option: &str, asked: &str) -> Option<String> {
     let name = option.strip_prefix("--")?.split('=').next()?;
     let tree = tree();
     let takes = |verb: &&Command| {
@@ -88,16 +87,16 @@ fn takers(option: &str, asked: &str) -> Option<String> {
     (!verbs.is_empty() && name != "help").then(|| format!("--{name} is an option of {}", verbs.join(", ")))
 }
 
-/// That a verb takes its file without an option; `None` when it takes none.
-fn takes_file(asked: &str) -> Option<String> {
+/// The hint that a verb takes its file without an option; `None` if it takes no file.
+fn file_hint(asked: &str) -> Option<String> {
     let tree = tree();
     let verb = asked.split(' ').try_fold(&tree, Command::find_subcommand)?;
     let takes = verb.get_positionals().any(|own| own.get_id() == "file");
     takes.then(|| format!("the file needs no option: `hopty {asked} FILE`"))
 }
 
-/// The option of a verb that a word without one is a value of; `None` when there is none.
-fn takes_value(word: &str, asked: &str) -> Option<String> {
+/// The option of a verb that has this word as a value; `None` without one.
+fn option_of_value(word: &str, asked: &str) -> Option<String> {
     let tree = tree();
     let verb = asked.split(' ').try_fold(&tree, Command::find_subcommand)?;
     let takes = |own: &&clap::Arg| {
@@ -108,7 +107,6 @@ fn takes_value(word: &str, asked: &str) -> Option<String> {
     Some(format!("did you mean `--{long} {}`?", visible(word)))
 }
 
-/// The verbs below a verb.
 fn offered(asked: &str) -> Vec<String> {
     let tree = tree();
     let at = asked.split(' ').try_fold(&tree, Command::find_subcommand);
@@ -119,7 +117,7 @@ fn offered(asked: &str) -> Vec<String> {
         .collect()
 }
 
-/// All verbs, `help` among them.
+/// All verbs with `help`.
 fn tree() -> Command {
     let mut tree = Cli::command();
     tree.build();
@@ -131,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_is_told_with_what_the_verb_takes() {
+    fn a_wrong_argument_gets_a_hint() {
         for (line, hint) in [
             ("stop --yes", "`hopty stop NAME` ends one session and does not ask, `hopty stop --all --yes` "),
             (

@@ -1,4 +1,4 @@
-//! `hopty version`, and `--version` and `--help` where no Claude answers them.
+//! `hopty version`, and `--version` and `--help` if there is no Claude to answer them.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -8,17 +8,16 @@ use clap::CommandFactory;
 use serde_json::json;
 
 use super::args::Cli;
-use super::error::{Failed, note, say, say_wrapped, stdout};
+use super::error::{VerbError, note, say, say_wrapped, stdout};
 use super::{read_config, run};
 use crate::claude::find_claude;
 use crate::core::claude::args::{ExecThroughReason, LaunchMode, Stream, classify};
 
-/// hopty's own version.
 const HOPTY: &str = env!("CARGO_PKG_VERSION");
-/// How long Claude may take to tell its version, where no file tells it.
+/// How long Claude may take to print its version if no file has it.
 const VERSION_LIMIT: Duration = Duration::from_secs(5);
 
-/// What an option asks for that Claude answers, and hopty where there is no Claude.
+/// A question that Claude answers, or hopty if there is no Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VersionQuestion {
     Help,
@@ -38,8 +37,8 @@ impl VersionQuestion {
     }
 }
 
-pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
-    let paths = run::any_paths();
+pub(super) fn version(as_json: bool) -> Result<u8, VerbError> {
+    let paths = run::paths_or_nowhere();
     let config = read_config::resolved(Some(&paths), &[]).config;
     let claude = run::find_claude(Some(&paths.home), &config);
     let version = claude
@@ -64,17 +63,17 @@ pub(super) fn version(as_json: bool) -> Result<u8, Failed> {
     Ok(0)
 }
 
-fn no_claude(failed: &Failed) -> std::io::Result<()> {
+fn no_claude(failed: &VerbError) -> std::io::Result<()> {
     let cause = failed.cause();
     say_wrapped(format_args!("Claude Code: {}", cause.strip_prefix("Claude Code is ").unwrap_or(cause)))?;
     note(format_args!("hint: {}", failed.help()));
     Ok(())
 }
 
-/// Answers `--version` and `--help` where Claude is missing; `None` for other arguments.
-pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<Result<u8, Failed>> {
-    let answer = |question| -> Result<u8, Failed> {
-        super::default_sigpipe();
+/// Answers `--version` and `--help` if Claude is missing; `None` for other arguments.
+pub(super) fn instead_of_claude(args: &[OsString], missing: &VerbError) -> Option<Result<u8, VerbError>> {
+    let answer = |question| -> Result<u8, VerbError> {
+        super::verb_dispatch::default_sigpipe();
         match question {
             VersionQuestion::Version => {
                 say(format_args!("hopty {HOPTY}"))?;
@@ -91,8 +90,8 @@ pub(super) fn instead_of_claude(args: &[OsString], missing: &Failed) -> Option<R
     VersionQuestion::of(args).map(answer)
 }
 
-/// Tells a person that Claude's answer to `--version` or `--help`, which follows, is not hopty's. Scripts get
-/// Claude's answer alone.
+/// Tells a person that the answer to `--version` or `--help` that follows is Claude's. Scripts get Claude's
+/// answer alone.
 pub(super) fn introduce_claude(args: &[OsString]) {
     if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
         return;

@@ -1,12 +1,11 @@
-//! `hopty wait`: until a session is idle, busy or blocked, until it has ended, until a text stands on its
-//! screen or nothing moves on it; for one of several conditions, also for one that must not hold.
+//! `hopty wait`: waits for one of several conditions about a session's state or its screen.
 //!
-//! Nothing is polled: the host answers when the state or the screen is another than what was seen last
-//! (`watch`), and the time until a screen is quiet is waited for. Only processes that still work when nothing
-//! moves any more (`--settle`) have to be looked at again and again.
+//! hopty does not poll: the host answers (`watch`) when the state or the screen differs from the last answer,
+//! and hopty sleeps until a screen can be quiet. Only processes that still work on a quiet screen
+//! (`--settle`) are polled.
 //!
-//! A text is looked for here and not in the host, which sends its rows whenever they have changed: so the
-//! host carries no search engine, and a pattern that takes long takes the time of who asked.
+//! Patterns are matched here and not in the host, which sends its rows whenever they change: the host needs
+//! no regex engine, and a slow pattern costs only its own `hopty wait`.
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -15,8 +14,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::control::ANSWER;
-use super::control::{HostControl, Rule, any, live, paths, stopped_host};
-use super::error::{Failed, note, say, visible};
+use super::control::{HostControl, Rule, any_session, live_session, paths, stopped_host};
+use super::error::{VerbError, note, say, visible};
 use super::poll_until::becomes_true;
 use super::screen_rows::ScreenRows;
 use super::settle_wait::SettleWatch;
@@ -30,24 +29,23 @@ use crate::core::supervisor::state::SessionState;
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::answers::WatchAnswer;
-use crate::ipc::message::{Code, Failure, Request, WaitFor, Watch};
+use crate::ipc::message::{Code, Request, RequestError, WaitFor, Watch};
 use crate::sys::clock::local;
 
-/// How long a host that has ended may take to leave.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long a host that is ending may take to close its connections.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 /// How long a host may take to accept a client that waits less than [`ANSWER`].
-const LET_IN: Duration = Duration::from_millis(900);
-/// How long after the limit its word that the limit has passed may take. It keeps the time; one that is
-/// stopped keeps none.
+const ACCEPT_LIMIT: Duration = Duration::from_millis(900);
+/// How long the host's answer may arrive after its own limit. A stopped host keeps no limit.
 const WORD: Duration = Duration::from_millis(900);
-/// How long a session that is named may take to appear.
+/// How long a named session may take to appear.
 const STARTING: Duration = Duration::from_secs(2);
-/// How often it is looked for meanwhile.
+/// How often hopty checks for it.
 const START_POLL: Duration = Duration::from_millis(5);
-/// How often a session is looked at that is idle only for a moment of its hand-over.
+/// How often hopty checks a session that is idle only for a moment of its hand-over.
 const HANDOVER_LOOK: Duration = Duration::from_millis(20);
-/// How long a host whose connections broke may take to be gone.
-const DYING: Duration = Duration::from_millis(500);
+/// How long a host whose connections broke may take to end.
+const END_LIMIT: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
 pub(super) struct WaitOptions {
@@ -74,11 +72,11 @@ pub(super) struct WaitOptions {
     pub json: bool,
 }
 
-/// Waits until one of the conditions holds, and prints which where there are several.
-pub(super) fn wait(options: &WaitOptions) -> Result<u8, Failed> {
+/// Waits until one of the conditions holds, and prints which if there are several.
+pub(super) fn wait(options: &WaitOptions) -> Result<u8, VerbError> {
     let (given, mut conditions) = wait_conditions::read(&options.words)?;
     if options.gone {
-        wait_conditions::turn_round(&mut conditions)?;
+        wait_conditions::invert_texts(&mut conditions)?;
     }
     let has_text = conditions.iter().any(|one| matches!(one.wanted, Wanted::Text(_)));
     let mark = if has_text { mark_of(options.since)? } else { None };
@@ -93,63 +91,31 @@ pub(super) fn wait(options: &WaitOptions) -> Result<u8, Failed> {
             return met_by(condition, &conditions, &paths, &name, options.json);
         }
     };
-    let uses_screen = |one: &Condition| matches!(one.wanted, Wanted::Text(_) | Wanted::Quiet(_));
-    let uses_state = |one: &Condition| matches!(one.wanted, Wanted::State(state) if state != WaitFor::Exit);
-    let mut view = SessionView {
-        control,
-        uses_state: conditions.iter().any(uses_state),
-        uses_screen: conditions.iter().any(uses_screen) || options.settle.is_some(),
-        state: SessionState::Unknown,
-        entered: None,
-        rows: ScreenRows::default(),
-        changed: Instant::now(),
-        since: line_of(options.since),
-        mark,
-        settle: None,
+    let mut view = SessionView::new(control, &conditions, options, mark)?;
+    let WaitResult { met, was_unmet, is_moving } = view.wait(&paths, &name, &conditions, until)?;
+    let Some(met) = met else {
+        let session = status_of(&paths, &name)?;
+        return Err(timed_out(&name, &session, &conditions, options.timeout, is_moving));
     };
-    if let Some(quiet) = options.settle {
-        let pid = view.control.status()?.pid;
-        view.settle = Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid));
-    }
-    let mut pause = Duration::ZERO;
-    let mut was_there = false;
-    let met = loop {
-        let met = match view.look(&name, pause) {
-            Ok(()) => conditions.iter().find(|one| view.holds(one)),
-            // Only its end ends the conversation with its host.
-            Err(failed) => match conditions.iter().find(|one| one.is_met_by_end()) {
-                Some(condition) if is_gone(&paths, &name) => break condition,
-                _ => return Err(failed),
-            },
-        };
-        was_there |= met.is_none();
-        let mut is_handed_over = false;
-        if let Some(condition) = met
-            && view.is_settled(&name)?
-            && view.holds(condition)
-        {
-            is_handed_over = condition.is_idle() && view.control.status()?.is_handed_over();
-            if !is_handed_over {
-                break condition;
-            }
-        }
-        let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
-        if left.is_zero() {
-            let session = status_of(&paths, &name)?;
-            return Err(timed_out(&name, &session, &conditions, options.timeout, met.is_some()));
-        }
-        let calm = if is_handed_over { HANDOVER_LOOK } else { view.pause(&conditions, met.is_some()) };
-        pause = left.min(calm);
-    };
-    if options.gone && !was_there && matches!(met.wanted, Wanted::Text(_)) {
+    if options.gone && !was_unmet && matches!(met.wanted, Wanted::Text(_)) {
         note(format_args!("hopty: {} was not there, so it cannot go", visible(&met.text)));
     }
     if matches!(met.wanted, Wanted::State(WaitFor::Exit)) && !met.negated {
-        // So that its name is free when this ends.
-        view.control.limit(FAREWELL);
+        // So that the session's name is free when this process ends.
+        view.control.limit(CLOSE_LIMIT);
         view.control.wait_for_end();
     }
     met_by(met, &conditions, &paths, &name, options.json)
+}
+
+/// How a wait ended.
+struct WaitResult<'a> {
+    /// The condition that holds; `None` when the time is over.
+    met: Option<&'a Condition>,
+    /// Whether no condition held at some look: a text that is to go was there.
+    was_unmet: bool,
+    /// A condition held at the last look, but something on the screen still changed.
+    is_moving: bool,
 }
 
 /// `moves`: a condition is met, but something on the screen still changes.
@@ -159,7 +125,7 @@ fn timed_out(
     conditions: &[Condition],
     limit: DurationMs,
     moves: bool,
-) -> Failed {
+) -> VerbError {
     let wanted: Vec<&str> = conditions.iter().map(|one| one.text.as_str()).collect();
     let state = match session.state_word().as_str() {
         "unknown" => "the state of the session is not known".to_owned(),
@@ -168,28 +134,29 @@ fn timed_out(
     let on = session.blocked_on(local).map(|what| format!(" on {}", visible(&what))).unwrap_or_default();
     let moves = if moves { " and has not settled" } else { "" };
     let message = format!("{}: timed out after {limit}, {state}{on}{moves}", wanted.join(", "));
-    let hint = if session.waits_in_a_dialog() {
+    let hint = if session.waits_in_dialog() {
         format!("`hopty attach {name}` answers it; `--timeout` waits longer")
     } else {
         "use `--timeout` to wait longer".to_owned()
     };
-    Failed::from(Failure::new(Code::Busy, message, hint)).about(name)
+    VerbError::from(RequestError::new(Code::Busy, message, hint)).about(name)
 }
 
-/// The session and its host, or no host where the session is over. One that is named may be just starting:
-/// its host takes the name before it listens, and a session that has ended may have had the name.
+/// Connects to the session, or returns no host if it has ended. A named session may be just starting: its
+/// host takes the name before it listens, and an ended session may have had the name.
 fn connect(
     paths: &Paths,
     given: Option<&str>,
     limit: Duration,
     may_be_over: bool,
-) -> Result<(SessionName, Option<HostControl>), Failed> {
+) -> Result<(SessionName, Option<HostControl>), VerbError> {
     let begun = Instant::now();
     let may_start = || given.is_some() && !may_be_over && begun.elapsed() < limit.min(STARTING);
     loop {
-        let found = if may_be_over { any(paths, given) } else { live(paths, given, Rule::Any) };
+        let found =
+            if may_be_over { any_session(paths, given) } else { live_session(paths, given, Rule::Any) };
         let name = match found {
-            Err(failed) if failed.finds_none() && may_start() => {
+            Err(failed) if failed.is_not_found() && may_start() => {
                 std::thread::sleep(START_POLL);
                 continue;
             }
@@ -198,10 +165,10 @@ fn connect(
         if may_be_over && !session::is_alive(&paths.session(&name)) {
             return Ok((name, None));
         }
-        match HostControl::connect(paths, &name, Some(limit.clamp(LET_IN, ANSWER))) {
+        match HostControl::connect(paths, &name, Some(limit.clamp(ACCEPT_LIMIT, ANSWER))) {
             Ok(control) => return Ok((name, Some(control))),
-            // It ended meanwhile.
-            Err(_) if may_be_over && is_gone(paths, &name) => return Ok((name, None)),
+            // It has just ended.
+            Err(_) if may_be_over && has_ended(paths, &name) => return Ok((name, None)),
             Err(_) if may_start() => std::thread::sleep(START_POLL),
             Err(failed) => return Err(failed),
         }
@@ -214,7 +181,7 @@ fn met_by(
     paths: &Paths,
     name: &SessionName,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     if as_json {
         let mut object = status_of(paths, name)?.json();
         object["met"] = json!(met.text);
@@ -225,18 +192,16 @@ fn met_by(
     Ok(0)
 }
 
-/// What is known of the session.
+/// The session as seen by a wait.
 struct SessionView {
     control: HostControl,
     /// Whether a condition is about Claude's state.
     uses_state: bool,
-    /// Whether the screen matters.
     uses_screen: bool,
     state: SessionState,
     /// The line of the journal at which the state began.
     entered: Option<u64>,
     rows: ScreenRows,
-    /// When the screen changed last.
     changed: Instant,
     since: u64,
     mark: Option<ScreenMark>,
@@ -244,15 +209,86 @@ struct SessionView {
 }
 
 impl SessionView {
-    /// Waits until something is another than it was, `pause` at most. The first time it only looks.
-    fn look(&mut self, name: &SessionName, pause: Duration) -> Result<(), Failed> {
+    fn new(
+        mut control: HostControl,
+        conditions: &[Condition],
+        options: &WaitOptions,
+        mark: Option<ScreenMark>,
+    ) -> Result<Self, VerbError> {
+        let uses_screen = |one: &Condition| matches!(one.wanted, Wanted::Text(_) | Wanted::Quiet(_));
+        let uses_state =
+            |one: &Condition| matches!(one.wanted, Wanted::State(state) if state != WaitFor::Exit);
+        let settle = match options.settle {
+            Some(quiet) => {
+                let pid = control.status()?.pid;
+                Some(SettleWatch::new(Duration::from_millis(quiet.ms()), pid))
+            }
+            None => None,
+        };
+        Ok(SessionView {
+            control,
+            uses_state: conditions.iter().any(uses_state),
+            uses_screen: conditions.iter().any(uses_screen) || options.settle.is_some(),
+            state: SessionState::Unknown,
+            entered: None,
+            rows: ScreenRows::default(),
+            changed: Instant::now(),
+            since: line_of(options.since),
+            mark,
+            settle,
+        })
+    }
+
+    /// Waits until a condition holds on a settled screen, or until `until`.
+    fn wait<'a>(
+        &mut self,
+        paths: &Paths,
+        name: &SessionName,
+        conditions: &'a [Condition],
+        until: Option<Instant>,
+    ) -> Result<WaitResult<'a>, VerbError> {
+        let mut pause = Duration::ZERO;
+        let mut was_unmet = false;
+        loop {
+            let met = match self.look(name, pause) {
+                Ok(()) => conditions.iter().find(|one| self.holds(one)),
+                // Only the end of the session closes the connection to its host.
+                Err(failed) => match conditions.iter().find(|one| one.is_met_by_end()) {
+                    Some(condition) if has_ended(paths, name) => {
+                        return Ok(WaitResult { met: Some(condition), was_unmet, is_moving: false });
+                    }
+                    _ => return Err(failed),
+                },
+            };
+            was_unmet |= met.is_none();
+            let mut is_handed_over = false;
+            if let Some(condition) = met
+                && self.is_settled(name)?
+                && self.holds(condition)
+            {
+                is_handed_over = condition.is_idle() && self.control.status()?.is_handed_over();
+                if !is_handed_over {
+                    return Ok(WaitResult { met: Some(condition), was_unmet, is_moving: false });
+                }
+            }
+            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(WaitResult { met: None, was_unmet, is_moving: met.is_some() });
+            }
+            let calm = if is_handed_over { HANDOVER_LOOK } else { self.pause(conditions, met.is_some()) };
+            pause = left.min(calm);
+        }
+    }
+
+    /// Waits for a change, `pause` at most; the first call returns at once.
+    fn look(&mut self, name: &SessionName, pause: Duration) -> Result<(), VerbError> {
         let request = Request::Watch(Watch {
             state: self.uses_state,
             entered: self.entered,
             screen: self.uses_screen,
             after: self.rows.revision,
             mark: self.mark,
-            // Not a moment too early.
+            // Rounded up, so that the host never answers too early.
             timeout_ms: u64::try_from(pause.as_micros().div_ceil(1000)).unwrap_or(u64::MAX),
         });
         self.control.limit(pause.saturating_add(WORD));
@@ -262,7 +298,7 @@ impl SessionView {
             self.state = answer.state.and_then(|state| state.known()).unwrap_or(SessionState::Unknown);
         }
         if let Some(rows) = ScreenRows::read(&answer.screen, name, self.mark)? {
-            // The cursor of a prompt may blink, and a revision may change without it.
+            // The cursor of a prompt may blink: the revision changes, and the rows do not.
             if self.rows.revision.is_some() && !(self.settle.is_some() && rows.is_same_as(&self.rows)) {
                 self.changed = Instant::now();
             }
@@ -271,8 +307,8 @@ impl SessionView {
         Ok(())
     }
 
-    /// Whether nothing moves any more, where that is wanted.
-    fn is_settled(&mut self, name: &SessionName) -> Result<bool, Failed> {
+    /// Whether the session has settled; `true` without `--settle`.
+    fn is_settled(&mut self, name: &SessionName) -> Result<bool, VerbError> {
         let changed = self.changed;
         let Some(settle) = &mut self.settle else { return Ok(true) };
         if !settle.is_settled(changed) {
@@ -282,7 +318,7 @@ impl SessionView {
         Ok(self.changed == changed)
     }
 
-    /// How long nothing but a change can make a condition hold. `is_met`: one holds, and the session has not
+    /// How long a condition can become true only by a change. `is_met`: one holds, and the session has not
     /// settled.
     fn pause(&self, conditions: &[Condition], is_met: bool) -> Duration {
         let quiet = conditions.iter().filter(|one| !one.negated).filter_map(|one| match one.wanted {
@@ -300,7 +336,7 @@ impl SessionView {
             Wanted::Text(_) if self.rows.revision.is_none() => return false,
             Wanted::Text(pattern) if condition.negated => self.rows.has_anywhere(pattern),
             Wanted::Text(pattern) => self.rows.has(pattern),
-            // It may begin with a prompt.
+            // The session may begin with a prompt.
             Wanted::State(WaitFor::Busy) if condition.negated && self.state == SessionState::Starting => {
                 return false;
             }
@@ -321,10 +357,9 @@ impl SessionView {
     }
 }
 
-/// After what something must have come: a mark of `hopty send --mark`, or a line of the journal.
+/// `--since`: a mark of `hopty send --mark`, or a line of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitSince {
-    /// A line of the journal.
     Line(u64),
     Mark(ScreenMark),
 }
@@ -337,7 +372,6 @@ impl FromStr for WaitSince {
     }
 }
 
-/// The line of the journal after which a state must have begun.
 fn line_of(since: Option<WaitSince>) -> u64 {
     match since {
         None => 0,
@@ -350,25 +384,25 @@ fn line_of(since: Option<WaitSince>) -> u64 {
 ///
 /// # Errors
 /// For a line of the journal, which says nothing about the screen.
-fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, Failed> {
+fn mark_of(since: Option<WaitSince>) -> Result<Option<ScreenMark>, VerbError> {
     match since {
         None | Some(WaitSince::Line(0)) => Ok(None),
         Some(WaitSince::Mark(mark)) => Ok(Some(mark)),
         Some(WaitSince::Line(line)) => {
-            Err(Failed::new(2, "a line of the journal does not say when a text was drawn")
+            Err(VerbError::new(2, "a line of the journal does not say when a text was drawn")
                 .about(format_args!("--since {line}"))
                 .hint("use a mark: `hopty send NAME TEXT --mark` prints one"))
         }
     }
 }
 
-/// Whether the session is over. A host that was killed loses its connections before it loses its name.
-pub(super) fn is_gone(paths: &Paths, name: &SessionName) -> bool {
-    let mut is_gone = false;
-    becomes_true(Instant::now() + DYING, Duration::from_millis(5), || {
-        is_gone = !session::is_alive(&paths.session(name));
-        // One that is stopped is not about to go.
-        is_gone || stopped_host(paths, name).is_some()
+/// Whether the session has ended. A killed host loses its connections before its name.
+pub(super) fn has_ended(paths: &Paths, name: &SessionName) -> bool {
+    let mut has_ended = false;
+    becomes_true(Instant::now() + END_LIMIT, Duration::from_millis(5), || {
+        has_ended = !session::is_alive(&paths.session(name));
+        // A stopped host does not end soon.
+        has_ended || stopped_host(paths, name).is_some()
     });
-    is_gone
+    has_ended
 }

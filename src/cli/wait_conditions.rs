@@ -1,11 +1,11 @@
-//! The words of `hopty wait`: the session, what is waited for, and what was meant where a word is wrong.
+//! The words of `hopty wait`: the session, the conditions, and suggestions for mistakes.
 
 use std::time::Duration;
 
 use regex::{Regex, RegexBuilder};
 
 use super::control::paths;
-use super::error::Failed;
+use super::error::VerbError;
 use crate::core::config::DurationMs;
 use crate::core::ids::SessionName;
 use crate::core::pattern_error::pattern_error;
@@ -19,10 +19,9 @@ const PATTERN_MAX: usize = 1 << 20;
 pub(super) const NOT: &str = "not";
 /// The conditions; those with `=` need a value.
 pub(super) const WORDS: [&str; 7] = ["idle", "busy", "blocked", "exit", "text=", "quiet=", NOT];
-/// The same for people.
 pub(super) const KNOWN: &str = "conditions: idle, busy, blocked, exit, text=REGEX, quiet=TIME, each also \
                                 with `not` before it; give the session's name first if several are running";
-/// What other tools and hopty's own pages call a condition.
+/// Words of other tools and of hopty's own pages for a condition.
 const OTHER_WORDS: [(&str, &str); 16] = [
     ("ready", "idle"),
     ("done", "idle"),
@@ -43,23 +42,20 @@ const OTHER_WORDS: [(&str, &str); 16] = [
 ];
 
 pub(super) struct Condition {
-    /// As the person wrote it.
     pub text: String,
-    /// It must not hold.
     pub negated: bool,
     pub wanted: Wanted,
 }
 
-/// What a condition is about.
 pub(super) enum Wanted {
     State(WaitFor),
     Text(Regex),
-    /// The screen has not changed for so long.
+    /// The screen has not changed for this long.
     Quiet(Duration),
 }
 
-/// The session, and the conditions behind it.
-pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), Failed> {
+/// Reads the session and the conditions after it.
+pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), VerbError> {
     let is_condition = |word: &str| {
         word == NOT
             || word.starts_with("not ")
@@ -71,7 +67,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
         [name, rest @ ..] if !rest.is_empty() && !is_condition(name) => (Some(name.as_str()), rest),
         _ => (None, words),
     };
-    let in_order = |failed: Failed| match turned(words) {
+    let in_order = |failed: VerbError| match reordered(words) {
         Some(right) => {
             failed.hint(format!("give the session first, then the condition: `hopty wait {right}`"))
         }
@@ -84,7 +80,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
             negated = true;
             continue;
         }
-        // Quoted as one word, as a page prints it.
+        // A page may quote it as one word.
         let word = match word.strip_prefix("not ").filter(|_| !negated).map(str::trim_start) {
             Some(condition) => {
                 negated = true;
@@ -95,7 +91,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
         let wanted = match word.strip_prefix("quiet=") {
             Some(span) => {
                 let span: DurationMs = span.parse().map_err(|_| {
-                    Failed::new(2, "not a duration")
+                    VerbError::new(2, "not a duration")
                         .about(word)
                         .hint("write it as `quiet=500ms` or `quiet=2s`")
                 })?;
@@ -111,7 +107,7 @@ pub(super) fn read(words: &[String]) -> Result<(Option<&str>, Vec<Condition>), F
         negated = false;
     }
     if negated || conditions.is_empty() {
-        return Err(Failed::new(2, "no condition given").hint(KNOWN));
+        return Err(VerbError::new(2, "no condition given").hint(KNOWN));
     }
     Ok((given, conditions))
 }
@@ -122,7 +118,7 @@ impl Condition {
         !self.negated && matches!(self.wanted, Wanted::State(WaitFor::Idle))
     }
 
-    /// Whether it holds once the session is over.
+    /// Whether the end of the session meets it.
     pub fn is_met_by_end(&self) -> bool {
         match self.wanted {
             Wanted::State(WaitFor::Exit) => !self.negated,
@@ -132,8 +128,8 @@ impl Condition {
     }
 }
 
-/// Lets the texts be waited for until they have gone.
-pub(super) fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
+/// Inverts conditions on texts: they wait until the text is gone.
+pub(super) fn invert_texts(conditions: &mut [Condition]) -> Result<(), VerbError> {
     let mut texts = 0;
     for condition in conditions.iter_mut().filter(|one| matches!(one.wanted, Wanted::Text(_)) && !one.negated)
     {
@@ -142,13 +138,13 @@ pub(super) fn turn_round(conditions: &mut [Condition]) -> Result<(), Failed> {
         texts += 1;
     }
     if texts == 0 {
-        return Err(Failed::new(2, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`"));
+        return Err(VerbError::new(2, "--gone needs a text").hint("use `hopty wait NAME text=REGEX --gone`"));
     }
     Ok(())
 }
 
-/// The words that were meant where a session stands in the place of the condition.
-fn turned(words: &[String]) -> Option<String> {
+/// The corrected words if the session follows the condition.
+fn reordered(words: &[String]) -> Option<String> {
     let last = words.last()?;
     let name: SessionName = last.parse().ok()?;
     let condition = match words {
@@ -159,16 +155,16 @@ fn turned(words: &[String]) -> Option<String> {
     paths().ok()?.session(&name).is_dir().then(|| format!("{name} {condition}"))
 }
 
-fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
+fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), VerbError> {
     if let Some(pattern) = word.strip_prefix("text=") {
         if pattern.is_empty() {
-            return Err(Failed::new(2, "an empty pattern matches every screen")
+            return Err(VerbError::new(2, "an empty pattern matches every screen")
                 .about(word)
                 .hint("use `hopty wait NAME text=REGEX`"));
         }
         let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MAX).build();
         return built.map(|regex| (WaitFor::Text, Some(regex))).map_err(|e| {
-            Failed::new(2, pattern_error(&e))
+            VerbError::new(2, pattern_error(&e))
                 .about(word)
                 .hint("escape special characters with `\\`; see `hopty wait --help`")
         });
@@ -178,23 +174,23 @@ fn condition_of(word: &str) -> Result<(WaitFor, Option<Regex>), Failed> {
         .into_iter()
         .find(|wanted| wanted.word() == word)
         .map(|wanted| (wanted, None))
-        .ok_or_else(|| unknown(word))
+        .ok_or_else(|| unknown_condition(word))
 }
 
-/// That a word is no condition, with the nearest that is one.
-fn unknown(word: &str) -> Failed {
-    let failed = Failed::new(2, "unknown condition").about(word);
-    match nearest(word) {
+/// The error for an unknown condition, with the nearest one.
+fn unknown_condition(word: &str) -> VerbError {
+    let failed = VerbError::new(2, "unknown condition").about(word);
+    match nearest_condition(word) {
         Some(meant) => failed.hint(format!("did you mean `{meant}`?")),
         None => failed.hint(KNOWN),
     }
 }
 
-/// The condition that a word was meant for, ready to be typed.
-fn nearest(word: &str) -> Option<String> {
+/// The condition that a word misspells, ready to type.
+fn nearest_condition(word: &str) -> Option<String> {
     let negated = ["not-", "not=", "not:", "no-", "!"].iter().find_map(|sign| word.strip_prefix(sign));
     if let Some(rest) = negated {
-        let condition = if WORDS.contains(&rest) { rest.to_owned() } else { nearest(rest)? };
+        let condition = if WORDS.contains(&rest) { rest.to_owned() } else { nearest_condition(rest)? };
         return Some(format!("{NOT} {condition}"));
     }
     let (key, value) = word.split_once(['=', ':']).unwrap_or((word, ""));
@@ -247,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_condition_that_was_meant_is_named() {
+    fn a_misspelled_condition_is_suggested() {
         for (word, meant) in [
             ("bussy", "busy"),
             ("idel", "idle"),
@@ -265,10 +261,10 @@ mod tests {
             ("!busy", "not busy"),
             ("not-bussy", "not busy"),
         ] {
-            assert_eq!(nearest(word).as_deref(), Some(meant), "{word}");
+            assert_eq!(nearest_condition(word).as_deref(), Some(meant), "{word}");
         }
         for word in ["tired", "", "xyz", "!", "=", "rocket", "a"] {
-            assert_eq!(nearest(word), None, "{word}");
+            assert_eq!(nearest_condition(word), None, "{word}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! How a client's time with a session ends.
 
 use super::deferred_notices::NoticeList;
-use crate::ipc::message::Failure;
+use crate::ipc::message::RequestError;
 
 /// How a client's time with a session ended.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub enum AttachEnd {
     /// The host is alive but does not answer.
     Silent,
     /// The host refused this client.
-    Refused(Failure),
+    Refused(RequestError),
     /// The terminal is gone.
     HungUp,
 }

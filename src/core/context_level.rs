@@ -1,10 +1,10 @@
-//! How full a conversation's window is, and which level that reaches.
+//! Context usage and its levels.
 
 use serde::{Deserialize, Serialize};
 
 use super::config::{Levels, Threshold};
 
-/// The levels, in rising order.
+/// In rising order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -33,7 +33,7 @@ impl Level {
         }
     }
 
-    /// The colour of a context that has reached it, as the number of SGR: green, yellow or red.
+    /// The SGR number of its colour: green, yellow or red.
     #[must_use]
     pub fn color(self) -> u8 {
         match self {
@@ -56,26 +56,26 @@ impl Level {
     }
 }
 
-/// The source of a window.
+/// The source of the window's size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowFrom {
     /// A status-line payload.
     Statusline,
     ModelTable,
-    /// No source: 200,000 is assumed.
+    /// None: 200,000 is assumed.
     #[default]
     Assumed,
     /// The configuration.
     Config,
 }
 
-/// How full a conversation's window is.
+/// The context usage of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// Tokens of the last main-chain response: input, cache read and cache creation.
     pub tokens: u64,
-    /// The window in tokens.
+    /// The size of the window in tokens.
     pub window: u64,
     /// The transcript's size in bytes.
     pub bytes: u64,
@@ -115,14 +115,13 @@ impl Fill {
         .map_or(Level::Ok, |(level, _)| level)
     }
 
-    /// Whether the transcript's size, not its tokens, reaches the level.
+    /// Whether only the transcript's size, and not its tokens, reaches the level.
     pub fn is_by_size(&self, levels: &Levels) -> bool {
         Fill { bytes: 0, ..*self }.level(levels) < self.level(levels)
     }
 }
 
-/// The context window of a model in tokens; `None` unless Claude Code itself reported it (measured on
-/// 2.1.329).
+/// The context window of a model in tokens; `None` unless Claude Code has reported it (measured on 2.1.329).
 pub fn window_of_model(model: &str) -> Option<u64> {
     let million = ["claude-opus-5-5", "claude-sonnet-5", "claude-opus-4-8[1m]"];
     if million.contains(&model) || model.contains("[1m]") {

@@ -1,8 +1,9 @@
-//! The context usage, and which source each of its numbers comes from.
+//! The context usage and the source of each of its numbers.
 //!
-//! Every place shows the same usage. Tokens: the transcript's last main-chain answer, which is there before
-//! the status line is called (measured), else Claude's status line, else a guess from the size of the
-//! transcript. Window: the configuration, else the status line, else the table of models, else 200,000.
+//! Every place shows the same usage. Tokens come from the transcript's last main-chain answer, which exists
+//! before Claude calls the status line (measured), else from Claude's status line, else from the size of the
+//! transcript, as a guess. The window comes from the configuration, else from the status line, else from the
+//! table of models; else it is 200,000.
 
 use super::config::Levels;
 use super::context_level::{Fill, Level, WindowFrom, window_of_model};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub const ASSUMED_WINDOW: u64 = 200_000;
 /// The larger of Claude's two windows, in tokens.
 const LARGE_WINDOW: u64 = 1_000_000;
-/// Bytes of transcript per token, a guess for when nothing else is known: since 2.1.300 tool results and
+/// Bytes of transcript per token: a guess for when nothing else is known. Since 2.1.300 tool results and
 /// snapshots are written more than once.
 const BYTES_PER_TOKEN: u64 = 10;
 
@@ -88,14 +89,10 @@ impl SourceReport {
     }
 }
 
-/// The context usage of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextUsage {
-    /// Tokens, window and bytes.
     pub fill: Fill,
-    /// The source of the tokens.
     pub tokens_from: TokensFrom,
-    /// The source of the window.
     pub window_from: WindowFrom,
 }
 
@@ -124,7 +121,7 @@ impl ContextUsage {
         ContextUsage { fill, tokens_from, window_from }
     }
 
-    /// Every source in its order: what this figure, which was made of `sources`, took of it and why.
+    /// Every source in order: which of its numbers were used, and why.
     pub fn tried(&self, sources: &UsageSources) -> Vec<SourceReport> {
         let config = (sources.configured > 0).then(|| {
             let value = format!("{} tokens", sources.configured);
@@ -215,7 +212,6 @@ impl ContextUsage {
         is_taken.then(|| SourceReport::new("assumed", value, None, "window", why))
     }
 
-    /// The level that it reaches.
     pub fn level(&self, levels: &Levels) -> Level {
         self.fill.level(levels)
     }
@@ -235,7 +231,7 @@ impl ContextUsage {
     }
 }
 
-/// Whether work of `estimated` tokens fits into `remaining`, with the margin of 1.2.
+/// Whether work of `estimated` tokens fits into `remaining` with a margin of a fifth.
 pub fn fits(remaining: u64, estimated: u64) -> bool {
     u128::from(remaining) * 10 >= u128::from(estimated) * 12
 }
@@ -280,7 +276,7 @@ mod tests {
         assert_eq!(of(&bare), (178_900, Bytes, 200_000, WindowFrom::Assumed));
         let begun = |s: &mut UsageSources| *s = UsageSources { bytes: 40_000, ..UsageSources::default() };
         assert_eq!(of(&begun), (0, Nowhere, 200_000, WindowFrom::Assumed));
-        // Right after a compaction the status line says 0.
+        // Right after a compaction the status line reports 0.
         let compacted = |s: &mut UsageSources| (s.statusline, s.transcript) = (count(0), count(9_000));
         assert_eq!(of(&compacted), (9_000, Transcript, 200_000, WindowFrom::Statusline));
     }

@@ -1,19 +1,19 @@
-//! A draft: what a person has typed since the last submit, and how typed bytes are given to a new run.
+//! A draft: the bytes typed since the last submit, and how they are typed again into a new run.
 //!
-//! Measured: the bytes typed since the last submit, typed again into a new Claude, rebuild the same prompt
-//! box, with cursor keys, pastes and continued lines. So the draft is kept as bytes, never as text. Whether
-//! it still is what the box shows is for the caller to compare; this file knows no screen.
+//! Measured: the same bytes typed into a new Claude rebuild the same prompt box, with cursor keys, pastes and
+//! continued lines. So a draft is kept as bytes and never as text. The caller checks whether the prompt box
+//! still shows it.
 
 use super::input::{Classifier, InputClass, InputPiece, PASTE_END, PASTE_START};
 
-/// Bytes of a draft that are kept, as many as are held during a hand-over. More than this is an overflow: such a
-/// draft cannot be given back.
+/// The most bytes of a draft, as many as are held during a hand-over. A longer draft overflows and cannot be
+/// typed again.
 const MAX_DRAFT: usize = 1 << 20;
-/// Milliseconds to wait after an Enter. Measured: lines in one write are submitted in the wrong order, 50 ms
-/// apart they are not.
+/// The pause after an Enter, in ms. Measured: lines in one write are submitted in the wrong order, and 50 ms
+/// apart in the right one.
 const AFTER_ENTER_MS: u64 = 50;
-/// Bytes of plain text in one write, and the pause after it: 900 bytes at once count as a paste, 50 at a time
-/// do not (measured).
+/// Bytes of plain text in one write, and the pause after it: 900 bytes at once count as a paste, 50 do not
+/// (measured).
 const RUN_BYTES: usize = 50;
 const AFTER_RUN_MS: u64 = 5;
 
@@ -21,13 +21,12 @@ const AFTER_RUN_MS: u64 = 5;
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     kept: Vec<u8>,
-    /// Bytes whose label has not come yet.
+    /// Bytes without a label so far.
     unlabelled: Vec<u8>,
     overflowed: bool,
 }
 
 impl Draft {
-    /// An empty draft.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -39,8 +38,8 @@ impl Draft {
         Draft { kept: bytes, ..Draft::default() }
     }
 
-    /// Takes the bytes given to a [`Classifier`] and the pieces it answered, `flush`es included (with no
-    /// bytes).
+    /// Takes the bytes that a [`Classifier`] got and the pieces that it returned, also those of `flush` (with
+    /// no bytes).
     pub fn take(&mut self, bytes: &[u8], pieces: &[InputPiece]) {
         self.unlabelled.extend_from_slice(bytes);
         for piece in pieces {
@@ -52,8 +51,8 @@ impl Draft {
                 // Enter after a backslash begins a new line in the prompt box.
                 InputClass::Submit if self.kept.last() == Some(&b'\\') => self.keep(&part),
                 InputClass::Submit | InputClass::Interrupt => self.clear(),
-                // Ctrl+Z leaves the box as it is; what the terminal says was never in it.
-                // The permission mode is passed on by itself: typed again it would be changed once more.
+                // Ctrl+Z does not change the box, and reports of the terminal were never in it. hopty passes
+                // on the permission mode itself: the key would change it again.
                 InputClass::Suspend | InputClass::Report | InputClass::Mode | InputClass::Prefix => {}
             }
         }
@@ -68,37 +67,33 @@ impl Draft {
         }
     }
 
-    /// Forgets the draft: it was submitted (UserPromptSubmit), or the box was emptied.
+    /// Forgets the draft: it was submitted (UserPromptSubmit), or the box is empty.
     pub fn clear(&mut self) {
         self.kept.clear();
         self.overflowed = false;
     }
 
-    /// Whether more was typed than is kept.
     pub fn has_overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// The bytes of the draft; empty after an overflow.
     pub fn bytes(&self) -> &[u8] {
         &self.kept
     }
 }
 
-/// What is written at once when typed bytes are given to a new run.
+/// One write when typed bytes are given to a new run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// What it is. A [`InputClass::Report`] answered the old run's question; the new run did not ask.
+    /// A [`InputClass::Report`] answers the old run's query, which the new run did not send.
     pub class: InputClass,
-    /// The bytes, as they were typed.
     pub bytes: Vec<u8>,
-    /// Milliseconds to wait after writing them.
+    /// The pause after it, in ms.
     pub pause_after_ms: u64,
 }
 
-/// Takes typed bytes apart for replay: a key or a sequence at a time, a run of plain text in short pieces, a
-/// paste as one. Together the units are the bytes, unchanged. A sequence or paste that has no end yet is the
-/// last unit.
+/// Splits typed bytes for replay: one key or sequence at a time, plain text in short pieces, a paste as a
+/// whole. Together the units are the bytes, unchanged. An incomplete sequence or paste is the last unit.
 pub fn units(bytes: &[u8]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut at = 0;
@@ -153,7 +148,7 @@ fn is_text(unit: &Unit) -> bool {
     unit.class == InputClass::Typed && unit.bytes.iter().all(|byte| *byte >= 0x20 && *byte != 0x7f)
 }
 
-/// Whether `part` still fits into a run. A character is never cut: its later bytes always fit.
+/// Whether `part` still fits into a run. A character is never split.
 fn takes_more(unit: &Unit, part: &[u8]) -> bool {
     let inside =
         part.first().is_some_and(|byte| (0x80..0xc0).contains(byte)) && unit.bytes.len() < RUN_BYTES + 4;

@@ -1,5 +1,5 @@
-//! Why a session is as it is, in a sentence or two: what it stands at, the last decision where that is no old
-//! news, and during a hand-over where that stands.
+//! Why a session is in its state, in a sentence or two: the state, the last decision if it is still relevant,
+//! and the step of a hand-over.
 
 use super::context_level::Fill;
 use super::handover_words::handover_words;
@@ -10,33 +10,33 @@ use super::supervisor::next_handover::HandoverWhen;
 use super::supervisor::state::SessionState;
 use super::time::{WallTime, age};
 
-/// How long a session may be idle before that is told first, in ms.
+/// How long a session must be idle before that comes first, in ms.
 const IDLE_MS: i64 = 60_000;
 
-/// The last decision in words, and what is known of the hand-over that it belongs to.
+/// The last decision, and the hand-over that it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
     sentence: String,
-    /// What requested the last hand-over, once it was requested.
+    /// Who requested the last hand-over.
     by: Option<RestartBy>,
-    /// Context usage at the safe point, and who wanted the hand-over: ` at 90 %, as requested`. Empty where
+    /// The context usage at the safe point and the requester, such as ` at 90 %, as requested`; empty if
     /// neither is known.
     occasion: Option<String>,
-    /// Why the next run gets no handoff, until the one before it has ended.
+    /// Why the next run gets no handoff; cleared when the run before it has ended.
     skipped: Option<String>,
-    /// It says no more than that the session started.
+    /// The decision only says that the session started.
     begins: bool,
-    /// It says that a hand-over is requested, and not yet when it comes.
+    /// The decision only requests a hand-over.
     requests: bool,
     /// A turn has begun since.
     is_old: bool,
-    /// Whether Claude was at work when the state was last noted, and whether it has ever been.
+    /// Whether Claude was working at the last note; `None` if it has never worked.
     works: bool,
     has_worked: bool,
 }
 
 impl Explanation {
-    /// Takes a decision, with the context usage at that moment. `restored`: the session goes on with the
+    /// Takes a decision with the context usage at that moment. `restored`: the session continues the
     /// conversation of one that died.
     pub fn take(&mut self, decision: &Decision, fill: Fill, restored: bool) {
         match decision.kind {
@@ -61,18 +61,18 @@ impl Explanation {
             (DecisionKind::HandoffConsumed, None, Some(handoff)) => {
                 format!("The conversation continued from handoff {handoff} and has answered.")
             }
-            // That hopty ended the run says less than why the next one begins as it does.
+            // The end of the run says less than why the next one begins without a handoff.
             (DecisionKind::RunEnded, ..) => self.skipped.take().unwrap_or_else(|| decision.sentence.clone()),
             _ => decision.sentence.clone(),
         };
     }
 
-    /// The last decision that explains something, as it was made or as it ended a hand-over.
+    /// The last decision that explains something, in its own words or as the end of a hand-over.
     pub fn sentence(&self) -> &str {
         &self.sentence
     }
 
-    /// Takes the session's state: with a turn that begins, the last decision becomes old news.
+    /// Takes the session's state: when a turn begins, the last decision is no longer relevant.
     pub fn note(&mut self, state: SessionState) {
         let works = match state {
             SessionState::Busy => true,
@@ -85,8 +85,7 @@ impl Explanation {
         self.has_worked |= works;
     }
 
-    /// Why the session is as it is; `step` is where a hand-over stands, and `moment` writes a time for
-    /// people.
+    /// Explains the state. `step`: the step of a hand-over; `moment` formats a time.
     pub fn of(
         &self,
         status: &SessionStatus,
@@ -98,7 +97,7 @@ impl Explanation {
         let state = match (step, status.state.known()) {
             (_, Some(SessionState::Blocked)) => blocked(status, lasts, moment),
             (_, Some(SessionState::Stopped)) => {
-                status.way_to_continue().map(|way| format!("Suspended for {}: {way}.", age(lasts)))
+                status.continue_hint().map(|way| format!("Suspended for {}: {way}.", age(lasts)))
             }
             (Some(_), _) => None,
             (None, Some(SessionState::Idle)) if self.is_old || lasts >= IDLE_MS => {
@@ -127,7 +126,7 @@ impl Explanation {
         parts.join(" ")
     }
 
-    /// The last decision; `step` is where a hand-over stands.
+    /// The last decision with the step of a hand-over.
     fn words(&self, step: Option<&HandoverStep>) -> String {
         match (step, &self.occasion) {
             (None, _) => self.sentence.clone(),
@@ -140,10 +139,10 @@ impl Explanation {
     }
 }
 
-/// What a blocked session waits for, for how long, and how it is answered.
+/// What a blocked session waits for, how long it has waited, and how to answer.
 fn blocked(status: &SessionStatus, lasts: i64, moment: impl Fn(WallTime) -> String) -> Option<String> {
     let what = status.blocked_on(moment)?;
-    let answer = if status.waits_in_a_dialog() {
+    let answer = if status.waits_in_dialog() {
         format!(" `hopty attach {}` answers it.", status.name)
     } else {
         String::new()
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn old_news_is_not_told_once_another_turn_has_begun() {
+    fn a_decision_is_outdated_after_the_next_turn_begins() {
         use SessionState::{Blocked, Busy, Idle};
         use serde_json::json;
         let mut session = after(&[(DecisionKind::SessionStarted, None)], HALF);

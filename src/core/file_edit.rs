@@ -1,93 +1,82 @@
-//! What a pure part sees of files, and the changes that it asks for. An edge looks and writes (`fs::edits`).
+//! File changes as data, and the view of files that they need. `fs::edits` reads and writes the files.
 
 use std::path::{Path, PathBuf};
 
 use crate::core::time::WallTime;
 
-/// What there is at a path; links are not followed.
+/// Facts about a path; links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileFacts {
-    /// Whether it is a regular file of this user.
+    /// A regular file of this user.
     pub own: bool,
-    /// Its length in bytes.
     pub bytes: u64,
-    /// When it was last written, to the second.
+    /// In whole seconds.
     pub written: WallTime,
 }
 
-/// Files, to look at.
 pub trait FileView {
-    /// The text of a file of this user, at most 1 MiB; empty if there is none.
+    /// The text of a file of this user, at most 1 MiB; empty without a file.
     ///
     /// # Errors
-    /// Why it is not read, in a sentence without its full stop.
+    /// Why it is not read, as a sentence without its full stop.
     fn text(&self, path: &Path) -> Result<String, String>;
     /// The first bytes of a file of this user, as text; empty if it cannot be read.
     fn beginning(&self, path: &Path, bytes: u64) -> String;
-    /// What there is at a path.
     fn facts(&self, path: &Path) -> Option<FileFacts>;
     /// The length in bytes of a file that may be behind a link; 0 if there is none.
     fn length(&self, path: &Path) -> u64;
-    /// The names in a directory; those that are not UTF-8 are left out.
+    /// The names in a directory that are UTF-8.
     fn names(&self, dir: &Path) -> Vec<String>;
     /// Whether a directory below the project exists, without links or other users' directories on the way.
     fn is_inside(&self, project: &Path, below: &str) -> bool;
 }
 
-/// A change of a file. All of them refuse links, and files of other users.
+/// A change of a file. Links and files of other users are errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileEdit {
     /// A directory below the project, which is created if it is missing.
     DirInProject {
         project: PathBuf,
-        /// The directory, relative to it.
+        /// Relative to the project.
         below: String,
     },
     /// A directory that only this user can use, which is created if it is missing.
     PrivateDir(PathBuf),
     /// A file with this text, new (0600) or in place of an old one, whose mode it keeps.
     Replace(PathBuf, String),
-    /// A new file (0600). It fails where something of this name exists.
+    /// A new file (0600). An existing one is an error.
     Create(PathBuf, String),
     /// A line at the end of a log, which is created if it is missing.
     Append(PathBuf, String),
-    /// The first bytes of a transcript, in a new file.
-    Copy {
-        /// The transcript.
-        from: PathBuf,
-        /// The new file.
-        to: PathBuf,
-        /// How many bytes.
-        bytes: u64,
-    },
-    /// The file is gone. It need not be there.
+    /// Copies the first bytes of a transcript to a new file.
+    Copy { from: PathBuf, to: PathBuf, bytes: u64 },
+    /// Removes a file, if it exists.
     Remove(PathBuf),
 }
 
 impl FileEdit {
-    /// A directory below the project, which is created if it is missing.
+    /// Creates a directory below the project if it is missing.
     #[must_use]
     pub fn dir_in_project(project: &Path, below: &str) -> Self {
         FileEdit::DirInProject { project: project.to_owned(), below: below.to_owned() }
     }
 }
 
-/// Changes in their order, up to the first that fails or that has a reason, in a sentence, why it cannot be.
+/// Changes in order, up to the first that fails. An error is a sentence that says why a change is impossible.
 pub type FileEdits = Vec<Result<FileEdit, String>>;
 
-/// Files in memory, for tests of what looks at files.
+/// Files in memory, for tests.
 #[cfg(test)]
 pub mod fake {
     use std::collections::BTreeMap;
 
     use super::*;
 
-    /// Paths and texts. Every directory exists.
+    /// Every directory exists.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct FakeFiles(pub BTreeMap<PathBuf, String>);
 
     impl FakeFiles {
-        /// Makes the changes.
         pub fn change(&mut self, changes: FileEdits) -> Result<(), String> {
             for change in changes {
                 match change? {

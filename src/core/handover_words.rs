@@ -1,10 +1,10 @@
-//! When the next hand-over comes, in one line for people.
+//! The next hand-over in one line for people.
 
 use super::status_types::HandoverStatus;
 use super::supervisor::next_handover::HandoverWhen;
 use super::time::WallTime;
 
-/// When the next hand-over comes, as it looks at the time `now`.
+/// The next hand-over as of `now`.
 pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
     let why = &next.why;
     let at = next.at.map(|at| short(at.0.0.saturating_sub(now.0)));
@@ -33,7 +33,7 @@ pub fn handover_words(next: &HandoverStatus, now: WallTime) -> String {
     }
 }
 
-/// A time to come in a few letters.
+/// A time until an event, in a few letters.
 fn short(ms: i64) -> String {
     match ms.max(0).div_euclid(1000) {
         s @ 0..90 => format!("{s} s"),
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_is_a_line() {
+    fn every_time_of_a_hand_over_has_a_line() {
         let now = WallTime::parse("2026-11-24T10:00:00.000Z").unwrap();
         let of = |when: &str, at: Value| {
             handover_words(

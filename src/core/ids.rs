@@ -1,5 +1,4 @@
-//! Identifiers: each a type of its own, checked when it is made, so that none reaches a path or a prompt
-//! unchecked.
+//! Identifiers. Each is a type that checks its text, so that no unchecked one gets into a path or a prompt.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -11,13 +10,12 @@ use thiserror::Error;
 
 use super::time::WallTime;
 
-/// Why a text is not an identifier.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{text:?} is not a {what}")]
 pub struct BadId {
-    /// Which kind of identifier was expected.
+    /// The expected kind of identifier.
     pub what: &'static str,
-    /// The text that was given, cut to 80 characters.
+    /// The text, cut to 80 characters.
     pub text: String,
 }
 
@@ -33,7 +31,6 @@ macro_rules! text_id {
         pub struct $name(String);
 
         impl $name {
-            /// The identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -61,7 +58,7 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// Claude's own session: a lower-case UUID, the name of its transcript.
+    /// Claude's session id: a lower-case UUID, and the name of its transcript.
     #[derive(PartialOrd, Ord)]
     ConversationId
 }
@@ -71,12 +68,12 @@ text_id! {
     HandoffId
 }
 text_id! {
-    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}`. Names are in the order in which people
-    /// count: `proj-2` comes before `proj-10`.
+    /// A session's name: `[a-z0-9][a-z0-9._-]{0,47}`. Digits are ordered as numbers: `proj-2` comes before
+    /// `proj-10`.
     SessionName
 }
 text_id! {
-    /// A label of a session, by which sessions are listed together: `[a-z0-9][a-z0-9._-]{0,31}`.
+    /// A label of a session, to list sessions by: `[a-z0-9][a-z0-9._-]{0,31}`.
     #[derive(PartialOrd, Ord)]
     Label
 }
@@ -100,20 +97,19 @@ impl FromStr for ConversationId {
 }
 
 impl ConversationId {
-    /// The first eight characters, which a handoff id carries.
+    /// The first eight characters, which are part of a handoff id.
     pub fn short(&self) -> &str {
         &self.0[..8]
     }
 }
 
 impl HandoffId {
-    /// The id of a handoff made at `at` from the conversation `of`.
     #[must_use]
     pub fn new(at: WallTime, of: &ConversationId) -> Self {
         Self(format!("HO-{}-{}", at.compact(), of.short()))
     }
 
-    /// When it was made, by its name.
+    /// The time in the id.
     pub fn made_at(&self) -> Option<WallTime> {
         let time = chrono::NaiveDateTime::parse_from_str(self.0.get(3..18)?, "%Y%m%d-%H%M%S").ok()?;
         Some(WallTime(time.and_utc().timestamp_millis()))
@@ -135,14 +131,14 @@ impl FromStr for HandoffId {
     }
 }
 
-/// What a label may be, as a hint.
+/// The hint for an invalid label.
 pub const LABEL_HINT: &str =
     "a label has 1 to 32 lower-case letters, digits, `.`, `_` and `-`, and begins with a letter or digit";
 
 /// Adds labels to `labels` and removes others.
 ///
 /// # Errors
-/// The first that is no label; some may have been added by then.
+/// The first invalid label; some may have been added before it.
 pub fn change_labels(labels: &mut BTreeSet<Label>, add: &[String], remove: &[String]) -> Result<(), BadId> {
     for text in add {
         labels.insert(text.parse()?);
@@ -153,8 +149,8 @@ pub fn change_labels(labels: &mut BTreeSet<Label>, add: &[String], remove: &[Str
     Ok(())
 }
 
-/// Whether `text` is a word of at most so many bytes: lower-case letters, digits, `.`, `_` and `-`, the first
-/// one a letter or a digit.
+/// Whether `text` is a word of at most `most` bytes: lower-case letters, digits, `.`, `_` and `-`, beginning
+/// with a letter or a digit.
 fn is_word(text: &str, most: usize) -> bool {
     let first = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let rest = |b: u8| first(b) || matches!(b, b'.' | b'_' | b'-');
@@ -177,8 +173,8 @@ impl FromStr for Label {
 }
 
 impl SessionName {
-    /// The default name for a directory: its last component in lower case, accented letters as plain ones,
-    /// other characters `-`; empty gives `session`.
+    /// The default name for a directory: its last component in lower case, without accents, other characters
+    /// as `-`; `session` if nothing is left.
     #[must_use]
     pub fn for_directory(last_component: &str) -> Self {
         let mut name: String = ascii_letters(last_component)
@@ -198,8 +194,8 @@ impl SessionName {
         Self(name)
     }
 
-    /// The name for a title that a person gave: in lower case, accented letters as plain ones, with one `-`
-    /// for each run of other characters. `None` where nothing of the title is left.
+    /// The name for a person's title: in lower case, without accents, with one `-` for each run of other
+    /// characters. `None` if nothing is left.
     pub fn for_title(title: &str) -> Option<Self> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
         let lower = ascii_letters(title);
@@ -209,7 +205,7 @@ impl SessionName {
         (!name.is_empty()).then(|| Self(name.to_owned()))
     }
 
-    /// The `n`-th alternative when the name is taken: `proj-2`, `proj-3` and so on, never over 48 bytes.
+    /// The `n`-th alternative to a name that is taken, such as `proj-2`; never over 48 bytes.
     #[must_use]
     pub fn numbered(&self, n: u32) -> Self {
         let tail = format!("-{n}");
@@ -218,12 +214,12 @@ impl SessionName {
     }
 }
 
-/// `text` in lower case, with the plain letters of Latin ones that have accents: `Übung` is `ubung`.
+/// `text` in lower case without accents on Latin letters: `Übung` becomes `ubung`.
 fn ascii_letters(text: &str) -> String {
     let lower = text.to_lowercase();
     let mut out = String::with_capacity(lower.len());
     for c in lower.chars() {
-        // An accent that follows its letter, as some systems write names of files.
+        // A combining accent, as some systems use in file names.
         if ('\u{300}'..='\u{36f}').contains(&c) {
             continue;
         }
@@ -235,7 +231,7 @@ fn ascii_letters(text: &str) -> String {
     out
 }
 
-/// Letters of European languages, and what stands for them where only ASCII may.
+/// Letters of European languages with their ASCII replacements.
 const LATIN: [(&str, &str); 23] = [
     ("a", "àáâãäåāăąǎ"),
     ("ae", "æ"),
@@ -264,7 +260,7 @@ const LATIN: [(&str, &str); 23] = [
 
 impl Ord for SessionName {
     fn cmp(&self, other: &Self) -> Ordering {
-        // `s1` and `s01` count the same and are two names all the same.
+        // `s1` and `s01` have the same number but are two names.
         natural(self.0.as_bytes(), other.0.as_bytes()).then_with(|| self.0.cmp(&other.0))
     }
 }
@@ -275,7 +271,7 @@ impl PartialOrd for SessionName {
     }
 }
 
-/// Byte by byte, but that a run of digits counts as the number it is, however long.
+/// Compares byte by byte, but runs of digits as numbers of any length.
 fn natural(mut a: &[u8], mut b: &[u8]) -> Ordering {
     while let (Some(x), Some(y)) = (a.first(), b.first()) {
         let order = if x.is_ascii_digit() && y.is_ascii_digit() {
@@ -292,7 +288,7 @@ fn natural(mut a: &[u8], mut b: &[u8]) -> Ordering {
     a.len().cmp(&b.len())
 }
 
-/// Takes the digits at the beginning of `text`, and gives them without zeros in front.
+/// Removes the digits at the beginning of `text`, and returns them without leading zeros.
 fn number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
     let (digits, rest) = text.split_at(text.iter().take_while(|b| b.is_ascii_digit()).count());
     *text = rest;
@@ -316,7 +312,8 @@ impl Channel {
         Self("global".to_owned())
     }
 
-    /// The file in the directory of handoffs that is written by hand for it, or for one of its programs.
+    /// The file of the channel, or of one of its programs, that a person may write in the directory of
+    /// handoffs.
     pub fn file_name(&self, pid: Option<u32>) -> String {
         pid.map_or_else(|| format!("{self}.md"), |pid| format!("{self}-{pid}.md"))
     }
@@ -413,7 +410,7 @@ mod tests {
         let mut names: Vec<SessionName> = wanted.iter().rev().map(|name| name.parse().unwrap()).collect();
         names.sort();
         let names: Vec<&str> = names.iter().map(SessionName::as_str).collect();
-        // `a01` is `a1` by number, and before it by its letters.
+        // `a01` is equal to `a1` by number, and comes before it by its bytes.
         let mut wanted = wanted.to_vec();
         wanted.swap(7, 8);
         assert_eq!(names, wanted);

@@ -1,22 +1,21 @@
-//! What a program has from whoever starts it besides environment, directory and limits: the state of its
-//! signals, and where its errors go. Taken over from hopty's own start into every run, so that a program
-//! under `nohup`, or with `2>log`, behaves as it does without hopty.
+//! State that a program inherits from its parent beside environment, directory and limits: its signals, and
+//! where its errors go. Every run gets that of hopty's own start, so that a program under `nohup` or with
+//! `2>log` behaves as without hopty.
 
 use serde::{Deserialize, Serialize};
 
 use super::process_change::Signal;
 
-/// What exec leaves of a process's signals: a signal is ignored or at its default, and blocked or not.
+/// The signal state that survives exec: signals are ignored or default, and blocked or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignalState {
-    /// The ignored ones: bit n - 1 is signal n, as in Linux's `/proc/PID/status`.
+    /// The ignored signals: bit n - 1 is signal n, as in Linux's `/proc/PID/status`.
     pub ignored: u64,
-    /// The blocked ones, in the same form.
+    /// The blocked signals, in the same form.
     pub blocked: u64,
 }
 
 impl SignalState {
-    /// All the signals there are.
     pub const ALL: std::ops::RangeInclusive<i32> = 1..=64;
 
     #[must_use]
@@ -30,20 +29,20 @@ impl SignalState {
     }
 }
 
-/// The bit that stands for a signal; none for a number that is no signal.
+/// The bit of a signal; 0 for an invalid number.
 pub fn bit(signal: Signal) -> u64 {
     signal.0.checked_sub(1).and_then(|n| 1u64.checked_shl(u32::try_from(n).ok()?)).unwrap_or(0)
 }
 
-/// Where a program's standard error goes.
+/// Where standard error goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorOutput {
     #[default]
     Terminal,
-    /// Where hopty's goes, which is not the terminal (`2>log`).
+    /// To hopty's own standard error, which is not the terminal (`2>log`).
     Redirected,
-    /// Nowhere: it is closed (`2>&-`).
+    /// It is closed (`2>&-`).
     Closed,
 }
 

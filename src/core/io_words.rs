@@ -1,9 +1,9 @@
-//! What the system says of a failure, in words for people: without the number of the error.
+//! System errors for people, without the number of the error.
 
 use std::fmt::Display;
 
-/// What `error` says, without ` (os error 2)` and without the temporary name that a failed write had: neither
-/// tells a person anything.
+/// The text of `error` without ` (os error 2)` and without the temporary file name of a failed write, which
+/// tell a person nothing.
 pub fn io_words(error: impl Display) -> String {
     let mut text = error.to_string();
     let mut from = 0;
@@ -17,16 +17,16 @@ pub fn io_words(error: impl Display) -> String {
             from = digits;
         }
     }
-    // The words of an error that the system did not give.
+    // The text of an error that did not come from the system.
     let mut text = text.replace("entity not found", "No such file or directory");
-    // tempfile names the file that it could not make; the message names the one that was wanted.
+    // tempfile names the file that it could not create; the message already names the wanted one.
     if let Some(at) = text.find(" at path \"").filter(|_| text.contains("/.hopty-") && text.ends_with('"')) {
         text.truncate(at);
     }
     text
 }
 
-/// How hopty's temporary files begin.
+/// The beginning of the names of hopty's temporary files.
 pub const TEMPORARY: &str = ".hopty-tmp-";
 
 #[cfg(test)]

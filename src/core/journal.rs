@@ -1,10 +1,10 @@
-//! The lines of a journal, and what can be read from them: pure text in, text out.
+//! The lines of a journal, and what can be read from them. Pure.
 //!
-//! Every event line has `chain`, a running digest over the events and actions so far. It costs 16 characters
-//! and shows that an event was changed even if no action depends on it.
+//! Every event line has `chain`, a running digest of the events and actions so far. It costs 16 characters
+//! and detects a changed event even if no action depends on it.
 //!
-//! A replay compares kinds and fields. Words may differ, so that a sentence can be mended in a later release;
-//! the digest is computed over the recorded words.
+//! A replay compares kinds and fields. Sentences may differ, so that a later release can improve one; the
+//! digest covers the recorded sentences.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::core::text::safe_text::{cut_chars, safe_line};
 /// The version of the journal's format.
 pub const JOURNAL: u32 = 1;
 
-/// A running digest (FNV-1a, 64 bits). It finds accidental changes, not an attacker's.
+/// A running digest (FNV-1a, 64 bits). It detects accidental changes, not an attacker's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JournalDigest(u64);
@@ -46,12 +46,11 @@ impl JournalDigest {
     }
 }
 
-/// The lines that could not be written before an `open` line.
+/// Lines missing before an `open` line, because they could not be written.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct JournalGap {
-    /// Their number.
     pub lines: u64,
-    /// The session's first lines are among them.
+    /// They include the session's first lines.
     pub start: bool,
 }
 
@@ -128,10 +127,9 @@ fn push(lines: &mut String, line: &Value) {
     lines.push('\n');
 }
 
-/// A line of a journal, as far as a reader needs it.
+/// The parts of a journal line that a reader needs.
 #[derive(Clone, Debug, Deserialize)]
 pub struct JournalLine {
-    /// The line's number.
     pub seq: u64,
     /// Milliseconds since the host started.
     pub t: Stamp,
@@ -173,8 +171,8 @@ struct OpenLine {
     missing: Option<JournalGap>,
 }
 
-/// Configuration keys of earlier releases that are constants now. A journal that was recorded with another
-/// value cannot be replayed by the same rules.
+/// Configuration keys of earlier releases that are constants now. A journal with another value cannot be
+/// replayed by these rules.
 const NOW_CONSTANT: [(&str, &str, &str); 7] = [
     ("context", "rearm", "5"),
     ("delivery", "enter_every", "200ms"),
@@ -218,46 +216,32 @@ struct RecordedState {
     chain: JournalDigest,
 }
 
-/// Why a journal cannot be replayed.
 #[derive(Debug, Error)]
 pub enum ReplayError {
-    /// It does not begin with an `open` line.
     #[error("line {0} is not an open line; a journal begins with one")]
     NoOpen(u64),
-    /// Other rules wrote it.
     #[error("it was written by version {found} of the rules; this hopty has version {CORE}")]
-    OtherCore {
-        /// Their version.
-        found: u32,
-    },
-    /// A line is not a journal line.
+    OtherCore { found: u32 },
     #[error("line {line} cannot be read: {cause}")]
     Unreadable {
-        /// The line's number in the file, from 1.
+        /// From 1.
         line: usize,
         cause: String,
     },
 }
 
-/// The result of a replay.
 #[derive(Debug, PartialEq)]
 pub enum Replay {
-    /// The events gave the same actions again.
+    /// The events led to the same actions again.
     Same {
-        /// Events replayed.
         events: usize,
-        /// Actions compared.
         actions: usize,
-        /// Lines that are missing from the journal.
+        /// Lines missing in the journal.
         missing: u64,
     },
-    /// The first difference.
     Differs {
-        /// The number of the journal line.
         seq: u64,
-        /// The recorded line.
         recorded: String,
-        /// What these rules do instead.
         replayed: String,
     },
 }
@@ -274,82 +258,113 @@ pub fn replay(text: &str) -> Result<Replay, ReplayError> {
             .map_err(|e| ReplayError::Unreadable { line: n + 1, cause: cause(&e) })?;
         lines.push(line);
     }
-    let mut recorder: Option<Recorder> = None;
-    let (mut events, mut actions, mut missing, mut at) = (0, 0, 0, 0);
+    let mut run = ReplayRun::default();
+    let mut at = 0;
     while let Some(line) = lines.get(at) {
-        at += 1;
-        if let Some(open) = &line.open {
-            if open.core != CORE {
-                return Err(ReplayError::OtherCore { found: open.core });
+        let difference = match &line.open {
+            Some(open) => {
+                at += 1;
+                run.open(line, open)?
             }
-            let begun = begin(open);
-            // A journal of several files, one after the other: each begins where the one before it ended.
-            missing += open.missing.map_or(0, |missing| missing.lines);
-            if let (Some(mut before), Some(_), None) = (recorder.take(), &open.state, open.missing) {
-                before.supervisor.take_seq();
-                let same = before.chain == begun.chain
-                    && same_but_words(&json!(begun.supervisor), &json!(before.supervisor));
-                if !same {
-                    return Ok(Replay::Differs {
-                        seq: line.seq,
-                        recorded: "the state at the beginning of this file".to_owned(),
-                        replayed: "another state at the end of the file before it".to_owned(),
-                    });
-                }
-            }
-            recorder = Some(begun);
-            continue;
+            None => run.event(&lines, &mut at)?,
+        };
+        if let Some(difference) = difference {
+            return Ok(difference);
         }
-        let Some(recorder) = &mut recorder else { return Err(ReplayError::NoOpen(line.seq)) };
+    }
+    let ReplayRun { events, actions, missing, .. } = run;
+    Ok(Replay::Same { events, actions, missing })
+}
+
+#[derive(Default)]
+struct ReplayRun {
+    /// None before the first `open` line.
+    recorder: Option<Recorder>,
+    events: usize,
+    actions: usize,
+    missing: u64,
+}
+
+impl ReplayRun {
+    /// Begins at an `open` line. Each file of a longer journal continues where the one before it ended; a
+    /// difference there is returned.
+    fn open(&mut self, line: &JournalLine, open: &OpenLine) -> Result<Option<Replay>, ReplayError> {
+        if open.core != CORE {
+            return Err(ReplayError::OtherCore { found: open.core });
+        }
+        let begun = recorder_at(open);
+        self.missing += open.missing.map_or(0, |missing| missing.lines);
+        if let (Some(mut before), Some(_), None) = (self.recorder.take(), &open.state, open.missing) {
+            before.supervisor.take_seq();
+            let same = before.chain == begun.chain
+                && same_but_words(&json!(begun.supervisor), &json!(before.supervisor));
+            if !same {
+                return Ok(Some(Replay::Differs {
+                    seq: line.seq,
+                    recorded: "the state at the beginning of this file".to_owned(),
+                    replayed: "another state at the end of the file before it".to_owned(),
+                }));
+            }
+        }
+        self.recorder = Some(begun);
+        Ok(None)
+    }
+
+    /// Replays the event at index `at`, and moves `at` past the lines of its actions. Returns the first
+    /// difference.
+    fn event(&mut self, lines: &[JournalLine], at: &mut usize) -> Result<Option<Replay>, ReplayError> {
+        let line = &lines[*at];
+        *at += 1;
+        let Some(recorder) = &mut self.recorder else { return Err(ReplayError::NoOpen(line.seq)) };
         let Some(recorded) = &line.event else {
-            return Ok(Replay::Differs {
+            return Ok(Some(Replay::Differs {
                 seq: line.seq,
-                recorded: shown(line),
+                recorded: recorded_text(line),
                 replayed: "nothing: no earlier event leads to it".to_owned(),
-            });
+            }));
         };
         let event: Event = serde_json::from_value(recorded.clone())
-            .map_err(|e| ReplayError::Unreadable { line: at, cause: cause(&e) })?;
-        events += 1;
+            .map_err(|e| ReplayError::Unreadable { line: *at, cause: cause(&e) })?;
+        self.events += 1;
         let mut made = Vec::new();
         recorder.supervisor.step(line.t, &event, &mut made);
         recorder.chain.add_event(line.t, recorded);
         for action in &made {
-            actions += 1;
+            self.actions += 1;
             let replayed = json!(action);
-            let next = lines.get(at);
+            let next = lines.get(*at);
             let Some(found) = next.and_then(recorded_action).filter(|found| same_but_words(found, &replayed))
             else {
-                return Ok(Replay::Differs {
+                return Ok(Some(Replay::Differs {
                     seq: next.map_or(line.seq, |l| l.seq),
-                    recorded: next.map_or_else(|| "the end of the journal".to_owned(), shown),
+                    recorded: next.map_or_else(|| "the end of the journal".to_owned(), recorded_text),
                     replayed: replayed.get("decision").unwrap_or(&replayed).to_string(),
-                });
+                }));
             };
             recorder.chain.add(&found.to_string());
-            at += 1;
+            *at += 1;
         }
         let digest = recorder.chain.hex();
-        if line.chain.as_ref().is_some_and(|c| *c != digest) {
-            return Ok(Replay::Differs {
-                seq: line.seq,
-                recorded: format!("{recorded} (chain {})", line.chain.as_deref().unwrap_or("")),
-                replayed: format!(
-                    "this event or one before it was changed after it was written (chain {digest})"
-                ),
-            });
+        if line.chain.as_ref().is_none_or(|chain| *chain == digest) {
+            return Ok(None);
         }
+        Ok(Some(Replay::Differs {
+            seq: line.seq,
+            recorded: format!("{recorded} (chain {})", line.chain.as_deref().unwrap_or("")),
+            replayed: format!(
+                "this event or one before it was changed after it was written (chain {digest})"
+            ),
+        }))
     }
-    Ok(Replay::Same { events, actions, missing })
 }
 
-/// Why a line cannot be read. The parser quotes the input, which may be long and contain anything.
+/// Why a line is unreadable. The parser quotes the input, which may be long and contain anything.
 fn cause(error: &serde_json::Error) -> String {
     cut_chars(&safe_line(&error.to_string()), 300)
 }
 
 /// The recorder at an `open` line.
-fn begin(open: &OpenLine) -> Recorder {
+fn recorder_at(open: &OpenLine) -> Recorder {
     let policy = Policy {
         agent: open.agent,
         hooks: open.hooks,
@@ -379,12 +394,12 @@ fn recorded_action(line: &JournalLine) -> Option<Value> {
     }
 }
 
-/// The fields that hold words for people: of decisions, notices, replies and answers to hooks, and a message
-/// in the state that waits for the next hook.
+/// The fields with text for people: of decisions, notices, replies and answers to hooks, and of a message in
+/// the state that waits for the next hook.
 const WORDS: [&str; 4] = ["sentence", "text", "reason", "word"];
 
-/// Whether two actions, or two states, are equal apart from words. The numbers and ids in the words count:
-/// they are part of what was decided.
+/// Whether two actions or states are equal except for text. Numbers and ids in the text count, because they
+/// were part of the decision.
 fn same_but_words(recorded: &Value, replayed: &Value) -> bool {
     match (recorded, replayed) {
         (Value::Object(recorded), Value::Object(replayed)) => {
@@ -407,7 +422,7 @@ fn same_but_words(recorded: &Value, replayed: &Value) -> bool {
     }
 }
 
-/// The numbers and ids in a text, in any order: a mended sentence may name them in another one.
+/// The numbers and ids in a text in sorted order: a later sentence may order them differently.
 fn numbers(text: &str) -> Vec<&str> {
     let has_digit = |part: &&str| part.bytes().any(|byte| byte.is_ascii_digit());
     let mut all: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(has_digit).collect();
@@ -415,7 +430,7 @@ fn numbers(text: &str) -> Vec<&str> {
     all
 }
 
-fn shown(line: &JournalLine) -> String {
+fn recorded_text(line: &JournalLine) -> String {
     [&line.event, &line.action, &line.decision]
         .into_iter()
         .flatten()
@@ -423,7 +438,7 @@ fn shown(line: &JournalLine) -> String {
         .map_or_else(String::new, Value::to_string)
 }
 
-/// The part of a journal that belongs to its last session: an earlier session may have had the same name.
+/// The part of a journal that belongs to the last session: an earlier one may have had the same name.
 pub fn last_session(text: &str) -> &str {
     let mut begins = 0;
     let mut at = 0;
@@ -436,13 +451,12 @@ pub fn last_session(text: &str) -> &str {
     &text[begins..]
 }
 
-/// Whether a session begins in this part of a journal.
+/// Whether this part of a journal contains the beginning of a session.
 pub fn session_begins(text: &str) -> bool {
     text.split_inclusive('\n').any(opens)
 }
 
-/// Whether a line is the first of a session. In a file that continues a session, the first line has its
-/// state.
+/// Whether a line is the first of a session. The first line of a file that continues a session has its state.
 fn opens(line: &str) -> bool {
     line.contains("\"open\"")
         && serde_json::from_str::<JournalLine>(line).is_ok_and(|l| {

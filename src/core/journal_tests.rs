@@ -1,4 +1,4 @@
-//! A journal is replayed to the same actions, or the first difference is named.
+//! Replays lead to the same actions, or name the first difference.
 
 use super::journal::*;
 use crate::core::config::Config;
@@ -13,7 +13,7 @@ fn id() -> ConversationId {
     ID.parse().unwrap()
 }
 
-/// A short life: started, filled to 82 %, ended.
+/// A short session: started, filled to 82 %, ended.
 fn events() -> Vec<Event> {
     let end = crate::core::process_change::ProcessEnd::Exited(0);
     vec![
@@ -72,7 +72,7 @@ fn a_torn_last_line_is_passed_over_and_a_torn_one_before_it_is_not() {
 }
 
 #[test]
-fn what_is_no_journal_is_refused() {
+fn other_text_is_not_replayed() {
     let text = journal();
     let headless = text.split_once('\n').unwrap().1;
     assert!(matches!(replay(headless), Err(ReplayError::NoOpen(2))));
@@ -96,7 +96,7 @@ fn a_policy_that_was_changed_differs_where_it_matters() {
     assert!(matches!(replay(&other), Ok(Replay::Same { .. })), "no rule reads it");
 }
 
-/// The journal with its only usage decision in other words, and a digest that fits them.
+/// The journal with the text of its only usage decision changed, and a digest that matches.
 fn in_other_words(from: &str, to: &str) -> String {
     let mut text = journal().replacen(from, to, 1);
     assert!(text.contains(to), "{text}");
@@ -157,8 +157,8 @@ fn the_last_decision_that_explains_something() {
     assert!(last_explained("not a journal\n{}").is_none());
 }
 
-/// Journals of the release before, rotated in many states (`laws::histories` made them): each whole, and each
-/// of its files by itself.
+/// Journals of earlier releases, rotated in many states (written by `laws::histories`): each as a whole, and
+/// each of its files alone.
 #[test]
 fn journals_of_the_release_before_replay() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/journals");

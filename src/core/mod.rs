@@ -1,7 +1,7 @@
-//! Decisions, and nothing else: no I/O, no clock, no environment, no globals.
+//! Decisions without I/O: no clock, no environment, no globals.
 //!
-//! Time, ids and file contents are given to these modules; what they want done they say. That makes the whole
-//! of hopty's judgement testable without a terminal, and a journal of events replayable to the same actions.
+//! These modules get time, ids and file contents as arguments, and return what is to be done. So all of
+//! hopty's decisions can be tested without a terminal, and a journal of events replays to the same actions.
 
 pub mod archive;
 pub mod backup;

@@ -1,8 +1,8 @@
-//! When a person who is not at the keyboard is told what happened in a session.
+//! Notifications for a person who is not at the keyboard.
 //!
-//! [`NotificationQueue`] is told states, decisions and keys with their times. What it holds is due after a
-//! delay, in which a key drops it: somebody is there. What is no longer true when it would be due is dropped,
-//! too. Each event is told once.
+//! [`NotificationQueue`] gets states, decisions and keys with their times. A notification is due after a
+//! delay. A key drops it, because somebody is there; so does a change that makes it untrue. Each event is
+//! notified once.
 
 use crate::core::config::{DurationMs, NotifyEvent, QuietHours};
 use crate::core::supervisor::action::{Decision, DecisionKind};
@@ -10,55 +10,54 @@ use crate::core::supervisor::phase::EndCause;
 use crate::core::supervisor::state::{KnownState, SessionState};
 use crate::core::time::{Stamp, age};
 
-/// How many notifications wait at most; the oldest goes.
+/// The most pending notifications; the oldest is dropped first.
 const WAITING_CAP: usize = 20;
-/// A dialog that comes back within so many ms, and that nobody has answered, was there all the time: it was
-/// drawn anew, or one source of the state was ahead of another.
+/// A dialog that comes back within this time, in ms, and that nobody has answered was there all the time: it
+/// was redrawn, or one source of the state was faster than another.
 const FLICKER_MS: u64 = 1000;
-/// What a blocked session waits for that is no dialog: a limit and a held run have events of their own, and
+/// Reasons of a blocked session that are no dialogs: a limit and a held run have events of their own, and
 /// after an API error hopty continues by itself.
 const NO_DIALOG: [&str; 3] = ["usage_limit", "api_error", "settings"];
-/// Claude's dialog about a limit: no news once the limit itself was told.
+/// Claude's dialog about a limit, which adds nothing to the notification of the limit.
 const LIMIT_DIALOG: &str = "limit";
 
-/// One thing that a person is told.
+/// A notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     pub event: NotifyEvent,
-    /// One sentence for people, without the session's name.
+    /// One sentence without the session's name.
     pub text: String,
-    /// On what a blocked session waits, such as `permission`.
+    /// What a blocked session waits for, such as `permission`.
     pub reason: Option<String>,
-    /// When it happened.
     pub at: Stamp,
 }
 
-/// What waits to be told.
+/// Pending notifications.
 #[derive(Debug)]
 pub struct NotificationQueue {
     after_ms: u64,
     events: Vec<NotifyEvent>,
     waiting: Vec<(Stamp, Notification)>,
     state: (SessionState, Option<String>),
-    /// The dialog that was there last, until another comes.
-    last_dialog: Option<GoneDialog>,
-    /// Keys came since the last dialog appeared, and may have answered it.
+    /// The last dialog, until another one comes.
+    last_dialog: Option<PastDialog>,
+    /// There were keys since the last dialog appeared, which may have answered it.
     answered: bool,
-    /// When Claude began the work that it has not been seen to end.
+    /// When Claude began the work that has not ended yet.
     busy_since: Option<Stamp>,
     typed: Option<Stamp>,
-    /// When the usage limit was reached that Claude waits for.
+    /// When Claude reached the usage limit that it waits for.
     limit_since: Option<Stamp>,
 }
 
-/// A dialog that is not seen any more.
+/// A dialog that has disappeared.
 #[derive(Debug)]
-struct GoneDialog {
+struct PastDialog {
     reason: Option<String>,
     at: Stamp,
     /// The turn has ended since.
     was_idle: bool,
-    /// Its notification, with the time when that is due, if nobody was told yet.
+    /// Its notification with the time at which it is due, if it is still pending.
     untold: Option<(Stamp, Notification)>,
 }
 
@@ -79,19 +78,18 @@ impl NotificationQueue {
         }
     }
 
-    /// Keys came from `hopty send`: they may have answered a dialog, and nobody has seen it for that.
+    /// `hopty send` typed keys: they may have answered a dialog, but nobody has seen it.
     pub fn sent(&mut self) {
         self.answered = true;
     }
 
-    /// Somebody pressed a key: they see what there is to see.
+    /// A person pressed a key, so they see the screen.
     pub fn typed(&mut self, now: Stamp) {
         self.typed = Some(now);
         self.answered = true;
         self.waiting.clear();
     }
 
-    /// The session's state now.
     pub fn state(&mut self, now: Stamp, known: &KnownState) {
         let state = (known.state, known.waiting_for.clone());
         if state == self.state {
@@ -101,7 +99,7 @@ impl NotificationQueue {
         if before.0 == SessionState::Blocked {
             let is_its = |(_, waiting): &(Stamp, Notification)| waiting.event == NotifyEvent::Blocked;
             let untold = self.waiting.iter().find(|waiting| is_its(waiting)).cloned();
-            self.last_dialog = Some(GoneDialog { reason: before.1, at: now, was_idle: false, untold });
+            self.last_dialog = Some(PastDialog { reason: before.1, at: now, was_idle: false, untold });
         }
         let is_no_dialog = known
             .waiting_for
@@ -112,8 +110,8 @@ impl NotificationQueue {
                 self.forget(&[NotifyEvent::Blocked, NotifyEvent::Idle]);
                 let on = known.waiting_for.clone();
                 let last = self.last_dialog.take().filter(|last| last.is_still(on.as_deref(), now));
-                // Keys have answered it, and the turn goes on: it is another one, or the screen has not been
-                // drawn anew yet.
+                // Keys have answered it and the turn continues: it is another dialog, or the screen has not
+                // been redrawn yet.
                 let may_be_gone = last.as_ref().is_some_and(|last| !last.was_idle);
                 if let Some(last) = last.filter(|_| !self.answered) {
                     self.waiting.extend(last.untold);
@@ -151,12 +149,12 @@ impl NotificationQueue {
         }
     }
 
-    /// The supervisor decided something. `cooling`: the run has ended and the session has not.
+    /// `cooling`: the run has ended and the session has not.
     pub fn decided(&mut self, now: Stamp, decision: &Decision, cooling: bool) {
         let event = match decision.kind {
             DecisionKind::LimitReached => {
                 self.limit_since = Some(now);
-                // Claude is idle because of the limit, or asks about it, and that is told.
+                // The notification of the limit covers that Claude is idle or asks about it.
                 self.busy_since = None;
                 self.forget(&[NotifyEvent::Idle, NotifyEvent::Blocked]);
                 Some(NotifyEvent::LimitReached)
@@ -167,7 +165,7 @@ impl NotificationQueue {
                 let untold = self.forget(&[NotifyEvent::LimitReached]);
                 (ended && !untold).then_some(NotifyEvent::LimitOver)
             }
-            // If nobody typed, hopty's prompt failed: the limit is over, and the work stands still.
+            // If nobody typed, hopty's prompt failed: the limit is over, and the work does not continue.
             DecisionKind::ContinueCancelled => {
                 let alone = self.limit_since.is_some_and(|since| self.typed < Some(since));
                 self.limit_since.take_if(|_| alone).map(|_| NotifyEvent::LimitOver)
@@ -189,13 +187,13 @@ impl NotificationQueue {
         }
     }
 
-    /// A turn is not in Claude's transcript.
-    pub fn transcript_stands(&mut self, now: Stamp, text: String) {
+    /// A turn is missing in Claude's transcript.
+    pub fn transcript_is_behind(&mut self, now: Stamp, text: String) {
         self.put(now, NotifyEvent::Transcript, text, None);
     }
 
-    /// The session is over. Gives what is told at once, as there is no later: nothing where somebody ended it
-    /// or was there a moment ago.
+    /// The session has ended. Returns notifications to send at once; none if somebody ended it or was there a
+    /// moment ago.
     pub fn ended(&mut self, now: Stamp, cause: EndCause, sentence: &str) -> Option<Notification> {
         self.waiting.clear();
         let there = self.typed.is_some_and(|at| now.since(at) < self.after_ms);
@@ -205,7 +203,8 @@ impl NotificationQueue {
         wanted.then_some(Notification { event: NotifyEvent::Ended, text, reason: None, at: now })
     }
 
-    /// What is due, oldest first. In quiet hours, of which `quiet_ms` are left, it waits for their end.
+    /// The notifications that are due, oldest first. During quiet hours, of which `quiet_ms` are left, they
+    /// wait.
     pub fn due(&mut self, now: Stamp, quiet_ms: Option<u64>) -> Vec<Notification> {
         if let Some(left) = quiet_ms {
             self.waiting.iter_mut().for_each(|(due, _)| *due = (*due).max(now.after(left)));
@@ -216,7 +215,6 @@ impl NotificationQueue {
         due.into_iter().map(|(_, notification)| notification).collect()
     }
 
-    /// When something is due.
     pub fn deadline(&self) -> Option<Stamp> {
         self.waiting.iter().map(|(due, _)| *due).min()
     }
@@ -231,7 +229,7 @@ impl NotificationQueue {
         self.waiting.push((now.after(self.after_ms), Notification { event, text, reason, at: now }));
     }
 
-    /// Drops what waits of these events; whether there was any.
+    /// Drops pending notifications of these events; `false` if there were none.
     fn forget(&mut self, events: &[NotifyEvent]) -> bool {
         let before = self.waiting.len();
         self.waiting.retain(|(_, waiting)| !events.contains(&waiting.event));
@@ -239,21 +237,19 @@ impl NotificationQueue {
     }
 }
 
-impl GoneDialog {
-    /// Whether it is the dialog that is there now.
+impl PastDialog {
+    /// Whether this is the dialog on the screen.
     fn is_still(&self, reason: Option<&str>, now: Stamp) -> bool {
         self.reason.as_deref() == reason && now.since(self.at) < FLICKER_MS
     }
 }
 
-/// How long something took, in words.
 fn time_of(ms: u64) -> String {
     age(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
 impl QuietHours {
-    /// How many milliseconds of quiet hours are left at `ms` milliseconds after local midnight; `None`
-    /// outside of them.
+    /// How many ms of quiet hours are left at `ms` milliseconds after local midnight; `None` outside of them.
     #[must_use]
     pub fn left(self, ms: u64) -> Option<u64> {
         const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -348,7 +344,7 @@ mod tests {
             queue.state(Stamp(AFTER + 150), &blocked("permission"));
             assert_eq!(queue.deadline(), None, "told already, before {between:?}");
         }
-        // The deadline passes while the dialog is not seen.
+        // The deadline passes while the dialog is not on the screen.
         let mut queue = self::queue();
         queue.state(Stamp(0), &blocked("permission"));
         queue.state(Stamp(AFTER - 10), &is(SessionState::Busy));
@@ -357,7 +353,7 @@ mod tests {
         assert_eq!(events(&mut queue, AFTER + 10), [NotifyEvent::Blocked]);
     }
 
-    /// The screen may show for a moment what `hopty send` has answered.
+    /// For a moment the screen may show a dialog that `hopty send` has answered.
     #[test]
     fn an_answered_dialog_that_is_seen_once_more_is_not_told_at_once() {
         let mut queue = NotificationQueue::new(DurationMs::from_ms(0), &NotifyEvent::ALL);
@@ -396,7 +392,7 @@ mod tests {
         let spawned = decision(DecisionKind::RunSpawned);
         let next_run = |queue: &mut NotificationQueue| queue.decided(Stamp(2 * AFTER), &spawned, false);
         assert!(told_again(&next_run, 10, "permission"), "of the next run");
-        // The key came before the answer was seen, and with it nothing waits any more.
+        // The key came before the answer was seen, and then nothing is pending.
         let mut queue = queue();
         queue.state(Stamp(0), &blocked("permission"));
         queue.typed(Stamp(100));
@@ -406,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_dialog_is_not_told_as_one() {
+    fn limits_and_held_runs_are_no_dialogs() {
         let mut queue = queue();
         queue.state(Stamp(0), &is(SessionState::Busy));
         queue.state(Stamp(10), &blocked("permission"));
@@ -534,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_is_not_kept() {
+    fn events_that_are_off_are_not_queued() {
         let mut queue = NotificationQueue::new(DurationMs::from_ms(0), &[NotifyEvent::Idle]);
         queue.state(Stamp(0), &blocked("permission"));
         queue.decided(Stamp(0), &decision(DecisionKind::LimitReached), false);

@@ -1,4 +1,4 @@
-//! What is wrong with a person's regular expression, in one line.
+//! Errors in a person's regular expression, on one line.
 
 /// The reason without the picture of the expression that `regex` draws above it.
 pub fn pattern_error(error: &regex::Error) -> String {

@@ -1,4 +1,4 @@
-//! How a process changes: ended, stopped or continued. No bare integers.
+//! Changes of a process: ended, stopped or continued.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct Signal(pub i32);
 
 impl Signal {
-    /// SIGHUP.
     pub const HUP: Signal = Signal(1);
-    /// SIGINT.
     pub const INT: Signal = Signal(2);
-    /// SIGQUIT.
     pub const QUIT: Signal = Signal(3);
-    /// SIGKILL.
     pub const KILL: Signal = Signal(9);
-    /// SIGTERM.
     pub const TERM: Signal = Signal(15);
 
-    /// The name without `SIG` for the signals that people meet, else `signal N`.
+    /// The name without `SIG` for common signals, else `signal N`.
     #[must_use]
     pub fn name(self) -> String {
         let known = match self.0 {
@@ -38,30 +33,25 @@ impl Signal {
         format!("SIG{known}")
     }
 
-    /// The exit code of a program that it ended, as a shell gives it: 128 + n.
+    /// The exit code of a program that it ended, as in a shell: 128 + n.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         u8::try_from(128 + self.0).unwrap_or(255)
     }
 }
 
-/// What the kernel reported about a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEnd {
-    /// It called exit with this code.
     Exited(u8),
-    /// A signal ended it.
     Signaled(Signal),
-    /// A signal stopped it (job control); it lives.
+    /// Job control; the process lives.
     Stopped(Signal),
-    /// It goes on after a stop.
     Continued,
 }
 
 impl ProcessEnd {
-    /// The exit code as a shell gives it: its own, or 128 + n for a signal. 0 when the process has
-    /// not ended.
+    /// The exit code as in a shell: its own, or 128 + n for a signal. 0 if the process has not ended.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -71,13 +61,12 @@ impl ProcessEnd {
         }
     }
 
-    /// Whether the process is gone.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, ProcessEnd::Exited(_) | ProcessEnd::Signaled(_))
     }
 
-    /// In words, for a sentence: `with code 1`, `by SIGKILL`.
+    /// As part of a sentence: `with code 1`, `by SIGKILL`.
     #[must_use]
     pub fn words(self) -> String {
         match self {

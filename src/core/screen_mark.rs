@@ -1,4 +1,4 @@
-//! A moment in a session, between what stood on its screen and what came later.
+//! A moment in a session that separates old text on its screen from new.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,13 +12,12 @@ use thiserror::Error;
 pub struct ScreenMark {
     /// The last line of the journal before it.
     pub seq: u64,
-    /// The run whose screen it is about, from 1.
+    /// The run of the screen, from 1.
     pub run: u32,
     /// The last frame of that screen before it.
     pub frame: u64,
 }
 
-/// A text that is no mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("not a mark")]
 pub struct BadScreenMark;

@@ -1,46 +1,42 @@
-//! hopty's segment in Claude's own status line: that it is there, how full the context is by its own count,
-//! what comes next, and what a person has not read yet.
+//! hopty's segment in Claude's own status line: the session's name, the context usage by hopty's count, the
+//! next hand-over, and unread notices.
 
 use crate::core::config::PrefixKey;
 use crate::core::supervisor::next_handover::{HandoverWhen, NextHandover};
 use crate::core::text::plural::plural;
 use crate::core::time::Stamp;
 
-/// What the segment tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Segment<'a> {
-    /// The session's name.
     pub name: &'a str,
-    /// The context usage in percent, where it is known.
+    /// None if it is unknown.
     pub percent: Option<u8>,
-    /// The level at which a hand-over comes, in percent.
+    /// The level of the hand-over, in percent.
     pub level: Option<f64>,
-    /// When the next hand-over comes.
     pub next: Option<&'a NextHandover>,
-    /// The time now, for what is still left.
+    /// For the time that is left.
     pub now: Stamp,
-    /// The key before hopty's own.
     pub prefix: PrefixKey,
-    /// Notices that the page of notices has not shown.
+    /// How many notices the page of notices has not shown yet.
     pub unread: usize,
-    /// Columns of the terminal, where they are known.
+    /// Columns of the terminal; none if unknown.
     pub cols: Option<u16>,
 }
 
-/// What of a segment changes without Claude's doing: name, when the next hand-over comes, and unread notices.
+/// The parts of a segment that change without Claude: name, the time of the next hand-over, unread notices.
 pub type SegmentGist = (String, Option<HandoverWhen>, usize);
 
 /// Columns that Claude leaves free around its status line (measured on 2.1.332).
 const MARGIN: usize = 4;
 
 impl Segment<'_> {
-    /// One short line, without signs that a terminal acts on. Where it does not fit, it says less of the next
-    /// hand-over, then only that if it is decided, else nothing of it.
+    /// A short line without control characters. If it does not fit, it says less about the next hand-over,
+    /// then only a decided one, then nothing about it.
     pub fn text(&self) -> String {
         let whole = self.line(self.next_words());
         let room = self.cols.map_or(usize::MAX, |cols| usize::from(cols).saturating_sub(MARGIN));
         let fits = |line: &String| line.chars().count() <= room;
-        // What a person has just decided matters more than how many notices there are.
+        // A person's recent decision matters more than the number of notices.
         let decided =
             self.next.filter(|next| next.when != HandoverWhen::Level).map(|_| Segment { unread: 0, ..*self });
         let shorter = [
@@ -53,7 +49,7 @@ impl Segment<'_> {
         shorter.into_iter().flatten().find(fits).unwrap_or_else(|| self.line(None))
     }
 
-    /// What of it Claude does not know by itself.
+    /// The parts that Claude does not know by itself.
     pub fn gist(&self) -> SegmentGist {
         (self.name.to_owned(), self.next.map(|next| next.when), self.unread)
     }
@@ -77,7 +73,7 @@ impl Segment<'_> {
         })
     }
 
-    /// The question of mode `ask`, and how to answer it at once.
+    /// The question of mode `ask`, with the keys that answer it.
     fn question(&self) -> String {
         match self.prefix {
             prefix if prefix.byte().is_some() => format!("hand over? {prefix} r yes, {prefix} s later"),
@@ -130,7 +126,7 @@ impl Segment<'_> {
     }
 }
 
-/// What it comes down to: `No space left on device` of `... (cannot write FILE: No space left on device)`.
+/// The innermost cause: `No space left on device` of `... (cannot write FILE: No space left on device)`.
 fn innermost(why: &str) -> &str {
     why.rsplit(": ").next().unwrap_or(why).trim_end_matches(')')
 }

@@ -1,9 +1,8 @@
-//! The session object: what `hopty status --json` prints, a host answers and writes into `session.json`, and
-//! every verb and the dashboard read. `docs/PROTOCOL.md` describes its keys.
+//! The session status: `hopty status --json` prints it, a host answers with it and writes it to
+//! `session.json`, and every verb and the dashboard read it. `docs/PROTOCOL.md` describes its keys.
 //!
-//! Host and reader may be of different versions, so reading is tolerant: a missing key, or a value of another
-//! kind, leaves the default; a word that this version does not know is kept as it came; keys that it does not
-//! know are kept in `rest`.
+//! Host and reader may have different versions, so parsing is tolerant: a missing key or a value of another
+//! kind becomes the default, a word of another version is kept, and unknown keys are kept in `rest`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,154 +22,120 @@ use super::supervisor::state::{SessionState, StateSource};
 use super::time::WallTime;
 use crate::core::text::shell_word::shell_line;
 
-/// A session as its host tells it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionStatus {
-    /// The session's name.
     pub name: String,
-    /// Its labels, in order.
     pub labels: Vec<String>,
-    /// The working directory.
     pub dir: String,
-    /// What runs: Claude, or any other program.
     pub agent: OpenWord<Agent>,
-    /// The program with its arguments, secrets hidden.
+    /// With secrets replaced.
     pub command: Vec<String>,
-    /// What the session does.
     pub state: OpenWord<SessionState>,
     pub state_since: Option<Rfc3339>,
-    /// How that is known.
     pub state_from: OpenWord<StateSource>,
-    /// While it is blocked: on what.
+    /// What a blocked session waits for.
     pub waiting_for: Option<String>,
-    /// What the permission or the question is about: `Bash: touch x1`, on one line, at most 200 characters,
-    /// secrets hidden.
+    /// The subject of the permission or the question, such as `Bash: touch x1`: on one line, at most 200
+    /// characters, secrets replaced.
     pub waiting_subject: Option<String>,
-    /// The API error at which the last turn ended, by Claude's name (`server_error`), until the next turn
-    /// begins.
+    /// The API error that ended the last turn, by Claude's name (`server_error`), until the next turn begins.
     pub turn_error: Option<String>,
-    /// The draft in Claude's prompt box, on one line, at most 200 characters, secrets hidden. Only a live
-    /// host tells it.
+    /// The draft in Claude's prompt box: on one line, at most 200 characters, secrets replaced. Only a live
+    /// host reports it.
     pub draft: Option<String>,
     /// The supervisor's phase ([`Phase::word`](super::supervisor::phase::Phase::word)).
     pub phase: String,
-    /// Number of the run, 0 before the first.
+    /// 0 before the first run.
     pub run: u32,
-    /// How often the program was replaced.
     pub restarts: u32,
-    /// The program's process id while it lives.
+    /// None when no program is running.
     pub pid: Option<i32>,
-    /// The host's process id.
     pub host_pid: u32,
-    /// When the session began.
     pub started_at: Option<Rfc3339>,
-    /// The run of the machine that it lives in.
     pub machine: MachineStatus,
-    /// hopty's version.
     pub version: String,
-    /// Claude's version, where a file tells it.
+    /// If a file has it.
     pub claude_version: Option<String>,
-    /// The conversation that is followed.
     pub conversation: Option<ConversationId>,
-    /// The conversation that was handed over to it, to which `hopty back` goes.
+    /// The conversation before it, to which `hopty back` returns.
     pub before: Option<ConversationId>,
-    /// The conversation's transcript.
     pub transcript: Option<String>,
-    /// The channel of its handoffs.
     pub channel: String,
-    /// How full the context is.
     pub context: ContextStatus,
-    /// What the conversation is about.
     pub work: WorkStatus,
-    /// Claude's usage limits.
     pub limits: LimitsStatus,
-    /// The last handoff.
     pub handoff: Option<HandoffStatus>,
-    /// When the next hand-over comes.
     pub next_handover: Option<HandoverStatus>,
-    /// The size of the program's terminal.
     pub size: SessionSize,
-    /// Its recording, while there is one.
+    /// None without a recording.
     pub recording: Option<RecordingStatus>,
-    /// The attached terminals.
     pub clients: Vec<ClientStatus>,
     pub exit: Option<ExitStatus>,
-    /// When it ended; unknown where the host was killed.
+    /// Unknown if the host was killed.
     pub ended_at: Option<Rfc3339>,
-    /// Why it is as it is, in a sentence.
+    /// A sentence.
     pub why: String,
-    /// Number of the last journal line.
+    /// The number of the last journal line.
     pub seq: u64,
     /// Keys that only a newer host knows.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// How full the context is, and which level that reaches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextStatus {
-    /// Tokens in the conversation.
     pub tokens: u64,
-    /// The window in tokens.
+    /// The size of the window in tokens.
     pub window: u64,
     /// Percent of the window, 0 to 100.
     pub percent: u8,
-    /// The level that is reached.
     pub level: OpenWord<Level>,
-    /// Where the tokens came from.
     pub tokens_from: OpenWord<TokensFrom>,
-    /// Where the window came from.
     pub window_from: OpenWord<WindowFrom>,
-    /// Size of the transcript in bytes.
+    /// The size of the transcript in bytes.
     pub bytes: u64,
-    /// When the figure was made.
     pub at: Option<Rfc3339>,
 }
 
-/// The run of the machine that a session lives in.
+/// The boot of the machine that a session belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MachineStatus {
-    /// The system's id of it.
     pub boot_id: Option<String>,
-    /// Whether the host was told to end (SIGTERM), as at a shutdown.
+    /// Whether the host received SIGTERM, as at a shutdown.
     pub shutdown: bool,
 }
 
-/// What the conversation is about, how far it is and what it has cost.
+/// The topic of the conversation, its progress and its cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkStatus {
-    /// The conversation's name, where Claude or the person gave it one.
+    /// The conversation's name, from Claude or the person.
     pub title: Option<String>,
-    /// The person's last prompt in one line, at most 200 characters, secrets hidden.
+    /// The person's last prompt: on one line, at most 200 characters, secrets replaced.
     pub prompt: Option<String>,
-    /// How many tasks are on Claude's list.
     pub tasks: u32,
-    /// How many of them are done.
     pub tasks_done: u32,
-    /// The task that Claude is at.
+    /// The current task.
     pub task: Option<String>,
-    /// The model, as Claude names it.
+    /// As Claude names it.
     pub model: Option<String>,
-    /// What the running Claude has cost so far, in US dollars, by its own count.
+    /// The cost of the running Claude so far, in US dollars, by its own count.
     pub cost_usd: Option<f64>,
 }
 
-/// Usage limits, as far as Claude tells them.
+/// Usage limits, as far as Claude reports them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitsStatus {
-    /// The one that is waited for.
+    /// The limit that Claude waits for.
     pub reached: Option<ReachedLimit>,
     pub five_hour: Option<LimitUse>,
-    /// Use of the weekly limit.
     pub seven_day: Option<LimitUse>,
 }
 
-/// A usage limit that was hit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReachedLimit {
@@ -178,7 +143,6 @@ pub struct ReachedLimit {
     pub resets_at: Option<Rfc3339>,
 }
 
-/// How much of a usage limit is used up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LimitUse {
@@ -186,36 +150,31 @@ pub struct LimitUse {
     pub resets_at: Option<Rfc3339>,
 }
 
-/// The last handoff.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandoffStatus {
     pub id: HandoffId,
-    /// Whether somebody has read it.
     pub status: OpenWord<HandoffUse>,
 }
 
-/// Whether a handoff was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandoffUse {
-    /// It waits for its reader.
+    /// Waiting for its reader.
     Active,
-    /// A conversation went on from it.
     Consumed,
 }
 
-/// When the next hand-over comes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HandoverStatus {
     pub when: OpenWord<HandoverWhen>,
-    /// Why then, in a few words.
+    /// A few words.
     pub why: String,
-    /// When at the latest, where that is known.
+    /// The latest time, if known.
     pub at: Option<Rfc3339>,
 }
 
-/// A size in cells.
+/// In cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionSize {
@@ -223,60 +182,48 @@ pub struct SessionSize {
     pub rows: u16,
 }
 
-/// An attached terminal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientStatus {
-    /// Its number.
     pub id: u32,
-    /// Its name, where it is known.
+    /// None if unknown.
     pub tty: Option<String>,
     pub cols: u16,
     pub rows: u16,
     /// Whether it sets the session's size.
     pub leader: bool,
-    /// Whether it only looks.
     pub read_only: bool,
     /// How bytes reach it: `fd`, `relay` or `none`.
     pub via: String,
 }
 
-/// A recording in progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordingStatus {
     pub file: String,
-    /// Since when.
     pub since: Option<Rfc3339>,
-    /// The file's length in bytes.
+    /// In bytes.
     pub bytes: u64,
-    /// Whether what is typed is recorded, too.
+    /// Whether it has the person's keys, too.
     pub input: bool,
 }
 
-/// How a session ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExitStatus {
-    /// By itself, by a signal, or nobody knows.
     pub kind: OpenWord<ExitKind>,
-    /// The exit code as a shell gives it.
+    /// As in a shell.
     pub code: Option<u8>,
-    /// The signal's number, where there was one.
     pub signal: Option<i32>,
-    /// Why it ended.
     pub cause: OpenWord<EndCause>,
 }
 
-/// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitKind {
-    /// It ended itself.
     Exited,
-    /// A signal ended it.
     Signaled,
-    /// The host died before it could tell.
+    /// The host died before it could record the end.
     Lost,
 }
 
@@ -284,29 +231,28 @@ pub enum ExitKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OpenWord<T> {
-    /// One of the set.
     Known(T),
-    /// Any other; empty where nothing was said.
+    /// Any other word; empty if absent.
     Other(String),
 }
 
-/// A moment, in JSON as RFC 3339 with milliseconds.
+/// A time, in JSON as RFC 3339 with milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rfc3339(pub WallTime);
 
 impl SessionStatus {
-    /// Whether Claude is being ended for a new run that does not work yet. Claude is idle for moments of
-    /// this, and its turn is not over: it goes on in the new run.
+    /// Whether Claude is being replaced by a run that does not work yet. Meanwhile Claude is idle for
+    /// moments, and its turn is not over: the new run continues it.
     pub fn is_handed_over(&self) -> bool {
         ["saving", "stopping", "cooling", "spawning", "delivering"].contains(&self.phase.as_str())
     }
 
-    /// Reads a session object; `None` when it is not a JSON object.
+    /// Parses a status; `None` if it is no JSON object.
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok().and_then(Self::from_json)
     }
 
-    /// The same of one that is parsed already.
+    /// The same for parsed JSON.
     pub fn from_json(object: Value) -> Option<Self> {
         tolerant(object)
     }
@@ -315,20 +261,19 @@ impl SessionStatus {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Whether it does this.
     pub fn is(&self, state: SessionState) -> bool {
         self.state.is(state)
     }
 
-    /// What it is about: the conversation's name, where it says more than the session's, or the last prompt;
-    /// of another program its command line.
+    /// The topic: the conversation's name, if it says more than the session's, or the last prompt; for other
+    /// programs the command line.
     pub fn about(&self) -> Option<Cow<'_, str>> {
         let title = self.work.title.as_deref().filter(|title| *title != self.name);
         let command = || self.agent.is(Agent::Plain).then(|| shell_line(&self.command)).map(Cow::from);
         title.or(self.work.prompt.as_deref()).map(Cow::from).or_else(command)
     }
 
-    /// What a blocked session waits for, with what that is about: `permission (Bash: touch x1)`.
+    /// What a blocked session waits for, with its subject, such as `permission (Bash: touch x1)`.
     pub fn blocked_on(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
         let what = self.waits_for(moment).filter(|_| self.is(SessionState::Blocked))?;
         Some(match &self.waiting_subject {
@@ -337,14 +282,14 @@ impl SessionStatus {
         })
     }
 
-    /// Whether a person answers what it waits for in its terminal.
-    pub fn waits_in_a_dialog(&self) -> bool {
+    /// Whether a person must answer in the session's terminal.
+    pub fn waits_in_dialog(&self) -> bool {
         let on = self.waiting_for.as_deref().filter(|_| self.is(SessionState::Blocked));
         on.is_some_and(|on| !matches!(on, "usage_limit" | "api_error" | "settings"))
     }
 
-    /// How the program continues, where it is suspended.
-    pub fn way_to_continue(&self) -> Option<String> {
+    /// How to continue a suspended program.
+    pub fn continue_hint(&self) -> Option<String> {
         // A client whose program was suspended has its terminal back.
         let left = self.clients.iter().find(|client| client.leader && client.via == "none");
         let by_fg = left.and_then(|client| client.tty.as_ref()).map(|tty| format!("`fg` in {tty} or "));
@@ -352,15 +297,15 @@ impl SessionStatus {
             .then(|| format!("{}`hopty attach {}` continues it", by_fg.unwrap_or_default(), self.name))
     }
 
-    /// The state in one word, for people: hopty knows of a program that is not Claude only that it runs.
+    /// The state in one word for people: of a program other than Claude hopty only knows that it is running.
     pub fn state_word(&self) -> String {
         let runs = self.agent.is(Agent::Plain) && self.is(SessionState::Unknown);
         if runs { "running".to_owned() } else { self.state.to_string() }
     }
 
     /// The state in a few words, with what a blocked session waits for: `blocked: Bash: touch x1`, or
-    /// `blocked (trust dialog)` where that is not about anything; `idle (api error)` where the last turn
-    /// ended so. `moment` writes a time for people.
+    /// `blocked (trust dialog)` without a subject; `idle (api error)` if the last turn ended with one.
+    /// `moment` formats a time.
     pub fn state_words(&self, moment: impl Fn(WallTime) -> String) -> String {
         match (&self.waiting_subject, self.waits_for(moment)) {
             (Some(subject), Some(_)) => format!("{}: {subject}", self.state),
@@ -372,14 +317,13 @@ impl SessionStatus {
         }
     }
 
-    /// What a blocked session waits for, in words: a usage limit with its end. `moment` writes a time for
-    /// people.
+    /// What a blocked session waits for: for a usage limit with its end. `moment` formats a time.
     pub fn waits_for(&self, moment: impl Fn(WallTime) -> String) -> Option<String> {
         let on = self.waiting_for.as_deref()?;
         let Some(limit) = self.limits.reached.as_ref().filter(|_| matches!(on, "usage_limit" | "limit"))
         else {
             return Some(match on {
-                // Claude shows one that hopty has no rule for.
+                // A dialog that hopty has no rule for.
                 "unknown" => "a dialog".to_owned(),
                 "trust" | "bypass" | "api_key" => format!("{} dialog", on.replace('_', " ")),
                 on => on.replace('_', " "),
@@ -393,26 +337,26 @@ impl SessionStatus {
 }
 
 impl ContextStatus {
-    /// Percent of the window, where anything is known of the tokens.
+    /// `None` if the tokens are unknown.
     pub fn known_percent(&self) -> Option<u8> {
         let known = !self.tokens_from.is(TokensFrom::None) && !self.tokens_from.is_empty();
         known.then(|| self.percent.min(100))
     }
 
-    /// Tokens that are left of the window.
+    /// Tokens that are left in the window.
     pub fn remaining(&self) -> u64 {
         self.window.saturating_sub(self.tokens)
     }
 }
 
-/// Reads an object, and leaves out what is of another kind than this version expects, at any depth.
+/// Parses an object, and drops values of another kind than this version expects, at any depth.
 fn tolerant<T: DeserializeOwned>(object: Value) -> Option<T> {
-    // A derived reader takes a list for an object, too.
+    // A derived reader accepts a list for an object, too.
     let object = Some(object).filter(Value::is_object)?;
     serde_json::from_value(readable_part(object, &|part| T::deserialize(part).is_ok())?).ok()
 }
 
-/// What is left of `value` when only that stays which `reads` takes; `None` if that is nothing.
+/// The part of `value` that `reads` accepts; `None` if there is none.
 fn readable_part(value: Value, reads: &dyn Fn(&Value) -> bool) -> Option<Value> {
     if reads(&value) {
         return Some(value);
@@ -434,10 +378,10 @@ fn readable_part(value: Value, reads: &dyn Fn(&Value) -> bool) -> Option<Value> 
     reads(&rest).then_some(rest)
 }
 
-/// For a field of another message: what can be read of an object, else `None`.
+/// For a field of another message: the readable part of an object, or `None`.
 ///
 /// # Errors
-/// None but the format's own.
+/// Only those of the format.
 pub fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
     Value::deserialize(from).map(tolerant)
 }
@@ -455,14 +399,13 @@ impl<T> From<T> for OpenWord<T> {
 }
 
 impl<T: PartialEq> OpenWord<T> {
-    /// Whether it is this one.
     pub fn is(&self, known: T) -> bool {
         *self == OpenWord::Known(known)
     }
 }
 
 impl<T: Copy> OpenWord<T> {
-    /// It, where this version knows it.
+    /// The word, if this version knows it.
     pub fn known(&self) -> Option<T> {
         match self {
             OpenWord::Known(known) => Some(*known),
@@ -472,13 +415,12 @@ impl<T: Copy> OpenWord<T> {
 }
 
 impl<T> OpenWord<T> {
-    /// Whether nothing was said.
     pub fn is_empty(&self) -> bool {
         matches!(self, OpenWord::Other(word) if word.is_empty())
     }
 }
 
-/// The word as it is in JSON.
+/// The word as in JSON.
 impl<T: Serialize> fmt::Display for OpenWord<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(serde_json::to_value(self).unwrap_or_default().as_str().unwrap_or_default())
@@ -576,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_kind_costs_only_itself() {
+    fn a_value_of_another_kind_loses_only_its_key() {
         let odd = json!({"name": 7, "dir": "/p", "command": "x", "clients": [{}, {}], "restarts": -1,
             "why": {}, "context": [],
             "pid": "1", "state_since": "yesterday", "conversation": "no id", "run": 3});

@@ -1,4 +1,4 @@
-//! Time as it is given to the core: nothing in here reads a clock.
+//! Time as a value: nothing here reads a clock.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ impl Stamp {
     }
 }
 
-/// How long ago something was, for people: `just now`, `5 min ago`, `3 h ago`. `ms` in milliseconds.
+/// How long ago something was, such as `just now`, `5 min ago` and `3 h ago`. `ms` in milliseconds.
 pub fn ago(ms: u64) -> String {
     match ms / 60_000 {
         0 => "just now".to_owned(),
@@ -31,8 +31,7 @@ pub fn ago(ms: u64) -> String {
     }
 }
 
-/// How long something has lasted, in the largest unit that says enough: `40 s`, `5 min`, `3 h`, `2 d`. `ms`
-/// in milliseconds.
+/// A duration in its largest useful unit, such as `40 s`, `5 min`, `3 h` and `2 d`. `ms` in milliseconds.
 pub fn age(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;
     match seconds {
@@ -43,13 +42,12 @@ pub fn age(ms: i64) -> String {
     }
 }
 
-/// A moment of the wall clock in milliseconds since the Unix epoch, for what people and files are shown.
+/// A time of day in milliseconds since the Unix epoch, for people and files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WallTime(pub i64);
 
 impl WallTime {
-    /// That many seconds after 1970 began.
     #[must_use]
     pub fn of_seconds(seconds: u64) -> Self {
         WallTime(i64::try_from(seconds.saturating_mul(1000)).unwrap_or(i64::MAX))
@@ -79,7 +77,7 @@ impl WallTime {
         self.utc().format("%Y-%m-%d %H:%M:%S").to_string()
     }
 
-    /// `Fri 2026-11-20` in UTC: the day of the week is what people speak of.
+    /// `Fri 2026-11-20` in UTC: people think in days of the week.
     #[must_use]
     pub fn day(self) -> String {
         self.utc().format("%a %Y-%m-%d").to_string()
@@ -91,12 +89,12 @@ impl WallTime {
         self.utc().format("%H:%M").to_string()
     }
 
-    /// Reads an RFC 3339 time of any precision.
+    /// Parses an RFC 3339 time of any precision.
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text).ok().map(|t| WallTime(t.timestamp_millis()))
     }
 
-    /// The same, or one without a zone, as Python's `isoformat` writes it: that is taken for UTC.
+    /// The same, or a time without a zone, as Python's `isoformat` writes it, taken as UTC.
     pub fn parse_any(text: &str) -> Option<Self> {
         let local =
             || text.parse::<chrono::NaiveDateTime>().ok().map(|t| WallTime(t.and_utc().timestamp_millis()));

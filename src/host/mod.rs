@@ -60,7 +60,7 @@ use crate::core::supervisor::event::Event;
 use crate::core::supervisor::phase::Phase;
 use crate::core::supervisor::{Agent, Policy, RULES};
 use crate::fs::{registry, session};
-use crate::ipc::message::Failure;
+use crate::ipc::message::RequestError;
 use crate::sys::{boot, clock::Clock, signals::Signals, worker::within};
 use cast_recording::SessionCast;
 use child::Child;
@@ -223,7 +223,7 @@ impl Host {
         if let Some(wanted) = host.session.launch.record.take() {
             match host.cast.begin_now(&wanted, &subject, picture.clone()) {
                 Ok(notice) => notices.push(notice),
-                Err(Failure { code, message, hint }) => {
+                Err(RequestError { code, message, hint }) => {
                     host.tidy();
                     return Err(StartReport::failed(code.exit(), message, hint));
                 }

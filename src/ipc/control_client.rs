@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::message::{Answer, Failure, PROTOCOL, Request, hello_line, request_line};
+use super::message::{Answer, PROTOCOL, Request, RequestError, hello_line, request_line};
 use crate::core::io_words::io_words;
 
 const PIECE: usize = 16384;
@@ -30,7 +30,7 @@ pub enum NoAnswer {
     Unreadable(String),
     /// The host refused the request, or it failed.
     #[error("{}", .0.message)]
-    Failed(Failure),
+    Failed(RequestError),
 }
 
 impl NoAnswer {

@@ -94,7 +94,7 @@ impl Code {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct RequestError {
     pub code: Code,
     pub message: String,
     /// How to fix it.
@@ -102,17 +102,17 @@ pub struct Failure {
     pub hint: String,
 }
 
-impl Failure {
+impl RequestError {
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
         let message: String = message.into();
-        Failure { code, message: io_words(message), hint: hint.into() }
+        RequestError { code, message: io_words(message), hint: hint.into() }
     }
 
     /// The session has ended and answers nothing more.
     #[must_use]
     pub fn session_has_ended() -> Self {
-        Failure::new(Code::Ended, "the session has ended", "`hopty why` says how it ended")
+        RequestError::new(Code::Ended, "the session has ended", "`hopty why` says how it ended")
     }
 }
 
@@ -351,24 +351,25 @@ pub struct Attach {
 /// Parses a request line into its id and the request.
 ///
 /// The error is the failure to answer with, and the request's id or 0.
-pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, Failure)> {
+pub fn parse_request(line: &[u8]) -> Result<(u64, Request), (u64, RequestError)> {
     let hint = "see docs/PROTOCOL.md";
     let value: Value = serde_json::from_slice(line)
-        .map_err(|e| (0, Failure::new(Code::BadRequest, format!("the line is not JSON: {e}"), hint)))?;
-    let no_number = || (0, Failure::new(Code::BadRequest, "the request's `id` is not a whole number", hint));
+        .map_err(|e| (0, RequestError::new(Code::BadRequest, format!("the line is not JSON: {e}"), hint)))?;
+    let no_number =
+        || (0, RequestError::new(Code::BadRequest, "the request's `id` is not a whole number", hint));
     let id = value.get("id").map_or(Ok(0), |id| id.as_u64().ok_or_else(no_number))?;
     let Some(name) = value.get("do").and_then(Value::as_str) else {
-        return Err((id, Failure::new(Code::BadRequest, "the request has no `do`", hint)));
+        return Err((id, RequestError::new(Code::BadRequest, "the request has no `do`", hint)));
     };
     match Request::deserialize(&value) {
         Ok(Request::Unknown) => {
             let shown: String = name.chars().filter(|c| !is_hidden(*c)).take(40).collect();
-            Err((id, Failure::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)))
+            Err((id, RequestError::new(Code::UnknownRequest, format!("unknown request `{shown}`"), hint)))
         }
         Ok(request) => Ok((id, request)),
         Err(error) => {
             let message = format!("invalid request: {}", cut_chars(&safe_line(&error.to_string()), 300));
-            Err((id, Failure::new(Code::BadRequest, message, hint)))
+            Err((id, RequestError::new(Code::BadRequest, message, hint)))
         }
     }
 }
@@ -402,7 +403,7 @@ pub fn ok_line(id: u64, ok: &impl Serialize) -> String {
     format!("{}\n", json!({"id": id, "ok": ok}))
 }
 
-pub fn error_line(id: u64, failure: &Failure) -> String {
+pub fn error_line(id: u64, failure: &RequestError) -> String {
     format!("{}\n", json!({"id": id, "error": failure}))
 }
 
@@ -414,7 +415,7 @@ pub struct Answer {
     #[serde(default)]
     pub ok: Option<Value>,
     #[serde(default)]
-    pub error: Option<Failure>,
+    pub error: Option<RequestError>,
 }
 
 #[cfg(test)]

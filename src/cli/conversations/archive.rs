@@ -1,5 +1,5 @@
-//! `hopty conversations archive`: puts conversations into the archive, by hand, by age, and in the background
-//! before Claude deletes them.
+//! `hopty conversations archive`: archives conversations on request, by age, and in the background before
+//! Claude deletes them.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::conversations_args::ArchiveOptions;
+use super::named_conversation::named_conversation;
 use super::open_conversations::OpenConversations;
-use super::{named, size};
+use super::size;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, say_wrapped, visible};
+use crate::cli::error::{VerbError, note, note_all, say, say_wrapped, visible};
 use crate::cli::{read_config, run};
 use crate::core::archive::{CleanupPeriod, over_limit};
 use crate::core::config::{Archive, AutoArchive};
@@ -25,15 +26,13 @@ use crate::fs::paths::Paths;
 use crate::sys::clock::Clock;
 use crate::sys::inherited;
 
-/// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// Days without use after which a conversation is archived, unless `--older-than` says otherwise: as long as
-/// before Claude deletes one.
+/// How many days without use a conversation is archived after, unless `--older-than` says otherwise: as many
+/// as before Claude deletes one.
 const UNUSED_DAYS: u64 = 10;
-/// How long the background may archive at a time; the start of the next session continues it.
+/// How long a background process may archive; the next session's start continues it.
 const AUTO_TIME: Duration = Duration::from_secs(120);
 
-/// What became of a conversation.
 enum Outcome {
     Archived(Box<crate::fs::archive::Archived>, bool),
     There,
@@ -42,7 +41,7 @@ enum Outcome {
     Failed(ArchiveFailure),
 }
 
-pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
+pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let config = read_config::valid(&paths, &[])?.archive;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
@@ -60,7 +59,7 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     let files = if options.conversations.is_empty() {
         let oldest = options.older_than.unwrap_or(UNUSED_DAYS);
         let mut all = Transcripts::all(&paths);
-        super::tell(&all.notices);
+        note_all(&all.notices);
         let due = |file: &TranscriptFile| {
             is_older(file, now, oldest) || is_due(file, now, period) && options.older_than.is_none()
         };
@@ -68,19 +67,19 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
         all.files.reverse();
         all.files
     } else {
-        options.conversations.iter().map(|word| named(&paths, word)).collect::<Result<_, _>>()?
+        options.conversations.iter().map(|word| named_conversation(&paths, word)).collect::<Result<_, _>>()?
     };
     let mut rows = Vec::new();
     let summaries = summaries(&paths, &files);
     let (mut room, mut agents) = (ArchiveRoom::of(&store, &config), OldAgents::default());
     for (file, summary) in files.iter().zip(summaries) {
-        let outcome = match room.lack() {
+        let outcome = match room.full_error() {
             Some(full) if !options.dry_run => return Err(full),
             _ => one(&paths, &store, file, &summary, &mut agents, options),
         };
         room.take(&outcome);
         if !options.json {
-            tell_one(file, &summary, &outcome)?;
+            print_outcome(file, &summary, &outcome)?;
         }
         rows.push((file, summary, outcome));
     }
@@ -97,13 +96,11 @@ pub(super) fn archive(options: &ArchiveOptions) -> Result<u8, Failed> {
     ))
 }
 
-/// Whether it was last written at least this many days ago.
 fn is_older(file: &TranscriptFile, now: WallTime, days: u64) -> bool {
     let age = now.0.saturating_sub(file.state.modified().0);
     age >= i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY_MS)
 }
 
-/// Whether Claude is going to delete it soon.
 fn is_due(file: &TranscriptFile, now: WallTime, period: CleanupPeriod) -> bool {
     period.deletes_soon(file.state.modified(), now)
 }
@@ -115,8 +112,8 @@ pub(super) fn summaries(paths: &Paths, files: &[TranscriptFile]) -> Vec<Conversa
     read
 }
 
-/// How much of the archive is used. It is looked through at the begin and once more when it seems to be full,
-/// not for each conversation.
+/// The size of the archive. It is measured at the beginning and when the archive seems to be full, not for
+/// each conversation.
 struct ArchiveRoom<'a> {
     store: &'a ArchiveStore,
     max_mb: u64,
@@ -128,7 +125,7 @@ impl<'a> ArchiveRoom<'a> {
         ArchiveRoom { store, max_mb: config.max_mb, held: held(store) }
     }
 
-    /// What is archived takes its place; what it replaced is counted until the next look.
+    /// Adds an archived conversation; the space of a replaced one is subtracted at the next measurement.
     fn take(&mut self, outcome: &Outcome) {
         if let Outcome::Archived(archived, _) = outcome
             && archived.replaced != Replaced::Same
@@ -137,21 +134,24 @@ impl<'a> ArchiveRoom<'a> {
         }
     }
 
-    /// Why nothing more is archived, where the archive is full.
-    fn lack(&mut self) -> Option<Failed> {
+    /// The error if the archive is full.
+    fn full_error(&mut self) -> Option<VerbError> {
         let most = self.max_mb.saturating_mul(1 << 20);
         if self.held >= most {
             self.held = held(self.store);
         }
         (self.held >= most).then(|| {
             let (held, max_mb) = (size(self.held), self.max_mb);
-            Failed::new(1, format!("the archive has reached its limit: {held} of archive.max_mb = {max_mb}"))
-                .hint("raise archive.max_mb, or run `hopty conversations archive --prune --yes`")
+            VerbError::new(
+                1,
+                format!("the archive has reached its limit: {held} of archive.max_mb = {max_mb}"),
+            )
+            .hint("raise archive.max_mb, or run `hopty conversations archive --prune --yes`")
         })
     }
 }
 
-/// How many bytes the archive has.
+/// The size of the archive in bytes.
 fn held(store: &ArchiveStore) -> u64 {
     store.entries().0.iter().fold(0, |sum, entry| sum.saturating_add(entry.packed_bytes))
 }
@@ -217,7 +217,7 @@ pub(super) fn title(summary: &ConversationSummary) -> String {
     visible(&text.split_whitespace().take(12).collect::<Vec<_>>().join(" "))
 }
 
-fn tell_one(file: &TranscriptFile, summary: &ConversationSummary, outcome: &Outcome) -> io::Result<()> {
+fn print_outcome(file: &TranscriptFile, summary: &ConversationSummary, outcome: &Outcome) -> io::Result<()> {
     let (id, title) = (file.id.short(), title(summary));
     match outcome {
         Outcome::Archived(archived, removed) => {
@@ -295,7 +295,7 @@ fn object(file: &TranscriptFile, outcome: &Outcome) -> Value {
     })
 }
 
-/// Whether conversations are archived before Claude deletes them.
+/// Whether hopty archives conversations before Claude deletes them.
 fn is_wanted(config: &Archive, period: CleanupPeriod) -> bool {
     match config.auto {
         AutoArchive::Off => false,
@@ -304,7 +304,7 @@ fn is_wanted(config: &Archive, period: CleanupPeriod) -> bool {
     }
 }
 
-/// Starts a process that archives what Claude would delete soon, where there is something.
+/// Starts a process that archives conversations that Claude would delete soon, if there are any.
 pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<Child> {
     let here = std::env::current_dir().unwrap_or_default();
     let period = read_config::cleanup_period(paths, &here);
@@ -320,13 +320,18 @@ pub(in crate::cli) fn before_cleanup(paths: &Paths, config: &Archive) -> Option<
     command.stdin(null()).stdout(null()).stderr(null()).spawn().ok()
 }
 
-/// In the background: what Claude would delete soon, the oldest first, for a bounded time.
-fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPeriod) -> Result<u8, Failed> {
+/// Archives conversations that Claude would delete soon, the oldest first, for [`AUTO_TIME`] at most.
+fn auto(
+    paths: &Paths,
+    config: &Archive,
+    store: &ArchiveStore,
+    period: CleanupPeriod,
+) -> Result<u8, VerbError> {
     let start = Instant::now();
     if !is_wanted(config, period) {
         return Ok(0);
     }
-    run::be_nice();
+    run::lower_priority();
     let now = Clock::wall();
     let mut files = Transcripts::all(paths).files;
     files.retain(|file| is_due(file, now, period));
@@ -335,16 +340,16 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
         return Ok(0);
     }
     crate::fs::atomic::private_dir(store.dir()).map_err(|error| {
-        Failed::new(1, error.to_string()).hint("`hopty check` shows the archive and its limit")
+        VerbError::new(1, error.to_string()).hint("`hopty check` shows the archive and its limit")
     })?;
-    // One at a time: another session's start is at it already.
+    // Another session's start is archiving already.
     let lock = FileLock::try_take(&store.dir().join(".auto")).ok().flatten();
     let Some(_lock) = lock else { return Ok(0) };
     let options = ArchiveOptions::default();
     let summaries = summaries(paths, &files);
     let (mut room, mut agents) = (ArchiveRoom::of(store, config), OldAgents::default());
     for (file, summary) in files.iter().zip(summaries) {
-        if start.elapsed() > AUTO_TIME || room.lack().is_some() {
+        if start.elapsed() > AUTO_TIME || room.full_error().is_some() {
             break;
         }
         room.take(&one(paths, store, file, &summary, &mut agents, &options));
@@ -352,7 +357,7 @@ fn auto(paths: &Paths, config: &Archive, store: &ArchiveStore, period: CleanupPe
     Ok(0)
 }
 
-fn list(store: &ArchiveStore, as_json: bool) -> Result<u8, Failed> {
+fn list(store: &ArchiveStore, as_json: bool) -> Result<u8, VerbError> {
     let (entries, bad) = store.entries();
     if as_json {
         let list: Vec<Value> = entries
@@ -381,7 +386,6 @@ fn list(store: &ArchiveStore, as_json: bool) -> Result<u8, Failed> {
     Ok(u8::from(!bad.is_empty()))
 }
 
-/// One archived conversation on a line.
 fn line(entry: &ArchiveEntry) -> String {
     let number = if entry.number == 0 { String::new() } else { format!(".{}", entry.number) };
     format!(
@@ -394,8 +398,9 @@ fn line(entry: &ArchiveEntry) -> String {
     )
 }
 
-/// Deletes the oldest until the archive fits: the only way in which hopty deletes what is archived.
-fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Result<u8, Failed> {
+/// Deletes the oldest conversations until the archive fits. hopty deletes archived conversations in no other
+/// way.
+fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Result<u8, VerbError> {
     let (mut entries, _) = store.entries();
     entries.sort_by_key(|entry| entry.written_at);
     let sizes: Vec<u64> = entries.iter().map(|entry| entry.packed_bytes).collect();
@@ -403,7 +408,7 @@ fn prune(store: &ArchiveStore, config: &Archive, options: &ArchiveOptions) -> Re
     for entry in &entries {
         if options.yes && !options.dry_run {
             store.delete(entry).map_err(|failure| {
-                Failed::new(1, failure.to_string()).about(&entry.file).hint(failure.hint())
+                VerbError::new(1, failure.to_string()).about(&entry.file).hint(failure.hint())
             })?;
         }
         let word = if options.yes && !options.dry_run { "deleted" } else { "would delete" };

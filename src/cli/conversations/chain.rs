@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::conversations_args::ChainOptions;
+use super::named_conversation::named_conversation;
+use super::one_line;
 use super::open_conversations::{OpenBy, OpenConversations};
-use super::{named, one_line};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{VerbError, note, say, visible};
 use crate::cli::prose::fit;
 use crate::core::context_level::Fill;
 use crate::core::conversation::handover_links::{ChainStep, HandoverLink, HandoverLinks};
@@ -24,7 +25,7 @@ use crate::fs::project::project_of;
 use crate::ipc::message::Code;
 use crate::sys::clock::local;
 
-/// A conversation of the chain, and what is there of it.
+/// A conversation of the chain, with the files that exist.
 struct Link<'a> {
     step: ChainStep,
     transcript: Option<&'a TranscriptFile>,
@@ -33,14 +34,14 @@ struct Link<'a> {
     is_archived: bool,
 }
 
-pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
+pub(super) fn chain(options: &ChainOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let all = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
     let read = summaries.read(&all.files);
     summaries.save();
     let mut links = handover_links(&paths, true);
-    // The fresh conversation names the handoff that it went on from, also when everything else is gone. Its
+    // The fresh conversation names the handoff that it continued from, even if everything else is gone. Its
     // forks repeat that.
     for (file, summary) in all.files.iter().zip(&read) {
         match (&summary.forked_from, &summary.handoff) {
@@ -82,7 +83,8 @@ pub(super) fn chain(options: &ChainOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// A handoff that no file of hopty's knows any more: its id has the time and the begin of the conversation's.
+/// Adds a handoff that no file has any more: its id contains the time and the beginning of the conversation's
+/// id.
 fn add_by_name(
     links: &mut HandoverLinks,
     handoff: &crate::core::ids::HandoffId,
@@ -90,7 +92,7 @@ fn add_by_name(
     all: &[TranscriptFile],
 ) {
     links.continued(handoff, &file.id);
-    if links.knows_both_ends(handoff) {
+    if links.has_both_ends(handoff) {
         return;
     }
     let mut begins = all.iter().filter(|from| handoff.as_str().ends_with(from.id.short()));
@@ -107,19 +109,19 @@ fn add_by_name(
     });
 }
 
-/// The conversation that is named, also one whose transcript is gone; else the one that this command runs in,
-/// else the last one of this directory.
+/// The conversation that is named, even if its transcript is gone; by default the one that this command runs
+/// in, or the last one of this directory.
 fn chain_conversation(
     paths: &Paths,
     word: Option<&str>,
     files: &[TranscriptFile],
     summaries: &[ConversationSummary],
     links: &HandoverLinks,
-) -> Result<ConversationId, Failed> {
+) -> Result<ConversationId, VerbError> {
     if let Some(word) = word {
         return match word.parse::<ConversationId>() {
-            Ok(id) if links.begun_by(&id).is_some() || !links.out_of(&id).is_empty() => Ok(id),
-            _ => named(paths, word).map(|file| file.id),
+            Ok(id) if links.handover_into(&id).is_some() || !links.handovers_from(&id).is_empty() => Ok(id),
+            _ => named_conversation(paths, word).map(|file| file.id),
         };
     }
     let of_claude = std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok());
@@ -134,7 +136,7 @@ fn chain_conversation(
     here.max_by_key(|(file, summary)| summary.last_at.unwrap_or_else(|| file.state.modified()))
         .map(|(file, _)| file.id.clone())
         .ok_or_else(|| {
-            Failed::new(1, "no conversation is known in this directory")
+            VerbError::new(1, "no conversation is known in this directory")
                 .called(Code::NotFound)
                 .hint("give a conversation: `hopty conversations chain ID`")
         })
@@ -144,7 +146,7 @@ impl Link<'_> {
     fn print(&self, number: usize, is_meant: bool) -> std::io::Result<()> {
         let indent = 4 + 2 * self.step.branch.min(8);
         let pad = " ".repeat(indent);
-        if let Some(link) = &self.step.begun_by {
+        if let Some(link) = &self.step.handover_into {
             say(format_args!("{}", fit(&format!("{pad}| {}", handover(link)), indent + 2)))?;
         }
         if let Some(source) = &self.step.forked_from {
@@ -186,7 +188,7 @@ impl Link<'_> {
             "transcript": self.transcript.map(|file| file.path.to_string_lossy()),
             "archived": self.is_archived,
             "open": self.open.map(OpenBy::json),
-            "begun_by": self.step.begun_by.as_ref().map(|link| json!({
+            "begun_by": self.step.handover_into.as_ref().map(|link| json!({
                 "handoff": link.handoff, "from": link.from, "at": link.at.rfc3339_s(), "type": link.kind,
                 "reason": link.reason.as_deref().map(redact), "session": link.session,
                 "tokens": link.tokens.map(|(used, _)| used), "window": link.tokens.map(|(_, window)| window),
@@ -195,7 +197,7 @@ impl Link<'_> {
     }
 }
 
-/// `HO-...: 2026-11-20 15:10:00, 82 % of 200,000 tokens, auto: the level ...`.
+/// Such as `HO-...: 2026-11-20 15:10:00, 82 % of 200,000 tokens, auto: the level ...`.
 fn handover(link: &HandoverLink) -> String {
     let mut parts = vec![local(link.at)];
     if let Some((tokens, window)) = link.tokens.filter(|(_, window)| *window > 0) {

@@ -201,7 +201,7 @@ pub(in crate::cli) struct ImportOptions {
     pub json: bool,
 }
 
-/// A number of days: `10d` or `10`.
+/// Parses a number of days: `10d` or `10`.
 fn days(text: &str) -> Result<u64, String> {
     let number = text.strip_suffix('d').unwrap_or(text);
     number.parse().map_err(|_| "write a whole number of days, such as 10d".to_owned())

@@ -1,14 +1,15 @@
-//! `hopty conversations export`: a conversation as a package, to a file or a pipe.
+//! `hopty conversations export`: writes a conversation as a package, to a file or a pipe.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::conversations_args::ExportPackageOptions;
+use super::named_conversation::named_conversation;
+use super::size;
 use super::transfer::{failed, one_summary, open_by};
-use super::{named, size};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, stdout, visible};
+use crate::cli::error::{VerbError, note, stdout, visible};
 use crate::core::package::PackageLimits;
 use crate::core::text::plural::plural;
 use crate::fs::atomic;
@@ -18,14 +19,14 @@ use crate::fs::file_error::FsError;
 use crate::fs::package::PackageReader;
 use crate::sys::clock::Clock;
 
-pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, Failed> {
+pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = options.output.as_deref().filter(|path| *path != Path::new("-"));
     if to.is_none() && io::stdout().is_terminal() {
-        return Err(Failed::new(2, "a terminal cannot show a package")
+        return Err(VerbError::new(2, "a terminal cannot show a package")
             .hint("write it to a file with -o FILE, or into a pipe"));
     }
-    let file = named(&paths, &options.which)?;
+    let file = named_conversation(&paths, &options.which)?;
     let about = |error: TransferError| failed(error).about(&file.id);
     let check_closed = || match open_by(&paths, &file.id) {
         Some(who) => Err(about(TransferError::Open(who))),
@@ -56,11 +57,11 @@ pub(super) fn export(options: &ExportPackageOptions) -> Result<u8, Failed> {
             (report, Some((to, packed)))
         }
     };
-    tell(options, &found, &report, packed);
+    print_result(options, &found, &report, packed);
     Ok(0)
 }
 
-fn tell(
+fn print_result(
     options: &ExportPackageOptions,
     found: &ConversationFiles,
     report: &ExportReport,
@@ -91,7 +92,7 @@ fn tell(
     }
 }
 
-/// Writes a file that must not exist, reads it back, and gives it its name. Gives its length in bytes.
+/// Writes a new file, reads it back, and gives it its name. Returns its length in bytes.
 fn to_file(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&mut File>) -> Result<ExportReport, TransferError>,

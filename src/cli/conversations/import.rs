@@ -1,4 +1,4 @@
-//! `hopty conversations import`: a conversation out of a package.
+//! `hopty conversations import`: reads a conversation from a package.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -10,7 +10,7 @@ use super::conversations_args::ImportOptions;
 use super::transfer::{begin, existing_directory, failed, new_id, open_by, say_resume};
 use super::{MAY_BE_LEFT_OUT, left_out_json, left_out_words, size};
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, say_wrapped, visible};
+use crate::cli::error::{VerbError, note, say, say_wrapped, visible};
 use crate::cli::read_config;
 use crate::core::ids::ConversationId;
 use crate::core::package::PackageLimits;
@@ -25,7 +25,7 @@ use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
 
-pub(super) fn import(options: &ImportOptions) -> Result<u8, Failed> {
+pub(super) fn import(options: &ImportOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = options.to.as_deref().map(existing_directory).transpose()?;
     let limits = PackageLimits::default();
@@ -38,7 +38,7 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, Failed> {
         reader.verify().map_err(|error| about(error.into()))?;
         for one in &packed {
             let target = target(&paths, one, to.as_deref(), options)?;
-            tell(one, &target, None, options)?;
+            print_result(one, &target, None, options)?;
         }
         return Ok(0);
     };
@@ -54,16 +54,15 @@ pub(super) fn import(options: &ImportOptions) -> Result<u8, Failed> {
             note(format_args!("hopty: {} is there already and stays", visible(&path.to_string_lossy())));
         }
         let report = transfers.place(&plan).map_err(about)?;
-        tell(one, &target, Some((&report, is_due)), options)?;
+        print_result(one, &target, Some((&report, is_due)), options)?;
     }
     Ok(0)
 }
 
-/// The package, which may come through a pipe.
-fn input(file: &Path) -> Result<Box<dyn Read>, Failed> {
+fn input(file: &Path) -> Result<Box<dyn Read>, VerbError> {
     if file == Path::new("-") {
         if io::stdin().is_terminal() {
-            return Err(Failed::new(2, "standard input is a terminal, not a package").hint(
+            return Err(VerbError::new(2, "standard input is a terminal, not a package").hint(
                 "name a file, or pipe it in: ssh HOST hopty conversations export ID | hopty \
                        conversations import -",
             ));
@@ -72,18 +71,18 @@ fn input(file: &Path) -> Result<Box<dyn Read>, Failed> {
     }
     let opened = File::open(file).map_err(|error| {
         let code = if error.kind() == io::ErrorKind::NotFound { Code::NotFound } else { Code::Refused };
-        Failed::new(1, error.to_string()).called(code).about(file.display()).hint("check its name")
+        VerbError::new(1, error.to_string()).called(code).about(file.display()).hint("check its name")
     })?;
     Ok(Box::new(opened))
 }
 
-/// Where it goes, and under which id.
+/// The directory and the id that it gets.
 fn target(
     paths: &Paths,
     packed: &PackedConversation,
     to: Option<&str>,
     options: &ImportOptions,
-) -> Result<TransferTarget, Failed> {
+) -> Result<TransferTarget, VerbError> {
     let dir = match (to, &packed.dir) {
         (Some(to), _) => to.to_owned(),
         (None, Some(dir)) if Path::new(dir).is_dir() => existing_directory(Path::new(dir))?,
@@ -92,7 +91,7 @@ fn target(
                 Some(dir) => format!("it belonged to {dir}, which does not exist here"),
                 None => "its lines name no directory".to_owned(),
             };
-            return Err(Failed::new(1, why).about(&packed.id).hint("choose its directory with --to DIR"));
+            return Err(VerbError::new(1, why).about(&packed.id).hint("choose its directory with --to DIR"));
         }
     };
     if options.new_id {
@@ -111,13 +110,13 @@ fn is_due(paths: &Paths, packed: &PackedConversation, options: &ImportOptions) -
     !options.keep_times && read_config::cleanup_period_here(paths).deletes_soon(used, Clock::wall())
 }
 
-/// `done` is absent where nothing was done.
-fn tell(
+/// `done` is absent in a dry run.
+fn print_result(
     packed: &PackedConversation,
     target: &TransferTarget,
     done: Option<(&TransferReport, bool)>,
     options: &ImportOptions,
-) -> Result<(), Failed> {
+) -> Result<(), VerbError> {
     if options.json {
         let report = done.map(|(report, _)| report);
         say(format_args!(

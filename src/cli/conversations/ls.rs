@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::conversations_args::LsOptions;
-use super::one_line;
 use super::open_conversations::{OpenBy, OpenConversations};
 use super::restore::summary_of;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, stdout, visible};
+use crate::cli::error::{VerbError, note, note_all, say, stdout, visible};
 use crate::cli::table::TableStyle;
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
@@ -29,27 +28,24 @@ use crate::fs::project::project_of;
 use crate::fs::store::Store;
 use crate::sys::clock::Clock;
 
-/// How long transcripts are read to their end for the sake of tokens, unless --full asks for all.
+/// How long `ls` reads transcripts to their end to count tokens, unless --full asks for all of them.
 const TOKEN_READING_LIMIT: Duration = Duration::from_millis(500);
-/// SGR numbers.
+/// SGR parameters.
 const BOLD: u8 = 1;
 const DIM: u8 = 2;
 const GREEN: u8 = 32;
 const CYAN: u8 = 36;
-/// Columns where standard output is no terminal: nothing is cut.
+/// The width if standard output is no terminal: nothing is cut.
 const ENDLESS: usize = usize::MAX;
 
-/// A transcript that may be listed, and what is known of it.
 struct ListedFile<'a> {
     file: &'a TranscriptFile,
     summary: ConversationSummary,
-    /// Where it is in the archive, and not among Claude's own.
+    /// Set for a transcript that only the archive has.
     archived: Option<&'a ArchiveEntry>,
-    /// How many transcripts of sub-agents it has.
     agents: usize,
 }
 
-/// One conversation of the list.
 struct Row<'a> {
     is_archived: bool,
     file: &'a TranscriptFile,
@@ -57,12 +53,11 @@ struct Row<'a> {
     open: Option<&'a OpenBy>,
     from: Option<&'a ConversationId>,
     to: Vec<&'a ConversationId>,
-    /// How many files have this id.
     copies: usize,
     agents: usize,
 }
 
-/// Which conversation handed over to which, by the store of handoffs.
+/// Which conversation handed over to which, from the store of handoffs.
 #[derive(Default)]
 struct ListLinks {
     from: HashMap<ConversationId, ConversationId>,
@@ -82,38 +77,21 @@ impl ListLinks {
     }
 }
 
-pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
+pub(super) fn ls(options: &LsOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let found = Transcripts::all(&paths);
     let mut summaries = Summaries::load(&paths);
-    let ends = summaries.read(&found.files);
     let archived = archived(&paths, &found);
-    let mut rows: Vec<ListedFile<'_>> = found
-        .files
-        .iter()
-        .zip(ends)
-        .map(|(file, summary)| ListedFile { file, summary, archived: None, agents: 0 })
-        .collect();
-    rows.extend(archived.iter().map(|(entry, file)| ListedFile {
-        file,
-        summary: summary_of(entry),
-        archived: Some(entry),
-        agents: 0,
-    }));
+    let mut rows = listed_files(&found, &archived, &mut summaries);
     let total = rows.len();
     let mut renamed = None;
     if !options.all {
         let here = project_of(&std::env::current_dir()?);
         renamed = renamed_to(&here, &rows);
-        let mut known: HashMap<String, PathBuf> = HashMap::new();
-        rows.retain(|row| {
-            let Some(dir) = &row.summary.dir else { return false };
-            let project = known.entry(dir.clone()).or_insert_with(|| project_of(Path::new(dir)));
-            *project == here
-        });
+        retain_project(&mut rows, &here);
     }
     let elsewhere = total - rows.len();
-    // Claude touches files of conversations that it did not go on with: what was said counts.
+    // Sorted by the last message: Claude also touches files of conversations that it did not continue.
     rows.sort_by_key(|row| std::cmp::Reverse(used_at(row.file, &row.summary)));
     rows.truncate(options.number.unwrap_or(usize::MAX));
     count_all(&paths, &mut summaries, &mut rows, options.full);
@@ -147,14 +125,9 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
         note(format_args!("no conversation is known{}{more}", if options.all { "" } else { " here" }));
     }
     print(&rows, options.all, TableStyle::of_output())?;
-    super::tell(&found.notices);
+    note_all(&found.notices);
     if let Some((dir, count)) = renamed {
-        let of = plural(count, "conversation");
-        note(format_args!("{of} of {} cannot be continued: the directory is gone", visible(&dir)));
-        note(format_args!(
-            "hint: if you renamed it to this one: hopty conversations move --from {} --to .",
-            visible(&shell_word(&dir))
-        ));
+        note_renamed(&dir, count);
     }
     if uncounted > 0 {
         note(format_args!("the tokens of {uncounted} are not counted yet: --full reads them to their end"));
@@ -162,8 +135,42 @@ pub(super) fn ls(options: &LsOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// A directory beside `here` that is gone, with the number of its conversations: it may have been renamed to
-/// this one. The one that was used last.
+/// Claude's own transcripts and those that only the archive has.
+fn listed_files<'a>(
+    found: &'a Transcripts,
+    archived: &'a [(ArchiveEntry, TranscriptFile)],
+    summaries: &mut Summaries,
+) -> Vec<ListedFile<'a>> {
+    let live = found.files.iter().zip(summaries.read(&found.files));
+    let live = live.map(|(file, summary)| ListedFile { file, summary, archived: None, agents: 0 });
+    let archived = archived.iter().map(|(entry, file)| ListedFile {
+        file,
+        summary: summary_of(entry),
+        archived: Some(entry),
+        agents: 0,
+    });
+    live.chain(archived).collect()
+}
+
+fn retain_project(rows: &mut Vec<ListedFile<'_>>, project: &Path) {
+    let mut known: HashMap<String, PathBuf> = HashMap::new();
+    rows.retain(|row| {
+        let Some(dir) = &row.summary.dir else { return false };
+        known.entry(dir.clone()).or_insert_with(|| project_of(Path::new(dir))) == project
+    });
+}
+
+fn note_renamed(dir: &str, count: usize) {
+    let of = plural(count, "conversation");
+    note(format_args!("{of} of {} cannot be continued: the directory is gone", visible(dir)));
+    note(format_args!(
+        "hint: if you renamed it to this one: hopty conversations move --from {} --to .",
+        visible(&shell_word(dir))
+    ));
+}
+
+/// A deleted directory beside `here` with the number of its conversations, which may have been renamed to
+/// `here`; of several, the last used.
 fn renamed_to(here: &Path, rows: &[ListedFile<'_>]) -> Option<(String, usize)> {
     let live = rows.iter().filter(|row| row.archived.is_none());
     let mut gone: HashMap<&str, (WallTime, usize)> = HashMap::new();
@@ -180,7 +187,7 @@ fn renamed_to(here: &Path, rows: &[ListedFile<'_>]) -> Option<(String, usize)> {
     Some((dir.to_owned(), count))
 }
 
-/// The conversations that only the archive has, and what a list shows as their transcripts.
+/// The conversations that only the archive has, with entries for the list.
 fn archived(paths: &Paths, found: &Transcripts) -> Vec<(ArchiveEntry, TranscriptFile)> {
     let live: HashSet<&ConversationId> = found.files.iter().map(|file| &file.id).collect();
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
@@ -201,8 +208,8 @@ fn used_at(file: &TranscriptFile, summary: &ConversationSummary) -> WallTime {
     summary.last_at.unwrap_or_else(|| file.state.modified())
 }
 
-/// Reads to their end those whose use is not known, the last used first, all or as long as a person waits
-/// gladly.
+/// Counts the tokens of conversations that have no count yet, the last used first: of all, or for
+/// [`TOKEN_READING_LIMIT`].
 fn count_all(paths: &Paths, summaries: &mut Summaries, rows: &mut [ListedFile<'_>], all: bool) {
     let patience = (!all).then_some(TOKEN_READING_LIMIT);
     let (archived, live): (Vec<usize>, Vec<usize>) =
@@ -227,11 +234,11 @@ fn count_all(paths: &Paths, summaries: &mut Summaries, rows: &mut [ListedFile<'_
 }
 
 /// The list for people: a block of lines for each conversation, cut to the terminal's width.
-fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), Failed> {
+fn print(rows: &[Row<'_>], with_project: bool, style: TableStyle) -> Result<(), VerbError> {
     let now = Clock::wall();
     let cols = style.cols.unwrap_or(ENDLESS);
     let mut out = String::new();
-    // What is in one line has the width for it, or is one piece that is cut.
+    // A line fits the width, or is one piece that is cut.
     let mut line = |pieces: &[(u8, &str)]| {
         for (color, text) in pieces {
             let text = begin_of(text, cols);
@@ -277,8 +284,7 @@ impl Row<'_> {
         self.summary.heading().map_or_else(|| "(no prompt)".to_owned(), |heading| one_line(&heading))
     }
 
-    /// `  c74cc080  2 h  1.2M  340k tokens  $1.24`, on several lines where one of `cols` columns is too short
-    /// for all of it: no figure is cut.
+    /// Such as `  c74cc080  2 h  1.2M  340k tokens  $1.24`, wrapped between figures to `cols` columns.
     fn head_lines(&self, now: WallTime, cols: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         for part in self.head(now) {
@@ -330,7 +336,7 @@ impl Row<'_> {
         parts.join(", ")
     }
 
-    /// The first prompt and the last, where they say more than the title.
+    /// The first and the last prompt, if they say more than the title.
     fn prompts(&self) -> Vec<(&'static str, &str)> {
         let summary = &self.summary;
         let first = summary.first_prompt.as_deref().filter(|_| summary.title().is_some());
@@ -377,12 +383,12 @@ impl Row<'_> {
     }
 }
 
-/// A number of bytes in the largest unit: `812`, `4.2K`, `120M`.
+/// A number of bytes in the largest unit, such as `812`, `4.2K` and `120M`.
 pub(in crate::cli) fn size(bytes: u64) -> String {
     scaled(bytes, 1024, &["", "K", "M", "G", "T"])
 }
 
-/// A number of tokens: `812`, `4.2k`, `120k`, `1.2M`.
+/// A number of tokens, such as `812`, `4.2k`, `120k` and `1.2M`.
 pub(in crate::cli) fn short(count: u64) -> String {
     scaled(count, 1000, &["", "k", "M", "G", "T"])
 }
@@ -400,6 +406,11 @@ fn scaled(number: u64, step: u64, units: &[&str]) -> String {
     } else {
         format!("{whole}.{}{}", number % divisor * 10 / divisor, units[unit])
     }
+}
+
+/// A text without secrets on one line, and with nothing that a terminal acts on.
+pub(in crate::cli) fn one_line(text: &str) -> String {
+    crate::core::text::visible::visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which conversations are open now: what Claude's own files and hopty's sessions say.
+//! Which conversations are open, according to Claude's own files and hopty's sessions.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,15 @@ use crate::core::ids::{ConversationId, SessionName};
 use crate::fs::paths::Paths;
 use crate::fs::session;
 
-/// Who has a conversation open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cli) struct OpenBy {
-    /// The process of Claude that runs it.
     pub pid: Option<u32>,
-    /// The session of hopty's that it belongs to. Between two runs there is no process.
+    /// The session that it belongs to; between two runs it has no process.
     pub session: Option<SessionName>,
 }
 
 impl OpenBy {
-    /// In words, for a sentence: `session rocket`, `Claude with pid 7`.
+    /// As part of a sentence, such as `session rocket` or `Claude with pid 7`.
     pub fn words(&self) -> String {
         match (&self.session, self.pid) {
             (Some(name), _) => format!("session {name}"),
@@ -33,13 +31,12 @@ impl OpenBy {
     }
 }
 
-/// The conversations that are open now.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct OpenConversations(HashMap<ConversationId, OpenBy>);
 
 impl OpenConversations {
-    /// Looks at Claude's files of running sessions (from 2.1.197 on) and at the files of hopty's live
-    /// sessions (any version).
+    /// Reads Claude's files of running sessions (written since 2.1.197) and the files of hopty's live
+    /// sessions (with any version).
     pub fn look(paths: &Paths) -> Self {
         let mut open: HashMap<ConversationId, OpenBy> = HashMap::new();
         for living in sessions_file::living(&paths.claude.join("sessions")) {
@@ -54,7 +51,6 @@ impl OpenConversations {
         OpenConversations(open)
     }
 
-    /// Who has this one open.
     pub fn get(&self, id: &ConversationId) -> Option<&OpenBy> {
         self.0.get(id)
     }

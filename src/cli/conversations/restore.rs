@@ -5,7 +5,7 @@ use serde_json::json;
 use super::conversations_args::RestoreOptions;
 use super::size;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, say, say_wrapped, visible};
+use crate::cli::error::{VerbError, say, say_wrapped, visible};
 use crate::cli::read_config;
 use crate::core::conversation::name::{ConversationName, titled};
 use crate::core::conversation::summary::ConversationSummary;
@@ -15,15 +15,15 @@ use crate::fs::archive::{ArchiveEntry, ArchiveStore, RestoreTimes};
 use crate::ipc::message::Code;
 use crate::sys::clock::Clock;
 
-pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
+pub(super) fn restore(options: &RestoreOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
-    let entry = named(&store, &options.conversation)?;
+    let entry = archived_conversation(&store, &options.conversation)?;
     let period = read_config::cleanup_period_here(&paths);
     let is_due = period.deletes_soon(entry.written_at, Clock::wall());
     let times = if is_due && !options.keep_times { RestoreTimes::Now } else { RestoreTimes::Original };
     let failed = |failure: crate::fs::archive::ArchiveFailure| {
-        Failed::new(1, failure.to_string()).about(&options.conversation).hint(failure.hint())
+        VerbError::new(1, failure.to_string()).about(&options.conversation).hint(failure.hint())
     };
     let archived = store.open(&entry).map_err(failed)?;
     let restored = store.restore(&archived, times).map_err(failed)?;
@@ -70,14 +70,13 @@ pub(super) fn restore(options: &RestoreOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// What a list shows of it.
 pub(super) fn summary_of(entry: &ArchiveEntry) -> ConversationSummary {
     serde_json::from_value(entry.summary.clone()).unwrap_or_default()
 }
 
-/// The archived conversation that a person names: by its id, the begin of its id, its title, or its file
+/// The archived conversation that a person names: by its id, the beginning of it, its title, or its file
 /// below the archive.
-pub(super) fn named(store: &ArchiveStore, word: &str) -> Result<ArchiveEntry, Failed> {
+pub(super) fn archived_conversation(store: &ArchiveStore, word: &str) -> Result<ArchiveEntry, VerbError> {
     let (entries, _) = store.entries();
     let word = word.trim_end_matches(".jsonl.zst");
     let by_file = |entry: &ArchiveEntry| {
@@ -108,13 +107,13 @@ pub(super) fn named(store: &ArchiveStore, word: &str) -> Result<ArchiveEntry, Fa
     }
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Failed::new(1, "no archived conversation has this id or title")
+        0 => Err(VerbError::new(1, "no archived conversation has this id or title")
             .called(Code::NotFound)
             .about(word)
             .hint("`hopty conversations archive --list` lists the archive")),
         n => {
             let names: Vec<&str> = found.iter().take(8).map(|entry| entry.file.as_str()).collect();
-            Err(Failed::new(2, format!("{n} archived conversations have this id or title"))
+            Err(VerbError::new(2, format!("{n} archived conversations have this id or title"))
                 .called(Code::BadRequest)
                 .about(word)
                 .hint(format!("which one? {}", names.join(", "))))

@@ -1,4 +1,4 @@
-//! `hopty conversations search`: a pattern in everything that people and Claude wrote.
+//! `hopty conversations search`: searches everything that people and Claude wrote.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::conversations_args::SearchOptions;
 use super::restore::summary_of;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, visible};
+use crate::cli::error::{VerbError, note, note_all, say, visible};
 use crate::cli::prose::fit;
 use crate::cli::table::{self, TableStyle};
 use crate::core::conversation::pages::PageOptions;
@@ -26,16 +26,15 @@ use crate::fs::paths::Paths;
 use crate::fs::project::project_of;
 use crate::sys::clock::local;
 
-/// How text is shown.
 const SHOWN: PageOptions = PageOptions { redacts: true, with_tools: true, with_thinking: true };
-/// Indentation of the continuation of a line that is too long for the terminal, in columns.
+/// Indentation of a wrapped line, in columns.
 const INDENT: usize = 4;
-/// The longest part of a line that is shown, in characters: a file of one line is no line for a person.
+/// The longest part of a line that is printed, in characters: a file without line breaks is one long line.
 const SEARCH_LINE_MAX: usize = 2000;
 
-pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
+pub(super) fn search(options: &SearchOptions) -> Result<u8, VerbError> {
     let query = SearchQuery::new(&options.pattern, options.ignore_case, options.tools).map_err(|error| {
-        Failed::new(2, error.to_string())
+        VerbError::new(2, error.to_string())
             .about(&options.pattern)
             .hint("a pattern is a regular expression; escape special characters with `\\`")
     })?;
@@ -45,7 +44,7 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
     let here = if options.here { Some(project_of(&std::env::current_dir()?)) } else { None };
     let store = ArchiveStore::new(&paths.archive(), &paths.claude);
     let live: HashSet<_> = found.files.iter().map(|file| file.id.clone()).collect();
-    // A transcript that is there has everything that its archive has.
+    // A transcript in its place has everything that its archive has.
     let mut archived: Vec<ArchiveEntry> =
         store.entries().0.into_iter().filter(|entry| !live.contains(&entry.conversation)).collect();
     if let Some(here) = &here {
@@ -74,7 +73,7 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
         return Err(error.into());
     }
     printer.summaries.save();
-    super::tell(&found.notices);
+    note_all(&found.notices);
     if skipped > 0 {
         note(format_args!("hopty: {skipped} lines of more than {} MB were not searched", LINE_CAP >> 20));
     }
@@ -86,8 +85,7 @@ pub(super) fn search(options: &SearchOptions) -> Result<u8, Failed> {
     Ok(u8::from(printer.hits == 0))
 }
 
-/// What is searched, the last written first: Claude's own transcripts, and of conversations whose transcript
-/// is gone the copies that handoffs kept.
+/// The transcripts to search, the last written first: Claude's own, and handoffs' copies of deleted ones.
 fn sources(
     paths: &Paths,
     mut files: Vec<TranscriptFile>,
@@ -105,14 +103,14 @@ fn sources(
             .map(|summary| summary.dir.as_ref().is_some_and(|dir| project_of(Path::new(dir)) == here));
         files.retain(|_| is_here.next().unwrap_or(false));
     }
-    // Those of its sub-agents, and where everything is searched those whose conversation is gone, too.
+    // With the transcripts of their sub-agents; without a project also of deleted conversations.
     let wanted: HashSet<&ConversationId> = files.iter().map(|file| &file.id).collect();
     let agents = AgentTranscript::all(paths).into_iter().filter_map(AgentTranscript::into_file);
     let agents: Vec<TranscriptFile> =
         agents.filter(|agent| here.is_none() || wanted.contains(&agent.id)).collect();
     files.extend(agents);
     let mut sources = live_sources(files);
-    // Of a kept copy the directory is not known before it is read.
+    // The directory of a copy is unknown before it is read.
     sources.extend(kept.into_iter().filter(|_| here.is_none()));
     sources
 }
@@ -121,9 +119,8 @@ struct Printer<'a> {
     options: &'a SearchOptions,
     query: &'a SearchQuery,
     summaries: Summaries,
-    /// Claude's own transcripts.
     live: HashMap<ConversationId, TranscriptFile>,
-    /// What is known of archived conversations, by their file.
+    /// The summaries of archived conversations, by file.
     archived: HashMap<PathBuf, ConversationSummary>,
     style: TableStyle,
     hits: usize,
@@ -168,7 +165,7 @@ impl Printer<'_> {
                 for number in block {
                     let matches = hit.lines.binary_search(&number).is_ok();
                     let sign = if matches { ':' } else { '-' };
-                    let line = if matches { self.marked(lines[number]) } else { shown(lines[number]) };
+                    let line = if matches { self.marked(lines[number]) } else { printed_line(lines[number]) };
                     let name = if hit.is_of_agent { "sub-agent" } else { hit.found_in.name() };
                     let who = self.paint(2, &format!("{at} {name}"));
                     self.say(&format!("{who}{sign} {line}"))?;
@@ -178,7 +175,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// A line whose continuation is indented where the terminal is too narrow for it.
+    /// Prints a line; in a terminal its continuation is indented.
     fn say(&self, line: &str) -> std::io::Result<()> {
         say(format_args!("{}", fit(line, INDENT)))
     }
@@ -187,10 +184,10 @@ impl Printer<'_> {
         table::paint(self.style.colors, number, text)
     }
 
-    /// A line with what matches in colour. It is searched again as it is shown: what was hidden in it is not
-    /// marked.
+    /// A line with its matches in colour. It is matched again as it is printed, so that replaced secrets are
+    /// not marked.
     fn marked(&self, line: &str) -> String {
-        let line = shown(line);
+        let line = printed_line(line);
         if !self.style.colors {
             return line;
         }
@@ -203,7 +200,7 @@ impl Printer<'_> {
         out + &line[at..]
     }
 
-    /// A line for each text that matches.
+    /// Prints a JSON line for each text that matches.
     fn print_json(
         &self,
         source: &dyn TranscriptSource,
@@ -236,8 +233,8 @@ impl Printer<'_> {
     }
 }
 
-/// A line as it is shown: clean, and not without end.
-fn shown(line: &str) -> String {
+/// A line without control characters, cut to [`SEARCH_LINE_MAX`].
+fn printed_line(line: &str) -> String {
     let line = SHOWN.clean(line).replace('\t', "    ");
     match line.char_indices().nth(SEARCH_LINE_MAX) {
         Some((end, _)) => format!("{}...", &line[..end]),
@@ -245,7 +242,7 @@ fn shown(line: &str) -> String {
     }
 }
 
-/// The numbers of the lines that are shown, in blocks without gaps.
+/// The numbers of the lines to print, in blocks without gaps.
 fn blocks(matching: &[usize], lines: usize, context: usize) -> Vec<std::ops::Range<usize>> {
     let mut blocks: Vec<std::ops::Range<usize>> = Vec::new();
     for number in matching {
@@ -273,8 +270,9 @@ mod tests {
 
     #[test]
     fn a_line_of_a_transcript_moves_no_cursor_and_has_an_end() {
-        let line = shown("\u{1b}[31mred\u{1b}[m\tx\u{7}\u{202e} ghp_0123456789abcdefghijABCDEFGHIJ012345");
+        let line =
+            printed_line("\u{1b}[31mred\u{1b}[m\tx\u{7}\u{202e} ghp_0123456789abcdefghijABCDEFGHIJ012345");
         assert_eq!(line, "red    x\\u{7}\\u{202e} [redacted: GitHub token]");
-        assert_eq!(shown(&"x".repeat(5000)).len(), SEARCH_LINE_MAX + 3);
+        assert_eq!(printed_line(&"x".repeat(5000)).len(), SEARCH_LINE_MAX + 3);
     }
 }

@@ -1,13 +1,14 @@
-//! `hopty conversations show`: a conversation to read, or in a form to share.
+//! `hopty conversations show`: prints a conversation, or writes it in a format to share.
 
 use std::io::Read;
 
 use serde_json::{Value, json};
 
 use super::conversations_args::ShowOptions;
-use super::{kept_sources, named};
+use super::kept_transcripts::kept_sources;
+use super::named_conversation::named_conversation;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note};
+use crate::cli::error::{VerbError, note};
 use crate::cli::pager::Pager;
 use crate::cli::table::{self, wants_colors};
 use crate::core::archive::ArchiveLimits;
@@ -26,19 +27,18 @@ use crate::fs::conversations::{AgentTranscript, Summaries, TranscriptFile, Trans
 use crate::fs::paths::Paths;
 use crate::sys::clock::local;
 
-/// How much is read at a time, in bytes.
+/// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
-/// The longest line that is shown, in bytes; longer ones are counted.
+/// The longest line that is printed, in bytes; longer ones are counted.
 const LINE_CAP: usize = 64 << 20;
 
-/// A form in which a conversation is written.
 trait ConversationFormat {
     fn head(&mut self, file: &dyn TranscriptSource, summary: &ConversationSummary) -> String;
     fn entry(&mut self, entry: &Entry) -> String;
     fn end(&mut self) -> String;
 }
 
-pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
+pub(super) fn show(options: &ShowOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let (source, summary) = found(&paths, &options.which)?;
     let page = PageOptions {
@@ -61,7 +61,7 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
     let read = write(&mut *form, &mut pager, &*source, &summary);
     pager.finish();
     let skipped = read.map_err(|error| {
-        Failed::new(1, error.to_string()).about(source.path().display()).hint("check its permissions")
+        VerbError::new(1, error.to_string()).about(source.path().display()).hint("check its permissions")
     })?;
     if skipped > 0 {
         note(format_args!("hopty: {skipped} lines of more than {} MB are left out", LINE_CAP >> 20));
@@ -69,10 +69,9 @@ pub(super) fn show(options: &ShowOptions) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// The conversation that is named: Claude's own transcript, else one that is kept elsewhere, by its id or the
-/// begin of it.
-fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, ConversationSummary), Failed> {
-    let failed = match named(paths, which) {
+/// The conversation that is named: Claude's own transcript, or a kept one by its id or the beginning of it.
+fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, ConversationSummary), VerbError> {
+    let failed = match named_conversation(paths, which) {
         Ok(file) => {
             let mut summaries = Summaries::load(paths);
             let summary = summaries.read_whole(&file);
@@ -95,7 +94,7 @@ fn found(paths: &Paths, which: &str) -> Result<(Box<dyn TranscriptSource>, Conve
     }
 }
 
-/// Writes the conversation until the reader closes the pipe. Gives the number of lines that were too long.
+/// Writes the conversation until the reader closes the pipe. Returns the number of lines that were too long.
 fn write(
     form: &mut dyn ConversationFormat,
     pager: &mut Pager,
@@ -125,12 +124,12 @@ fn write(
     Ok(lines.too_long())
 }
 
-/// A time in a form for sharing: of no place.
+/// A time in UTC, for formats to share.
 fn universal(at: WallTime) -> String {
     at.plain() + " UTC"
 }
 
-/// How many sub-agents the conversation had; nothing is said where it had none.
+/// How many sub-agents the conversation had; `None` without any.
 fn sub_agents(file: &dyn TranscriptSource) -> Option<String> {
     let count = match file.place() {
         TranscriptPlace::Live => {
@@ -146,7 +145,7 @@ fn sub_agents(file: &dyn TranscriptSource) -> Option<String> {
     (count > 0).then(|| count.to_string())
 }
 
-/// Title and facts that stand above the conversation.
+/// The title and the facts above the conversation.
 fn head(
     file: &dyn TranscriptSource,
     summary: &ConversationSummary,
@@ -171,7 +170,7 @@ fn head(
     PageHead { title, facts: facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect() }
 }
 
-/// For a person at a terminal, and for programs that take text.
+/// Text, for a terminal or a program.
 struct TextForm {
     options: PageOptions,
     colors: bool,
@@ -292,7 +291,7 @@ impl ConversationFormat for HtmlForm {
     }
 }
 
-/// One object; its entries are in the list `entries`.
+/// One JSON object; the entries are in the list `entries`.
 struct JsonForm {
     options: PageOptions,
     is_first: bool,
@@ -303,7 +302,7 @@ impl JsonForm {
         if self.options.redacts { crate::core::redact::redact(text) } else { text.to_owned() }
     }
 
-    /// The same value with every text in it redacted.
+    /// The value with every text in it redacted.
     fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),

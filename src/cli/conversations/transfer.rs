@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::archive::{summaries, title};
 use super::conversations_args::{CopyOptions, MoveOptions};
+use super::named_conversation::named_conversation;
 use super::open_conversations::{OpenBy, OpenConversations};
-use super::{named, size, tell};
+use super::size;
 use crate::cli::control::paths;
-use crate::cli::error::{Failed, note, say, say_wrapped, visible};
+use crate::cli::error::{VerbError, note, note_all, say, say_wrapped, visible};
 use crate::core::conversation::summary::ConversationSummary;
 use crate::core::ids::ConversationId;
 use crate::core::text::plural::plural;
@@ -24,7 +25,6 @@ use crate::fs::file_error::FsError;
 use crate::fs::paths::Paths;
 use crate::ipc::message::Code;
 
-/// What became of a conversation.
 enum TransferResult {
     Done(TransferReport),
     Would { files: usize, bytes: u64 },
@@ -32,23 +32,21 @@ enum TransferResult {
     Failed(TransferError),
 }
 
-/// A conversation, and where it goes.
+/// A conversation and its new place.
 struct Traveller {
     file: TranscriptFile,
     summary: ConversationSummary,
     target: TransferTarget,
 }
 
-/// What became of the memory of a project.
 #[derive(Default)]
 struct MovedMemory {
-    /// How many files are in the new place.
     files: usize,
-    /// What stays, and why.
+    /// Files that stay, and why.
     stay: Vec<(PathBuf, &'static str)>,
 }
 
-pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, Failed> {
+pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = existing_directory(&options.to)?;
     let is_open = |id: &ConversationId| open_by(&paths, id);
@@ -56,32 +54,32 @@ pub(super) fn move_conversations(options: &MoveOptions) -> Result<u8, Failed> {
     if let Some(from) = &options.from {
         return move_directory(&paths, transfers.as_ref(), &old_directory(from)?, &to, options.json);
     }
-    let file = named(&paths, options.which.as_deref().unwrap_or_default())?;
+    let file = named_conversation(&paths, options.which.as_deref().unwrap_or_default())?;
     let summary = one_summary(&paths, &file);
     let target = TransferTarget { dir: to, id: file.id.clone() };
     one(&paths, transfers.as_ref(), TransferKind::Move, Traveller { file, summary, target }, options.json)
 }
 
-pub(super) fn copy(options: &CopyOptions) -> Result<u8, Failed> {
+pub(super) fn copy(options: &CopyOptions) -> Result<u8, VerbError> {
     let paths = paths()?;
     let to = options.to.as_deref().map(existing_directory).transpose()?;
     let is_open = |id: &ConversationId| open_by(&paths, id);
     let transfers = begin(&paths, &is_open, options.dry_run)?;
-    let file = named(&paths, &options.which)?;
+    let file = named_conversation(&paths, &options.which)?;
     let summary = one_summary(&paths, &file);
     let dir = to.or_else(|| summary.dir.clone()).ok_or_else(|| {
-        Failed::new(1, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
+        VerbError::new(1, "its lines name no directory").about(&file.id).hint("name one with --to DIR")
     })?;
     let target = TransferTarget { dir, id: new_id()? };
     one(&paths, transfers.as_ref(), TransferKind::Copy, Traveller { file, summary, target }, options.json)
 }
 
-/// The right to transfer, and a word on what was interrupted before; `None` where nothing is to be done.
+/// The lock for transfers, after finishing or undoing an interrupted one; `None` if there is nothing to do.
 pub(super) fn begin<'a>(
     paths: &Paths,
     is_open: &'a dyn Fn(&ConversationId) -> Option<String>,
     is_dry: bool,
-) -> Result<Option<Transfers<'a>>, Failed> {
+) -> Result<Option<Transfers<'a>>, VerbError> {
     if is_dry {
         return Ok(None);
     }
@@ -92,21 +90,21 @@ pub(super) fn begin<'a>(
     Ok(Some(transfers))
 }
 
-/// Who has a conversation open, in words.
+/// What has a conversation open.
 pub(super) fn open_by(paths: &Paths, id: &ConversationId) -> Option<String> {
     OpenConversations::look(paths).get(id).map(OpenBy::words)
 }
 
-/// An id for a conversation that hopty makes.
-pub(super) fn new_id() -> Result<ConversationId, Failed> {
+/// A new id for a conversation.
+pub(super) fn new_id() -> Result<ConversationId, VerbError> {
     let text = uuid::Uuid::new_v4().to_string();
-    text.parse().map_err(|_| Failed::new(125, "cannot make an id"))
+    text.parse().map_err(|_| VerbError::new(125, "cannot make an id"))
 }
 
-/// The directory to which a conversation goes, as Claude names it: links are resolved.
-pub(super) fn existing_directory(dir: &Path) -> Result<String, Failed> {
+/// The new directory of a conversation as Claude names it: links are resolved.
+pub(super) fn existing_directory(dir: &Path) -> Result<String, VerbError> {
     let real = dir.canonicalize().map_err(|error| {
-        let failed = Failed::new(
+        let failed = VerbError::new(
             1,
             match error.kind() {
                 ErrorKind::NotFound => "there is no such directory".to_owned(),
@@ -116,24 +114,24 @@ pub(super) fn existing_directory(dir: &Path) -> Result<String, Failed> {
         failed.called(Code::NotFound).about(dir.display()).hint("check its name; hopty does not create it")
     })?;
     if !real.is_dir() {
-        return Err(Failed::new(1, "it is not a directory").about(dir.display()).hint("name a directory"));
+        return Err(VerbError::new(1, "it is not a directory").about(dir.display()).hint("name a directory"));
     }
     text(real)
 }
 
-/// A directory that may be gone, as Claude named it: links are resolved as far as it is there.
-fn old_directory(dir: &Path) -> Result<String, Failed> {
+/// A directory that may be gone, as Claude named it: the links of the part that exists are resolved.
+fn old_directory(dir: &Path) -> Result<String, VerbError> {
     let dir = std::path::absolute(dir)?;
     let real = dir.ancestors().find_map(|above| {
         let rest = dir.strip_prefix(above).ok()?;
         Some(above.canonicalize().ok()?.join(rest))
     });
     let real = real.unwrap_or(dir);
-    // A slash at the end is no part of its name.
+    // Without a slash at the end.
     text(real.components().collect())
 }
 
-fn text(dir: PathBuf) -> Result<String, Failed> {
+fn text(dir: PathBuf) -> Result<String, VerbError> {
     dir.into_os_string().into_string().map_err(|dir| {
         let dir = PathBuf::from(dir);
         failed(TransferError::NotText(dir))
@@ -144,12 +142,12 @@ pub(super) fn one_summary(paths: &Paths, file: &TranscriptFile) -> ConversationS
     summaries(paths, std::slice::from_ref(file)).pop().unwrap_or_default()
 }
 
-pub(super) fn failed(error: TransferError) -> Failed {
+pub(super) fn failed(error: TransferError) -> VerbError {
     let code = if matches!(error, TransferError::Open(_)) { 4 } else { 1 };
-    Failed::new(code, error.to_string()).hint(error.hint())
+    VerbError::new(code, error.to_string()).hint(error.hint())
 }
 
-/// Moves or copies one, or plans it only.
+/// Moves or copies one conversation, or only plans it.
 fn transfer(
     paths: &Paths,
     transfers: Option<&Transfers<'_>>,
@@ -182,14 +180,13 @@ fn transfer(
     }
 }
 
-/// One conversation that was named.
 fn one(
     paths: &Paths,
     transfers: Option<&Transfers<'_>>,
     kind: TransferKind,
     traveller: Traveller,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let target = &traveller.target;
     let map: Vec<(String, String)> =
         traveller.summary.dir.iter().map(|dir| (dir.clone(), target.dir.clone())).collect();
@@ -229,21 +226,21 @@ fn one(
     Ok(0)
 }
 
-/// All conversations of a directory, and its memory.
+/// Moves all conversations of a directory, and its memory.
 fn move_directory(
     paths: &Paths,
     transfers: Option<&Transfers<'_>>,
     from: &str,
     to: &str,
     as_json: bool,
-) -> Result<u8, Failed> {
+) -> Result<u8, VerbError> {
     let all = of_directory(paths, from, to);
     let map = [(from.to_owned(), to.to_owned())];
     let (mut rows, mut agents) = (Vec::new(), OldAgents::default());
     for traveller in all {
         let result = transfer(paths, transfers, TransferKind::Move, &traveller, &map, &mut agents);
         if !as_json {
-            tell_row(&traveller, &result)?;
+            print_row(&traveller, &result)?;
         }
         rows.push((traveller, result));
     }
@@ -257,7 +254,7 @@ fn move_directory(
     };
     let MovedMemory { files, stay } = memory;
     if rows.is_empty() && files == 0 && failure.is_none() {
-        return Err(Failed::new(1, "Claude has no conversation of this directory")
+        return Err(VerbError::new(1, "Claude has no conversation of this directory")
             .called(Code::NotFound)
             .about(from)
             .hint("`hopty conversations ls --all` shows the directories of all conversations"));
@@ -286,21 +283,21 @@ fn move_directory(
     }
 }
 
-/// The conversations of a directory and of those below it, each with its new directory.
+/// The conversations of a directory and those below it, each with its new directory.
 fn of_directory(paths: &Paths, from: &str, to: &str) -> Vec<Traveller> {
     let all = Transcripts::all(paths);
-    tell(&all.notices);
+    note_all(&all.notices);
     let folder = project_folder(&paths.claude, from);
     let read = summaries(paths, &all.files);
     let of = |(file, summary): (TranscriptFile, ConversationSummary)| {
-        // One whose lines name no directory is known by its folder alone.
+        // If its lines name no directory, its folder does.
         let dir = match &summary.dir {
             Some(dir) => dir.clone(),
             None if file.project_dir() == folder => from.to_owned(),
             None => return None,
         };
         let rest = belongs_below(&dir, from)?;
-        // The new directory may be below the old one, and what is there already stays.
+        // The new directory may be below the old one; conversations that are there already stay.
         if belongs_below(to, from).is_some() && belongs_below(&dir, to).is_some() {
             return None;
         }
@@ -310,7 +307,7 @@ fn of_directory(paths: &Paths, from: &str, to: &str) -> Vec<Traveller> {
     all.files.into_iter().zip(read).filter_map(of).collect()
 }
 
-/// Moves the memory of the directory itself and of each below it from which a conversation moved, unless
+/// Moves the memory of the directory and of each directory below it from which a conversation moved, unless
 /// conversations that stay use it, too.
 fn move_memory(
     paths: &Paths,
@@ -355,7 +352,7 @@ fn move_memory(
     Ok(moved)
 }
 
-/// Says how a conversation that was put there is resumed.
+/// Prints how to resume a conversation that was moved or copied.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -364,7 +361,7 @@ pub(super) fn say_resume(target: &TransferTarget) -> std::io::Result<()> {
     say_wrapped(format_args!("Resume it: cd {dir} && hopty --resume {}", target.id))
 }
 
-fn tell_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<()> {
+fn print_row(traveller: &Traveller, result: &TransferResult) -> std::io::Result<()> {
     let (id, title) = (traveller.file.id.short(), title(&traveller.summary));
     match result {
         TransferResult::Done(report) => {

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::handoff_args::{ChannelAndFormat, CreateOptions};
-use super::{HandoffPlace, answer, channel_of, store_failed};
+use super::handoff_output::{answer, object};
+use super::handoff_place::{HandoffPlace, channel_of};
+use super::handoff_store_error::store_failed;
 use crate::cli::control::Rule;
 use crate::cli::conversation::{ConversationTarget, find_target};
-use crate::cli::error::{Failed, note};
+use crate::cli::error::{VerbError, note};
 use crate::core::claude::line_context;
 use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::compat::{LayoutPlace, Material};
@@ -24,29 +26,29 @@ use crate::git::ask_git::GitLimits;
 use crate::sys::clock::Clock;
 use crate::sys::safe_file::{self, FileRule};
 
-/// The longest summary that is taken, in bytes.
+/// The longest summary, in bytes.
 const SUMMARY_CAP: u64 = 32 << 10;
 
 /// The longest `state.json` of a record that is read, in bytes.
 const STATE_CAP: u64 = 16 << 20;
 
-/// What a handoff is made from.
+/// The sources of a handoff.
 struct HandoffSource {
     transcript: Option<PathBuf>,
     conversation: Option<ConversationId>,
     dir: Option<String>,
-    /// The directory that the conversation went to, where its transcript names another.
+    /// The directory that the conversation moved to, if its transcript names another.
     moved_to: Option<String>,
-    /// The session whose conversation it is, and its object.
+    /// The session that runs the conversation, with its status.
     session: Option<(SessionName, SessionStatus)>,
     facts: TranscriptFacts,
 }
 
-/// A transcript that nobody named, if it is no link: one that a program put there leads to another
-/// conversation.
-fn not_linked(path: PathBuf) -> Result<PathBuf, Failed> {
+/// Refuses a transcript that is a link, if no person named it: a program may have put it there, and it would
+/// lead to another conversation.
+fn not_linked(path: PathBuf) -> Result<PathBuf, VerbError> {
     match path.symlink_metadata() {
-        Ok(meta) if meta.is_symlink() => Err(Failed::new(1, "the transcript is a symbolic link")
+        Ok(meta) if meta.is_symlink() => Err(VerbError::new(1, "the transcript is a symbolic link")
             .about(path.display())
             .hint("name the file that it leads to with `--transcript PATH` if that is the conversation")),
         _ => Ok(path),
@@ -54,7 +56,7 @@ fn not_linked(path: PathBuf) -> Result<PathBuf, Failed> {
 }
 
 impl HandoffSource {
-    fn find(place: &HandoffPlace, given: Option<&Path>) -> Result<Self, Failed> {
+    fn find(place: &HandoffPlace, given: Option<&Path>) -> Result<Self, VerbError> {
         let mut source = HandoffSource {
             transcript: None,
             conversation: None,
@@ -92,55 +94,72 @@ impl HandoffSource {
                 Some(_) => "Claude writes it shortly after the first prompt: try again then",
                 None => "use `--transcript` to name another one",
             };
-            read.map_err(|e| Failed::new(1, e.to_string()).hint(hint))?;
+            read.map_err(|e| VerbError::new(1, e.to_string()).hint(hint))?;
             source.moved_to = at.dir.as_deref().and_then(|dir| at.moved_from(dir));
             (source.conversation, source.dir) = (at.conversation, at.dir);
         }
         Ok(source)
     }
+
+    /// The facts of the transcript and the session.
+    fn capture(
+        &self,
+        place: &HandoffPlace,
+        options: &CreateOptions,
+        conversation: ConversationId,
+        kind: HandoffKind,
+        dir: &Path,
+    ) -> Capture {
+        let status = self.session.as_ref().map(|(_, status)| status);
+        let transcript = self.transcript.as_ref().map(|path| path.display().to_string());
+        let mut capture = Capture::new(
+            HandoffOrigin {
+                channel: options.at.channel.clone().unwrap_or_else(|| channel_of(&place.paths, dir)),
+                kind,
+                created_at: Clock::wall(),
+                working_dir: dir.display().to_string(),
+                transcript: transcript.unwrap_or_default(),
+                session: self.session.as_ref().map(|(name, _)| name.clone()),
+                pid: std::process::id(),
+                predecessor: status
+                    .and_then(|status| Some(status.handoff.as_ref()?.id.clone()))
+                    .or_else(|| place.store.begun_from(&conversation)),
+                conversation,
+            },
+            &self.facts,
+        );
+        capture.lists = Lists::of(&place.config.handoff);
+        capture.situation.reason = "`hopty handoff create` requested it".to_owned();
+        capture.situation.window = status.map(|status| status.context.window).filter(|window| *window > 0);
+        capture.situation.moved_to.clone_from(&self.moved_to);
+        if self.session.is_none() {
+            // Any program can write such a file; its mode is not the person's choice.
+            capture.situation.permission_mode = None;
+        }
+        capture
+    }
 }
 
-pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, Failed> {
+pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8, VerbError> {
     let kind = HandoffKind::from_word(&options.kind).ok_or_else(|| {
-        Failed::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
+        VerbError::new(2, "unknown type").about(&options.kind).hint("use auto, manual, signal or crash")
     })?;
     let summary = options.summary_file.as_deref().map(summary).transpose()?;
-    // What the conversation was continued from is known once it is settled.
+    // Settling shows which handoff the conversation was continued from.
     super::settle(&place.paths, &place.store, None);
     let source = HandoffSource::find(place, options.transcript.as_deref())?;
-    let conversation = source.conversation.ok_or_else(|| {
-        Failed::new(1, "hopty cannot tell which conversation this is")
+    let conversation = source.conversation.clone().ok_or_else(|| {
+        VerbError::new(1, "hopty cannot tell which conversation this is")
             .hint("name its transcript with `--transcript PATH`")
     })?;
     let here = std::env::current_dir().unwrap_or_default();
-    let dir = source.dir.map_or(here, PathBuf::from);
+    let dir = source.dir.as_ref().map_or(here, PathBuf::from);
     let status = source.session.as_ref().map(|(_, status)| status);
-    let origin = HandoffOrigin {
-        conversation: conversation.clone(),
-        channel: options.at.channel.clone().unwrap_or_else(|| channel_of(&place.paths, &dir)),
-        kind,
-        created_at: Clock::wall(),
-        working_dir: dir.display().to_string(),
-        transcript: source.transcript.map(|path| path.display().to_string()).unwrap_or_default(),
-        session: source.session.as_ref().map(|(name, _)| name.clone()),
-        pid: std::process::id(),
-        predecessor: status
-            .and_then(|status| Some(status.handoff.as_ref()?.id.clone()))
-            .or_else(|| place.store.begun_from(&conversation)),
-    };
-    let mut capture = Capture::new(origin, &source.facts);
-    capture.lists = Lists::of(&place.config.handoff);
-    capture.situation.reason = "`hopty handoff create` requested it".to_owned();
-    capture.situation.window = status.map(|status| status.context.window).filter(|window| *window > 0);
-    capture.situation.moved_to = source.moved_to;
-    if source.session.is_none() {
-        // Any program can write such a file; the mode in it says nothing of what the person chose.
-        capture.situation.permission_mode = None;
-    }
+    let mut capture = source.capture(place, options, conversation, kind, &dir);
     capture.summary = summary;
     let limits = GitLimits::of(&place.config.handoff);
     let moved = capture.situation.moved_to.as_deref();
-    capture.git = crate::git::ask_git::of_written(&dir, moved, &capture.files, limits);
+    capture.git = crate::git::ask_git::of_written(&dir, moved, &capture.files.written, limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(&place.paths, &dir);
     let material = Material::of(&capture);
     let channel = capture.origin.channel.clone();
@@ -159,7 +178,7 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
     }
     let copied = place.config.handoff.copy_transcript.then(|| saved.document.headers.id.clone());
     if let (Some(id), Some(path)) = (copied, transcript_of(&saved.record_dir)) {
-        // The handoff is whole without it.
+        // The handoff is complete without the copy.
         if let Err(error) = place.store.compress_transcript(&id, &path) {
             note(format_args!("hopty: the transcript could not be copied: {error}"));
         }
@@ -170,15 +189,15 @@ pub(super) fn create(place: &HandoffPlace, options: &CreateOptions) -> Result<u8
         note(format_args!("hopty: the handoff may expire during the usage limit: {error}"));
     }
     let entry = kept.and_then(|_| place.store.show(&saved.id).ok()).map_or(saved.entry, |shown| shown.entry);
-    answer(options.at.json, &super::object(&entry), saved.id.as_str())
+    answer(options.at.json, &object(&entry), saved.id.as_str())
 }
 
-/// When the usage limit resets that the session waits for: what is made meanwhile cannot be loaded before.
+/// When the usage limit resets that the session waits for: until then no handoff can be loaded.
 fn limit(status: &SessionStatus) -> Option<WallTime> {
     Some(status.limits.reached.as_ref()?.resets_at?.0)
 }
 
-/// The transcript that a record names.
+/// The path of the transcript in a record.
 fn transcript_of(record: &Path) -> Option<PathBuf> {
     let state: Value =
         serde_json::from_slice(&safe_file::read(&record.join("state.json"), FileRule::own(STATE_CAP)).ok()??)
@@ -187,8 +206,8 @@ fn transcript_of(record: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
-/// The text of a summary, from a file or from standard input.
-fn summary(from: &Path) -> Result<String, Failed> {
+/// Reads a summary from a file or from standard input.
+fn summary(from: &Path) -> Result<String, VerbError> {
     let mut bytes = Vec::new();
     let read = if from == Path::new("-") {
         std::io::stdin().take(SUMMARY_CAP + 1).read_to_end(&mut bytes)
@@ -196,23 +215,23 @@ fn summary(from: &Path) -> Result<String, Failed> {
         std::fs::File::open(from).and_then(|file| file.take(SUMMARY_CAP + 1).read_to_end(&mut bytes))
     };
     read.map_err(|e| {
-        let failed = Failed::new(1, format!("hopty cannot read the summary: {e}")).about(from.display());
+        let failed = VerbError::new(1, format!("hopty cannot read the summary: {e}")).about(from.display());
         failed.hint("use `--summary-file FILE`, or `-` for standard input")
     })?;
     if bytes.len() as u64 > SUMMARY_CAP {
-        return Err(Failed::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
+        return Err(VerbError::new(2, format!("the summary is longer than {SUMMARY_CAP} bytes"))
             .about(from.display())
             .hint("keep the summary short; put long text into files and name them"));
     }
     String::from_utf8(bytes).map_err(|_| {
-        Failed::new(2, "the summary is not UTF-8")
+        VerbError::new(2, "the summary is not UTF-8")
             .about(from.display())
             .hint("convert it to UTF-8, or leave it out")
     })
 }
 
-/// The id that a handoff made now would have.
-pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, Failed> {
+/// Prints the id that a handoff made now would have.
+pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, VerbError> {
     let conversation = match find_target(&place.paths, None, Rule::Careful)? {
         ConversationTarget::Session(_, status) => status.conversation,
         ConversationTarget::Transcript(found) => {
@@ -220,7 +239,7 @@ pub(super) fn new_id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, 
         }
     };
     let conversation: ConversationId = conversation.ok_or_else(|| {
-        Failed::new(1, "hopty cannot tell which conversation this is")
+        VerbError::new(1, "hopty cannot tell which conversation this is")
             .hint("run this in a session or in its directory")
     })?;
     let id = HandoffId::new(Clock::wall(), &conversation);
@@ -239,7 +258,7 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).unwrap();
         assert_eq!(not_linked(file.clone()).unwrap(), file);
         assert!(not_linked(link).is_err());
-        // What is not there is told where it is read.
+        // A missing file is reported by its reader.
         assert!(not_linked(dir.path().join("c.jsonl")).is_ok());
     }
 }

@@ -1,15 +1,16 @@
-//! What belongs to a handoff's source: which conversation this is, its file for scripts, and what was said
-//! last.
+//! The conversation that a handoff would come from: its id, the file with it for scripts, and its last
+//! messages.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::handoff_args::{RecentOptions, SessionOptions};
-use super::{HandoffPlace, answer};
+use super::handoff_output::answer;
+use super::handoff_place::HandoffPlace;
 use crate::cli::control::Rule;
 use crate::cli::conversation::{ConversationTarget, find_target};
-use crate::cli::error::{Failed, say, visible};
+use crate::cli::error::{VerbError, say, visible};
 use crate::core::claude::line_context::project_dir_name;
 use crate::core::claude::transcript_facts::{TranscriptFacts, TranscriptSpeaker};
 use crate::core::compat::CurrentSession;
@@ -17,8 +18,8 @@ use crate::core::ids::ConversationId;
 use crate::core::text::safe_text::safe;
 use crate::fs::{atomic, whole_transcript};
 
-/// The conversation that is meant; where nothing better leads to one, the one of `.current-session`.
-fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, Failed> {
+/// The conversation that is named; as a last resort the one in `.current-session`.
+fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, VerbError> {
     let (id, path) = match find_target(&place.paths, which, Rule::Careful) {
         Ok(ConversationTarget::Session(_, status)) => {
             (status.conversation, status.transcript.map(PathBuf::from))
@@ -27,14 +28,14 @@ fn current(place: &HandoffPlace, which: Option<&str>) -> Result<CurrentSession, 
             (found.path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()), Some(found.path))
         }
         Err(failed) if which.is_some() => return Err(failed),
-        Err(failed) => return on_file(place).ok_or(failed),
+        Err(failed) => return from_session_file(place).ok_or(failed),
     };
     let named = |(conversation, path): (ConversationId, PathBuf)| CurrentSession {
         conversation,
         transcript: path.display().to_string(),
     };
     id.zip(path).map(named).ok_or_else(|| {
-        Failed::new(1, "its conversation has no transcript yet")
+        VerbError::new(1, "its conversation has no transcript yet")
             .hint("Claude writes it with the first prompt")
     })
 }
@@ -43,9 +44,9 @@ fn file(place: &HandoffPlace) -> PathBuf {
     place.paths.claude.join(CurrentSession::FILE)
 }
 
-/// The content of `.current-session`, if its transcript exists. All sessions write this one file, so one of
-/// another project does not count for this directory.
-fn on_file(place: &HandoffPlace) -> Option<CurrentSession> {
+/// The content of `.current-session`, if its transcript exists. All sessions write this one file, so a
+/// session of another project does not count for this directory.
+fn from_session_file(place: &HandoffPlace) -> Option<CurrentSession> {
     let bytes = atomic::read_own(&file(place), CurrentSession::CAP, 0o022).ok()??;
     let found = CurrentSession::parse(&String::from_utf8(bytes).ok()?)?;
     let transcript = Path::new(&found.transcript);
@@ -61,12 +62,12 @@ fn is_elsewhere(place: &HandoffPlace, transcript: &Path) -> bool {
     !here.ancestors().any(|dir| *project == *project_dir_name(&dir.to_string_lossy()))
 }
 
-pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<u8, Failed> {
+pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<u8, VerbError> {
     let file = file(place);
     if options.clear {
         return match std::fs::remove_file(&file) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Failed::new(125, e.to_string()).about(file.display()))
+                Err(VerbError::new(125, e.to_string()).about(file.display()))
             }
             _ => Ok(0),
         };
@@ -75,7 +76,7 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
     let line = found.render();
     if options.write {
         atomic::write(&file, line.as_bytes())
-            .map_err(|e| Failed::new(125, e.to_string()).hint("nothing was changed"))?;
+            .map_err(|e| VerbError::new(125, e.to_string()).hint("nothing was changed"))?;
     }
     let shown = match (options.id, options.transcript) {
         (true, _) => found.conversation.to_string(),
@@ -85,15 +86,15 @@ pub(super) fn session(place: &HandoffPlace, options: &SessionOptions) -> Result<
     answer(options.json, &json!({"session_id": found.conversation, "transcript": found.transcript}), &shown)
 }
 
-/// The last prompts and answers, secrets hidden.
-pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8, Failed> {
+/// Prints the last prompts and answers without secrets.
+pub(super) fn recent(place: &HandoffPlace, options: &RecentOptions) -> Result<u8, VerbError> {
     let path = match &options.transcript {
         Some(path) => path.clone(),
         None => current(place, None)?.transcript.into(),
     };
     let mut facts = TranscriptFacts::new();
     whole_transcript::lines(&path, |line| facts.feed(line))
-        .map_err(|e| Failed::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
+        .map_err(|e| VerbError::new(1, e.to_string()).hint("use `--transcript` to name another one"))?;
     let all: Vec<(&str, String)> = facts
         .exchanges
         .iter()

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::HandoffPlace;
 use super::handoff_args::FitOptions;
+use super::handoff_place::HandoffPlace;
 use crate::cli::context::figure;
 use crate::cli::control::Rule;
-use crate::cli::error::{Failed, say, say_wrapped, visible};
+use crate::cli::error::{VerbError, say, say_wrapped, visible};
 use crate::core::context_usage::fits;
 use crate::core::text::safe_text::thousands;
 
-pub(super) fn fit(place: &HandoffPlace, options: &FitOptions) -> Result<u8, Failed> {
+pub(super) fn fit(place: &HandoffPlace, options: &FitOptions) -> Result<u8, VerbError> {
     let remaining = figure(&place.paths, options.of.as_deref(), Rule::Careful)?.context.remaining();
     let fits = fits(remaining, options.tokens);
     if options.json {

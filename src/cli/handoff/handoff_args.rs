@@ -34,7 +34,6 @@ pub(in crate::cli) struct Session {
     pub json: bool,
 }
 
-/// What a handoff is made from.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateOptions {
     /// The type to record: auto, manual, signal or crash
@@ -50,7 +49,6 @@ pub(in crate::cli) struct CreateOptions {
     pub at: ChannelAndFormat,
 }
 
-/// What to show; the document by default.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HandoffShowOptions {
     #[command(flatten)]
@@ -63,7 +61,6 @@ pub(in crate::cli) struct HandoffShowOptions {
     pub redactions: bool,
 }
 
-/// Who loads a handoff.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LoadOptions {
     #[command(flatten)]
@@ -76,7 +73,6 @@ pub(in crate::cli) struct LoadOptions {
     pub pid: Option<u32>,
 }
 
-/// The work to fit into the window.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FitOptions {
     /// The tokens that the work will take
@@ -105,7 +101,6 @@ pub(in crate::cli) struct RecentOptions {
     pub json: bool,
 }
 
-/// Which conversation, and what of it.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SessionOptions {
     /// A session, a transcript, a conversation id or a directory; this session or directory by default

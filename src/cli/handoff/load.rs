@@ -1,10 +1,12 @@
-//! Verbs that move a handoff: `load` claims it, `clear` puts it aside.
+//! Verbs that change a handoff: `load` claims it, `clear` discards it.
 
 use serde_json::json;
 
 use super::handoff_args::{HandoffArg, LoadOptions};
-use super::{HandoffPlace, answer, object, store_failed};
-use crate::cli::error::{Failed, note, visible};
+use super::handoff_output::{answer, object};
+use super::handoff_place::HandoffPlace;
+use super::handoff_store_error::store_failed;
+use crate::cli::error::{VerbError, note, visible};
 use crate::core::config::GitPolicy;
 use crate::core::handoff::drift::ADVICE;
 use crate::core::handoff::manifest::NotClaimed;
@@ -15,14 +17,16 @@ use crate::host::drift_check;
 use crate::sys::clock::Clock;
 use crate::sys::process::{self, NamedProcess};
 
-/// Takes the claim and prints the brief. The claim holds while its process is alive, for at most 10 minutes.
-/// The handoff is consumed only when the conversation has answered, which its host notices.
-pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Failed> {
+/// Claims a handoff and prints its brief. The claim lasts as long as its process, for at most 10 minutes. The
+/// handoff is consumed when the conversation has answered, which its host observes.
+pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, VerbError> {
     let id = place.find(&options.which)?;
     super::settle(&place.paths, &place.store, None);
     let holder = options.pid.unwrap_or_else(|| holder(place));
     let started = process::start_ticks(holder).ok_or_else(|| {
-        Failed::new(2, "no such process").about(holder).hint("`--pid` takes the process that holds the claim")
+        VerbError::new(2, "no such process")
+            .about(holder)
+            .hint("`--pid` takes the process that holds the claim")
     })?;
     let conversation =
         match (&options.session, std::env::var("CLAUDE_CODE_SESSION_ID").ok().and_then(|id| id.parse().ok()))
@@ -39,13 +43,13 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Fa
         other: Default::default(),
     };
     let loaded = place.store.claim(&id, claim).map_err(store_failed)?;
-    place.tell_foreign(&loaded.entry);
+    place.note_foreign(&loaded.entry);
     let dir = std::env::current_dir().unwrap_or_default();
     let said = drift_check::since(&place.config, &place.store, &loaded, &dir);
     if !said.is_empty() && place.config.handoff.git == GitPolicy::Hold {
         let _ = place.store.release(&id, &conversation);
         let hint = "restore the work tree, or set HOPTY_HANDOFF_GIT=tell to load it anyway";
-        return Err(Failed::new(4, said.join(" ")).about(&id).hint(hint));
+        return Err(VerbError::new(4, said.join(" ")).about(&id).hint(hint));
     }
     if !said.is_empty() {
         said.iter()
@@ -59,8 +63,8 @@ pub(super) fn load(place: &HandoffPlace, options: &LoadOptions) -> Result<u8, Fa
     answer(options.which.at.json, &value, text.trim_end_matches('\n'))
 }
 
-/// Who holds the claim when nobody is named: the session's host or the Claude that this command runs below,
-/// which outlive the command and its shell, else who called it.
+/// The default holder of the claim: the session's host or the Claude above this command, which outlive the
+/// command and its shell; otherwise the caller.
 fn holder(place: &HandoffPlace) -> u32 {
     let host = place.session.as_ref().and_then(|name| session::host_of(&place.paths.session(name)));
     let caller = nix::unistd::getppid().as_raw();
@@ -71,19 +75,19 @@ fn holder(place: &HandoffPlace) -> u32 {
     u32::try_from(host.or_else(claude).unwrap_or(caller)).unwrap_or(0)
 }
 
-fn new_conversation() -> Result<ConversationId, Failed> {
+fn new_conversation() -> Result<ConversationId, VerbError> {
     uuid::Uuid::new_v4()
         .to_string()
         .parse()
-        .map_err(|e: crate::core::ids::BadId| Failed::new(125, e.to_string()))
+        .map_err(|e: crate::core::ids::BadId| VerbError::new(125, e.to_string()))
 }
 
 /// Discards a handoff, unless it is being loaded.
-pub(super) fn clear(place: &HandoffPlace, which: &HandoffArg) -> Result<u8, Failed> {
+pub(super) fn clear(place: &HandoffPlace, which: &HandoffArg) -> Result<u8, VerbError> {
     let id = place.find(which)?;
     let known = place.store.list(None).map_err(store_failed)?.into_iter().find(|(_, entry)| entry.id == id);
     if let Some((_, entry)) = &known {
-        place.tell_foreign(entry);
+        place.note_foreign(entry);
     }
     if let Some(holder) = known.as_ref().and_then(|(_, entry)| entry.held(Clock::wall(), process::is_alive)) {
         return Err(store_failed(NotClaimed::Held { id, holder: holder.clone() }.into()));

@@ -1,25 +1,25 @@
-//! `hopty handoff show --redactions`: what was hidden in a handoff's document, and what looks like a secret
-//! in its raw copies and is hidden wherever their text is shown. The secrets themselves are not printed.
+//! `hopty handoff show --redactions`: the places where a secret was replaced in a handoff's document, or
+//! would be in its raw copies. The secrets are not printed.
 
 use std::io::Read;
 
 use serde_json::{Value, json};
 
-use super::{HandoffPlace, store_failed};
-use crate::cli::error::{Failed, note, say, visible};
+use super::handoff_place::HandoffPlace;
+use super::handoff_store_error::store_failed;
+use crate::cli::error::{VerbError, note, say, visible};
 use crate::core::claude::line_splitter::LineSplitter;
 use crate::core::ids::HandoffId;
 use crate::core::redact::redact;
 use crate::core::text::safe_text::safe_line;
 
-/// How many are listed at most.
+/// The most places that are listed.
 const LISTED: usize = 1000;
-/// How much is shown on each side of one, in characters.
+/// The text on each side of a place, in characters.
 const AROUND: usize = 40;
-/// The longest line or file that is looked at, in bytes; a longer one is passed over.
+/// The longest line or file that is searched, in bytes.
 const LOOKED_AT: usize = 8 << 20;
 
-/// One place where something was hidden.
 struct HiddenPlace {
     file: &'static str,
     line: usize,
@@ -27,7 +27,7 @@ struct HiddenPlace {
     around: String,
 }
 
-pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) -> Result<u8, Failed> {
+pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) -> Result<u8, VerbError> {
     let loaded = place.store.show(id).map_err(store_failed)?;
     let mut all = Vec::new();
     look(&loaded.text, "handoff.md", 0, &mut all);
@@ -51,7 +51,7 @@ pub(super) fn redactions(place: &HandoffPlace, id: &HandoffId, as_json: bool) ->
     Ok(0)
 }
 
-/// A transcript, whose lines are records of their own.
+/// Searches a transcript line by line.
 fn each_line(mut from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
     let mut splitter = LineSplitter::with_cap(LOOKED_AT);
     let mut buf = vec![0; 1 << 16];
@@ -68,7 +68,7 @@ fn each_line(mut from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>
     look(&String::from_utf8_lossy(splitter.tail()), file, above, all);
 }
 
-/// A text in which a secret can go over several lines.
+/// Searches a text in which a secret may span lines.
 fn whole(from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
     let mut bytes = Vec::new();
     if from.take(LOOKED_AT as u64).read_to_end(&mut bytes).is_ok() {
@@ -76,7 +76,7 @@ fn whole(from: impl Read, file: &'static str, all: &mut Vec<HiddenPlace>) {
     }
 }
 
-/// What is hidden in `text`, which begins below the line `above`.
+/// Searches `text`, which follows line `above` of the file.
 fn look(text: &str, file: &'static str, above: usize, all: &mut Vec<HiddenPlace>) {
     let places = crate::core::redact::redactions(text);
     if places.is_empty() {

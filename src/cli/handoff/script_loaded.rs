@@ -1,5 +1,6 @@
-//! Settles handoffs that a script loaded. Nobody watches their conversations, so the next read of the store
-//! looks for an answer of the conversation that holds the claim, and marks the handoff consumed.
+//! Settles handoffs that a script loaded. No host observes their conversations, so the next command that
+//! reads the store checks whether the conversation with the claim has answered, and marks the handoff
+//! consumed.
 
 use std::path::Path;
 
@@ -12,10 +13,10 @@ use crate::fs::store::Store;
 use crate::fs::{session, whole_transcript};
 use crate::sys::clock::Clock;
 
-/// How much of the end of a transcript is looked at, in bytes.
+/// How much of a transcript's end is read, in bytes.
 const LOOKED_AT: u64 = 8 << 20;
 
-/// Marks what was consumed meanwhile in a channel, or in all. A session's host does that for its own
+/// Marks answered handoffs of a channel, or of all, as consumed. A session's host does that for its own
 /// conversations.
 pub(in crate::cli) fn settle(paths: &Paths, store: &Store, channel: Option<&Channel>) {
     let now = Clock::wall();
@@ -27,7 +28,7 @@ pub(in crate::cli) fn settle(paths: &Paths, store: &Store, channel: Option<&Chan
     for (claim, entry) in loaded {
         let hosts = hosts.get_or_insert_with(|| hosts_of(paths));
         if !hosts.contains(&claim.by_pid) && has_answered(paths, &claim, &entry) {
-            // Whoever was faster has done the same.
+            // Another process may have done the same.
             let _ = store.consume(&entry.id, &claim.session_id, claim.by_pid, now);
         }
     }
@@ -39,7 +40,7 @@ fn hosts_of(paths: &Paths) -> Vec<u32> {
 }
 
 /// Whether the conversation of a claim has an answer that is younger than the claim. A claim that a host took
-/// for itself and did not use is no loading.
+/// for itself and did not use does not count.
 fn has_answered(paths: &Paths, claim: &Claim, entry: &IndexEntry) -> bool {
     let Some(path) =
         paths.find_transcript(&claim.session_id).filter(|_| claim.by_pid != entry.created_by_pid)

@@ -1,12 +1,14 @@
-//! Verbs that only look: `show`, `list`, `path`, `id`.
+//! Verbs that only read: `show`, `list`, `path`, `id`.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::handoff_args::{ChannelAndFormat, HandoffArg, HandoffShowOptions};
-use super::{HandoffPlace, answer, object, scope, store_failed};
-use crate::cli::error::{Failed, note, say, visible};
+use super::handoff_output::{answer, object};
+use super::handoff_place::{HandoffPlace, scope};
+use super::handoff_store_error::store_failed;
+use crate::cli::error::{VerbError, note, say, visible};
 use crate::cli::table;
 use crate::core::handoff::manifest_entry::IndexEntry;
 use crate::core::ids::{Channel, HandoffId};
@@ -16,9 +18,9 @@ use crate::fs::project::project_of;
 use crate::fs::store::HandoffScope;
 use crate::sys::clock::Clock;
 
-/// The handoff that `show` is about: by its id, the one that waits here, else the last one of here that is
-/// over.
-fn handoff_to_show(place: &HandoffPlace, which: &HandoffArg) -> Result<HandoffId, Failed> {
+/// The handoff for `show`: the one with the given id, else the one that waits here, else the last one of this
+/// directory.
+fn handoff_to_show(place: &HandoffPlace, which: &HandoffArg) -> Result<HandoffId, VerbError> {
     let missing = match place.find(which) {
         Ok(id) => return Ok(id),
         Err(failed) if which.id.is_some() => return Err(failed),
@@ -30,15 +32,15 @@ fn handoff_to_show(place: &HandoffPlace, which: &HandoffArg) -> Result<HandoffId
     newest.map(|(_, entry)| entry.id).ok_or(missing)
 }
 
-/// Whether an entry of the channel is meant where none is named.
+/// Whether an entry of the channel belongs to this directory.
 fn belongs_here(entry: &IndexEntry, at: &ChannelAndFormat, dir: &Path) -> bool {
-    // What is over has no project in files of older versions.
+    // Older versions recorded no project for handoffs that no longer wait.
     let project =
         entry.project.clone().map_or_else(|| project_of(Path::new(&entry.working_dir)), PathBuf::from);
     scope(at) == HandoffScope::Channel || project == project_of(dir)
 }
 
-pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result<u8, Failed> {
+pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result<u8, VerbError> {
     let id = handoff_to_show(place, &options.which)?;
     if options.redactions {
         return super::redactions::redactions(place, &id, options.which.at.json);
@@ -48,11 +50,11 @@ pub(super) fn show(place: &HandoffPlace, options: &HandoffShowOptions) -> Result
         let (text, _) = loaded.brief(&[], place.budget());
         return answer(options.which.at.json, &json!({"id": id, "frame": text}), text.trim_end_matches('\n'));
     }
-    // It was made safe when it was written; a file of another program was not.
+    // hopty's own text is safe already; another program's is not.
     answer(options.which.at.json, &object(&loaded.entry), safe(&loaded.text).trim_end_matches('\n'))
 }
 
-pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Result<u8, Failed> {
+pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Result<u8, VerbError> {
     let channel = if all { at.channel.clone() } else { Some(place.channel(at)) };
     super::settle(&place.paths, &place.store, channel.as_ref());
     let now = Clock::wall();
@@ -105,8 +107,7 @@ pub(super) fn list(place: &HandoffPlace, at: &ChannelAndFormat, all: bool) -> Re
     Ok(0)
 }
 
-/// The columns that go where there is no room, the first named first: the id and whether the handoff waits
-/// stay.
+/// The columns that are dropped in a narrow terminal, in this order; the id and the status stay.
 const SPARE: [&str; 6] = ["TYPE", "CHANNEL", "SESSION", "PROJECT", "DIRECTORY", "AGE"];
 
 fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
@@ -115,7 +116,7 @@ fn with_channel(channel: &Channel, entry: &IndexEntry) -> Value {
     object
 }
 
-pub(super) fn path(place: &HandoffPlace, which: &HandoffArg, record: bool) -> Result<u8, Failed> {
+pub(super) fn path(place: &HandoffPlace, which: &HandoffArg, record: bool) -> Result<u8, VerbError> {
     let id = place.find(which)?;
     let dir = place.store.records().dir_of(&id);
     let document = dir.join("handoff.md");
@@ -127,7 +128,7 @@ pub(super) fn path(place: &HandoffPlace, which: &HandoffArg, record: bool) -> Re
     )
 }
 
-pub(super) fn id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, Failed> {
+pub(super) fn id(place: &HandoffPlace, at: &ChannelAndFormat) -> Result<u8, VerbError> {
     let entry = place.waiting(at)?;
     answer(at.json, &object(&entry), entry.id.as_str())
 }

@@ -1,4 +1,4 @@
-//! The manifest of an archived conversation: which files it has, their lengths, hashes and times.
+//! The manifest of an archived conversation: its files with their lengths, hashes and times.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,57 +11,51 @@ use crate::core::conversation::file_role::FileRole;
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 
-/// The name of the format, in each manifest.
 pub const FORMAT: &str = "hopty-archive";
 /// The version of the format that this hopty writes, and the only one that it reads.
 pub const VERSION: u64 = 1;
 /// The longest name, in bytes.
 const NAME_BYTES: usize = 2048;
-/// The longest part between two slashes, in bytes: that of every file system.
+/// The longest part between two slashes, in bytes, as in every file system.
 const PART_BYTES: usize = 255;
 
-/// One file of an archived conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchivedFile {
     /// Its path below Claude's directory, such as `projects/-home-u-web/ID.jsonl`.
     pub name: String,
-    /// Its length in bytes.
     pub bytes: u64,
-    /// The SHA-256 of its content, 64 hexadecimal digits.
+    /// 64 hexadecimal digits.
     pub sha256: String,
-    /// When it was written last, in nanoseconds since 1970.
+    /// When it was last written, in nanoseconds since 1970.
     pub modified_ns: u64,
     /// Its permissions, such as 0o600.
     pub mode: u32,
-    /// Where its frame begins, in bytes.
+    /// The offset of its frame, in bytes.
     pub offset: u64,
-    /// The length of its frame in bytes.
+    /// The length of its frame, in bytes.
     pub packed: u64,
 }
 
-/// What an archived conversation has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArchiveManifest {
-    /// [`FORMAT`].
     pub format: String,
-    /// [`VERSION`].
     pub version: u64,
     pub conversation: ConversationId,
-    /// The directory below `projects` in which it lay.
+    /// The directory below `projects` that it was in.
     pub project: String,
     pub archived_at: WallTime,
     /// The version of the hopty that archived it.
     pub hopty: String,
-    /// What a list shows of it.
+    /// The summary for a list.
     #[serde(default)]
     pub summary: Value,
-    /// Its files: the transcript, then what belongs to it.
+    /// The transcript comes first.
     pub files: Vec<ArchivedFile>,
 }
 
 impl ArchivedFile {
-    /// Whether it is a script that hooks wrote for Claude's shell to read (`session-env`). Archives of older
-    /// versions have them. They are never restored: hooks write them again.
+    /// Whether it is a script that hooks wrote for Claude's shell to source (`session-env`). Archives of
+    /// older versions have them. They are never restored: hooks write them again.
     pub fn is_hook_script(&self) -> bool {
         self.name.starts_with("session-env/")
     }
@@ -92,7 +86,6 @@ impl ArchiveManifest {
         self.files.first()
     }
 
-    /// The transcripts of its sub-agents.
     pub fn agents(&self) -> impl Iterator<Item = &ArchivedFile> {
         let below = format!("projects/{}/{}/subagents/", self.project, self.conversation);
         let beside = format!("projects/{}/agent-", self.project);
@@ -101,12 +94,11 @@ impl ArchiveManifest {
         })
     }
 
-    /// Its files by their names.
     pub fn by_name(&self) -> HashMap<&str, &ArchivedFile> {
         self.files.iter().map(|file| (file.name.as_str(), file)).collect()
     }
 
-    /// The bytes of all files together, before they were compressed.
+    /// The length of all files before compression.
     pub fn total_bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
@@ -117,7 +109,7 @@ impl ArchiveManifest {
     }
 
     /// Whether `name` is a path below Claude's directory that belongs to this conversation and to no other,
-    /// so that a manifest from anywhere cannot name settings or another conversation.
+    /// so that a manifest cannot name settings or another conversation.
     pub fn owns(&self, name: &str) -> bool {
         let id = self.conversation.as_str();
         let project = format!("projects/{}/", self.project);
@@ -140,14 +132,15 @@ impl ArchiveManifest {
                     .is_some_and(|rest| rest.starts_with(id) && !rest.contains('/')))
     }
 
-    /// Reads a manifest and checks everything that can be known from it alone. `end` is where its frame
-    /// begins, in bytes: the files lie before it.
+    /// Parses a manifest and checks it as far as it can be checked alone. `end`: the offset of its frame in
+    /// bytes; the files are before it.
     ///
     /// # Errors
-    /// When it is none, has another version, names a file that must not be there, or exceeds a limit.
+    /// When it is no manifest, has another version, names a file that does not belong there, or exceeds a
+    /// limit.
     pub fn parse(bytes: &[u8], end: u64, limits: &ArchiveLimits) -> Result<Self, ArchiveError> {
         let damaged = |error: serde_json::Error| ArchiveError::Manifest(error.to_string());
-        // The version first: a later one may have another form.
+        // The version first, because a later one may have another form.
         let head: ArchiveHead<'_> = serde_json::from_slice(bytes).map_err(damaged)?;
         if head.format != FORMAT {
             return Err(ArchiveError::Manifest("it has another format".to_owned()));
@@ -199,9 +192,8 @@ impl ArchiveManifest {
         }
     }
 
-    /// Whether this has everything that `earlier` has: every other file of it with the same content or more
-    /// of it. `begins` says whether a file of this one, by its name, begins with so many bytes that have that
-    /// hash.
+    /// Whether this has everything that `earlier` has: every file of it with the same content or more.
+    /// `begins`: whether a file of this one begins with that many bytes of that hash.
     pub fn covers(&self, earlier: &ArchiveManifest, begins: impl Fn(&str, u64, &str) -> bool) -> bool {
         let files = self.by_name();
         earlier.restored().all(|old| {
@@ -212,20 +204,19 @@ impl ArchiveManifest {
         })
     }
 
-    /// As it is written.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
-/// Whether a name stays below its directory and has nothing in it that no name needs.
+/// Whether a name stays below its directory and has only usual characters.
 fn is_plain(name: &str) -> bool {
     name.len() <= NAME_BYTES
         && !name.chars().any(char::is_control)
         && name.split('/').all(|part| !matches!(part, "" | "." | "..") && part.len() <= PART_BYTES)
 }
 
-/// What every version of a manifest has.
+/// The part that every version of a manifest has.
 #[derive(Deserialize)]
 struct ArchiveHead<'a> {
     format: String,

@@ -1,36 +1,31 @@
 //! When Claude deletes a conversation by itself.
 //!
-//! At a start Claude deletes what was not written for `cleanupPeriodDays`, a key of its settings, 30 by
-//! default.
+//! At a start Claude deletes conversations that were not written for `cleanupPeriodDays`, a key of its
+//! settings, 30 by default.
 
 use crate::core::claude::settings_code::parse;
 use crate::core::time::WallTime;
 
-/// The days that Claude keeps a conversation if its settings do not say.
+/// The default of `cleanupPeriodDays`.
 pub const CLEANUP_DAYS: u64 = 30;
-/// Days before Claude may delete a conversation at which hopty saves it: long enough for a person who is away
-/// for a week, short enough that no conversation in use is archived.
+/// How many days before Claude may delete a conversation hopty archives it: long enough for a person who is
+/// away for a week, and short enough that no conversation in use is archived.
 const SOON_DAYS: i64 = 10;
-/// A day in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Who says how long conversations are kept.
+/// The source of the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeriodOrigin {
-    /// Nobody: it is Claude's default.
+    /// Claude's default.
     Default,
-    /// The person's settings.
     Settings,
-    /// The settings in a project's directory.
     Project,
-    /// An administrator's settings.
     Managed,
 }
 
-/// Whose a settings file is.
+/// The owner of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsScope {
-    /// The person's.
     User,
     /// A project's, or this machine's for it.
     Project,
@@ -38,18 +33,16 @@ pub enum SettingsScope {
     Managed,
 }
 
-/// How long Claude keeps conversations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CleanupPeriod {
-    /// In days. With 0 Claude keeps none.
+    /// With 0 Claude keeps none.
     pub days: u64,
-    /// Who says so.
     pub origin: PeriodOrigin,
 }
 
 impl CleanupPeriod {
-    /// From the texts of Claude's settings, from the weakest to the strongest: the last one with a valid
-    /// number counts. What cannot be read there Claude does not obey, either.
+    /// From the texts of Claude's settings files, the weakest first: the last valid number counts. Claude
+    /// ignores invalid ones, too.
     #[must_use]
     pub fn of_settings<'a>(texts: impl IntoIterator<Item = (SettingsScope, &'a str)>) -> Self {
         let days = |text: &str| parse(text)?.get("cleanupPeriodDays")?.as_f64().filter(|days| *days >= 0.0);
@@ -67,7 +60,6 @@ impl CleanupPeriod {
         CleanupPeriod { days, origin }
     }
 
-    /// Who says so, in words.
     pub fn origin_words(self) -> &'static str {
         match self.origin {
             PeriodOrigin::Default => "its default",
@@ -77,21 +69,21 @@ impl CleanupPeriod {
         }
     }
 
-    /// Whether the person has chosen that conversations go sooner than by default. A project's settings are
-    /// nobody's choice: they came with a clone.
+    /// Whether the person has chosen a period shorter than the default. A project's settings are no choice:
+    /// they came with a clone.
     #[must_use]
     pub fn is_shortened(self) -> bool {
         matches!(self.origin, PeriodOrigin::Settings | PeriodOrigin::Managed) && self.days < CLEANUP_DAYS
     }
 
-    /// When Claude may delete what was last written at `modified`.
+    /// When Claude may delete a file that was last written at `modified`.
     #[must_use]
     pub fn deletes_at(self, modified: WallTime) -> WallTime {
         let ms = i64::try_from(self.days).unwrap_or(i64::MAX).saturating_mul(DAY_MS);
         WallTime(modified.0.saturating_add(ms))
     }
 
-    /// Whether Claude may delete what was last written at `modified` within ten days from `now`.
+    /// Whether Claude may delete a file that was last written at `modified` within ten days from `now`.
     #[must_use]
     pub fn deletes_soon(self, modified: WallTime, now: WallTime) -> bool {
         self.deletes_at(modified).0 <= now.0.saturating_add(SOON_DAYS * DAY_MS)

@@ -1,18 +1,14 @@
-//! How much an archived conversation may claim, and how large the archive may become.
+//! Limits of an archived conversation, and of the whole archive.
 
-/// The largest archived conversation that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchiveLimits {
-    /// The longest manifest, in bytes.
     pub manifest_bytes: u64,
-    /// The longest summary in it, in bytes: what it holds takes many times as much memory.
+    /// In bytes: parsed, it takes many times as much memory.
     pub summary_bytes: u64,
-    /// The most files.
     pub files: u64,
-    /// The most bytes of all files together.
     pub total_bytes: u64,
-    /// How many times longer than its compressed form a file may be. Transcripts have 3 to 200: Claude
-    /// repeats whole messages in them.
+    /// The highest compression ratio of a file. Transcripts have 3 to 200, because Claude repeats whole
+    /// messages.
     pub ratio: u64,
     /// Files up to this length may have any ratio, in bytes.
     pub ratio_from: u64,
@@ -31,8 +27,8 @@ impl Default for ArchiveLimits {
     }
 }
 
-/// How many of the archived conversations, the first ones first, must go so that the others fit into `limit`
-/// bytes. `sizes` are their compressed lengths in bytes, the oldest first.
+/// How many archived conversations, from the first one on, must be deleted so that the others fit into
+/// `limit` bytes. `sizes`: their compressed lengths in bytes, the oldest first.
 pub fn over_limit(sizes: &[u64], limit: u64) -> usize {
     let mut total = sizes.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
     sizes

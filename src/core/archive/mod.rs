@@ -1,9 +1,9 @@
-//! The archive: conversations that were put away, each in one compressed file. Pure.
+//! The archive: conversations in one compressed file each. Pure.
 //!
-//! An archived conversation is a plain zstd file: `zstdcat` prints the transcript, followed by what lay
-//! beside it. Each of its files is a zstd frame of its own. The manifest follows in a skippable frame, which
-//! zstd passes over, and ends with a [`Seal`]: a file that was cut off has none, and is never taken for a
-//! whole one. `fs::archive` reads and writes them.
+//! An archived conversation is a plain zstd file: `zstdcat` prints the transcript, followed by the files that
+//! belonged to it. Each file is a zstd frame of its own. The manifest follows in a skippable frame, which
+//! zstd ignores, and ends with a [`Seal`], which a truncated file does not have. `fs::archive` reads and
+//! writes these files.
 
 mod archive_manifest;
 mod cleanup;
@@ -17,13 +17,12 @@ pub use seal::{SEAL_BYTES, Seal};
 
 use thiserror::Error;
 
-/// Why a file is not an archived conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArchiveError {
-    /// It has no seal: it was cut off, or it is something else.
+    /// It has no seal: it is truncated, or another kind of file.
     #[error("it is not an archived conversation, or it is truncated")]
     NoSeal,
-    /// Its manifest does not have the hash of its seal, or cannot be read.
+    /// Its manifest is unreadable or does not have the hash in its seal.
     #[error("its manifest is damaged: {0}")]
     Manifest(String),
     /// A later hopty wrote it.
@@ -32,22 +31,14 @@ pub enum ArchiveError {
     /// A file that does not belong to its conversation.
     #[error("it names {0:?}, which is not a file of its conversation")]
     Name(String),
-    /// A name that stands there twice, or is that of a file and of a directory.
+    /// A repeated name, or one of both a file and a directory.
     #[error("it names {0:?} twice")]
     Duplicate(String),
-    /// A file of it that is not where the manifest says.
+    /// A file that is not at its offset.
     #[error("{0:?} does not lie where its manifest says")]
     Place(String),
-    /// More than a limit allows.
     #[error("{what}: {found}, and at most {limit} are allowed")]
-    Limit {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much there is.
-        found: u64,
-        /// How much there may be.
-        limit: u64,
-    },
+    Limit { what: &'static str, found: u64, limit: u64 },
     /// A length that differs from the manifest's.
     #[error("{name:?} does not have the {bytes} bytes that its manifest says")]
     Length {
@@ -58,17 +49,15 @@ pub enum ArchiveError {
     /// A hash that differs from the manifest's.
     #[error("the content of {0:?} does not have the hash that its manifest says")]
     Hash(String),
-    /// What cannot be unpacked.
     #[error("{name:?} cannot be unpacked: {why}")]
     Packed {
         name: String,
-        /// What zstd says.
+        /// The error of zstd.
         why: String,
     },
 }
 
 impl ArchiveError {
-    /// How a person can fix it.
     pub fn hint(&self) -> &'static str {
         match self {
             ArchiveError::Version(_) => "install the hopty that wrote it, or a newer one",

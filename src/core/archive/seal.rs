@@ -1,5 +1,5 @@
-//! The end of an archived conversation: it says where its manifest begins, and proves that nothing is
-//! missing.
+//! The end of an archived conversation: it has the length and hash of the manifest, and proves that the file
+//! is complete.
 
 use sha2::{Digest, Sha256};
 
@@ -9,19 +9,18 @@ use super::{ArchiveError, ArchiveLimits};
 pub const SEAL_BYTES: usize = 32 + 4 + MARK.len();
 /// The last bytes of each file.
 const MARK: &[u8; 16] = b"hopty-archive-1\n";
-/// Begins a frame that zstd skips; one of the sixteen that are set apart for that.
+/// The magic number of a frame that zstd skips; one of sixteen.
 const SKIPPABLE: u32 = 0x184D_2A5A;
 
-/// Where the manifest lies, and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seal {
-    /// The length of the manifest in bytes. It ends where the seal begins.
+    /// The manifest ends where the seal begins.
     pub manifest_bytes: u64,
     sha256: [u8; 32],
 }
 
 impl Seal {
-    /// The frame with a manifest and its seal; `None` if no frame is that long.
+    /// The frame with a manifest and its seal; `None` if it is too long for a frame.
     pub fn frame(manifest: &[u8]) -> Option<Vec<u8>> {
         let length = u32::try_from(manifest.len()).ok()?;
         let content = length.checked_add(u32::try_from(SEAL_BYTES).ok()?)?;
@@ -35,7 +34,7 @@ impl Seal {
         Some(frame)
     }
 
-    /// Reads the seal from the last bytes of a file of `total` bytes.
+    /// Parses the seal in the last bytes of a file of `total` bytes.
     ///
     /// # Errors
     /// When there is none, or the manifest is longer than the file or than allowed.
@@ -58,7 +57,7 @@ impl Seal {
         8 + self.manifest_bytes + SEAL_BYTES as u64
     }
 
-    /// Checks a frame whose length is [`Seal::frame_bytes`], and gives the manifest in it.
+    /// Checks a frame whose length is [`Seal::frame_bytes`], and returns the manifest in it.
     ///
     /// # Errors
     /// When it is another frame, or the manifest has another hash.

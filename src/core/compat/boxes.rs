@@ -155,7 +155,7 @@ mod tests {
         );
         assert!(text.contains(" Progress: 3/5 phases\n") && !text.contains("hunter22"), "{text}");
         let mut long = capture(&"word ".repeat(40));
-        long.tasks.clear();
+        long.tasks.list.clear();
         let text = resuming(&Material::of(&long));
         let task = text.lines().find_map(|line| line.strip_prefix(" Task: ")).unwrap();
         assert_eq!((task.chars().count(), task.ends_with("...")), (53, true), "the first 50 characters");

@@ -1,5 +1,4 @@
-//! A transcript as a person reads it: what was said, what the tools did, and what happened to the
-//! conversation.
+//! A transcript as a person reads it: messages, tool calls, and events of the conversation.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,21 +12,19 @@ use crate::core::handoff::continuation_prompt::handoff_of;
 use crate::core::text::safe_text::cut_chars;
 use crate::core::time::WallTime;
 
-/// How many tool calls wait for their answers at most; the oldest is given without one then.
+/// The most entries that wait for the result of a tool call; then the oldest is returned without one.
 const WAITING: usize = 256;
-/// How many bytes of lines wait at most.
+/// The most bytes of lines that wait.
 const WAITING_BYTES: usize = 64 << 20;
-/// How much of a prompt that was taken back is shown, in characters.
-const TAKEN_BACK: usize = 80;
-/// How much of what a call is about is shown on its line, in characters.
+/// The longest part of a withdrawn prompt, in characters.
+const WITHDRAWN_CAP: usize = 80;
+/// The longest subject of a call, in characters.
 const ABOUT: usize = 200;
 
-/// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     Person,
     Claude,
-    /// Claude, thinking.
     Thinking,
     /// A prompt that no person wrote: hopty's, a sub-agent's report, a message of another session.
     Program,
@@ -45,38 +42,32 @@ impl Speaker {
     }
 }
 
-/// One thing in a transcript.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// Somebody said something.
     Said {
-        /// Who.
         speaker: Speaker,
         at: Option<WallTime>,
         text: String,
-        /// Images that came with it.
+        /// The number of its images.
         images: usize,
     },
-    /// A tool was called.
     Tool(Box<ToolCall>),
-    /// Something happened: a compaction, an interruption, an error, a slash command.
+    /// An event: a compaction, an interruption, an error, a slash command.
     Note {
         at: Option<WallTime>,
-        /// What, in a few words.
+        /// A few words.
         text: String,
     },
 }
 
-/// A call of a tool, with its answer where the transcript has it.
+/// A tool call, with its result if the transcript has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolCall {
-    /// The id that its answer names.
+    /// The id that the result refers to.
     pub id: String,
-    /// When it was called.
     pub at: Option<WallTime>,
-    /// The tool.
     pub name: String,
-    /// Its input, as Claude gave it.
+    /// The input as Claude wrote it.
     pub input: Value,
     pub answer: Option<ToolAnswer>,
 }
@@ -84,13 +75,12 @@ pub struct ToolCall {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolAnswer {
     pub text: String,
-    /// Whether the call failed.
     pub is_error: bool,
     pub images: usize,
 }
 
 impl ToolCall {
-    /// What it is about, on one line: the command, the file, the pattern.
+    /// The subject on one line: the command, the file, the pattern.
     pub fn about(&self) -> String {
         const KEYS: [&str; 9] = [
             "command", "file_path", "notebook_path", "pattern", "query", "url", "subject", "description",
@@ -101,7 +91,7 @@ impl ToolCall {
         cut_chars(&about.split_whitespace().collect::<Vec<_>>().join(" "), ABOUT)
     }
 
-    /// Its outcome in a few words: `ok, 3 lines`, `failed: no such file`.
+    /// The outcome in a few words, such as `ok, 3 lines` and `failed: no such file`.
     pub fn outcome(&self) -> String {
         let Some(answer) = &self.answer else { return "no answer".to_owned() };
         let lines = answer.text.lines().count();
@@ -146,15 +136,15 @@ struct RawAttachment {
     prompt: Value,
 }
 
-/// Reads a transcript line by line, and joins tool calls with their answers.
+/// Parses a transcript line by line, and joins tool calls with their results.
 #[derive(Debug, Default)]
 pub struct EntryReader {
-    /// In order; the first is a tool call without its answer.
+    /// In order; the first is a tool call without a result.
     waiting: VecDeque<Entry>,
     /// The bytes of the lines since nothing waited.
     waiting_bytes: usize,
     turns: Turns,
-    /// Whether lines of sub-agents count: in a file of their own, all are.
+    /// Whether lines of sub-agents count: in a sub-agent's own transcript, all of them are.
     with_sidechains: bool,
 }
 
@@ -171,8 +161,8 @@ impl EntryReader {
         EntryReader { with_sidechains: true, ..Self::default() }
     }
 
-    /// Takes a line, and gives the entries that are complete to `each`, in order. A line that says nothing to
-    /// a person, or cannot be read, gives none.
+    /// Parses a line, and passes complete entries to `each`, in order. A line that is unreadable or has
+    /// nothing for a person has no entry.
     pub fn line(&mut self, line: &[u8], mut each: impl FnMut(Entry)) {
         self.take(line);
         self.waiting_bytes = self.waiting_bytes.saturating_add(line.len());
@@ -183,7 +173,7 @@ impl EntryReader {
         }
     }
 
-    /// Gives what still waits for an answer.
+    /// Passes on the entries that still wait for a result.
     pub fn finish(&mut self, each: impl FnMut(Entry)) {
         self.waiting.drain(..).for_each(each);
     }
@@ -202,7 +192,7 @@ impl EntryReader {
             return;
         }
         let Ok(raw) = serde_json::from_slice::<RawEntry>(line) else {
-            // Torn and glued lines: what they are is known elsewhere, and only what was said is kept of them.
+            // Damaged lines are reported elsewhere; only their messages are kept.
             TranscriptLine::parse_each(line, |line| self.salvaged(line));
             return;
         };
@@ -343,13 +333,12 @@ impl EntryReader {
     }
 }
 
-/// In which turn each message stands, so that a prompt that goes back to an earlier one (`/rewind`) is told
-/// from one that goes on.
+/// The turn of each message, to recognize a prompt that goes back to an earlier one (`/rewind`).
 #[derive(Debug, Default)]
 struct Turns {
     /// By the message's id: the number of prompts up to it.
     of: HashMap<u128, usize>,
-    /// The begin of each prompt.
+    /// The beginning of each prompt.
     prompts: Vec<String>,
 }
 
@@ -360,12 +349,12 @@ impl Turns {
         }
     }
 
-    /// Begins a turn with a prompt. Gives the prompt that it takes the place of, where it goes back.
+    /// Begins a turn with a prompt. Returns the prompt that it replaces, if it goes back.
     fn begin(&mut self, id: Option<&str>, parent: Option<&str>, prompt: &str) -> Option<String> {
         let last = self.prompts.len();
         let turn = parent.and_then(message_id).and_then(|parent| self.of.get(&parent)).copied();
         let taken_back = turn.filter(|turn| *turn < last).map(|turn| self.prompts[turn].clone());
-        self.prompts.push(cut_chars(&prompt.split_whitespace().collect::<Vec<_>>().join(" "), TAKEN_BACK));
+        self.prompts.push(cut_chars(&prompt.split_whitespace().collect::<Vec<_>>().join(" "), WITHDRAWN_CAP));
         if let Some(id) = id.and_then(message_id) {
             self.of.insert(id, self.prompts.len());
         }
@@ -468,7 +457,7 @@ mod tests {
             line("user", 5, 2, "two, another way"),
             line("assistant", 6, 5, "third"),
             line("user", 7, 6, "three"),
-            // A ring, an id that stands twice, and one that is none.
+            // A cycle, a repeated id, and one that is no id.
             line("user", 8, 8, "four"),
             line("user", 7, 8, "five"),
             line("user", 9, 7, "six").replace("00000009-", "x"),

@@ -1,27 +1,27 @@
-//! What a file is to its conversation, and in which of Claude's directories it is.
+//! The role of a file in a conversation, and its directory below Claude's.
 
-/// What a file is to its conversation.
+/// The role of a file in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileRole {
     /// `projects/PROJECT/ID.jsonl`.
     Transcript,
     /// Below `projects/PROJECT/ID`: sub-agents, long tool results, workflows.
     Sidecar,
-    /// `projects/PROJECT/agent-*.jsonl`: a sub-agent of 2.0.x and before, known by the id in its lines.
+    /// `projects/PROJECT/agent-*.jsonl`: a sub-agent of 2.0.x and before, assigned by the id in its lines.
     OldAgent,
     /// Below `tasks/ID`: the list of tasks.
     Tasks,
-    /// `todos/ID-*.json`: the list of todos of 2.0.x and before.
+    /// `todos/ID-*.json`: the list of tasks of 2.0.x and before.
     Todos,
-    /// Below `file-history/ID`: files as they were before Claude changed them, for `/rewind`.
+    /// Below `file-history/ID`: files before Claude changed them, for `/rewind`.
     FileHistory,
-    /// Below `session-env/ID`: what hooks added to the environment.
+    /// Below `session-env/ID`: variables that hooks added to the environment.
     SessionEnv,
     /// Below `image-cache/ID`: pasted images.
     Images,
     /// Below `uploads/ID`.
     Uploads,
-    /// `plans/NAME.md`, where the transcript names a plan.
+    /// `plans/NAME.md`, if the transcript names a plan.
     Plan,
     /// `debug/ID.txt`: Claude's own log.
     DebugLog,
@@ -42,7 +42,7 @@ impl FileRole {
         FileRole::DebugLog,
     ];
 
-    /// The directory below Claude's that has its files; `None` for those in the directory of a project.
+    /// The directory below Claude's; `None` for files in a project's directory.
     pub fn directory(self) -> Option<&'static str> {
         Some(match self {
             FileRole::Transcript | FileRole::Sidecar | FileRole::OldAgent => return None,
@@ -57,13 +57,13 @@ impl FileRole {
         })
     }
 
-    /// Whether each conversation has a directory of its own there, named by its id.
+    /// Whether each conversation has its own directory there, named by its id.
     #[must_use]
     pub fn is_by_id(self) -> bool {
         !matches!(self, FileRole::Todos | FileRole::Plan | FileRole::DebugLog) && self.directory().is_some()
     }
 
-    /// The directories below Claude's in which conversations have a directory with their id.
+    /// The directories below Claude's in which each conversation has a directory named by its id.
     pub fn id_directories() -> impl Iterator<Item = (FileRole, &'static str)> {
         let by_id = Self::ALL.into_iter().filter(|role| role.is_by_id());
         by_id.filter_map(|role| Some((role, role.directory()?)))
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_claude_keeps_by_id_is_known_in_one_place() {
+    fn each_id_directory_has_a_role() {
         let names: Vec<&str> = FileRole::id_directories().map(|(_, name)| name).collect();
         assert_eq!(names, ["tasks", "file-history", "session-env", "image-cache", "uploads"]);
     }

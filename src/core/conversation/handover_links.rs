@@ -1,38 +1,34 @@
-//! One task through all its hand-overs: which conversation was continued by which.
+//! One task through all its hand-overs: which conversation continued which.
 //!
-//! What is known of a hand-over stands in several places (the manifest of a channel, the record of the
-//! handoff, the journal of the session, the first prompt of the fresh conversation), and none of them is kept
-//! for ever. Each gives links, and the chain is made of all of them.
+//! Several places know of a hand-over (the manifest of a channel, the record of the handoff, the journal of
+//! the session, the first prompt of the fresh conversation), and none of them is kept forever. The chain is
+//! made of the links from all of them.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::core::ids::{ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
 
-/// How long a chain may be.
+/// The longest chain.
 const LENGTH: usize = 10_000;
 
-/// One hand-over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoverLink {
     pub handoff: HandoffId,
-    /// The conversation that was left.
     pub from: ConversationId,
-    /// The one that went on; none where nobody loaded the handoff, or that is not known.
+    /// The conversation that continued; none if nobody loaded the handoff, or it is unknown.
     pub to: Option<ConversationId>,
-    /// When it was made.
     pub at: WallTime,
-    /// What made it, in a word: `auto`, `manual`, `signal`, `crash`.
+    /// The type of the handoff: `auto`, `manual`, `signal`, `crash`.
     pub kind: String,
-    /// Why, in a sentence.
+    /// A sentence.
     pub reason: Option<String>,
-    /// Tokens in the window, and the window.
+    /// Tokens in use, and the size of the context window.
     pub tokens: Option<(u64, u64)>,
-    /// The session of hopty's.
     pub session: Option<SessionName>,
 }
 
-/// All hand-overs that are known, each handoff once.
+/// All known hand-overs; each handoff once.
 #[derive(Clone, Debug, Default)]
 pub struct HandoverLinks {
     links: HashMap<HandoffId, HandoverLink>,
@@ -40,20 +36,19 @@ pub struct HandoverLinks {
     forks: HashMap<ConversationId, ConversationId>,
 }
 
-/// A conversation of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainStep {
     pub id: ConversationId,
-    /// How many branches lead away from the first conversation to this one: 0 for the main line.
+    /// The number of branches between the first conversation and this one: 0 for the main line.
     pub branch: usize,
-    /// The hand-over that began it; none for the first.
-    pub begun_by: Option<HandoverLink>,
-    /// The conversation that it was forked from, where no hand-over began it.
+    /// None for the first conversation.
+    pub handover_into: Option<HandoverLink>,
+    /// The source of a fork, if no hand-over began the conversation.
     pub forked_from: Option<ConversationId>,
 }
 
 impl HandoverLinks {
-    /// Adds what one place knows of a handoff. What was known before stays; what was missing is filled in.
+    /// Adds what one place knows of a handoff. Known fields stay, and missing ones are filled in.
     pub fn add(&mut self, link: HandoverLink) {
         let Some(known) = self.links.get_mut(&link.handoff) else {
             self.links.insert(link.handoff.clone(), link);
@@ -65,7 +60,7 @@ impl HandoverLinks {
         known.session = known.session.take().or(link.session);
     }
 
-    /// Adds that `to` was continued from `handoff`, where the handoff itself is known.
+    /// Adds that `to` continued from `handoff`, if the handoff itself is known.
     pub fn continued(&mut self, handoff: &HandoffId, to: &ConversationId) {
         if let Some(link) = self.links.get_mut(handoff) {
             link.to = link.to.take().or_else(|| Some(to.clone()));
@@ -77,52 +72,52 @@ impl HandoverLinks {
         self.forks.insert(fork.clone(), source.clone());
     }
 
-    /// Whether this handoff is known, with the conversation that went on from it.
-    pub fn knows_both_ends(&self, handoff: &HandoffId) -> bool {
+    /// Whether this handoff and the conversation that continued from it are known.
+    pub fn has_both_ends(&self, handoff: &HandoffId) -> bool {
         self.links.get(handoff).is_some_and(|link| link.to.is_some())
     }
 
-    /// The hand-over that began a conversation; the newest where several say so.
-    pub fn begun_by(&self, id: &ConversationId) -> Option<&HandoverLink> {
+    /// The hand-over that began a conversation; the newest of several.
+    pub fn handover_into(&self, id: &ConversationId) -> Option<&HandoverLink> {
         let begun = self.links.values().filter(|link| link.to.as_ref() == Some(id) && link.from != *id);
         begun.max_by(|a, b| (a.at, &a.handoff).cmp(&(b.at, &b.handoff)))
     }
 
-    /// The hand-overs out of a conversation that another went on from, oldest first.
-    pub fn out_of(&self, id: &ConversationId) -> Vec<&HandoverLink> {
+    /// The hand-overs of a conversation that another continued from, oldest first.
+    pub fn handovers_from(&self, id: &ConversationId) -> Vec<&HandoverLink> {
         let leaves = |link: &&HandoverLink| link.from == *id && link.to.as_ref().is_some_and(|to| to != id);
         let mut out: Vec<&HandoverLink> = self.links.values().filter(leaves).collect();
         out.sort_by(|a, b| (a.at, &a.handoff).cmp(&(b.at, &b.handoff)));
         out
     }
 
-    /// The chain that `id` is in, oldest first. Where a conversation was handed over more than once, the last
-    /// hand-over is the main line, and the others follow as branches. So do its forks.
+    /// The chain of `id`, oldest first. If a conversation was handed over more than once, the last hand-over
+    /// is the main line, and the others follow as branches, as do its forks.
     pub fn chain(&self, id: &ConversationId) -> Vec<ChainStep> {
         let mut seen = HashSet::new();
         let mut first = id;
-        // Forged or repeated ids could make a ring.
+        // Forged or repeated ids could form a cycle.
         while seen.insert(first.clone())
             && let Some(before) =
-                self.begun_by(first).map(|link| &link.from).or_else(|| self.forks.get(first))
+                self.handover_into(first).map(|link| &link.from).or_else(|| self.forks.get(first))
             && !seen.contains(before)
         {
             first = before;
         }
         let mut forks: HashMap<&ConversationId, Vec<&ConversationId>> = HashMap::new();
-        for (fork, source) in self.forks.iter().filter(|(fork, _)| self.begun_by(fork).is_none()) {
+        for (fork, source) in self.forks.iter().filter(|(fork, _)| self.handover_into(fork).is_none()) {
             forks.entry(source).or_default().push(fork);
         }
         forks.values_mut().for_each(|of| of.sort());
         let mut steps = Vec::new();
         let mut seen = HashSet::new();
         let mut branches = vec![(first.clone(), None::<HandoverLink>, 0)];
-        while let Some((id, begun_by, branch)) = branches.pop() {
+        while let Some((id, handover_into, branch)) = branches.pop() {
             if steps.len() == LENGTH || !seen.insert(id.clone()) {
                 continue;
             }
             let mut next: Vec<_> = self
-                .out_of(&id)
+                .handovers_from(&id)
                 .into_iter()
                 .filter_map(|link| Some((link.to.clone()?, Some(link.clone()), branch + 1)))
                 .collect();
@@ -132,8 +127,8 @@ impl HandoverLinks {
             branches
                 .extend(forks.get(&id).into_iter().flatten().map(|fork| ((*fork).clone(), None, branch + 1)));
             branches.extend(next);
-            let forked_from = if begun_by.is_none() { self.forks.get(&id).cloned() } else { None };
-            steps.push(ChainStep { id, branch, begun_by, forked_from });
+            let forked_from = if handover_into.is_none() { self.forks.get(&id).cloned() } else { None };
+            steps.push(ChainStep { id, branch, handover_into, forked_from });
         }
         steps
     }
@@ -225,10 +220,10 @@ mod tests {
         all.continued(&half.handoff, &id(9));
         all.add(half.clone());
         all.add(HandoverLink { reason: Some("why".to_owned()), tokens: Some((8, 10)), ..half.clone() });
-        assert!(!all.knows_both_ends(&half.handoff));
+        assert!(!all.has_both_ends(&half.handoff));
         all.continued(&half.handoff, &id(2));
         all.continued(&half.handoff, &id(3));
-        let known = all.begun_by(&id(2)).unwrap();
+        let known = all.handover_into(&id(2)).unwrap();
         assert_eq!((known.reason.as_deref(), known.tokens), (Some("why"), Some((8, 10))));
     }
 }

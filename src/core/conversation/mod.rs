@@ -1,7 +1,7 @@
-//! Conversations as a person looks for them: what a list shows of one, how one is named. Pure.
+//! Conversations as a person looks for them: entries of a list, names, searches, pages to share. Pure.
 //!
-//! Everything is read from the lines that Claude writes, of any version; what a version does not write is not
-//! known, and is said to be so.
+//! All facts come from the lines that Claude writes, of any version; what a version does not write is
+//! reported as unknown.
 
 pub mod entry;
 pub mod file_role;

@@ -1,18 +1,16 @@
-//! How a person names a conversation: by its id, the begin of its id, or its title.
+//! A person's name for a conversation: its id, the beginning of its id, or its title.
 
 use crate::core::ids::ConversationId;
 
 /// The fewest characters of an id that name a conversation.
 pub const PREFIX_MIN: usize = 4;
 
-/// What a word says about conversations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConversationName {
-    /// A whole id.
     Id(ConversationId),
-    /// The begin of an id, in lower case; it may be a title as well.
+    /// The beginning of an id, in lower case; it may also be a title.
     IdPrefix(String),
-    /// A title, or a part of one.
+    /// A title or a part of one.
     Title(String),
 }
 
@@ -36,7 +34,7 @@ impl ConversationName {
     }
 }
 
-/// Which of `titles` a word means: those that are it, else those that contain it, whatever the case.
+/// The `titles` that a word names: those equal to it, or else those that contain it, ignoring case.
 pub fn titled<'a, T>(word: &str, titles: impl Iterator<Item = (&'a str, T)> + Clone) -> Vec<T> {
     let word = word.to_lowercase();
     let which = |is: fn(&str, &str) -> bool| {

@@ -1,8 +1,8 @@
-//! A conversation in forms for sharing: Markdown, and one page of HTML that needs nothing else.
+//! A conversation in formats to share: Markdown, and one self-contained page of HTML.
 //!
-//! Both are made piece by piece, so that a long conversation takes no memory. In the page, what was said is
-//! text and never markup: every character that HTML acts on is escaped, and the page may run no script and
-//! load nothing.
+//! Both are made piece by piece, so that a long conversation needs little memory. In the page all messages
+//! are text and never markup: every character with a meaning in HTML is escaped, and the page may run no
+//! script and load nothing.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,28 +13,28 @@ use crate::core::text::safe_text::{fenced, without_sequences};
 use crate::core::text::visible::{is_hidden, visible};
 use crate::core::time::WallTime;
 
-/// What is left out of a shared conversation, and what not.
+/// What a shared conversation contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageOptions {
-    /// Whether secrets are replaced by marks.
+    /// Replace secrets.
     pub redacts: bool,
-    /// Whether input and answers of tools are there.
+    /// Include input and results of tools.
     pub with_tools: bool,
-    /// Whether Claude's thinking is there.
+    /// Include Claude's thinking.
     pub with_thinking: bool,
 }
 
-/// What stands above a shared conversation.
+/// The head of a shared conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageHead {
     pub title: String,
-    /// Name and value of what is known of it.
+    /// Names and values.
     pub facts: Vec<(&'static str, String)>,
 }
 
 impl PageOptions {
-    /// Text of the transcript as it is shown: without sequences for terminals, hidden characters made
-    /// visible, secrets replaced. Newlines and tabs stay.
+    /// Text of a transcript for people: without escape sequences and secrets, hidden characters made visible.
+    /// Newlines and tabs stay.
     #[must_use]
     pub fn clean(self, text: &str) -> String {
         let text = without_sequences(text);
@@ -57,7 +57,7 @@ impl PageOptions {
     }
 }
 
-/// Who spoke, for a heading.
+/// The speaker, for a heading.
 fn name(speaker: Speaker) -> &'static str {
     match speaker {
         Speaker::Person => "You",
@@ -79,12 +79,11 @@ fn images(count: usize) -> &'static str {
     }
 }
 
-/// What a call was given, for people: JSON with line ends.
+/// The input of a call as indented JSON.
 fn input(call: &ToolCall) -> String {
     serde_json::to_string_pretty(&call.input).unwrap_or_default()
 }
 
-/// The begin of a Markdown file.
 pub fn markdown_head(head: &PageHead, options: PageOptions) -> String {
     let mut out = format!("# {}\n\n", plain_line(&options.clean_line(&head.title)));
     for (fact, value) in &head.facts {
@@ -93,7 +92,7 @@ pub fn markdown_head(head: &PageHead, options: PageOptions) -> String {
     out
 }
 
-/// One entry as Markdown; `before` is who spoke last, so that a heading stands once.
+/// An entry as Markdown. `before`: the last speaker, so that a heading is not repeated.
 pub fn markdown_entry(entry: &Entry, before: Option<Speaker>, options: PageOptions) -> String {
     match entry {
         Entry::Said { speaker: Speaker::Thinking, .. } if !options.with_thinking => String::new(),
@@ -104,10 +103,10 @@ pub fn markdown_entry(entry: &Entry, before: Option<Speaker>, options: PageOptio
                 let _ = write!(out, "\n## {}{at}\n", name(*speaker));
             }
             let text = options.clean(text);
-            // Claude writes Markdown. What others wrote stays as it is.
+            // Claude writes Markdown; other text is kept as it is.
             match speaker {
                 Speaker::Claude => {
-                    let _ = write!(out, "\n{}\n", quiet(text.trim()));
+                    let _ = write!(out, "\n{}\n", escape_html(text.trim()));
                 }
                 _ => {
                     let _ = write!(out, "\n{}", fenced(text.trim()));
@@ -135,7 +134,7 @@ pub fn markdown_entry(entry: &Entry, before: Option<Speaker>, options: PageOptio
     }
 }
 
-/// A line of Markdown in which nothing is markup.
+/// A line of Markdown without markup.
 fn plain_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -147,7 +146,6 @@ fn plain_line(text: &str) -> String {
     out
 }
 
-/// A line as code.
 fn code(line: &str) -> String {
     let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
@@ -155,10 +153,10 @@ fn code(line: &str) -> String {
     format!("{fence}{pad}{line}{pad}{fence}")
 }
 
-/// Markdown of Claude's in which HTML is text, but for blocks of code, where it is anyway. Each block begins
-/// and ends at the begin of a line, wherever it stood: in a list or a quotation, Markdown could end it before
-/// its fence does, and what follows would be HTML.
-fn quiet(text: &str) -> String {
+/// Claude's Markdown with HTML escaped outside of code blocks, in which it is text anyway. Each block is
+/// moved to the beginning of a line: in a list or a quotation, Markdown could end it before its fence does,
+/// and the rest would be HTML.
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<CodeFence<'_>> = None;
     for line in text.split_inclusive('\n') {
@@ -181,7 +179,7 @@ fn quiet(text: &str) -> String {
             }
         }
     }
-    // What was left open must not swallow what follows.
+    // A block that was left open must not contain what follows.
     if let Some(begin) = open {
         let _ = write!(out, "\n{}", begin.run);
     }
@@ -190,11 +188,11 @@ fn quiet(text: &str) -> String {
 
 /// A line that may begin or end a block of code.
 struct CodeFence<'a> {
-    /// How many blanks stand before it.
+    /// The spaces before it.
     indent: usize,
-    /// Three or more of one of the two signs.
+    /// Three or more of either character.
     run: &'a str,
-    /// What stands behind it.
+    /// The text after it.
     info: &'a str,
 }
 
@@ -213,10 +211,9 @@ impl<'a> CodeFence<'a> {
     }
 }
 
-/// The page's look. It has no script.
+/// The style of the page, which has no script.
 const STYLE: &str = include_str!("conversation_page.css");
 
-/// The begin of a page.
 pub fn html_head(head: &PageHead, options: PageOptions) -> String {
     let title = escaped(&options.clean_line(&head.title));
     let facts: String = head
@@ -237,12 +234,10 @@ pub fn html_head(head: &PageHead, options: PageOptions) -> String {
     )
 }
 
-/// The end of a page.
 pub fn html_end() -> &'static str {
     "</main>\n</body>\n</html>\n"
 }
 
-/// One entry of a page.
 pub fn html_entry(entry: &Entry, options: PageOptions) -> String {
     match entry {
         Entry::Said { speaker: Speaker::Thinking, .. } if !options.with_thinking => String::new(),
@@ -279,7 +274,7 @@ pub fn html_entry(entry: &Entry, options: PageOptions) -> String {
     }
 }
 
-/// Text with every character replaced that HTML acts on.
+/// Escapes every character with a meaning in HTML.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
@@ -378,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heading_stands_once_for_what_one_says_in_several_pieces() {
+    fn one_speaker_gets_one_heading() {
         let said =
             |text: &str| Entry::Said { speaker: Speaker::Claude, at: None, text: text.to_owned(), images: 0 };
         assert_eq!(markdown_entry(&said("one"), None, ALL), "\n## Claude\n\none\n");
@@ -396,14 +391,14 @@ mod tests {
             ("> ```\n<b>", "> ```\n&lt;b>"),
             ("- ```\n<b>", "- ```\n&lt;b>"),
             ("~~~\n```\n~~~ \n<b>", "~~~\n```\n~~~\n&lt;b>"),
-            // Markdown ends a block of a list where a line stands further to the left.
+            // Markdown ends a block in a list at a line with less indentation.
             ("- x\n  ```sh\n  a <b\n    c\n<b>", "- x\n```sh\na <b\n  c\n<b>\n```"),
             ("- x\n  ```\n  <b>\n  ```\n<b>", "- x\n```\n<b>\n```\n&lt;b>"),
             (" ```\nx\n```\n<b>", "```\nx\n```\n&lt;b>"),
             ("```\nx\n   ````\n<b>", "```\nx\n```\n&lt;b>"),
             ("x\n\t```\n\t\ty", "x\n```\n\ty\n```"),
         ] {
-            assert_eq!(quiet(text), quieted, "{text:?}");
+            assert_eq!(escape_html(text), quieted, "{text:?}");
         }
     }
 }

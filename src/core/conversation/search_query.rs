@@ -1,10 +1,10 @@
-//! What a person searches conversations for.
+//! A search in conversations.
 //!
-//! A pattern is matched against the lines of what was said. To parse every line of a transcript for that
-//! would be slow, so a [`Prefilter`] looks at the raw bytes first. It must never lose a match, and JSON can
-//! write a character in several ways: the filter looks for a piece of the pattern that JSON writes in one way
-//! only, and lets every line pass that has a character of such a piece by number (`\u0041`) in it. Claude
-//! itself writes only what it has to by number: control characters, and halves of characters.
+//! A pattern is matched against the lines of messages. Parsing every line of a transcript for that would be
+//! slow, so a [`Prefilter`] searches the raw bytes first. It must never lose a match, and JSON has several
+//! ways to write a character: the filter searches for a piece of the pattern that JSON writes in only one
+//! way, and passes every line with a number escape (`\\u0041`) of a character in such a piece. Claude itself
+//! escapes only control characters and halves of characters.
 
 use std::ops::Range;
 
@@ -17,20 +17,19 @@ use super::entry::{Entry, EntryReader, Speaker, ToolCall};
 use crate::core::pattern_error::pattern_error;
 use crate::core::time::WallTime;
 
-/// The shortest piece of a pattern that is worth looking for, in bytes.
+/// The shortest piece of a pattern to search for, in bytes.
 const PIECE_MIN: usize = 2;
-/// How many pieces are looked for at most: 64 texts are looked for at once by vector instructions, and one is
-/// that of an escape. With more the search takes 50 times as long.
+/// The most pieces to search for: vector instructions search for 64 texts at once, and one of them is an
+/// escape. With more the search takes 50 times as long.
 const PIECES: usize = 32;
 /// The largest compiled pattern, in bytes.
 const SIZE: usize = 8 << 20;
 
-/// A pattern that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct BadPattern(String);
 
-/// What is searched for, and where.
+/// A pattern, and the texts that it is matched against.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
     pattern: Regex,
@@ -38,14 +37,13 @@ pub struct SearchQuery {
     with_tools: bool,
 }
 
-/// Which raw lines may have a match.
+/// Finds raw lines that may match.
 #[derive(Clone, Debug)]
 pub struct Prefilter(Option<regex::bytes::Regex>);
 
-/// Who said what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundIn {
-    /// Something that was said.
+    /// A message.
     Said(Speaker),
     ToolInput,
     ToolAnswer,
@@ -76,24 +74,21 @@ impl FoundIn {
 /// A text with matching lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchHit {
-    /// When it was said.
     pub at: Option<WallTime>,
-    /// By whom.
     pub found_in: FoundIn,
-    /// The whole text.
     pub text: String,
-    /// The numbers of its lines that match, from 0, in order.
+    /// The numbers of its matching lines, from 0, in order.
     pub lines: Vec<usize>,
-    /// Whether a sub-agent said it, or was told it.
+    /// Whether a sub-agent said it or was told it.
     pub is_of_agent: bool,
 }
 
 impl SearchQuery {
-    /// Reads a pattern (the syntax of Rust's `regex`). `with_tools`: the input and the answers of tools are
+    /// Compiles a pattern (the syntax of Rust's `regex`). `with_tools`: input and results of tools are
     /// searched too.
     ///
     /// # Errors
-    /// When it is no pattern, or too large a one.
+    /// When it is no pattern, or too large.
     pub fn new(pattern: &str, ignores_case: bool, with_tools: bool) -> Result<Self, BadPattern> {
         let compiled = RegexBuilder::new(pattern)
             .case_insensitive(ignores_case)
@@ -108,19 +103,18 @@ impl SearchQuery {
         Ok(SearchQuery { pattern: compiled, prefilter: Prefilter::of(&hir), with_tools })
     }
 
-    /// The filter for raw lines.
     pub fn prefilter(&self) -> &Prefilter {
         &self.prefilter
     }
 
-    /// Where the pattern matches in a line of text, in bytes.
+    /// The ranges in a line of text that match, in bytes.
     pub fn matches_in<'a>(&'a self, line: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
         self.pattern.find_iter(line).map(|found| found.range()).filter(|range| !range.is_empty())
     }
 
-    /// What matches in one line of a transcript, of a conversation or of a sub-agent.
+    /// Finds matches in one line of a transcript, of a conversation or of a sub-agent.
     pub fn search_line(&self, line: &[u8], mut each: impl FnMut(SearchHit)) {
-        // In text, the quotes of JSON are escaped.
+        // In JSON strings quotes are escaped, so this cannot be text.
         let is_of_agent = memchr::memmem::find(line, b"\"isSidechain\":true").is_some();
         let mut each = |hit: SearchHit| each(SearchHit { is_of_agent, ..hit });
         let mut reader = EntryReader::of_agent();
@@ -163,7 +157,7 @@ impl SearchQuery {
     }
 }
 
-/// All texts in a value.
+/// All strings in a value.
 fn strings(value: serde_json::Value, into: &mut Vec<String>) {
     match value {
         serde_json::Value::String(text) => into.push(text),
@@ -180,7 +174,7 @@ impl Prefilter {
             .filter_map(|kind| pieces(&Extractor::new().kind(kind).limit_total(PIECES).extract(pattern)))
             .max_by_key(|pieces| pieces.iter().map(Vec::len).min());
         let filter = pieces.map(|pieces| {
-            // A piece of ASCII can hide behind the numbers of ASCII alone.
+            // Only ASCII escapes can hide a piece that is ASCII.
             let is_ascii = pieces.iter().all(|piece| piece.is_ascii());
             let mut any = if is_ascii { r"(?-u)\\u00[2-7]" } else { r"(?-u)\\u" }.to_owned();
             for piece in pieces {
@@ -194,32 +188,32 @@ impl Prefilter {
         }))
     }
 
-    /// Where the next line that may match has something of the pattern, at or behind `from`; without a filter
-    /// every byte may be in one.
+    /// The offset, at or after `from`, of a piece in the next line that may match; without a filter every
+    /// byte may be in one.
     pub fn next(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Some(filter) = &self.0 else { return (from < bytes.len()).then_some(from) };
         let mut at = from;
         loop {
             let found = filter.find_at(bytes, at)?.start();
-            if bytes[found] != b'\\' || is_of_a_piece(bytes, found) {
+            if bytes[found] != b'\\' || is_piece_escape(bytes, found) {
                 return Some(found);
             }
-            // A piece may begin with the letter behind it.
+            // A piece may begin with the letter after it.
             at = found + 1;
         }
     }
 }
 
-/// Whether the `\u` at this place is an escape, of a character that a piece may have. Before it are the lines
-/// from their begin.
-fn is_of_a_piece(bytes: &[u8], at: usize) -> bool {
+/// Whether the `\u` at this offset is an escape of a character that a piece may contain. `bytes` begin at the
+/// start of a line.
+fn is_piece_escape(bytes: &[u8], at: usize) -> bool {
     let before = bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
     let is_control = matches!(&bytes[at + 2..], [b'0', b'0', b'0' | b'1', ..]);
     before % 2 == 0 && !is_control
 }
 
-/// Of each text with one of which every match begins or ends, a piece that JSON writes in one way; `None`
-/// where one has none, or there are too many.
+/// For each of the texts with which every match begins or ends, a piece that JSON writes in only one way;
+/// `None` if a text has none, or there are too many.
 fn pieces(texts: &Seq) -> Option<Vec<Vec<u8>>> {
     let texts = texts.literals()?;
     if texts.is_empty() || texts.len() > PIECES {
@@ -228,9 +222,9 @@ fn pieces(texts: &Seq) -> Option<Vec<Vec<u8>>> {
     texts.iter().map(|text| longest_plain(text.as_bytes())).collect()
 }
 
-/// The longest run of bytes that JSON writes as they are, or by number.
+/// The longest run of bytes that JSON writes literally or as a number escape.
 fn longest_plain(text: &[u8]) -> Option<Vec<u8>> {
-    // A slash may be written with a backslash before it.
+    // JSON may escape a slash.
     let is_plain = |byte: &u8| *byte >= 0x20 && !matches!(*byte, b'"' | b'\\' | b'/' | 0x7f);
     let run = text.split(|byte| !is_plain(byte)).max_by_key(|run| run.len())?;
     (run.len() >= PIECE_MIN).then(|| run.to_vec())
@@ -250,7 +244,7 @@ mod tests {
         format!(r#"{{"type":"user","message":{{"content":{text}}}}}"#)
     }
 
-    /// Every character as its number, as JSON allows it.
+    /// Each character as a JSON number escape.
     fn by_number(text: &str) -> String {
         let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
         format!(r#"{{"type":"user","message":{{"content":"{}"}}}}"#, units.collect::<String>())
@@ -321,15 +315,15 @@ mod tests {
     }
 
     proptest! {
-        /// A piece of a text is found in it, however the text is written.
+        /// A piece of a text is found in every encoding of the text.
         #[test]
-        fn what_is_there_is_found(text in "[a-zß\"/\\\\\té漢👍 ]{1,20}", from in 0usize..20, len in 1usize..20,
+        fn every_text_is_found_in_each_json_encoding(text in "[a-zß\"/\\\\\té漢👍 ]{1,20}", from in 0usize..20, len in 1usize..20,
             ignores_case: bool) {
             let chars: Vec<char> = text.chars().collect();
             let piece: String = chars.iter().skip(from % chars.len()).take(len).collect();
             let query = SearchQuery::new(&regex::escape(&piece), ignores_case, false).unwrap();
             prop_assume!(!text.trim().is_empty());
-            // A prompt that begins with a tag of Claude's own is none, and blanks alone are nothing.
+            // A prompt that begins with a tag of Claude's own does not count, and neither do spaces alone.
             let text = format!("x{text}x");
             prop_assert_eq!(found(&query, &user(&text)), 1);
             prop_assert_eq!(found(&query, &by_number(&text)), 1);

@@ -1,9 +1,9 @@
-//! What a list shows of a conversation, from the lines of its transcript.
+//! The summary of a conversation for a list, from the lines of its transcript.
 //!
-//! Most of it stands near the begin or the end: Claude writes titles, the last prompt and its own account of
-//! tokens and cost again whenever a turn or the program ends. So a list reads both ends of a file and no more
-//! ([`SummaryReader::skip`] marks what lies between). What can only be counted is known when every line was
-//! read. Titles and prompts lose their secrets here, so that none gets into a list or its cache.
+//! Most of it is near the beginning or the end: Claude writes titles, the last prompt and its own account of
+//! tokens and cost again whenever a turn or the program ends. So a list reads only both ends of a file
+//! ([`SummaryReader::skip`] marks the gap). Counts need every line. Secrets in titles and prompts are
+//! replaced here, so that none gets into a list or its cache.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,93 +17,91 @@ use crate::core::text::safe_text::{cut_chars, cut_words};
 use crate::core::time::WallTime;
 use crate::core::token_usage::UsageFigures;
 
-/// How much of a prompt or a title is kept, in bytes.
+/// The longest part of a prompt or a title, in bytes.
 pub const PROMPT_CAP: usize = 400;
 /// The longest heading, in characters.
 const HEADING: usize = 120;
-/// What a list shows of one conversation. What its lines do not say is absent.
+/// The summary of a conversation for a list. Unknown values are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConversationSummary {
-    /// The id that its lines name.
     pub id: Option<ConversationId>,
-    /// The directory in which it began, or to which Claude moved it: an absolute path.
+    /// The directory in which it began, or to which Claude moved it, as an absolute path.
     pub dir: Option<String>,
-    /// The git branch that it was last on.
+    /// The last git branch.
     pub branch: Option<String>,
-    /// The title that the person gave it.
+    /// The person's title.
     pub custom_title: Option<String>,
-    /// The title that Claude gave it.
+    /// Claude's title.
     pub ai_title: Option<String>,
-    /// The first prompt that a person typed, at most [`PROMPT_CAP`] bytes.
+    /// The first prompt of a person, at most [`PROMPT_CAP`] bytes.
     pub first_prompt: Option<String>,
     pub last_prompt: Option<String>,
-    /// When its first line was written.
+    /// The time of its first line.
     pub begun_at: Option<WallTime>,
-    /// When the first prompt was sent, a person's or hopty's.
+    /// The time of the first prompt, a person's or hopty's.
     pub prompted_at: Option<WallTime>,
-    /// When its last message was written.
+    /// The time of its last message.
     pub last_at: Option<WallTime>,
     /// The version of Claude that wrote the last message.
     pub version: Option<String>,
-    /// The model that answered last.
+    /// The model of the last answer.
     pub model: Option<String>,
-    /// The handoff from which it was continued.
+    /// The handoff that it was continued from.
     pub handoff: Option<HandoffId>,
-    /// The conversation that it was forked from (`--fork-session`, `/branch`): lines that it has from there
-    /// say so, the first answer at the latest.
+    /// The conversation that it was forked from (`--fork-session`, `/branch`): lines copied from there name
+    /// it, the first answer at the latest.
     pub forked_from: Option<ConversationId>,
-    /// The id of the first prompt's line. A fork has the same as its source.
+    /// The id of the first prompt's line, which a fork shares with its source.
     pub first_line: Option<String>,
     /// The name of its plan (`C/plans/NAME.md`).
     pub plan: Option<String>,
-    /// Claude's own account of tokens and cost, the last one.
+    /// The last account of tokens and cost that Claude wrote.
     pub account: Option<CostAccount>,
-    /// Answers came after that account, so that it says less than was used.
+    /// There are answers after that account.
     pub account_is_behind: bool,
-    /// What was used, sub-agents included, as it was counted from every line; only where that account does
-    /// not say it ([`ConversationSummary::figures`]).
+    /// Usage with sub-agents, counted from every line; only if the account does not have it
+    /// ([`ConversationSummary::figures`]).
     pub counted: Option<UsageFigures>,
 }
 
-/// Claude's own account (`cost-state`, from 2.1.300 on), sub-agents included.
+/// Claude's own account (`cost-state`, since 2.1.300), with sub-agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CostAccount {
-    /// When its sum began, in ms since 1970; 0 where that is not known.
+    /// The time at which the sum began, in ms since 1970; 0 if unknown.
     pub started: i64,
     pub figures: UsageFigures,
 }
 
-/// Where the tokens of a list come from.
+/// The source of the tokens in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokensOrigin {
-    /// Claude's own account.
     Claude,
-    /// Counted from the answers in the transcript; those of sub-agents stand in others.
+    /// Counted from the answers in the transcript; sub-agents have other transcripts.
     Transcript,
 }
 
 impl ConversationSummary {
-    /// The title: the person's own, else Claude's.
+    /// The person's title, or else Claude's.
     pub fn title(&self) -> Option<&str> {
         self.custom_title.as_deref().or(self.ai_title.as_deref())
     }
 
-    /// What it is called in a list: its title, else its first prompt, on one line.
+    /// The title or else the first prompt, on one line.
     pub fn heading(&self) -> Option<String> {
         let text = self.title().or(self.first_prompt.as_deref())?;
         Some(cut_chars(&text.split_whitespace().collect::<Vec<_>>().join(" "), HEADING))
     }
 
-    /// Whether nothing more would be known if every line were read.
+    /// Whether reading every line would add nothing.
     pub fn is_complete(&self) -> bool {
         self.figures().is_some() && self.first_prompt.is_some() && self.dir.is_some()
             || self.counted.is_some()
     }
 
-    /// What was used and who says so: Claude's account where it has everything, else the count of all lines.
+    /// The usage and its source: Claude's account if it is complete, or else the count of all lines.
     pub fn figures(&self) -> Option<(UsageFigures, TokensOrigin)> {
         let account = self.account.filter(|account| self.is_whole(account)).map(|account| account.figures);
         account
@@ -111,15 +109,15 @@ impl ConversationSummary {
             .or_else(|| self.counted.map(|counted| (counted, TokensOrigin::Transcript)))
     }
 
-    /// Whether an account covers the whole conversation. Its sum begins anew where Claude was killed before
-    /// it had written one (measured on 2.1.332).
+    /// Whether an account covers the whole conversation. Its sum starts again if Claude was killed before it
+    /// had written one (measured on 2.1.332).
     fn is_whole(&self, account: &CostAccount) -> bool {
         let is_from_begin = self.prompted_at.is_some_and(|prompted| account.started <= prompted.0);
         account.started > 0 && is_from_begin && !self.account_is_behind
     }
 }
 
-/// Makes a summary of lines, in their order. It can be kept and go on with the lines that come later.
+/// Makes a summary of lines, in order. It can be saved, and continued with later lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SummaryReader {
@@ -135,9 +133,9 @@ struct RawLine {
     r#type: Text<64>,
     uuid: Text<64>,
     session_id: Text<64>,
-    /// Which conversation asked for this answer, where that is another one (`--fork-session`).
+    /// The conversation that asked for this answer, if it is another one (`--fork-session`).
     request_session_id: Text<64>,
-    /// From which one the line comes (`/branch`).
+    /// The conversation that the line comes from (`/branch`).
     forked_from: Object<RawSource>,
     cwd: Text<4096>,
     timestamp: Text<64>,
@@ -169,37 +167,36 @@ struct RawSummaryMessage {
     usage: Object<RawUsage>,
 }
 
-/// The types of lines that say something here; the others are only looked at for their type.
+/// Types of lines that are parsed; of others only the type is read.
 const METADATA: [&[u8]; 5] =
     [b"custom-title\"", b"ai-title\"", b"last-prompt\"", b"relocated\"", b"cost-state\""];
 
 impl SummaryReader {
-    /// A reader that has read nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lines are left out from here on, until the next call of [`SummaryReader::line`].
+    /// Lines are missing from here to the next call of [`SummaryReader::line`].
     pub fn skip(&mut self) {
         self.has_gap = true;
         self.asked_in = None;
     }
 
-    /// Whether the first prompt and the directory are known, so that reading on from the begin brings nothing
-    /// but what the end says better.
-    pub fn knows_begin(&self) -> bool {
+    /// Whether the first prompt and the directory are known: more lines of the beginning add nothing that the
+    /// end does not say better.
+    pub fn has_beginning(&self) -> bool {
         self.summary.first_prompt.is_some() && self.summary.dir.is_some()
     }
 
-    /// What the lines so far add up to.
+    /// The summary of the lines so far.
     pub fn summary(&self) -> &ConversationSummary {
         &self.summary
     }
 
-    /// Takes the next line, without its newline. One that cannot be read says nothing.
+    /// Reads the next line, without its newline. An unreadable line is ignored.
     pub fn line(&mut self, line: &[u8]) {
-        if is_of_no_use(line) {
+        if is_irrelevant(line) {
             return;
         }
         let Ok(raw) = serde_json::from_slice::<RawLine>(line) else { return };
@@ -278,8 +275,8 @@ impl SummaryReader {
         }
     }
 
-    /// Lines from another conversation name it; in those of 2.0.76 the prompts do, and the answers do not.
-    /// Those from further back name that one: the last counts.
+    /// Copied lines name the conversation they come from; in 2.0.76 only prompts do. Lines from further back
+    /// name that conversation, so the last name counts.
     fn fork(&mut self, raw: &RawLine) {
         if raw.is_sidechain.0 {
             return;
@@ -299,7 +296,7 @@ impl SummaryReader {
         }
     }
 
-    /// A prompt of the person's: typed, or as Claude repeats it in its metadata.
+    /// A prompt of the person: typed, or as Claude repeats it in its metadata.
     fn prompt(&mut self, text: &str, typed: bool) {
         if !typed && handoff_of(text).is_some() || text.starts_with("Continue from handoff HO-") {
             return;
@@ -311,7 +308,7 @@ impl SummaryReader {
         if typed && self.summary.first_prompt.is_none() && !self.has_gap {
             self.summary.first_prompt = Some(text.clone());
         }
-        // The metadata has it cut; the line of the prompt itself says more.
+        // The metadata has it cut; the line of the prompt has more.
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let begin = one_line(text.trim_end_matches('…'));
         let repeats = |known: &String| one_line(known).starts_with(&begin);
@@ -348,15 +345,15 @@ fn filled(text: &Option<String>) -> Option<String> {
     text.as_deref().map(|text| redact(text.trim())).filter(|text| !text.is_empty())
 }
 
-/// Whether the line begins with a type that says nothing here. These are the long ones.
-fn is_of_no_use(line: &[u8]) -> bool {
+/// Whether the line begins with a type that is not needed. These are the long lines.
+fn is_irrelevant(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"{\"type\":\"") else { return false };
     let matters = METADATA.iter().any(|word| rest.starts_with(word))
         || rest.starts_with(b"user\"")
         || rest.starts_with(b"assistant\"")
         || rest.starts_with(b"system\"")
         || rest.starts_with(b"attachment\"");
-    // The id is all that the others could add, and the first lines have it.
+    // Others could only add the id, and the first lines have it.
     !matters && line.len() > 4096
 }
 
@@ -443,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_is_not_guessed() {
+    fn skipped_lines_are_not_guessed() {
         let mut reader = SummaryReader::new();
         reader.line(br#"{"type":"mode","mode":"normal"}"#);
         reader.skip();
@@ -494,7 +491,7 @@ mod tests {
         let forked = [prompt("go", "01"), with(answer("m1", 5), &asked(one)), answer("m2", 5)];
         assert_eq!(of(&forked).as_deref(), Some(one));
         assert_eq!(of(&[with(prompt("go", "01"), &branched(one))]).as_deref(), Some(one));
-        // A fork of a fork, by each of the two ways.
+        // A fork of a fork, in both ways.
         let lines = [with(answer("m1", 5), &asked(one)), with(answer("m2", 5), &asked(two)), answer("m3", 5)];
         assert_eq!(of(&lines).as_deref(), Some(two));
         let both = with(with(answer("m1", 5), &asked(one)), &branched(two));
@@ -506,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_person_typed_is_no_prompt() {
+    fn prompts_of_programs_do_not_count() {
         let handoff = "HO-20261120-142950-c74cc080".parse().unwrap();
         let continued = crate::core::handoff::continuation_prompt::Continuation::with_brief(&handoff);
         let summary = read(&[
@@ -521,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_was_kept_goes_on() {
+    fn a_saved_reader_continues() {
         let mut reader = SummaryReader::new();
         reader.line(prompt("go", "01").as_bytes());
         reader.line(answer("m1", 5).as_bytes());

@@ -1,27 +1,26 @@
-//! Where the lines of a transcript name places (measured on 1.0.128, 2.0.76, 2.1.197 and 2.1.332).
+//! The fields of transcript lines that name places (measured on 1.0.128, 2.0.76, 2.1.197 and 2.1.332).
 
 use std::borrow::Cow;
 
 use super::json_parts::{JsonItems, JsonMembers};
 
-/// What a field has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
-    /// An absolute path.
     Path,
     /// The id of the conversation.
     Id,
-    /// The result of a tool, in which Claude Code itself may say where it has put the whole of it.
+    /// The result of a tool, in which Claude Code may name the file with the whole result.
     ToolResult,
 }
 
 /// The fields: names of members, `*` for any, `[]` for each item of an array.
 ///
-/// Not here, on purpose: `api-request-blob`, a copy of a request that is known by its hash; `lastPrompt`,
-/// `text`, `thinking`, `stdout`, `command` and everything else that people, Claude or programs wrote.
+/// Deliberately missing: `api-request-blob`, a copy of a request that is identified by its hash;
+/// `lastPrompt`, `text`, `thinking`, `stdout`, `command` and everything else that people, Claude or programs
+/// wrote.
 const FIELDS: &[(&str, FieldKind)] = &[
     ("cwd", FieldKind::Path),
-    // A later line of this kind goes before all `cwd`: Claude's own `/cd` writes it.
+    // A later line of this type takes precedence over all `cwd`: Claude's own `/cd` writes it.
     ("relocatedCwd", FieldKind::Path),
     ("sessionId", FieldKind::Id),
     ("session_id", FieldKind::Id),
@@ -53,15 +52,15 @@ const FIELDS: &[(&str, FieldKind)] = &[
     ("trackingPath", FieldKind::Path),
 ];
 
-/// How a tool result begins that was too long for the conversation.
+/// The beginning of a tool result that was too long for the conversation.
 const PERSISTED: &str = "\"<persisted-output>";
 
-/// Whether this piece of JSON is a tool result that says where the whole of it is.
+/// Whether this piece of JSON is a tool result that names the file with the whole result.
 pub(super) fn names_its_output(piece: &str) -> bool {
     piece.starts_with(PERSISTED)
 }
 
-/// Calls `found` with each field of a line, as the piece of text that it is. False if it is no JSON object.
+/// Calls `found` with each field of a line, as a piece of its text. `false` if the line is no JSON object.
 pub(super) fn each_field<'a>(line: &'a str, mut found: impl FnMut(FieldKind, &'a str)) -> bool {
     let all: Vec<(&str, FieldKind)> = FIELDS.to_vec();
     if JsonMembers::of(line).is_none() {
@@ -99,7 +98,7 @@ fn descend<'a>(piece: &'a str, below: &[(&str, FieldKind)], found: &mut impl FnM
     }
 }
 
-/// What the field at this place is, given by the names on the way to it, `[]` for an item.
+/// The kind of the field at this place: the names that lead to it, `[]` for an item.
 pub(super) fn kind_at(place: &[&str]) -> Option<FieldKind> {
     let fits = |path: &str| {
         let steps: Vec<&str> = path.split('.').collect();

@@ -1,6 +1,6 @@
-//! A line of a conversation that may come from anybody, without what Claude would do when it is resumed:
-//! enter another permission mode or directory, take over a system prompt or a goal, send prompts, and write
-//! files outside of the project at `/rewind`.
+//! Removes from a line of a conversation, which may come from anybody, what Claude would act on when it
+//! resumes: entering another permission mode or directory, taking a system prompt or a goal, sending prompts,
+//! and writing files outside of the project at `/rewind`.
 
 use std::borrow::Cow;
 
@@ -8,19 +8,20 @@ use super::json_parts::{JsonMembers, range_in, string};
 use super::path_map::is_at_or_below;
 use crate::core::claude::line_context::{project_dir_name, uncut_project_dir_name};
 
-/// The types of lines that pass (those of 1.0.128 to 2.1.332 that a resumed conversation needs, or that
-/// Claude writes into every one and only counts with). Each release adds some, and some of them act.
+/// The types of lines that pass: those of 1.0.128 to 2.1.332 that a resumed conversation needs, or that
+/// Claude writes in every conversation and only counts. Each release adds types, and Claude acts on some of
+/// them.
 const TYPES: [&str; 25] = [
     "user", "assistant", "system", "attachment", "progress", "summary", "custom-title", "ai-title", "tag",
     "agent-name", "agent-color", "relocated", "last-prompt", "content-replacement", "permission-mode",
     "mode", "atis-latch", "file-history-snapshot", "file-history-delta", "tools-used", "cost-state",
     "api-request", "api-request-shape", "api-request-blob", "api-request-resumed",
 ];
-/// Types of lines, each with the member that acts and its only value that does nothing.
+/// Types of lines with the member that Claude acts on, and its only value without an effect.
 const IDLE: [(&str, &str, &str); 2] = [("mode", "mode", "normal"), ("atis-latch", "atis", "")];
-/// The types of attachments that pass: files and texts that stood in the conversation. Claude tells itself
-/// the others again when it resumes (its system prompt, the environment, tools and skills), or acts on them
-/// (a goal, a tool call that was put off).
+/// The types of attachments that pass: files and texts of the conversation. Claude adds others again when it
+/// resumes (its system prompt, the environment, tools and skills), or acts on them (a goal, a postponed tool
+/// call).
 const ATTACHMENTS: [&str; 30] = [
     "file", "already_read_file", "edited_text_file", "edited_image_file", "compact_file_reference",
     "plan_file_reference", "pdf_reference", "directory", "selected_lines_in_ide", "opened_file_in_ide",
@@ -30,39 +31,36 @@ const ATTACHMENTS: [&str; 30] = [
     "async_hook_response", "todo_reminder", "task_reminder", "date", "date_change", "total_tokens_reminder",
     "token_usage",
 ];
-/// The attachment that stands in the place of any other. Its line stays, because the next message names it as
-/// the one before it.
+/// The replacement for any other attachment. The line stays, because the next message names it as its parent.
 const EMPTY_ATTACHMENT: &str = r#"{"type":"session_cron_carry","tasks":[]}"#;
-/// What stands in the place of a result with an id: Claude schedules the prompt of a `CronCreate` again whose
-/// result has one (2.1.332).
+/// The replacement for a result with an id: if the result of a `CronCreate` has one, Claude schedules its
+/// prompt again (2.1.332).
 const NO_RESULT_ID: &str = "\"scheduled\"";
-/// The members that stay in the file beside a sub-agent's transcript: the others say where and with which
-/// permission mode it goes on.
+/// The members that stay in the file beside a sub-agent's transcript: others name the directory and the
+/// permission mode in which it continues.
 const AGENT_MEMBERS: [&str; 6] = ["agentType", "description", "toolUseId", "name", "model", "finished"];
-/// Modes that may be named: they widen nothing, or Claude does not take them from a transcript (measured on
+/// Modes that may stay: they extend nothing, or Claude does not take them from a transcript (measured on
 /// 2.1.332, which takes `acceptEdits` and `dontAsk`).
 const HARMLESS_MODES: [&str; 4] = ["default", "plan", "auto", "bypassPermissions"];
 
-/// What was left out of the files of a conversation.
+/// Counts of what was removed from a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOutOfLines {
-    /// Permission modes; `default` stands there now.
+    /// Permission modes, replaced by `default`.
     pub modes: u64,
-    /// Entries of files that are not known to lie in the project, which `/rewind` would have written or
-    /// deleted.
+    /// Entries of files that are not known to be in the project, which `/rewind` would write or delete.
     pub files: u64,
-    /// Notes of a goal that Claude would have worked for.
+    /// Goals that Claude would work for.
     pub goals: u64,
-    /// Scheduled prompts.
     pub scheduled: u64,
-    /// Attachments of other types than those that pass, such as Claude's system prompt, and those that spoke
-    /// in the role of the system and speak in that of the user now.
+    /// Attachments of types that do not pass, such as Claude's system prompt, and those whose role was
+    /// changed from the system to the user.
     pub attachments: u64,
-    /// Sub-agents that had a directory, a permission mode or something else that is not known to be harmless.
+    /// Sub-agents with a directory, a permission mode or another member that is not known to be harmless.
     pub agents: u64,
-    /// Lines of other types than those that pass, such as queued prompts and worktrees.
+    /// Lines of types that do not pass, such as queued prompts and worktrees.
     pub others: u64,
-    /// Lines, and files of sub-agents, that cannot be read and may have one of these.
+    /// Lines, and files of sub-agents, that are unreadable and may contain any of these.
     pub unreadable: u64,
 }
 
@@ -86,36 +84,34 @@ impl std::ops::AddAssign for LeftOutOfLines {
     }
 }
 
-/// The project that a conversation belongs to, as far as a file of anybody says that.
+/// The project of a conversation, according to a file that may come from anybody.
 #[derive(Clone, Debug, Default)]
 pub struct ForeignProject {
-    /// The name of the directory in which Claude keeps its transcripts.
+    /// The name of the directory with its transcripts.
     pub folder: String,
-    /// Claude's own directories there, which are elsewhere here: what is in them is not in the project.
+    /// Claude's own directories there, which are elsewhere here: they are not part of the project.
     pub claude: Vec<String>,
 }
 
-/// What becomes of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForeignLine {
     Same,
     Changed(String),
-    /// It is left out.
     Gone,
 }
 
-/// The line, which has no newline at its end, without what acts; counted in `left_out`.
+/// Removes from a line (without its newline) what Claude would act on, and counts it in `left_out`.
 pub fn without_acting_parts(
     line: &[u8],
     project: &ForeignProject,
     left_out: &mut LeftOutOfLines,
 ) -> ForeignLine {
-    // Claude replaces what is not UTF-8, and reads on.
+    // Claude replaces bytes that are not UTF-8, and continues.
     let read = String::from_utf8_lossy(line);
     let plain = JsonMembers::of(&read).and_then(|members| in_the_role_of_the_user(&members));
     let text = plain.as_deref().unwrap_or(&read);
     let Some(members) = JsonMembers::of(text) else {
-        // Claude may read what hopty cannot.
+        // Claude may be able to read it.
         let may_act = text.contains('{');
         left_out.unreadable += u64::from(may_act);
         return if may_act { ForeignLine::Gone } else { ForeignLine::Same };
@@ -126,7 +122,7 @@ pub fn without_acting_parts(
     }
     let mut is_note = plain.is_some();
     let mut edits: Vec<(&str, Cow<'_, str>)> = Vec::new();
-    // A name may stand there twice: the last one counts for Claude.
+    // If a name is repeated, Claude uses the last value.
     for &(ref name, value) in &members.0 {
         match name.as_ref() {
             "permissionMode"
@@ -142,23 +138,10 @@ pub fn without_acting_parts(
                 left_out.files += 1;
                 return ForeignLine::Gone;
             }
-            "snapshot" => {
-                for (name, tracked) in JsonMembers::of(value).into_iter().flat_map(|members| members.0) {
-                    if name == "trackedFileBackups"
-                        && let Some(inside) = files_inside(tracked, project, left_out)
-                    {
-                        edits.push((tracked, inside.into()));
-                    }
-                }
-            }
+            "snapshot" => edits.extend(snapshot_edits(value, project, left_out)),
             "attachment" => {
-                let kind = JsonMembers::of(value).and_then(|members| string(members.get("type")?));
                 if value != EMPTY_ATTACHMENT && passing_type(value).is_none() {
-                    match kind.unwrap_or_default().as_str() {
-                        "goal_status" => left_out.goals += 1,
-                        "session_cron_carry" => left_out.scheduled += 1,
-                        _ => is_note = true,
-                    }
+                    is_note |= !is_counted_attachment(value, left_out);
                     edits.push((value, EMPTY_ATTACHMENT.into()));
                 }
             }
@@ -173,6 +156,22 @@ pub fn without_acting_parts(
     if edits.is_empty() {
         return plain.map_or(ForeignLine::Same, ForeignLine::Changed);
     }
+    ForeignLine::Changed(replaced(text, edits))
+}
+
+/// The lists of tracked files in a snapshot that change, each with its replacement. A name may be repeated.
+fn snapshot_edits<'a>(
+    snapshot: &'a str,
+    project: &ForeignProject,
+    left_out: &mut LeftOutOfLines,
+) -> Vec<(&'a str, Cow<'a, str>)> {
+    let members = JsonMembers::of(snapshot).into_iter().flat_map(|members| members.0);
+    let tracked = members.filter(|(name, _)| name == "trackedFileBackups");
+    tracked.filter_map(|(_, files)| Some((files, files_inside(files, project, left_out)?.into()))).collect()
+}
+
+/// Replaces pieces of a text, which are in order.
+fn replaced(text: &str, edits: Vec<(&str, Cow<'_, str>)>) -> String {
     let mut new = String::with_capacity(text.len());
     let mut from = 0;
     for (piece, replacement) in edits {
@@ -182,11 +181,11 @@ pub fn without_acting_parts(
         from = at.end;
     }
     new.push_str(&text[from..]);
-    ForeignLine::Changed(new)
+    new
 }
 
-/// The file beside a sub-agent's transcript, `NAME.meta.json`, with the members alone that tell what it is;
-/// `None` if it has no others. Counted in `left_out`.
+/// The file beside a sub-agent's transcript, `NAME.meta.json`, with only the members that describe it; `None`
+/// if it has no others. Counted in `left_out`.
 pub fn agent_without_acting_parts(file: &[u8], left_out: &mut LeftOutOfLines) -> Option<String> {
     let text = String::from_utf8_lossy(file);
     let Some(members) = JsonMembers::of(&text) else {
@@ -205,9 +204,9 @@ pub fn agent_without_acting_parts(file: &[u8], left_out: &mut LeftOutOfLines) ->
     })
 }
 
-/// A line whose attachment speaks to Claude as the person does; `None` if it does so already. Beside an
-/// attachment stand the words that Claude made of it and their role, and it sends both as they are (2.1.332):
-/// most of its own notes have the role of the system. The words of one that does not pass go with it.
+/// The line with its attachment in the role of the user; `None` if it is so already. Beside an attachment are
+/// the words that Claude made of it and their role, and Claude sends both unchanged (2.1.332): most of its
+/// own notes have the role of the system. The words of an attachment that does not pass are removed.
 fn in_the_role_of_the_user(members: &JsonMembers<'_>) -> Option<String> {
     let is_note = members.0.iter().any(|(name, value)| name == "attachment" && passing_type(value).is_some());
     let stays = |name: &str| {
@@ -226,6 +225,18 @@ fn in_the_role_of_the_user(members: &JsonMembers<'_>) -> Option<String> {
     (!is_so).then(|| object(&wanted))
 }
 
+/// Whether an attachment that does not pass has a count of its own: a goal or scheduled prompts.
+fn is_counted_attachment(attachment: &str, left_out: &mut LeftOutOfLines) -> bool {
+    let kind = JsonMembers::of(attachment).and_then(|members| string(members.get("type")?));
+    let count = match kind.as_deref() {
+        Some("goal_status") => &mut left_out.goals,
+        Some("session_cron_carry") => &mut left_out.scheduled,
+        _ => return false,
+    };
+    *count += 1;
+    true
+}
+
 /// The type of an attachment that passes.
 fn passing_type(attachment: &str) -> Option<&'static str> {
     let kind = string(JsonMembers::of(attachment)?.get("type")?)?;
@@ -238,7 +249,7 @@ fn object(members: &[(&str, &str)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Whether a line is of a type that passes, and does nothing.
+/// Whether a line is of a type that passes, and without an effect.
 fn passes(members: &JsonMembers<'_>) -> bool {
     let kind = members.get("type").and_then(string).unwrap_or_default();
     let is_idle = |member: &str, idle: &str| {
@@ -248,7 +259,7 @@ fn passes(members: &JsonMembers<'_>) -> bool {
         && IDLE.iter().all(|(acting, member, idle)| kind != *acting || is_idle(member, idle))
 }
 
-/// The object of tracked files without those outside of the project; `None` if it stays.
+/// The object of tracked files without those outside of the project; `None` if it is unchanged.
 fn files_inside(tracked: &str, project: &ForeignProject, left_out: &mut LeftOutOfLines) -> Option<String> {
     let all = JsonMembers::of(tracked)?.0;
     let inside: Vec<String> = all
@@ -260,10 +271,10 @@ fn files_inside(tracked: &str, project: &ForeignProject, left_out: &mut LeftOutO
     (inside.len() < all.len()).then(|| format!("{{{}}}", inside.join(",")))
 }
 
-/// Whether this backup of a file is of one in the project, and says in which directory it was. Claude names a
-/// file in the project relative to it, and any other by its absolute path; at `/rewind` it touches no file
-/// whose directory is, with all links resolved, another than `realParentDir` (2.1.332): no link in the
-/// project leads out of it then, also none that is made later. What an older Claude wrote does not say that.
+/// Whether this backup is of a file in the project, and names the file's directory. Claude names a file in
+/// the project relative to it, and any other by its absolute path. At `/rewind` it skips files whose
+/// directory, with all links resolved, is not `realParentDir` (2.1.332), so no link leads out of the project,
+/// even if it is created later. Backups of an older Claude do not have that.
 fn is_inside(path: &str, backup: &str, project: &ForeignProject) -> bool {
     let is_relative = !path.starts_with('~')
         && path.split('/').all(|part| !matches!(part, "" | ".."))
@@ -285,7 +296,7 @@ fn is_inside(path: &str, backup: &str, project: &ForeignProject) -> bool {
 mod tests {
     use super::*;
 
-    /// Of the project `/p`.
+    /// In project `/p`.
     fn left(line: &str) -> (ForeignLine, LeftOutOfLines) {
         let project = ForeignProject { folder: "-p".to_owned(), claude: vec!["/p/c".to_owned()] };
         let mut left_out = LeftOutOfLines::default();
@@ -318,8 +329,7 @@ mod tests {
             without_acting_parts(line, &ForeignProject::default(), &mut left_out),
             ForeignLine::Changed(new.to_owned())
         );
-        // Claude reads half of a character, several values, and what stands behind NULs, where hopty does
-        // not.
+        // Claude can read half a character, several values, and text after NULs; hopty cannot.
         let unreadable = LeftOutOfLines { unreadable: 1, ..LeftOutOfLines::default() };
         for line in [
             r#"{"\ud800":1,"type":"user"}"#,
@@ -448,7 +458,7 @@ mod tests {
         assert_eq!(left(&snapshot(inside)), (ForeignLine::Same, LeftOutOfLines::default()));
         let outside = [
             r#""/home/u/.bashrc":{"realParentDir":"/home/u"},"../x":{"realParentDir":"/"},"~/x":{}"#,
-            // A link of the project, and what does not say where it was.
+            // A link in the project, and entries without their directory.
             r#""a/../../x":{"realParentDir":"/p/a/../.."},"lnk/.bashrc":{"realParentDir":"/home/u"},"b.rs":{}"#,
             r#""lnk/x":{"realParentDir":"/home/u/lnk"},"c.rs":{"realParentDir":"/p","realParentDir":"/home/u"}"#,
         ];

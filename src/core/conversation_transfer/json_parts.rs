@@ -1,5 +1,5 @@
-//! The members of a JSON object and the items of an array as the pieces of text that they are, so that one
-//! can be replaced and every other byte stays.
+//! The members of a JSON object and the items of an array as pieces of its text, so that one can be replaced
+//! and every other byte stays.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,9 @@ use std::ops::Range;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of an object, in order; a name can stand there twice.
+/// The members of an object, in order; names may be repeated.
 pub(super) struct JsonMembers<'a>(pub Vec<(Cow<'a, str>, &'a str)>);
 
-/// The items of an array.
 pub(super) struct JsonItems<'a>(pub Vec<&'a str>);
 
 impl<'a> JsonMembers<'a> {
@@ -33,12 +32,12 @@ impl<'a> JsonItems<'a> {
     }
 }
 
-/// The string that a piece of JSON is; `None` if it is something else, or no text that Rust can hold.
+/// The value of a JSON string; `None` if it is no string, or not valid Unicode.
 pub(super) fn string(text: &str) -> Option<String> {
     text.starts_with('"').then(|| serde_json::from_str(text).ok())?
 }
 
-/// Where `part`, which is a piece of `whole`, stands in it.
+/// The range of `part`, which is a slice of `whole`.
 pub(super) fn range_in(whole: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - whole.as_ptr() as usize;
     start..start + part.len()
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_where_they_stand() {
+    fn members_and_items_are_slices_of_the_text() {
         let text = "{ \"a\\u0062\" : [1, {\"c\":\"\\ud800\"} ,\"d\"] , \"a\":1.00 }";
         let members = JsonMembers::of(text).unwrap().0;
         let names: Vec<&str> = members.iter().map(|(name, _)| name.as_ref()).collect();

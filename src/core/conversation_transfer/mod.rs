@@ -1,12 +1,12 @@
-//! Moving a conversation: which parts of its lines name a place, and how each becomes the new one.
+//! Moving a conversation: which fields of its lines name a place, and their new values.
 //!
-//! Every line of a transcript says in which directory Claude worked, and tools name files by absolute paths.
-//! [`TransferRules::rewrite`] changes these fields and not one byte else: a line that is not understood, and
-//! everything that a person or Claude wrote, stays as it is. [`TransferRules::explains`] checks that from the
-//! two lines alone, in another way, before anything is put in place. [`redact_line`] hides secrets in a line
-//! that is to be shared; [`without_acting_parts`] takes out of one what Claude would act on.
+//! Every line of a transcript has the directory in which Claude worked, and tools name files by absolute
+//! paths. [`TransferRules::rewrite`] changes these fields and no other byte: a line that hopty does not
+//! understand, and everything that a person or Claude wrote, stays. [`TransferRules::explains`] checks that
+//! in another way, from the two lines alone, before any file is replaced. [`redact_line`] replaces secrets in
+//! a line to share, and [`without_acting_parts`] removes what Claude would act on.
 //!
-//! `fs::conversation_transfer` does it to files.
+//! `fs::conversation_transfer` applies this to files.
 
 mod fields;
 mod foreign_line;

@@ -1,5 +1,5 @@
-//! Whether a new line is its old one, moved. Another way than the one by which it was made: both lines are
-//! read as values and compared.
+//! Checks that a new line is its old one, moved. It works in another way than the code that made the line: it
+//! parses both lines and compares the values.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use super::TransferRules;
 use super::fields::{FieldKind, kind_at};
 
 impl TransferRules {
-    /// Whether `new` differs from `old` in nothing but what these rules change.
+    /// Whether `new` differs from `old` only in what these rules change.
     pub fn explains(&self, old: &[u8], new: &[u8]) -> bool {
         if old == new {
             return true;
         }
         let (Ok(old), Ok(new)) = (serde_json::from_slice(old), serde_json::from_slice(new)) else {
-            // What serde cannot hold, such as half of a character, is compared by what stands around.
+            // serde cannot parse half a character: compare the text around it.
             return self.explains_text(old, new);
         };
         self.explains_value(&old, &new, &mut Vec::new())
@@ -53,7 +53,7 @@ impl TransferRules {
         }
     }
 
-    /// The same for lines that are JSON, but not text that Rust can hold: made again, it must be the same.
+    /// For lines that are JSON but not valid Unicode: rewriting the old line must give the new one.
     fn explains_text(&self, old: &[u8], new: &[u8]) -> bool {
         matches!(self.rewrite(old), super::LineRewrite::Changed(again) if again.as_bytes() == new)
     }

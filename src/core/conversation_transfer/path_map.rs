@@ -1,15 +1,14 @@
-//! Old directories and their new ones.
+//! Old directories with their new ones.
 
-/// Which path becomes which: a directory itself, and everything below it.
+/// Maps a directory and everything below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathMap {
-    /// The longest old path first: the nearest directory counts.
+    /// The longest old path first, so that the nearest directory counts.
     pairs: Vec<(String, String)>,
 }
 
 impl PathMap {
-    /// From pairs of absolute directories, old and new. A pair of two equal ones says that what is below it
-    /// stays.
+    /// From pairs of absolute directories, old and new. A pair of equal ones keeps the paths below it.
     #[must_use]
     pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let trim = |path: String| path.trim_end_matches('/').to_owned();
@@ -22,7 +21,7 @@ impl PathMap {
         PathMap { pairs }
     }
 
-    /// The new path; `None` if it stays.
+    /// The new path; `None` if it is unchanged.
     pub fn apply(&self, path: &str) -> Option<String> {
         let (old, new) = self.pairs.iter().find(|(old, _)| is_at_or_below(path, old))?;
         let rest = &path[old.len()..];

@@ -1,18 +1,18 @@
-//! A line without the secrets that can be seen in it, for a conversation that goes to somebody else.
+//! Replaces recognized secrets in a line, for a conversation to share.
 
 use super::json_parts::{JsonItems, JsonMembers, range_in, string};
 use crate::core::redact::redact;
 
-/// Members whose text is signed or encoded: nobody reads it, and a change would spoil it.
+/// Members whose text is signed or encoded: nobody reads it, and a change would break it.
 const ENCODED: [&str; 3] = ["signature", "data", "hash"];
-/// How deep a value is taken apart. What lies deeper is text: each level is read once more than the one above
-/// it.
+/// How many levels of a value are parsed; deeper ones are redacted as text, because each level is read once
+/// more than the one above it.
 const DEPTH: usize = 64;
-/// The longest text that is looked at together with its name, in bytes: a password is short.
+/// The longest value that is redacted together with its name, in bytes: a password is short.
 const VALUE_BYTES: usize = 4096;
 
-/// The line with each secret replaced by a mark. It stays JSON if it was; what is no JSON is redacted as
-/// text. `None` if it stays as it is.
+/// Replaces each secret in a line by a mark; JSON stays JSON, and other text is redacted as text. `None` if
+/// the line is unchanged.
 pub fn redact_line(line: &[u8]) -> Option<Vec<u8>> {
     let text = match std::str::from_utf8(line) {
         Ok(text) if JsonMembers::of(text).is_some() => text,
@@ -62,7 +62,7 @@ fn descend<'a>(name: Option<&str>, piece: &'a str, depth: usize, found: &mut imp
     } else if let Some(items) = JsonItems::of(piece) {
         items.0.into_iter().for_each(|item| descend(name, item, depth - 1, found));
     } else if piece.starts_with('"') {
-        // Half of a character is nothing that Rust can hold: the piece as it stands then.
+        // Half a character is not valid Unicode: use the piece itself.
         let text = string(piece).unwrap_or_else(|| piece[1..piece.len() - 1].to_owned());
         let safe = redact_value(name, &text);
         if safe != text {
@@ -71,12 +71,12 @@ fn descend<'a>(name: Option<&str>, piece: &'a str, depth: usize, found: &mut imp
     }
 }
 
-/// The string in a part of an object between two values: the name of the second one.
+/// The name of the second of two values, from the text between them.
 fn quoted_in(gap: &str) -> Option<&str> {
     gap.get(gap.find('"')?..=gap.rfind('"')?)
 }
 
-/// The value of a member: what it is may be said by its name alone.
+/// The value of a member; its name alone may show that it is a secret.
 fn redact_value(name: Option<&str>, text: &str) -> String {
     let safe = redact(text);
     let Some(name) = name.filter(|_| safe == text && text.len() <= VALUE_BYTES) else { return safe };
@@ -119,7 +119,7 @@ mod tests {
         let safe = redacted(&named);
         assert!(!safe.contains(&key) && serde_json::from_str::<serde_json::Value>(&safe).is_ok(), "{safe}");
         assert!(safe.starts_with(r#"{ "a" : 1 , "is \"[redacted: GitHub token]\" x" :{""#), "{safe}");
-        // No level is read once for each level above it, and no stack overflows.
+        // No level is read once for each level above it, and the stack does not overflow.
         let deep =
             |inner: &str| format!(r#"{{"x":{}"{inner}"{}}}"#, "[".repeat(200_000), "]".repeat(200_000));
         let safe = redacted(&deep(&key));

@@ -1,4 +1,4 @@
-//! What becomes of one line.
+//! Rewrites one line of a transcript.
 
 use super::PathMap;
 use super::fields::{FieldKind, each_field, names_its_output};
@@ -8,23 +8,21 @@ use crate::core::ids::ConversationId;
 /// What changes when a conversation moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransferRules {
-    /// The directories that get another name: the project's own, and that of the conversation's files.
+    /// The directories that change: the project's, and that of the conversation's files.
     pub directories: PathMap,
-    /// The directory of the conversation's own files (`C/projects/PROJECT/ID`), old and new, where Claude
-    /// Code puts tool results that are too long, and says so in the result.
+    /// The directory of the conversation's own files (`C/projects/PROJECT/ID`), old and new, in which Claude
+    /// Code stores tool results that are too long.
     pub sidecar: (String, String),
-    /// The id, old and new; they are equal where it stays.
+    /// The id, old and new; equal if it stays.
     pub id: (ConversationId, ConversationId),
 }
 
-/// What became of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineRewrite {
-    /// Nothing in it names a place that changes.
+    /// No place in it changes.
     Same,
-    /// It is no JSON object: it stays as it is.
+    /// No JSON object: it stays.
     Foreign,
-    /// The new line.
     Changed(String),
 }
 
@@ -44,7 +42,7 @@ impl TransferRules {
         }
         let mut new = String::with_capacity(line.len() + 64);
         let mut from = 0;
-        // Fields are found in the order in which they stand.
+        // Fields are found in the order of the line.
         for (range, text) in edits {
             new.push_str(&line[from..range.start]);
             new.push_str(&text);
@@ -54,7 +52,7 @@ impl TransferRules {
         LineRewrite::Changed(new)
     }
 
-    /// What this piece of JSON becomes; `None` if it stays.
+    /// The replacement for this piece of JSON; `None` if it stays.
     fn replacement(&self, kind: FieldKind, piece: &str) -> Option<String> {
         match kind {
             FieldKind::Path => Some(quoted(&self.directories.apply(&string(piece)?)?)),
@@ -64,7 +62,7 @@ impl TransferRules {
                 is_old.then(|| quoted(new.as_str()))
             }
             FieldKind::ToolResult => {
-                // By the piece as it stands: a string that is decoded and written again could look different.
+                // Works on the piece itself: a string that is decoded and encoded again could look different.
                 let inner = |path: &str| format!("{}/", quoted(path).trim_matches('"'));
                 let (old, new) = (inner(&self.sidecar.0), inner(&self.sidecar.1));
                 (old != new && names_its_output(piece) && piece.contains(&old))
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_stays() {
+    fn unknown_lines_stay() {
         for line in [
             b"".as_slice(),
             b"{",

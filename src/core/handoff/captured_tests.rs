@@ -1,5 +1,4 @@
-//! What a handoff says of transcripts in the shapes that Claude writes, and what becomes of it over many
-//! hand-overs.
+//! Handoffs of transcripts in the forms that Claude writes, and their growth over many hand-overs.
 
 use serde_json::{Value, json};
 
@@ -48,21 +47,21 @@ fn facts(lines: &[Value]) -> TranscriptFacts {
     facts
 }
 
-/// The brief of what was captured, with its record in `records`.
-fn shown_in(capture: &Capture, records: &str) -> String {
+/// The brief, with its record in `records`.
+fn brief_in(capture: &Capture, records: &str) -> String {
     let places = BriefFiles::of(capture, records, &capture.id(), true);
     brief(capture, &Words::of(capture), &places, Budget::default())
 }
 
-fn shown(capture: &Capture) -> String {
-    shown_in(capture, "/r")
+fn brief_text(capture: &Capture) -> String {
+    brief_in(capture, "/r")
 }
 
 fn captured(lines: &[Value]) -> Capture {
     Capture::new(made("").origin, &facts(lines))
 }
 
-/// A conversation with something of everything.
+/// A conversation with an example of everything.
 fn busy() -> Vec<Value> {
     vec![
         prompt("Make the parser fast"),
@@ -202,26 +201,26 @@ fn to_dos_are_known_by_their_numbers_over_a_chain() {
         subject: subject.into(),
         status,
     };
-    first.tasks = vec![
+    first.tasks.list = vec![
         task("2", "Paint the gate", TaskStatus::Pending),
         task("3", "Oil the hinge", TaskStatus::Pending),
         task("4", "Done", TaskStatus::Completed),
     ];
     let state: HandoffState = serde_json::from_str(&HandoffState::of(&first).render()).unwrap();
     let mut next = super::document::tests::capture("x");
-    next.tasks = vec![task("2", "task 2", TaskStatus::InProgress)];
+    next.tasks.list = vec![task("2", "task 2", TaskStatus::InProgress)];
     state.pass_on(&mut next);
-    let told: Vec<_> = next.tasks.iter().map(|task| (task.subject.as_str(), task.status)).collect();
+    let told: Vec<_> = next.tasks.list.iter().map(|task| (task.subject.as_str(), task.status)).collect();
     assert_eq!(told, [("Paint the gate", TaskStatus::InProgress), ("Oil the hinge", TaskStatus::Pending)]);
     let mut own = super::document::tests::capture("x");
-    own.tasks = vec![
+    own.tasks.list = vec![
         task("1", "A list of its own", TaskStatus::Pending),
         task("2", "Oil the hinge", TaskStatus::Completed),
     ];
     state.pass_on(&mut own);
-    let told: Vec<_> = own.tasks.iter().map(|task| (task.id.as_str(), task.subject.as_str())).collect();
+    let told: Vec<_> = own.tasks.list.iter().map(|task| (task.id.as_str(), task.subject.as_str())).collect();
     assert_eq!(told, [("1", "A list of its own"), ("2", "Oil the hinge"), ("", "Paint the gate")]);
-    assert!(own.old_tasks.contains("Paint the gate") && own.old_tasks.len() == 1);
+    assert!(own.tasks.old.contains("Paint the gate") && own.tasks.old.len() == 1);
 }
 
 #[test]
@@ -239,24 +238,28 @@ fn decisions_outlive_a_chain_that_makes_more_than_a_document_tells() {
 #[test]
 fn a_plan_is_in_hand_until_other_work_is_set_also_over_a_chain() {
     let mut first = captured(&busy());
-    assert!(first.plan.as_ref().unwrap().is_current);
-    first.plan.as_mut().unwrap().text = "1. measure\n2. improve".into();
+    assert!(first.plans.approved.as_ref().unwrap().is_current);
+    first.plans.approved.as_mut().unwrap().text = "1. measure\n2. improve".into();
     let state = HandoffState::of(&first);
     let next = |prompt: &str| {
         let mut next = super::document::tests::capture("x");
-        next.prompts[0].text = prompt.to_owned();
+        next.prompts.here[0].text = prompt.to_owned();
         state.pass_on(&mut next);
-        next.plan
+        next.plans.approved
     };
     let plan = next("go on").unwrap();
     assert_eq!((plan.text.as_str(), plan.is_current), ("1. measure\n2. improve", true));
     let other = "now write a changelog for version three, with one line for each change that its readers see";
     let plan = next(other).unwrap();
     assert_eq!((plan.text.as_str(), plan.is_current), ("1. measure\n2. improve", false));
-    first.plan.as_mut().unwrap().is_current = false;
+    first.plans.approved.as_mut().unwrap().is_current = false;
     let mut last = super::document::tests::capture("go on");
     HandoffState::of(&first).pass_on(&mut last);
-    assert_eq!(last.plan.map(|plan| plan.is_current), Some(false), "it is known, and not in hand again");
+    assert_eq!(
+        last.plans.approved.map(|plan| plan.is_current),
+        Some(false),
+        "it is known, and not in hand again"
+    );
 }
 
 #[test]
@@ -293,7 +296,7 @@ fn item_092_the_summary_says_where_the_work_stands() {
     let document = Document::of(&many);
     let count = |text: &str| text.matches("Which corpus?").count();
     assert_eq!(count(&document.render()), 10, "the record has ten decisions");
-    assert_eq!(count(&shown(&many)), 20, "and the brief all that there is room for");
+    assert_eq!(count(&brief_text(&many)), 20, "and the brief all that there is room for");
 }
 
 #[test]
@@ -332,7 +335,7 @@ fn what_was_done_last_stands_between_what_was_said_with_its_outcome() {
         (tools.len(), tools[0].as_str(), tools[6].as_str()),
         (8, "Grep: fn parse -> ok", "Edit: /p/parser.rs -> ok")
     );
-    // However long the loop: the last twenty, each bounded.
+    // However long the loop is, the last twenty steps stay, each bounded.
     for n in 100..400 {
         let command = json!({"command": format!("step-{n} {}", "x".repeat(9000))});
         lines.push(call(&format!("s{n}"), "Bash", command));
@@ -445,7 +448,7 @@ fn item_112_the_document_lists_objective_todos_files_and_git() {
 
 #[test]
 fn item_113_the_new_conversation_is_told_objective_todos_and_files() {
-    let text = shown(&captured(&busy()));
+    let text = brief_text(&captured(&busy()));
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
     assert!(
         at("> Make the parser fast") < at("to do: #2 Make it fast (in progress)")
@@ -485,7 +488,7 @@ fn a_plan_that_was_refused_is_a_decision_too() {
 }
 
 #[test]
-fn what_is_shown_is_redacted_wherever_it_comes_from() {
+fn secrets_from_every_source_are_redacted() {
     let secret = format!("gh{}{}", "p_", "Ab3xYz9QwK7LmN2pRs5TuV8");
     let mut capture = captured(&[
         prompt(&format!("Use {secret}")),
@@ -520,7 +523,7 @@ fn what_is_shown_is_redacted_wherever_it_comes_from() {
     });
     let document = Document::of(&capture);
     for text in
-        [document.render(), shown_in(&capture, &format!("/r/{secret}")), HandoffState::of(&capture).render()]
+        [document.render(), brief_in(&capture, &format!("/r/{secret}")), HandoffState::of(&capture).render()]
     {
         assert!(text.contains("[redacted: GitHub token]") && !text.contains(&secret), "{text}");
     }
@@ -538,7 +541,7 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
         match &before {
             None => lines.push(prompt(&goal)),
             Some((state, shown)) => {
-                // What Claude writes of the brief, and the prompt that names it.
+                // The brief in Claude's transcript, and the prompt that names it.
                 lines.push(json!({"type": "attachment", "attachment": {"type": "hook_additional_context",
                     "content": [shown]}}));
                 lines.push(prompt(Continuation::with_brief(&state.id).text()));
@@ -562,7 +565,7 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
             state.pass_on(&mut next);
         }
         let (state, document) = (HandoffState::of(&next), Document::of(&next));
-        let shown = shown(&next);
+        let shown = brief_text(&next);
         assert_eq!(state.goal.as_deref(), Some(goal.as_str()), "hand-over {n}");
         assert!(shown.contains("> Port the engine.\n") && shown.contains(&goal[20..]), "{shown}");
         let count = usize::try_from(n).unwrap() + 1;
@@ -572,7 +575,7 @@ fn twenty_hand_overs_in_a_row_keep_the_goal_and_do_not_grow() {
         sizes.push((document.render().len(), state.render().len(), shown.encode_utf16().count()));
         before = Some((state, shown));
     }
-    // What grows are the lists of what is done and of files, by a line a hand-over; they end at 50 and at 20.
+    // Only the lists of finished tasks and of files grow, by a line a hand-over; they end at 50 and at 20.
     for pair in sizes[1..].windows(2) {
         assert!(pair[1].0 <= pair[0].0 + 50 && pair[1].1 <= pair[0].1 + 90, "{sizes:?}");
     }
@@ -595,15 +598,15 @@ fn what_was_written_and_decided_in_the_first_conversation_is_told_to_the_third()
     first.pass_on(&mut second);
     let mut third = conversation("/p/parser.rs", "Which corpus?", "the small one");
     HandoffState::of(&second).pass_on(&mut third);
-    let text = shown(&third);
+    let text = brief_text(&third);
     let files = "files written, newest first: /p/parser.rs (new)\n- written in the conversations before: /p/lexer.rs\n";
     assert!(text.contains(files), "{text}");
     assert!(text.contains("Break the API?") && text.contains("the small one"), "{text}");
     assert!(!text.contains("the large one"), "asked again, and answered otherwise: {text}");
-    // A conversation that writes nothing.
+    // This conversation writes no file.
     let mut fourth = captured(&[prompt("Look at it.")]);
     HandoffState::of(&third).pass_on(&mut fourth);
-    let text = shown(&fourth);
+    let text = brief_text(&fourth);
     assert!(text.contains("written in the conversations before: /p/parser.rs, /p/lexer.rs\n"), "{text}");
     assert!(text.contains("the small one"), "{text}");
 }
@@ -617,9 +620,9 @@ fn nothing_that_is_captured_can_make_the_files_large() {
     capture.situation.queued = vec![long.clone(); 64];
     capture.situation.open_tools = vec![long[..5000].to_owned(); 512];
     capture.situation.background = vec![long[..5000].to_owned(); 64];
-    capture.files = (0..2000).map(|n| format!("{n}{}", "a/".repeat(600))).collect();
-    capture.done_before = vec![long[..5000].to_owned(); 50];
-    capture.files_before = vec![long[..5000].to_owned(); 20];
+    capture.files.written = (0..2000).map(|n| format!("{n}{}", "a/".repeat(600))).collect();
+    capture.tasks.done_before = vec![long[..5000].to_owned(); 50];
+    capture.files.before = vec![long[..5000].to_owned(); 20];
     capture.git = Some(GitState {
         changed: (0..2000).map(|n| (".M".to_owned(), format!("{n}{}", "b/".repeat(600)))).collect(),
         staged: vec![b'x'; 128 << 10],

@@ -1,8 +1,7 @@
-//! Which channel a directory's handoffs are kept under.
+//! The channel of each directory.
 //!
 //! The registry is `C/channel-registry.json`. A directory belongs to the entry whose path is its longest
-//! ancestor, by whole components: `/home/j/junipr2` is not under `/home/j/junipr`. Links must be resolved
-//! before; nothing is looked up here.
+//! ancestor, by whole components: `/home/j/junipr2` is not below `/home/j/junipr`. The caller resolves links.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,28 +10,24 @@ use thiserror::Error;
 
 use crate::core::ids::Channel;
 
-/// The field that holds the entries.
 const FIELD: &str = "registry";
 
-/// Why a text is no registry.
 #[derive(Debug, Error)]
 pub enum BadRegistry {
-    /// It is no JSON.
     #[error("it is not JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// It is JSON of another form.
     #[error("it is not of the form {{\"registry\": {{DIRECTORY: CHANNEL}}}}")]
     Form,
 }
 
-/// `{"registry": {DIR: CHANNEL}}`. What else stands in the file is kept when it is written again.
+/// `{"registry": {DIR: CHANNEL}}`; other content of the file is kept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registry {
     file: Map<String, Value>,
 }
 
 impl Registry {
-    /// Reads the file's text.
+    /// Parses the file.
     ///
     /// # Errors
     /// When the text is not JSON of this form.
@@ -44,12 +39,11 @@ impl Registry {
         }
     }
 
-    /// The file's text.
     pub fn render(&self) -> String {
         serde_json::to_string_pretty(&self.file).map(|text| text + "\n").unwrap_or_default()
     }
 
-    /// Every entry as it stands there: a directory, and what is said of it.
+    /// Every entry of the file: a directory and its value.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.file
             .get(FIELD)
@@ -59,9 +53,9 @@ impl Registry {
             .map(|(dir, name)| (dir.as_str(), name))
     }
 
-    /// The entry that covers `dir`, an absolute path with its links resolved: the longest ancestor, as the
-    /// file spells it. `resolve` gives the path of an entry without links, where it can. Entries that name no
-    /// channel are read over.
+    /// The entry that covers `dir`, an absolute path without links: the longest ancestor, as the file spells
+    /// it. `resolve` returns the path of an entry without links, if it can. Entries without a valid channel
+    /// are skipped.
     pub fn covering(
         &self,
         dir: &Path,
@@ -78,8 +72,8 @@ impl Registry {
             .map(|(_, path, channel)| (path, channel))
     }
 
-    /// Puts `dir`, an absolute path with its links resolved, and everything below it under `channel`. Entries
-    /// that mean the same directory are replaced.
+    /// Puts `dir`, an absolute path without links, and everything below it under `channel`, and replaces
+    /// entries for the same directory.
     pub fn set(&mut self, dir: &str, channel: &Channel, resolve: impl Fn(&Path) -> Option<PathBuf>) {
         let entries = self.file.entry(FIELD).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Object(entries) = entries {
@@ -91,7 +85,7 @@ impl Registry {
     }
 }
 
-/// A relative path, or one with `..`, covers nothing.
+/// A relative path or one with `..` covers nothing.
 fn is_sound(path: &Path) -> bool {
     path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }
@@ -144,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_kept() {
+    fn unknown_content_of_a_registry_is_kept() {
         let text = r#"{"registry": {"/p/": "old", "/q": 7, "rel": "x", "/r": "../x"}, "more": {"a": [1]}}"#;
         let mut registry = Registry::parse(text).unwrap();
         registry.set("/p", &"new".parse().unwrap(), |_| None);

@@ -1,4 +1,4 @@
-//! The checkpoint of the second source document, as it stands in `state.json`.
+//! The checkpoint that the second source document asks for, as a part of `state.json`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,83 +8,80 @@ use super::state_json::DecisionRow;
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 
-/// The longest patch in it, in bytes; the whole one is `changes.patch`.
+/// The longest patch in it, in bytes; the whole patch is `changes.patch`.
 const DIFF_CAP: usize = 32 << 10;
-/// The longest goal and summary, in bytes.
+/// The longest goal and the longest summary, in bytes.
 const GOAL_CAP: usize = 16 << 10;
-/// How many files, phases and lines of evidence it names.
+/// The most files, phases and lines of evidence.
 const NAMED: usize = 100;
 
-/// How far the work is, in phases: the entries of Claude's list of tasks.
+/// The progress in phases: entries of Claude's list of tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// Completed.
     pub done: usize,
-    /// All of them; 0 where there is no list.
+    /// 0 without a list.
     pub total: usize,
 }
 
-/// A checkpoint. Phases are the tasks of Claude's own list.
+/// Its phases are the tasks of Claude's list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HandoffCheckpoint {
-    /// `chk-YYYYMMDD-HHMMSS`, the time of the handoff's own id.
+    /// `chk-YYYYMMDD-HHMMSS`, with the time of the handoff's own id.
     pub id: String,
-    /// `handoff`.
+    /// Always `handoff`.
     pub reason: String,
     /// RFC 3339 with seconds.
     pub created_at: String,
-    /// Claude's number of the task that is worked on; empty when there is none.
+    /// Claude's number of the current task; empty without one.
     pub task_id: String,
     /// The goal, at most 4,000 characters.
     pub task_input: String,
     /// The permission mode, as Claude spells it.
     pub mode: String,
-    /// How many phases are done, which is what a script of source document 002 goes on behind.
+    /// How many phases are done: a script of source document 002 continues after them.
     pub current_phase: u64,
-    /// How many there are.
     pub total_phases: u64,
-    /// Those that are done, newest first, at most 50, with those of the conversations before.
+    /// Finished phases, newest first, also of earlier conversations, at most 50.
     pub completed_phases: Vec<String>,
     /// The last ten decisions, newest first.
     pub decisions: Vec<DecisionRow>,
-    /// Files that were made, newest first, at most 100.
+    /// Created files, newest first, at most 100.
     pub files_created: Vec<String>,
-    /// Files that were there before and were changed, likewise.
+    /// Changed files that existed before, likewise.
     pub files_modified: Vec<String>,
     /// The staged patch, redacted, at most 32 KiB.
     pub git_diff: String,
-    /// The patch of what is not staged, likewise.
+    /// The unstaged patch, likewise.
     pub git_diff_unstaged: String,
-    /// Claude's own words, where there are any; at most 16 KiB.
+    /// Claude's own words, at most 16 KiB; may be empty.
     pub context_summary: String,
-    /// Tokens in the window.
+    /// Tokens in use.
     pub tokens_used: u64,
-    /// Commands that verified something, newest first: `passed: cargo test`.
+    /// Commands that verified something, newest first, such as `passed: cargo test`.
     pub evidence: Vec<String>,
-    /// What goes wrong again and again.
+    /// Errors that occurred more than once.
     pub gotchas: Vec<String>,
-    /// `ready`, or `partial` when an operation was cut in two.
+    /// `ready`, or `partial` if an operation was cut in two.
     pub status: String,
-    /// What was going on: `implementing`, `verifying` and others.
+    /// The operation in progress: `implementing`, `verifying` and others.
     pub operation: String,
-    /// Whether a next conversation can go on from here: there is a goal, or something to go on with.
+    /// Whether a conversation can continue from here: there is a goal or a next step.
     pub can_resume: bool,
-    /// What to do first, a line each.
+    /// The next steps, a line each.
     pub resume_instructions: String,
 }
 
 impl HandoffCheckpoint {
-    /// The checkpoint of what was captured.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let line = |text: &str| cut_chars(&safe_line(cut_words(text, 4096)), 500);
-        let (situation, tasks) = (&capture.situation, &capture.tasks);
+        let (situation, tasks) = (&capture.situation, &capture.tasks.list);
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let done = tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
         let current = tasks.iter().find(|task| task.status == TaskStatus::InProgress);
         let (created, modified): (Vec<&String>, Vec<&String>) =
-            capture.files.iter().partition(|path| capture.created.contains(path));
+            capture.files.written.iter().partition(|path| capture.files.created.contains(path));
         let names = |paths: Vec<&String>| paths.into_iter().take(NAMED).map(|path| line(path)).collect();
         let patch = |bytes: &[u8]| {
             cut_bytes(&safe(cut_words(&String::from_utf8_lossy(bytes), DIFF_CAP)), DIFF_CAP).to_owned()
@@ -103,8 +100,8 @@ impl HandoffCheckpoint {
             mode: situation.permission_mode.as_deref().map(line).unwrap_or_default(),
             current_phase: count(done),
             total_phases: count(tasks.len()),
-            completed_phases: capture.done(),
-            decisions: capture.told_decisions().map(DecisionRow::of).collect(),
+            completed_phases: capture.tasks.done(),
+            decisions: capture.listed_decisions().map(DecisionRow::of).collect(),
             files_created: names(created),
             files_modified: names(modified),
             git_diff: git.map(|git| patch(&git.staged)).unwrap_or_default(),

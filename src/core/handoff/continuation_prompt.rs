@@ -1,7 +1,7 @@
-//! The prompt that a fresh conversation is continued with, and how it is known again.
+//! The continuation prompt, and how hopty recognizes it.
 //!
-//! It is a fixed template with ids filled in: nothing from a transcript, a tool or a repository is ever
-//! typed.
+//! It is a fixed template with ids filled in: hopty never types text from a transcript, a tool or a
+//! repository.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,13 @@ use crate::core::ids::HandoffId;
 
 const FIRST: &str = "Continue from handoff ";
 
-/// The continuation prompt of one handoff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Continuation {
     text: String,
 }
 
 impl Continuation {
-    /// The prompt when the SessionStart hook brings the record into the context.
+    /// The prompt if the SessionStart hook adds the brief to the context.
     #[must_use]
     pub fn with_brief(id: &HandoffId) -> Self {
         Self {
@@ -28,7 +27,7 @@ impl Continuation {
         }
     }
 
-    /// The prompt when there are no hooks: Claude reads the record at `record` (an absolute path) itself.
+    /// The prompt without hooks: Claude itself reads the record at `record` (an absolute path).
     #[must_use]
     pub fn without_hooks(id: &HandoffId, record: &str) -> Self {
         let record: String = record.chars().filter(|c| !c.is_control()).collect();
@@ -40,24 +39,23 @@ impl Continuation {
         }
     }
 
-    /// The text to be typed: two lines, no control characters but the newline.
+    /// The text to type: two lines, with no control character but the newline.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether `prompt`, as Claude reports it, is exactly this text, wrapped or not.
+    /// Whether `prompt`, as Claude reports it, is this text, wrapped or not.
     pub fn is(&self, prompt: &str) -> bool {
         unwrap_pasted(prompt).trim() == self.text.trim()
     }
 }
 
-/// Whether `prompt`, as Claude reports it, is hopty's continuation prompt for the handoff `id`, in either
-/// form.
+/// Whether `prompt`, as Claude reports it, is the continuation prompt of the handoff `id` in either form.
 pub fn is_ours(prompt: &str, id: &HandoffId) -> bool {
     handoff_of(prompt).as_ref() == Some(id)
 }
 
-/// The handoff that a prompt continues, when it is a whole continuation prompt of hopty's.
+/// The handoff of a prompt that is a complete continuation prompt.
 pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     let prompt = unwrap_pasted(prompt);
     let prompt = prompt.trim();
@@ -73,12 +71,12 @@ pub fn handoff_of(prompt: &str) -> Option<HandoffId> {
     ours.then_some(id)
 }
 
-/// Whether a text quotes a brief. What Claude repeats of one is nothing that it found out.
+/// Whether a text quotes a brief: Claude did not find that out itself.
 pub fn quotes_brief(text: &str) -> bool {
     text.contains("=== HANDOFF LOADED (ID: ")
 }
 
-/// An answer of Claude's without the sentence that it begins with after a hand-over.
+/// An answer without the sentence that Claude begins with after a hand-over.
 pub fn without_opening(answer: &str) -> &str {
     let opening = answer.strip_prefix("Continuing from handoff ").and_then(|rest| rest.split_once('.'));
     match opening {
@@ -87,7 +85,7 @@ pub fn without_opening(answer: &str) -> &str {
     }
 }
 
-/// The prompt with the text of its pastes in place of them. Text outside of the tags stays where it is.
+/// Replaces the tags around pasted text by that text. Text outside of the tags stays where it is.
 pub fn unwrap_pasted(prompt: &str) -> Cow<'_, str> {
     if !prompt.contains(PASTE_OPENS) {
         return Cow::Borrowed(prompt);

@@ -1,8 +1,8 @@
-//! The handoff as a file: `handoff.md` of the record, and `CURRENT.md` of the channel.
+//! The handoff as Markdown: `handoff.md` of the record, and `CURRENT.md` of the channel.
 //!
-//! Six HTML comments name it, then come a title, the sections, and the instructions for Claude.
-//! [`Document::parse`] reads back what [`Document::render`] wrote; whether a file is the one that the
-//! manifest names is checked by its digest.
+//! Six HTML comments identify it; a title, the sections, and the instructions for Claude follow.
+//! [`Document::parse`] reads what [`Document::render`] wrote. The manifest's digest proves that the file is
+//! unchanged.
 
 use std::fmt::Write;
 
@@ -14,14 +14,14 @@ use super::sections::Section;
 use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::time::WallTime;
 
-/// What the six comments say.
+/// The six comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headers {
     pub id: HandoffId,
     /// `SESSION`: the conversation that it was made from.
     pub session: ConversationId,
     pub channel: Channel,
-    /// `CREATED`, to the second.
+    /// `CREATED`, in whole seconds.
     pub created: WallTime,
     /// `TYPE`.
     pub kind: HandoffKind,
@@ -29,31 +29,27 @@ pub struct Headers {
     pub working_dir: String,
 }
 
-/// A handoff in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     pub headers: Headers,
-    /// The sections that have something to say, in their order; each text is whole lines.
+    /// The sections that are not empty, in order; each text is whole lines.
     pub sections: Vec<(Section, String)>,
-    /// Whether the memory-keeper line is written.
     pub memory_keeper: MemoryKeeper,
 }
 
-/// Why a text is not a handoff document.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BadDocument {
-    /// A header is missing, not in its place, or not readable.
+    /// A header is missing, misplaced or unreadable.
     #[error("the header {0} is missing or not readable")]
     Header(&'static str),
 }
 
-/// Whether hopty wrote the text: every document and layout of a handoff has such a line.
+/// Whether hopty wrote the text: every document and layout has such a line.
 pub fn has_handoff_id(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("<!-- HANDOFF-ID: HO-"))
 }
 
 impl Headers {
-    /// The six lines.
     pub fn render(&self) -> String {
         let values = [
             ("HANDOFF-ID", self.id.to_string()),
@@ -66,10 +62,10 @@ impl Headers {
         values.map(|(name, value)| format!("<!-- {name}: {value} -->\n")).concat()
     }
 
-    /// Reads the six lines at the beginning of `text`.
+    /// Parses the six lines at the beginning of `text`.
     ///
     /// # Errors
-    /// Names the first header that is missing or not readable.
+    /// Names the first header that is missing or unreadable.
     pub fn parse(text: &str) -> Result<Self, BadDocument> {
         let mut lines = text.lines();
         let mut next = |name: &'static str| {
@@ -90,7 +86,6 @@ impl Headers {
 }
 
 impl Document {
-    /// The document of what was captured.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let origin = &capture.origin;
@@ -107,7 +102,6 @@ impl Document {
         Self { headers, sections, memory_keeper: capture.memory_keeper }
     }
 
-    /// The text of the file.
     pub fn render(&self) -> String {
         let headers = &self.headers;
         let mut text = headers.render();
@@ -143,11 +137,11 @@ impl Document {
         text
     }
 
-    /// Reads a rendered document. Headings inside of fences are text; an unknown heading and what follows is
-    /// left out.
+    /// Parses a rendered document. Headings in fences are text; an unknown heading is skipped with its
+    /// section.
     ///
     /// # Errors
-    /// When one of the six headers is missing or not readable.
+    /// When one of the six headers is missing or unreadable.
     pub fn parse(text: &str) -> Result<Self, BadDocument> {
         let headers = Headers::parse(text)?;
         let mut sections: Vec<(Section, String)> = Vec::new();
@@ -177,12 +171,12 @@ impl Document {
     }
 }
 
-/// Follows fences of back-ticks line by line.
+/// Tracks fences of back-ticks line by line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fence(Option<usize>);
 
 impl Fence {
-    /// Whether the lines seen so far leave a fence open.
+    /// Whether a fence is open after the lines so far.
     pub(super) fn is_open(&self) -> bool {
         self.0.is_some()
     }
@@ -256,7 +250,8 @@ pub(in crate::core) mod tests {
         };
         let mut capture = Capture::new(origin, &TranscriptFacts::new());
         capture.goal = Some(goal.to_owned());
-        capture.prompts = vec![TranscriptPrompt { text: goal.to_owned(), ..TranscriptPrompt::default() }];
+        capture.prompts.here =
+            vec![TranscriptPrompt { text: goal.to_owned(), ..TranscriptPrompt::default() }];
         capture
     }
 
@@ -320,7 +315,7 @@ pub(in crate::core) mod tests {
         fn a_document_of_any_text_comes_back(goal in any::<String>(), lines in "[#`= \n\ta-c-]{0,200}") {
             let mut capture = capture(&goal);
             capture.summary = Some(lines.clone());
-            capture.files = lines.lines().map(str::to_owned).collect();
+            capture.files.written = lines.lines().map(str::to_owned).collect();
             capture.recent = vec![Exchange { speaker: TranscriptSpeaker::Person, text: lines }];
             let document = Document::of(&capture);
             prop_assert_eq!(Document::parse(&document.render()).unwrap(), document);

@@ -1,18 +1,18 @@
-//! What happened to the work tree between a handoff and the conversation that goes on from it.
+//! Compares the work tree with the record of a handoff.
 //!
-//! The record says how the work tree stood; here that is held against how it stands now, in sentences for the
-//! new conversation and for a person. What to do about it is the configuration's to say (`handoff.git`).
+//! The differences are sentences for the new conversation and for a person. `handoff.git` decides what
+//! follows.
 
 use super::capture::GitState;
 use super::state_json::Git;
 
-/// The line for people. The source document also recommends `git checkout .`, which would throw work away.
+/// The advice for people. The source document also recommends `git checkout .`, which would discard work.
 pub const ADVICE: &str = "Git state changed since handoff. 'git stash -u' stashes what is not committed.";
-/// How many changed paths are named.
+/// The most changed paths that are named.
 const PATHS: usize = 5;
 
-/// What is different now: one sentence each, empty when the work tree stands as it stood. `patch` is what the
-/// record's `changes.patch` holds; none when there was no room for it, and then only names are compared.
+/// The differences, a sentence each; empty if the work tree is unchanged. `patch`: the record's
+/// `changes.patch`; without it only names are compared.
 pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -> Vec<String> {
     let (then, state) = match (then, now) {
         (None, None) => return Vec::new(),
@@ -38,7 +38,7 @@ pub fn drift(then: Option<&Git>, patch: Option<&[u8]>, now: Option<&GitState>) -
     if !new.is_empty() {
         said.push(format!("Changed since: {}.", names(&new)));
     }
-    // Records of older versions have no new files in their patch.
+    // In records of older versions the patch has no new files.
     let whole = || [&*state.patch, &*state.new_files].concat();
     let is_known = !state.patch.is_empty() || !state.new_files.is_empty();
     let is_other = patch.is_some_and(|patch| is_known && patch != state.patch && patch != whole());

@@ -1,28 +1,28 @@
-//! Which handoff a word of the command line means: its whole id, the beginning of one that only one has, or
-//! the id in the form `chk-YYYYMMDD-HHMMSS` of the third source document.
+//! The handoff that an argument selects: by its id, a unique prefix of it, or the id in the third source
+//! document's form `chk-YYYYMMDD-HHMMSS`.
 
 use thiserror::Error;
 
 use crate::core::ids::{BadId, HandoffId};
 
-/// Why a word means no handoff.
+/// Why an argument selects no handoff.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotPicked {
-    /// It can be no part of an id.
+    /// It cannot be part of an id.
     #[error(transparent)]
     BadId(#[from] BadId),
-    /// No handoff has this id, or one that begins so.
+    /// No id is equal to it or begins with it.
     #[error("there is no handoff {0}")]
     Unknown(String),
-    /// More than one begins so: the newest of them, at most eight.
+    /// Several ids begin with it: the newest of them, at most eight.
     #[error("{} handoffs begin with it", .0.len())]
     Several(Vec<HandoffId>),
 }
 
-/// The one of `ids` that `word` means.
+/// The one of `ids` that `word` selects.
 ///
 /// # Errors
-/// When it is no id and no beginning of one, or not that of exactly one handoff.
+/// When it is no prefix of an id, or not of exactly one.
 pub fn pick<'a>(word: &str, ids: impl Iterator<Item = &'a HandoffId>) -> Result<HandoffId, NotPicked> {
     let bare = word.strip_prefix("HO-").or_else(|| word.strip_prefix("chk-")).unwrap_or(word);
     if bare.is_empty()

@@ -1,8 +1,8 @@
-//! Where each handoff of a channel stands: the manifest and the moves that are allowed.
+//! The manifest of a channel: the status of each handoff, and the changes of status that are allowed.
 //!
-//! A handoff is `active` until it is consumed, expires or is cleared; there is no way back. `current` is the
-//! newest, also after it was consumed. To load one takes a claim, which one caller at most holds. The file is
-//! read and written under a lock by `fs::store`; whether a process lives is told by the caller.
+//! A handoff is `active` until it is consumed, expired or cleared, and never becomes active again. `current`
+//! is the newest, even if it is consumed. Loading needs a claim, which one caller at most has. `fs::store`
+//! reads and writes the file under a lock; the caller says whether a process is alive.
 
 use std::collections::HashSet;
 
@@ -14,39 +14,34 @@ use super::manifest_entry::{Claim, HandoffProgress, IndexEntry};
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::time::WallTime;
 
-/// How many entries the history keeps.
+/// The most entries of the history.
 pub const HISTORY_CAP: usize = 100;
 /// Why a handoff was not claimed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotClaimed {
-    /// No entry of any channel has this id.
+    /// No channel has an entry with this id.
     #[error("there is no handoff {0}")]
     Unknown(HandoffId),
-    /// It does not wait any more.
+    /// It is no longer active.
     #[error("handoff {id} is {}", status.word())]
     NotActive { id: HandoffId, status: HandoffProgress },
-    /// Somebody else is loading it.
+    /// Another process is loading it.
     #[error("handoff {id} is being loaded by pid {} since {}", holder.by_pid, holder.at.rfc3339_s())]
-    Held {
-        id: HandoffId,
-        /// Who holds it.
-        holder: Claim,
-    },
-    /// Its file is gone, has another id or another content than the manifest says.
+    Held { id: HandoffId, holder: Claim },
+    /// Its file is missing, or its id or content differs from the manifest.
     #[error("handoff {id} is not usable: {why}")]
     Unusable { id: HandoffId, why: String },
 }
 
-/// Why a handoff was not moved.
+/// Why a status was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotMoved {
-    /// No entry has this id.
     #[error("there is no handoff {0}")]
     Unknown(HandoffId),
-    /// Only an active handoff can be moved.
+    /// It is not active.
     #[error("handoff {id} is {} already", status.word())]
     NotActive { id: HandoffId, status: HandoffProgress },
-    /// Only the conversation that holds the claim can consume a handoff.
+    /// The conversation does not have the claim, which it needs to consume the handoff.
     #[error("handoff {0} is not claimed by this conversation")]
     NotHolder(HandoffId),
 }
@@ -55,16 +50,15 @@ pub enum NotMoved {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub channel: Channel,
-    /// The newest handoff.
     #[serde(default)]
     pub current: Option<IndexEntry>,
-    /// Older ones of other sessions that still wait, newest first.
+    /// Older active handoffs of other sessions, newest first.
     #[serde(default)]
     pub also_active: Vec<IndexEntry>,
-    /// What is over, newest first, at most [`HISTORY_CAP`].
+    /// Handoffs that are no longer active, newest first, at most [`HISTORY_CAP`].
     #[serde(default)]
     pub history: Vec<IndexEntry>,
-    /// Fields of a later hopty, kept as they are.
+    /// Fields of a later hopty, which are kept.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -76,8 +70,8 @@ impl Manifest {
         Self { channel, current: None, also_active: Vec::new(), history: Vec::new(), other: Map::new() }
     }
 
-    /// Leaves of several entries with one id the first, which every search finds: other programs write
-    /// manifests too.
+    /// Keeps only the first of several entries with the same id, which every search finds: other programs
+    /// write manifests too.
     pub fn unify(&mut self) {
         let mut seen = HashSet::new();
         let mut first = |entry: &IndexEntry| seen.insert(entry.id.clone());
@@ -86,12 +80,11 @@ impl Manifest {
         self.history.retain(&mut first);
     }
 
-    /// Every entry, the newest first.
+    /// All entries, newest first.
     pub fn entries(&self) -> impl Iterator<Item = &IndexEntry> {
         self.current.iter().chain(&self.also_active).chain(&self.history)
     }
 
-    /// The entry with this id.
     pub fn find(&self, id: &HandoffId) -> Option<&IndexEntry> {
         self.entries().find(|entry| entry.id == *id)
     }
@@ -104,11 +97,10 @@ impl Manifest {
             .find(|entry| entry.id == *id)
     }
 
-    /// Makes `entry` the current one. An active one that it replaces is cleared: at most one of a channel,
-    /// project and session is active at a time. A session that has only taken the name of an earlier one
-    /// leaves that one's handoff alone: the person was told that it waits. Of those that were made outside of
-    /// a session, directories tell which belong together, because all that have no channel of their own share
-    /// one.
+    /// Makes `entry` the current one, and clears the active one that it replaces: a channel, project and
+    /// session has one active handoff at most. A session that only reuses the name of an earlier one does not
+    /// clear that one's handoff, because the person was told that it waits. Handoffs made outside of a
+    /// session belong together by directory, because all directories without a channel share one.
     pub fn add(&mut self, entry: IndexEntry) {
         for old in self.current.iter_mut().chain(&mut self.also_active) {
             let same = old.hopty_session == entry.hopty_session && old.project() == entry.project();
@@ -121,7 +113,7 @@ impl Manifest {
                 old.claim = None;
             }
         }
-        // An id leads to one record: an entry whose record is gone must not stand for the new one.
+        // An id leads to one record: an entry whose record is missing must not replace the new one.
         let other = |old: &IndexEntry| old.id != entry.id;
         self.also_active.retain(other);
         self.history.retain(other);
@@ -132,7 +124,7 @@ impl Manifest {
         self.settle();
     }
 
-    /// Moves what is over from `also_active` to the history.
+    /// Moves entries that are no longer active from `also_active` to the history.
     fn settle(&mut self) {
         let (active, over): (Vec<IndexEntry>, Vec<IndexEntry>) =
             self.also_active.drain(..).partition(|entry| entry.status == HandoffProgress::Active);
@@ -148,9 +140,9 @@ impl Manifest {
         self.history.truncate(HISTORY_CAP);
     }
 
-    /// The newest handoff that waits and that nobody is loading: of `session` or of no session; any session's
-    /// when `session` is none. Of `project`, or of all when that is none; one that was made in `dir` goes
-    /// before.
+    /// The newest active handoff that nobody is loading: of `session` or of no session; of any session if
+    /// `session` is none. Of `project`, or of all if that is none; a handoff that was made in `dir` takes
+    /// precedence.
     pub fn pending(
         &self,
         session: Option<&SessionName>,
@@ -170,11 +162,10 @@ impl Manifest {
         project.and_then(|_| of_dir()).or_else(|| waiting().next())
     }
 
-    /// Gives the handoff to `claim`; one caller at most gets it until the claim lapses.
+    /// Gives the handoff to `claim`, until the claim lapses.
     ///
     /// # Errors
-    /// When it is not known, does not wait any more, or a claim on it holds. The caller's own claim holds
-    /// too.
+    /// When the id is unknown, the handoff is not active, or there is a claim on it, even the caller's own.
     pub fn claim(
         &mut self,
         id: &HandoffId,
@@ -195,8 +186,8 @@ impl Manifest {
         Ok(entry)
     }
 
-    /// Gives up the claim of the conversation `by`, so that another can load the handoff. Whether there was
-    /// one.
+    /// Releases the claim of the conversation `by`, so that another can load the handoff; `false` if there
+    /// was none.
     pub fn release(&mut self, id: &HandoffId, by: &ConversationId) -> bool {
         let entry = self
             .find_mut(id)
@@ -204,10 +195,10 @@ impl Manifest {
         entry.is_some_and(|entry| entry.claim.take().is_some())
     }
 
-    /// Marks the handoff as consumed by the conversation that holds its claim.
+    /// Marks the handoff as consumed by the conversation that has the claim.
     ///
     /// # Errors
-    /// When it is not known, not active, or claimed by another conversation or by none.
+    /// When the id is unknown, the handoff is not active, or the conversation does not have the claim.
     pub fn consume(
         &mut self,
         id: &HandoffId,
@@ -227,10 +218,10 @@ impl Manifest {
         Ok(())
     }
 
-    /// Puts the handoff aside.
+    /// Discards the handoff.
     ///
     /// # Errors
-    /// When it is not known or not active.
+    /// When the id is unknown or the handoff is not active.
     pub fn clear(&mut self, id: &HandoffId) -> Result<(), NotMoved> {
         let entry = self.active_mut(id)?;
         entry.status = HandoffProgress::Cleared;
@@ -239,17 +230,17 @@ impl Manifest {
         Ok(())
     }
 
-    /// Moves the expiry of an active handoff; none: never. A usage limit must not expire it.
+    /// Changes the expiry of an active handoff; none: never. A usage limit must not expire it.
     ///
     /// # Errors
-    /// When it is not known or not active.
+    /// When the id is unknown or the handoff is not active.
     pub fn set_expiry(&mut self, id: &HandoffId, at: Option<WallTime>) -> Result<(), NotMoved> {
         self.active_mut(id)?.expires_at = at;
         Ok(())
     }
 
-    /// Adds the time from `now` to `until` to what waits, but for what was added before. Gives the ids of
-    /// what was moved.
+    /// Postpones the expiry of active handoffs by the time from `now` to `until`, except for time that was
+    /// added before. Returns their ids.
     pub fn postpone_expiry(&mut self, now: WallTime, until: WallTime) -> Vec<HandoffId> {
         let mut moved = Vec::new();
         for entry in
@@ -265,7 +256,7 @@ impl Manifest {
         moved
     }
 
-    /// Expires what is due at `now` and nobody is loading. Gives the ids.
+    /// Expires handoffs that are due at `now` and that nobody is loading. Returns their ids.
     pub fn expire_due(&mut self, now: WallTime, alive: impl Fn(u32, u64) -> bool) -> Vec<HandoffId> {
         let mut expired = Vec::new();
         for entry in self.current.iter_mut().chain(&mut self.also_active) {

@@ -1,4 +1,4 @@
-//! The manifest's moves, and what they keep true.
+//! The manifest's changes of status, and its invariants.
 
 use super::*;
 use proptest::prelude::*;
@@ -117,13 +117,13 @@ fn time_that_was_waited_is_added_once_and_only_to_what_waits() {
     let at = |seconds: i64| WallTime(entry(0, None).created_at.0 + seconds * 1000);
     assert_eq!(manifest.postpone_expiry(at(60), at(10_860)).len(), 2);
     assert_eq!(manifest.find(&first).unwrap().expires_at, Some(due.after(10_800_000)));
-    // Another session of the same account says the same, and one says it later.
+    // Another session of the same account reports the same limit, and one reports a later end.
     assert_eq!(manifest.postpone_expiry(at(600), at(10_860)), []);
     assert_eq!(manifest.postpone_expiry(at(600), at(10_920)).len(), 2);
     assert_eq!(manifest.find(&first).unwrap().expires_at, Some(due.after(10_860_000)));
     let text = serde_json::to_string(&manifest).unwrap();
     assert_eq!(serde_json::from_str::<Manifest>(&text).unwrap(), manifest);
-    // A second limit after the first; and what is over stays over.
+    // A second limit after the first; consumed and cleared handoffs do not change.
     manifest.clear(&first).unwrap();
     assert_eq!(manifest.postpone_expiry(at(12_000), at(12_001)).len(), 1);
     assert_eq!(manifest.postpone_expiry(at(100_000), at(200_000)), []);
@@ -156,7 +156,7 @@ fn another_session_of_the_same_name_leaves_a_handoff_that_waits() {
     assert_eq!(active(&manifest), [5, 4], "a conversation that was continued from it");
 }
 
-/// Two projects without channels of their own, and scripts that save in both.
+/// Two projects without channels, with scripts that save in both.
 #[test]
 fn outside_of_sessions_each_directory_keeps_its_own() {
     let made = |second, dir: &str| IndexEntry { working_dir: dir.to_owned(), ..entry(second, None) };
@@ -271,8 +271,8 @@ fn a_clock_that_is_set_makes_no_handoff_immortal_and_none_dead() {
     let (created, day) = (made.created_at, 86_400_000);
     let at = |elapsed_ms, now| IndexEntry { elapsed_ms, ..made.clone() }.is_pending(now);
     let ago = |ms: i64| WallTime(created.0 - ms);
-    // By the time of day alone: a clock that was set forward has it expire, and one that was set back makes
-    // it none to be trusted.
+    // By the time of day alone: a clock that was set forward expires it, and one that was set back makes its
+    // time untrustworthy.
     assert_eq!(
         [created, created.after(day), ago(1000), ago(86_400_000)].map(|now| at(None, now)),
         [true, false, true, false]

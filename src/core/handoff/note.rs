@@ -1,28 +1,27 @@
-//! Claude's own words in a handoff: the one question that it is asked, and its answer, read strictly.
+//! The hand-over note: the one question to Claude, and its answer, parsed strictly.
 //!
-//! The question rides on a hook's answer, so it is no prompt. In a tool loop the answer is the text of the
-//! next message, and the loop goes on; elsewhere the answer is what ends the next turn (measured on 2.1.329:
-//! it costs one request). People see both, so it is plain text under headings; JSON with the same names is
-//! read too, because models like to write it. What is neither is no note, and the machine's own facts are a
-//! whole handoff without it. Nothing in a note is ever taken for an id, a path or an order: it is text to be
-//! quoted.
+//! The question is part of a hook's answer, so it is no prompt. In a tool loop the answer is the text of the
+//! next message, and the loop continues; otherwise the answer ends the next turn (measured on 2.1.329: it
+//! costs one request). People see both, so it is plain text below headings; JSON with the same names is
+//! accepted too, because models like to write it. Other answers are no note, and a handoff is complete
+//! without one. Nothing in a note is ever used as an id, a path or a command: it is only quoted.
 
 use serde_json::Value;
 
 use crate::core::text::safe_text::{cut_chars, safe_line};
 
-/// The longest answer that is looked at, in bytes.
+/// The longest answer that is parsed, in bytes.
 const LONGEST: usize = 64 << 10;
 /// The longest entry, in characters.
 const ENTRY: usize = 500;
 /// The most entries of one list.
 const ENTRIES: usize = 20;
 
-/// How the question begins, however it is to be answered.
+/// The first words of the question, in either form.
 pub const QUESTION_BEGINS: &str = "hopty is about to hand this work over to a fresh conversation. ";
 
-/// The question, with how it is to be answered. Constants: nothing from a transcript or a repository is in
-/// them.
+/// The question with the form of its answer. It is constant: nothing in it comes from a transcript or a
+/// repository.
 macro_rules! question {
     ($how:literal) => {
         concat!(
@@ -41,36 +40,32 @@ Leave out keys, passwords and other secrets."
     };
 }
 
-/// What Claude is asked at the end of a turn, or where its loop has been waited for long enough.
+/// The question at the end of a turn, or when the tool loop has taken too long.
 pub const QUESTION: &str = question!("Call no tool and begin nothing new: answer");
 
-/// What Claude is asked in a tool loop, where it goes on: the answer costs no request of its own.
+/// The question in a tool loop, which continues: the answer costs no request of its own.
 pub const QUESTION_IN_LOOP: &str =
     question!("Go on with your work, and begin your next message, in front of its tool calls, with a note");
 
-/// The headings in the order in which they are asked for.
+/// The headings in the order of the question.
 const HEADINGS: [&str; 6] = ["doing", "done", "next", "decisions", "verified", "gotchas"];
 
-/// Claude's own words.
+/// The note.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Note {
-    /// What it was in the middle of.
     pub doing: String,
-    /// What must not be done again.
     pub done: Vec<String>,
-    /// The next steps.
     pub next: Vec<String>,
-    /// What was decided, and why.
     pub decisions: Vec<String>,
-    /// What was run to check the work, and what came of it.
+    /// Commands that checked the work, with their results.
     pub verified: Vec<String>,
-    /// What is easy to get wrong.
+    /// Mistakes that are easy to make.
     pub gotchas: Vec<String>,
 }
 
 impl Note {
-    /// Reads an answer; `None` when it is not of a form that was asked for, or says nothing. Text round it is
-    /// read over, because models like to say that here it is.
+    /// Parses an answer; `None` if it has neither form or is empty. Text around it is ignored, because models
+    /// like to introduce it.
     pub fn read(answer: &str) -> Option<Self> {
         if answer.len() > LONGEST {
             return None;
@@ -108,7 +103,7 @@ impl Note {
         })
     }
 
-    /// One heading alone may be any answer's: `Done: the tests pass.`
+    /// One heading alone is no note: any answer may have `Done: the tests pass.`
     fn of_headings(answer: &str) -> Option<Self> {
         let mut lists: [Option<Vec<String>>; HEADINGS.len()] = Default::default();
         let mut current = None;
@@ -119,7 +114,7 @@ impl Note {
                     current = Some(at);
                     rest
                 }
-                // A heading of the model's own.
+                // A heading that the model added.
                 None if line.trim_end().ends_with(':') && !line.trim_start().starts_with(['-', '*']) => {
                     current = None;
                     continue;
@@ -140,7 +135,7 @@ impl Note {
         Some(Self { doing: cut_chars(&doing.join(" "), ENTRY), done, next, decisions, verified, gotchas })
     }
 
-    /// The note as lines for a person or a model; every entry stands on one line.
+    /// The note as text; each entry is one line.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if !self.doing.is_empty() {
@@ -162,7 +157,7 @@ impl Note {
     }
 }
 
-/// Which heading a line begins with, also in Markdown's ways, and what stands behind it.
+/// The heading that a line begins with, also in Markdown, and the rest of the line.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let line = line.trim().trim_start_matches(['#', '*', '_', ' ']);
     let (name, rest) = line.split_once(':')?;
@@ -171,7 +166,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Some((at, rest.trim_start_matches(['*', '_']).trim()))
 }
 
-/// A line without the sign of a list in front of it: `- `, `* `, `• `, `1. `.
+/// A line without a list marker: `- `, `* `, `• `, `1. `.
 fn bullet(line: &str) -> &str {
     let line = line.trim();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
@@ -227,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_form_is_no_note() {
+    fn an_answer_of_another_form_is_no_note() {
         for answer in [
             "", "I am done.", "Done: the tests pass.", "Next:\n- one", "{}", "[]", "{\"doing\": 4}",
             "{\"next\": [{\"step\": 1}]}", "{\"next\": [\"a\", 4]}", "{\"other\": \"x\"}", "} {",

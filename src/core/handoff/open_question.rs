@@ -2,14 +2,13 @@
 
 use super::current_request::is_option;
 
-/// How many of the last lines may hold a question anywhere in them; options do not count.
+/// How many of the last lines may contain the question; options do not count.
 const NEAR: usize = 3;
-/// What may stand below a question that is further up: so many lines of prose, and so many characters in
-/// them.
+/// The most lines and characters of prose that may follow a question further up.
 const CLOSING: (usize, usize) = (6, 400);
 
-/// Whether a text of Claude's ends with a question to the person: in one of its last lines, or above a few
-/// closing lines. Options, lists and tables may stand below it.
+/// Whether the text ends with a question: in one of its last lines, or above a few closing lines. Options,
+/// lists and tables may follow it.
 pub fn asks(text: &str) -> bool {
     let mut fenced = false;
     let outside: Vec<&str> = text
@@ -39,7 +38,7 @@ pub fn asks(text: &str) -> bool {
     false
 }
 
-/// A mark of a question, which no address on the web has: `?`, the full-width and the Arabic one.
+/// Whether the line has a question mark (`?`, full-width or Arabic) outside of a web address.
 fn has_question(line: &str) -> bool {
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
@@ -51,7 +50,7 @@ fn has_question(line: &str) -> bool {
     ends_with_question(line)
 }
 
-/// The same at the end of a line. Japanese can do without the mark.
+/// The same at the end of a line. Japanese needs no question mark.
 fn ends_with_question(line: &str) -> bool {
     let line = line.trim_end_matches(|c: char| c.is_whitespace() || "*_`)\"'）」』”»".contains(c));
     line.ends_with(['?', '？', '؟'])
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_known_at_the_end_of_a_text() {
+    fn questions_at_the_end_of_a_text_are_recognized() {
         for text in [
             "Done. Shall I push it?",
             "Which one?\n\n- A) PostgreSQL\n- B) SQLite\n- C) DuckDB",

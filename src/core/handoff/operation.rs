@@ -1,8 +1,8 @@
 //! What Claude was in the middle of, in the words of the second source document.
 //!
-//! An operation that would be left broken is completed or waited for ([`at_a_boundary`] tells the supervisor,
-//! which waits for as long as it may); one that can be gone on with is saved as it is and marked as partial.
-//! What it is, is read from the tools: nobody is asked.
+//! An operation that a hand-over would leave broken is completed or awaited ([`at_a_boundary`] tells the
+//! supervisor, which waits up to its limit); one that can be continued is saved and marked as partial. Only
+//! the tool calls decide which it is.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,46 +12,44 @@ use crate::core::claude::transcript_facts::TranscriptFacts;
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::text::safe_text::{cut_words, safe_line};
 
-/// What was going on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Operation {
     /// The turn had ended, or nothing was being changed.
     #[default]
     None,
-    /// A file of tests was being written: the path.
+    /// The path of a test file.
     WritingTest(String),
-    /// A file was being written: the path.
+    /// The path of another file.
     Implementing(String),
-    /// A test, a build or a linter was running: the command.
+    /// The command of a test, a build or a linter.
     Verifying(String),
-    /// Code was being moved: the task or the file.
+    /// The task or the file.
     Refactoring(String),
 }
 
 /// How much of the operation is in the work tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// All of it: the next conversation begins something new.
+    /// All of it: the next conversation starts something new.
     Ready,
-    /// A part: the next conversation goes on with it.
+    /// A part: the next conversation continues it.
     Partial,
 }
 
-/// Whether an operation may be cut in two by a hand-over.
+/// Whether a hand-over may cut an operation in two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
-    /// It may: what there is of it is saved and gone on with.
+    /// It may: the finished part is saved, and the next conversation continues.
     #[default]
     Free,
-    /// It is completed first.
+    /// The operation must be completed first.
     Complete,
-    /// Its result is waited for.
+    /// Its result must be awaited.
     Wait,
 }
 
 impl Cut {
-    /// Whether it may.
     pub fn is_free(&self) -> bool {
         *self == Cut::Free
     }
@@ -88,13 +86,12 @@ impl Operation {
         }
     }
 
-    /// How it is handed over.
     pub fn readiness(&self) -> Readiness {
         if *self == Operation::None { Readiness::Ready } else { Readiness::Partial }
     }
 
-    /// What the next conversation is told to do about it; `None` when there is nothing. `head` is the commit
-    /// that the work tree stands on.
+    /// The instruction for the next conversation; `None` if there is none. `head`: the commit of the work
+    /// tree.
     pub fn sentence(&self, head: Option<&str>) -> Option<String> {
         match self {
             Operation::None => None,
@@ -121,7 +118,7 @@ impl Operation {
     }
 }
 
-/// What the conversation was in the middle of.
+/// The operation in which the conversation ended.
 pub fn operation(facts: &TranscriptFacts) -> Operation {
     let open = facts.calls.open();
     let running = |tool: &&ToolUse| tool.input.command.as_deref().is_some_and(is_check);
@@ -141,9 +138,8 @@ pub fn operation(facts: &TranscriptFacts) -> Operation {
     last.map_or(Operation::None, |tool| editing(facts, tool))
 }
 
-/// What a hand-over would cut in two where the tools of a response have run and the next request is not sent:
-/// their answers may not be written down yet, so a check that was called is over, and only what runs in the
-/// background is not.
+/// The operation when the tools of a response have run and the next request is not sent. The results may not
+/// be in the transcript yet, so a check counts as finished unless it runs in the background.
 pub fn at_a_boundary(facts: &TranscriptFacts) -> Operation {
     if let Some(command) = check_behind(facts) {
         return Operation::Verifying(cut_words(command, 300).to_owned());
@@ -159,7 +155,7 @@ fn check_behind(facts: &TranscriptFacts) -> Option<&str> {
     commands.find(|command| is_check(command))
 }
 
-/// What it is to write this file, by the task that is under way and by the file's name.
+/// The operation of writing this file, by the current task and the file's name.
 fn editing(facts: &TranscriptFacts, tool: &ToolUse) -> Operation {
     let Some(path) = tool.input.path.clone() else { return Operation::None };
     let task = facts.tasks.all().iter().find(|task| task.status == TaskStatus::InProgress);
@@ -182,7 +178,7 @@ fn is_refactoring(subject: &str) -> bool {
     .any(|word| subject.contains(word))
 }
 
-/// Whether a path is that of a test, by the habits of the languages.
+/// Whether a path is a test's, by the conventions of the languages.
 fn is_test(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let mut parts = lower.rsplit('/');

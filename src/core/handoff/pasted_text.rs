@@ -1,28 +1,28 @@
-//! The pasted parts of a prompt. A person pastes what others wrote: logs, guides, mails. It is material, so
-//! its rules are not the person's, and it is the first to be cut.
+//! The pasted parts of a prompt. A person pastes other people's text: logs, guides, mails. Its rules are not
+//! the person's, and it is the first to be cut.
 
 use std::borrow::Cow;
 
 use super::repeated_lines::folded;
 use crate::core::text::safe_text::{cut_units, end_units, units, visible_text};
 
-/// The line above what was pasted.
+/// The line above pasted text.
 pub const PASTED: &str = "[pasted]";
 /// The line below it.
 pub const END_OF_PASTE: &str = "[end of paste]";
-/// The least that is shown of what was pasted, in UTF-16 units.
+/// The shortest beginning of a paste, in UTF-16 units.
 const PASTE_SHOWN_LEAST: usize = 80;
 
-/// A part of a prompt, without the marks around what was pasted.
+/// A part of a prompt, without the marks around a paste.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part<'a> {
     Own(&'a str),
     Pasted(&'a str),
 }
 
-/// What was pasted, as it is put between its marks: nothing in it can pass for its end.
+/// Pasted text for between the marks: nothing in it looks like the end mark.
 pub fn without_end_mark(pasted: &str) -> Cow<'_, str> {
-    // What nobody sees is taken out later, and must not hide the mark until then.
+    // Invisible characters are removed later, and must not hide the mark until then.
     let visible = visible_text(pasted);
     match visible.contains(END_OF_PASTE) {
         true => Cow::Owned(visible.replace(END_OF_PASTE, "(end of paste)")),
@@ -30,7 +30,7 @@ pub fn without_end_mark(pasted: &str) -> Cow<'_, str> {
     }
 }
 
-/// The parts of a prompt. Where a cut took one of the two marks away, what may have been pasted counts as
+/// The parts of a prompt. If a cut has removed one of the marks, text that may have been pasted counts as
 /// pasted.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
@@ -52,12 +52,11 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Whether a part of a prompt was pasted.
 pub fn has_paste(text: &str) -> bool {
     text.contains(PASTED) && parts(text).iter().any(|part| matches!(part, Part::Pasted(_)))
 }
 
-/// What the person wrote themselves.
+/// The prompt without its pastes.
 pub fn own_words(text: &str) -> Cow<'_, str> {
     if !text.contains(PASTED) && !text.contains(END_OF_PASTE) {
         return Cow::Borrowed(text);
@@ -69,8 +68,8 @@ pub fn own_words(text: &str) -> Cow<'_, str> {
     Cow::Owned(own.collect::<Vec<_>>().join("\n"))
 }
 
-/// The text with as much of its pastes as fits into `room` UTF-16 units, of which each line costs two more.
-/// Where that is nothing, a line says how much was pasted; what the person wrote stays whole.
+/// The prompt with as much of its pastes as fits into `room` UTF-16 units; each line costs two more. If
+/// nothing fits, a line says how much was pasted. The person's own words stay whole.
 pub fn with_short_pastes(text: &str, room: usize) -> Cow<'_, str> {
     if cost(text) <= room || !has_paste(text) {
         return Cow::Borrowed(text);
@@ -78,10 +77,10 @@ pub fn with_short_pastes(text: &str, room: usize) -> Cow<'_, str> {
     let parts = parts(text);
     let taken = |part: &Part<'_>| match part {
         Part::Own(own) => cost(own),
-        Part::Pasted(pasted) => cost(&gone(pasted)),
+        Part::Pasted(pasted) => cost(&paste_summary(pasted)),
     };
     let mut left = room.saturating_sub(parts.iter().map(taken).sum());
-    // The short ones first: what they do not need is for the others.
+    // The shortest first: the room that they leave is for the others.
     let mut pastes: Vec<(usize, &str)> = Vec::new();
     for (at, part) in parts.iter().enumerate() {
         if let Part::Pasted(pasted) = part {
@@ -98,14 +97,14 @@ pub fn with_short_pastes(text: &str, room: usize) -> Cow<'_, str> {
         .collect();
     for (done, (at, pasted)) in pastes.iter().enumerate() {
         let share = left / (pastes.len() - done);
-        shown[*at] = shortened(pasted, share + cost(&gone(pasted)));
-        left = left.saturating_sub(cost(&shown[*at]).saturating_sub(cost(&gone(pasted))));
+        shown[*at] = shortened(pasted, share + cost(&paste_summary(pasted)));
+        left = left.saturating_sub(cost(&shown[*at]).saturating_sub(cost(&paste_summary(pasted))));
     }
     Cow::Owned(shown.join("\n"))
 }
 
-/// What stands for a paste that there is no room for. It is one line, so that no cut leaves a half of it.
-fn gone(pasted: &str) -> String {
+/// The replacement for a paste that does not fit: one line, so that no cut can split it.
+fn paste_summary(pasted: &str) -> String {
     format!("[pasted: {} characters left out]", pasted.trim_end().chars().count())
 }
 
@@ -122,9 +121,9 @@ fn shortened(pasted: &str, room: usize) -> String {
     let mark = |left: usize| format!("[... {left} characters left out]");
     let taken = cost(&framed(&mark(pasted.len())));
     let Some(rest) = room.checked_sub(taken).filter(|rest| *rest >= PASTE_SHOWN_LEAST) else {
-        return gone(whole);
+        return paste_summary(whole);
     };
-    // Beginning and end by lines; each costs more than its text.
+    // The beginning and the end, by lines.
     let within = |lines: &mut dyn Iterator<Item = &str>, room: usize| {
         let (mut used, mut bytes) = (0, 0);
         for line in lines {
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_pasted_is_not_the_persons_word() {
+    fn own_words_are_a_prompt_without_its_pastes() {
         assert_eq!(own_words("fix\n[pasted]\nnever\n[end of paste]\nthen test"), "fix\nthen test");
         assert_eq!(own_words("[pasted]\nnever"), "", "cut at its end");
         assert_eq!(own_words("must not\n[end of paste]\nfix"), "fix", "cut at its beginning");

@@ -1,21 +1,21 @@
-//! What was said and done last, in its order: prompts, answers, and the tool calls between them with their
-//! outcome.
+//! The last prompts, answers and tool calls with their outcome, in order.
 
-use super::capture::{Capture, FinishedStep};
+use super::capture::Capture;
+use super::handoff_work::FinishedStep;
 use super::safe_prompts::shorten;
 use crate::core::claude::transcript_facts::{ToolOutcome, TranscriptSpeaker};
 use crate::core::text::safe_text::{cut_chars, fenced, safe, safe_line};
 
-/// How many tool calls are listed, the newest.
+/// The most tool calls.
 const STEPS: usize = 20;
-/// How much is told of a prompt or an answer, in characters.
+/// The longest text of a prompt or an answer, in characters.
 const SAID: usize = 500;
-/// How much of a tool call's purpose, and of what came of it, in characters each.
+/// The longest purpose and the longest result of a tool call, in characters.
 const STEP: usize = 140;
-/// How much of why one failed, in characters.
+/// The longest reason of a failure, in characters.
 const FAILURE: usize = 240;
 
-/// The text of section Recent Activity; empty when nothing was said or done.
+/// The text of section Recent Activity; may be empty.
 pub(super) fn activity(of: &Capture) -> String {
     let mut text = String::new();
     let steps_at =
@@ -33,12 +33,12 @@ pub(super) fn activity(of: &Capture) -> String {
     if text.is_empty() { text } else { fenced(text.trim_end()) }
 }
 
-/// The tool calls that are listed, oldest first.
+/// The newest tool calls, oldest first.
 pub(super) fn last_steps(of: &Capture) -> &[FinishedStep] {
-    &of.steps[of.steps.len().saturating_sub(STEPS)..]
+    &of.steps.here[of.steps.here.len().saturating_sub(STEPS)..]
 }
 
-/// One line of a tool call: `Bash: cargo test -> ok: 12 passed`.
+/// A tool call as a line, such as `Bash: cargo test -> ok: 12 passed`.
 pub(super) fn line(done: &FinishedStep) -> String {
     line_with(done, part(&done.step.about))
 }
@@ -48,13 +48,13 @@ pub(super) fn longer_line(done: &FinishedStep) -> String {
     line_with(done, shorten(&after_colon(&done.step.about), 2 * STEP))
 }
 
-/// A text on one line behind a colon; empty where it is.
+/// A text on one line after a colon; nothing for an empty text.
 fn after_colon(text: &str) -> String {
     let text = safe_line(text);
     if text.is_empty() { text } else { format!(": {text}") }
 }
 
-/// The beginning of it.
+/// The beginning of a text.
 fn part(text: &str) -> String {
     cut_chars(&after_colon(text), STEP + 2)
 }
@@ -63,12 +63,12 @@ fn line_with(done: &FinishedStep, about: String) -> String {
     let step = &done.step;
     let end = match step.outcome {
         ToolOutcome::Passed => format!("ok{}", part(&step.line)),
-        // Why it failed stands at the end as often as at the beginning.
+        // The reason is at the end as often as at the beginning.
         ToolOutcome::Failed => match shorten(without_exit_code(&safe_line(&step.line)), FAILURE) {
             line if line.is_empty() => "failed".to_owned(),
             line => format!("failed: {line}"),
         },
-        // Why is one of the person's prompts.
+        // The reason is one of the person's prompts.
         ToolOutcome::Refused => "refused by the person".to_owned(),
         ToolOutcome::Unknown => match safe_line(&step.line) {
             line if line.is_empty() => "no output".to_owned(),
@@ -78,12 +78,12 @@ fn line_with(done: &FinishedStep, about: String) -> String {
     format!("{}{about} -> {end}", cut_chars(&safe_line(&step.tool), STEP))
 }
 
-/// What a failed command said, without the exit code that says no more than that it failed.
+/// The output of a failed command without its exit code, which adds nothing.
 fn without_exit_code(line: &str) -> &str {
     line.strip_prefix("Exit code 1: ").unwrap_or(line)
 }
 
-/// The same call with the same end, one after the other, is told once.
+/// Adds calls; repeated calls with the same result are one line.
 fn steps<'a>(text: &mut String, steps: impl Iterator<Item = &'a FinishedStep>) {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for step in steps.map(longer_line) {

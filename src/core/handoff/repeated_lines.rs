@@ -1,27 +1,27 @@
-//! Runs of lines of one form, as a log or a list of measured values has them: two of them say what they are.
+//! Runs of lines with the same form, as in logs and lists of measurements: two of them are enough.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::core::claude::transcript_facts::tells_of_an_error;
 
-/// A run that is longer than this is folded.
+/// A longer run is folded.
 const RUN: usize = 6;
-/// How many lines of it are shown.
+/// How many of its lines are kept.
 const SHOWN: usize = 2;
-/// Letters of a hexadecimal number that has no digit, at least.
+/// The fewest letters of a hexadecimal number without a digit.
 const HEX: usize = 6;
 
-/// The text with the first lines of its long runs.
+/// The text with only the first lines of its long runs.
 pub fn folded(text: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= RUN {
         return Cow::Borrowed(text);
     }
-    // Errors of one form say after the first of them no more than the lines between them.
+    // After the first one, errors of the same form are folded like other lines.
     let mut errors: HashSet<String> = HashSet::new();
     let mut form_of = |line: &str| {
-        let is_new = tells_of_trouble(line) && errors.insert(form(line.trim()));
+        let is_new = reports_error(line) && errors.insert(form(line.trim()));
         line_form(line, is_new)
     };
     let forms: Vec<String> = lines.iter().map(|line| form_of(line)).collect();
@@ -40,14 +40,13 @@ pub fn folded(text: &str) -> Cow<'_, str> {
     if out.len() == lines.len() { Cow::Borrowed(text) } else { Cow::Owned(out.join("\n")) }
 }
 
-/// Whether a line tells of an error: it may be what a log was pasted for.
-fn tells_of_trouble(line: &str) -> bool {
+/// Whether a line reports an error, which may be why the log was pasted.
+fn reports_error(line: &str) -> bool {
     let word = |word: &str| matches!(word, "CRIT" | "CRITICAL" | "PANIC" | "ALERT" | "EMERG");
     tells_of_an_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word)
 }
 
-/// What lines of one kind have in common. Of a line of a log that is its time, unless `whole`: what it says
-/// differs.
+/// The common form of similar lines: for a line of a log its time, unless `whole`, because its text differs.
 fn line_form(line: &str, whole: bool) -> String {
     if whole {
         return form(line.trim());

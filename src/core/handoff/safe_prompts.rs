@@ -1,4 +1,4 @@
-//! The words that were said, made safe to show: every prompt of the person, and Claude's last answer.
+//! The words of the conversation without secrets: every prompt of the person, and Claude's last answer.
 
 use std::collections::HashSet;
 
@@ -15,45 +15,43 @@ use crate::core::claude::prompts::{
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 use crate::core::time::WallTime;
 
-/// How many bytes of prompts `state.json` passes on to the next handoff, the current request aside.
+/// The most prompts in `state.json` for the next handoff, in bytes, beside the current request.
 const PASSED_BYTES: usize = 64 << 10;
-/// What a row costs beside its texts, in bytes.
+/// The bytes of a row beside its texts.
 const ROW_BYTES: usize = 64;
-/// How much it passes on of each of the newest prompts, and of the older ones, in characters.
+/// The longest prompt there: of the newest ones, and of the older ones, in characters.
 const PASSED_CHARS: [usize; 2] = [6000, 600];
-/// The most that is passed on of the prompt that set the current work, in bytes.
+/// The longest prompt there that set the current work, in bytes.
 const REQUEST_BYTES: usize = 256 << 10;
 /// How much of a prompt is measured, in bytes.
 const WIDEST: usize = 4096;
-/// So many times as wide as another one a prompt that prohibits or demands something may be.
+/// How many times wider a prompt that prohibits or demands something may be.
 const STANDING_WORTH: usize = 4;
-/// How much is shown of a tool call that a prompt is about, in characters.
+/// The longest tool call that a prompt is about, in characters.
 const CALL_CHARS: usize = 120;
-/// How many are the newest ones.
+/// How many prompts count as the newest.
 const NEWEST: usize = 12;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonPrompt {
-    /// The prompt, its text safe.
     pub prompt: TranscriptPrompt,
-    /// Its number in this conversation, from 1; none when it is of a conversation before.
+    /// Its number in this conversation, from 1; none for an earlier conversation.
     pub number: Option<u64>,
-    /// How often it was said in a row.
+    /// How many times in a row it was said.
     pub times: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// The person's prompts, newest first; those of the conversations before come last.
+    /// Newest first; those of earlier conversations come last.
     pub prompts: Vec<PersonPrompt>,
     /// How many prompts are missing between the first and the others.
     pub dropped: u64,
-    /// What Claude said last.
     pub last_answer: String,
 }
 
 impl Words {
-    /// Of what was captured. Everything is redacted here, once.
+    /// Redacts all words once.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         let mut prompts: Vec<PersonPrompt> = Vec::new();
@@ -78,17 +76,17 @@ impl Words {
                 times: 1,
             });
         };
-        let number = |at: usize| 1 + at as u64 + if at > 0 { capture.prompts_dropped } else { 0 };
-        capture.prompts.iter().enumerate().rev().for_each(|(at, prompt)| add(prompt, Some(number(at))));
-        capture.prompts_before.iter().for_each(|prompt| add(prompt, None));
+        let number = |at: usize| 1 + at as u64 + if at > 0 { capture.prompts.dropped } else { 0 };
+        capture.prompts.here.iter().enumerate().rev().for_each(|(at, prompt)| add(prompt, Some(number(at))));
+        capture.prompts.before.iter().for_each(|prompt| add(prompt, None));
         Self {
             prompts,
-            dropped: capture.prompts_dropped,
-            last_answer: without_opening(safe(&capture.last_answer).trim()).to_owned(),
+            dropped: capture.prompts.dropped,
+            last_answer: without_opening(safe(&capture.answers.last).trim()).to_owned(),
         }
     }
 
-    /// The file of all prompts, oldest first, whole.
+    /// The file of all prompts, oldest first.
     pub fn prompts_file(&self) -> String {
         let mut text =
             "# Every prompt of the person, oldest first, word for word (those of conversations before are \
@@ -116,9 +114,9 @@ impl Words {
         text
     }
 
-    /// What the next handoff is told of them: the current request whole, the newest, and of the others as
-    /// many as there is room for, see [`by_worth`].
-    pub fn passed_on(&self) -> Vec<PromptRow> {
+    /// The prompts for the next handoff: the current request whole, the newest ones, and as many others as
+    /// fit, see [`by_worth`].
+    pub fn to_pass_on(&self) -> Vec<PromptRow> {
         let start = self.request_start();
         let mut rows: Vec<Option<PromptRow>> = vec![None; self.prompts.len()];
         let mut bytes = 0;
@@ -158,16 +156,16 @@ impl Words {
         rows.into_iter().flatten().collect()
     }
 
-    /// Which of the prompts set the current work.
+    /// The index of the prompt that set the current work.
     pub fn request_start(&self) -> usize {
         request_start(self.prompts.iter().map(|said| &said.prompt))
     }
 }
 
-/// Places of prompts, newest first, in the order in which they are kept where there is no room for all:
-/// `ends` of the newest and as many of the oldest, then the shortest, the newer of two first, what was said
-/// again last. Rules, corrections and what takes a rule back are short in every language, and tasks are long.
-/// Where the person's own words prohibit or demand something, they may be longer.
+/// Indices of prompts, newest first, in the order in which they are kept when not all fit: `ends` of the
+/// newest and of the oldest, then the shortest, newer ones first, repeated ones last. Rules and corrections
+/// are short in every language, and tasks are long. A prompt whose own words prohibit or demand something may
+/// be longer.
 pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<usize> {
     let count = places.len();
     let from_both = (0..count).map(|n| if n % 2 == 0 { n / 2 } else { count - 1 - n / 2 });
@@ -188,13 +186,13 @@ pub fn by_worth(places: &[usize], prompts: &[PersonPrompt], ends: usize) -> Vec<
     order
 }
 
-/// The tool call that a prompt is about: it was said when the person refused or allowed the call.
+/// The tool call that a prompt is about: the person refused or allowed it with these words.
 pub fn call_of(said: &PersonPrompt) -> Option<&str> {
     let asked = said.prompt.asked.as_deref()?;
     [REFUSED_CALL, ALLOWED_CALL].iter().find_map(|begin| asked.strip_prefix(begin)?.strip_suffix(')'))
 }
 
-/// The same in words: a command without the tool that runs it, on one line.
+/// The call on one line; a command without its tool.
 fn call_words(said: &PersonPrompt) -> String {
     match call_of(said) {
         None => "a tool call".to_owned(),
@@ -207,7 +205,7 @@ fn call_words(said: &PersonPrompt) -> String {
     }
 }
 
-/// What is to be known of a prompt beside its text.
+/// Labels that explain a prompt.
 pub fn labels(said: &PersonPrompt) -> Vec<String> {
     let mut labels = Vec::new();
     match said.prompt.kind {
@@ -239,7 +237,7 @@ pub fn labels(said: &PersonPrompt) -> Vec<String> {
     labels
 }
 
-/// Beginning and end of a text that is longer than `cap` characters.
+/// The beginning and the end of a text that is longer than `cap` characters.
 pub fn shorten(text: &str, cap: usize) -> String {
     if text.chars().nth(cap).is_none() {
         return text.to_owned();
@@ -261,7 +259,7 @@ fn word(kind: PromptKind) -> &'static str {
     }
 }
 
-/// The day on which a prompt was said; empty when it is not known.
+/// The day of a prompt; empty if it is unknown.
 pub fn day(said: &PersonPrompt) -> String {
     said.prompt.at.as_deref().and_then(WallTime::parse).map_or_else(String::new, WallTime::day)
 }
@@ -269,27 +267,27 @@ pub fn day(said: &PersonPrompt) -> String {
 /// A prompt in `state.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptRow {
-    /// The text, shortened where it is long.
+    /// Shortened if it is long.
     pub text: String,
-    /// `steering`, `refusal`, `approval`, `answer` or `memory`; absent when it was typed as a prompt.
+    /// `steering`, `refusal`, `approval`, `answer` or `memory`; absent for a typed prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The person stopped Claude before it had finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// When, RFC 3339.
+    /// RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Images that came with it.
+    /// The number of its images.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images: usize,
-    /// What it may answer.
+    /// The text that it may answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// What was selected in the person's editor.
+    /// The selection in the person's editor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selected: Option<String>,
-    /// The files of its images, where Claude named them.
+    /// The files of its images, if Claude named them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub image_files: Vec<String>,
 }
@@ -299,7 +297,6 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl PromptRow {
-    /// The prompt again.
     pub fn prompt(&self) -> TranscriptPrompt {
         let kind = match self.kind.as_deref() {
             Some("steering") => PromptKind::Steering,
@@ -337,11 +334,11 @@ mod tests {
     #[test]
     fn prompts_are_whole_in_their_file_and_bounded_in_what_is_passed_on() {
         let mut of = capture("g");
-        of.prompts = (0..1000).map(|n| prompt(&format!("request {n}"))).collect();
-        of.prompts[0].text = "never touch prod.yaml, password=hunter22".into();
-        of.prompts[998].text = "word ".repeat(10_000);
-        of.prompts[999].text = "a long request. ".repeat(2000);
-        of.prompts_before = vec![prompt("answer in German"), prompt("build it")];
+        of.prompts.here = (0..1000).map(|n| prompt(&format!("request {n}"))).collect();
+        of.prompts.here[0].text = "never touch prod.yaml, password=hunter22".into();
+        of.prompts.here[998].text = "word ".repeat(10_000);
+        of.prompts.here[999].text = "a long request. ".repeat(2000);
+        of.prompts.before = vec![prompt("answer in German"), prompt("build it")];
         let words = Words::of(&of);
         assert_eq!(
             (words.prompts.len(), words.prompts[0].number, words.prompts[1001].number),
@@ -352,9 +349,9 @@ mod tests {
             file.contains("\n## in a conversation before\n\nbuild it\n")
                 && file.contains("\n## prompt 500\n\nrequest 499\n")
         );
-        assert!(file.contains(of.prompts[998].text.trim()), "whole");
+        assert!(file.contains(of.prompts.here[998].text.trim()), "whole");
         assert!(file.contains("never touch prod.yaml, password=[redacted: password]"));
-        let rows = words.passed_on();
+        let rows = words.to_pass_on();
         assert!(rows[1..].iter().map(|row| row.text.len()).sum::<usize>() <= PASSED_BYTES);
         for kept in ["request 997", "never touch prod.yaml", "answer in German", "request 1", "request 900"] {
             assert!(rows.iter().any(|row| row.text.contains(kept)), "{kept}");
@@ -363,7 +360,7 @@ mod tests {
             !rows.iter().any(|row| row.text == "request 101"),
             "of equally long ones the older goes first"
         );
-        assert_eq!(rows[0].prompt().text, of.prompts[999].text.trim(), "the request is whole");
+        assert_eq!(rows[0].prompt().text, of.prompts.here[999].text.trim(), "the request is whole");
         assert!(rows[1].text.contains(" [...] ") && rows[1].text.len() < 6100);
         assert_eq!(rows[2].prompt().text, "request 997");
     }
@@ -372,7 +369,7 @@ mod tests {
     fn between_the_ends_the_shortest_words_are_kept_first() {
         let mut of = capture("g");
         let task = |n| format!("rename helper{n} to something that says what it does, it is a leftover");
-        of.prompts = (0..100).map(|n| prompt(&task(n))).collect();
+        of.prompts.here = (0..100).map(|n| prompt(&task(n))).collect();
         for (at, text) in [
             (30, "Never push to origin from here, I do that myself, and not before the review is done."),
             (40, "you may push now, the key is read-write"),
@@ -380,9 +377,9 @@ mod tests {
             (60, "ok"),
             (61, "ok"),
         ] {
-            of.prompts[at].text = text.into();
+            of.prompts.here[at].text = text.into();
         }
-        of.prompts[70].text = format!("read it\n[pasted]\nnever{}\n[end of paste]", " more".repeat(30));
+        of.prompts.here[70].text = format!("read it\n[pasted]\nnever{}\n[end of paste]", " more".repeat(30));
         let words = Words::of(&of);
         let all: Vec<usize> = (0..words.prompts.len()).collect();
         let order = by_worth(&all, &words.prompts, 6);
@@ -400,14 +397,14 @@ mod tests {
     #[test]
     fn the_same_words_in_a_row_are_told_once() {
         let mut of = capture("g");
-        of.prompts = vec![prompt("a"), prompt("go on"), prompt("go on"), prompt(" ")];
+        of.prompts.here = vec![prompt("a"), prompt("go on"), prompt("go on"), prompt(" ")];
         let words = Words::of(&of);
         assert_eq!(words.prompts.len(), 2);
         assert_eq!(labels(&words.prompts[0]), ["said 2 times in a row"]);
         let image_files = vec!["/p/shot.png".to_owned()];
-        of.prompts = vec![TranscriptPrompt { images: 1, image_files, ..prompt("this") }];
+        of.prompts.here = vec![TranscriptPrompt { images: 1, image_files, ..prompt("this") }];
         let words = Words::of(&of);
         assert_eq!(labels(&words.prompts[0]), ["with an image: /p/shot.png"]);
-        assert_eq!(words.passed_on()[0].prompt().image_files, ["/p/shot.png"]);
+        assert_eq!(words.to_pass_on()[0].prompt().image_files, ["/p/shot.png"]);
     }
 }

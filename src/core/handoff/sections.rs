@@ -1,7 +1,7 @@
-//! The sections of a handoff, written from what was captured.
+//! The sections of a handoff document.
 //!
-//! Everything that a model, a tool or a repository wrote is made safe, and stands in a fence or on one line
-//! of a list, so that no line of it is taken for a heading.
+//! Text of a model, a tool or a repository is made safe, and is in a fence or on one line of a list, so that
+//! no line of it looks like a heading.
 
 use super::capture::Capture;
 use super::operation::Readiness;
@@ -11,44 +11,34 @@ use crate::core::claude::tasks::TaskStatus;
 use crate::core::claude::transcript_facts::ToolError;
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, fenced, safe, safe_line};
 
-/// The longest goal in the document, in bytes after it was made safe.
+/// The longest goal in the document, in bytes.
 const GOAL_CAP: usize = 256 << 10;
-/// How many entries a list of todos, files or next steps has at most.
+/// The most entries of a list of tasks, files or next steps.
 const LISTED: usize = 1000;
-/// How many scheduled prompts are told.
+/// The most scheduled prompts.
 const SCHEDULED: usize = 4;
-/// How many checks are told.
+/// The most checks.
 const CHECKS: usize = 5;
-/// How much is told of an answer, in characters: all that is kept of it.
+/// The longest answer, in characters; no longer one is kept.
 const ANSWER_CAP: usize = 4096;
 /// The longest summary, in bytes.
 const SUMMARY_CAP: usize = 16 << 10;
 
-/// A section; their order is the order of their right to space.
+/// In order of priority: earlier sections get space first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// What the chain of conversations is for.
     Goal,
-    /// How the conversation stood.
     State,
-    /// What to do first.
     NextSteps,
-    /// The list of tasks.
     Todos,
-    /// Files that were written.
     Files,
-    /// What the person decided.
     Decisions,
-    /// What failed last.
     Errors,
-    /// The work tree.
     Git,
-    /// The last prompts, answers and tool calls.
     RecentActivity,
 }
 
 impl Section {
-    /// All of them, in order.
     pub const ALL: [Section; 9] = [
         Section::Goal,
         Section::State,
@@ -76,12 +66,11 @@ impl Section {
         }
     }
 
-    /// The section with this heading.
     pub fn from_title(title: &str) -> Option<Self> {
         Section::ALL.into_iter().find(|section| section.title() == title)
     }
 
-    /// Its text: whole lines, empty when there is nothing to say.
+    /// The text in whole lines; may be empty.
     #[must_use]
     pub fn body(self, of: &Capture) -> String {
         match self {
@@ -94,7 +83,7 @@ impl Section {
                 let line = |d: &crate::core::claude::transcript_facts::AnsweredQuestion| {
                     format!("{}: {}", cut_line(&d.question), cut_line(&d.answer))
                 };
-                list(&of.told_decisions().map(line).collect::<Vec<_>>())
+                list(&of.listed_decisions().map(line).collect::<Vec<_>>())
             }
             Section::Errors => errors(of),
             Section::Git => git(of),
@@ -103,7 +92,7 @@ impl Section {
     }
 }
 
-/// What to do first, most urgent first; never empty (also for `state.json`).
+/// What to do first, the most urgent first; never empty. Also in `state.json`.
 pub fn next_steps(of: &Capture) -> Vec<String> {
     let situation = &of.situation;
     let head = of.git.as_ref().and_then(|git| git.head.as_deref());
@@ -131,7 +120,7 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
     for prompt in &situation.queued {
         steps.push(format!("The person had typed this, and it was not answered: {}", cut_line(prompt)));
     }
-    let with = |status| of.tasks.iter().filter(move |task| task.status == status);
+    let with = |status| of.tasks.list.iter().filter(move |task| task.status == status);
     for task in with(TaskStatus::InProgress) {
         steps.push(format!("Finish: {}", cut_line(&task.subject)));
     }
@@ -150,7 +139,7 @@ pub fn next_steps(of: &Capture) -> Vec<String> {
     steps
 }
 
-/// Prompts that Claude had scheduled, newest first: nobody sends them any more.
+/// Prompts that Claude had scheduled, newest first: they ended with the conversation.
 pub(super) fn scheduled(of: &Capture) -> impl Iterator<Item = String> {
     of.scheduled.iter().rev().take(SCHEDULED).map(|one| {
         let id = if one.id.is_empty() { String::new() } else { format!(" (id {})", safe_line(&one.id)) };
@@ -166,7 +155,8 @@ fn goal(of: &Capture) -> String {
     }
 }
 
-fn state(of: &Capture) -> String {
+/// The state of the conversation, one named value a line.
+fn state_lines(of: &Capture) -> Vec<String> {
     let situation = &of.situation;
     let mut lines = Vec::new();
     let mut say = |name: &str, value: Option<String>| {
@@ -190,8 +180,11 @@ fn state(of: &Capture) -> String {
     let operation = &situation.operation;
     say("Handoff", Some(operation.readiness().word().to_owned()));
     say("Operation", (operation.readiness() == Readiness::Partial).then(|| operation.word().to_owned()));
-    let done = of.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
-    say("Progress", (!of.tasks.is_empty()).then(|| format!("{done} of {} tasks done", of.tasks.len())));
+    let done = of.tasks.list.iter().filter(|task| task.status == TaskStatus::Completed).count();
+    say(
+        "Progress",
+        (!of.tasks.list.is_empty()).then(|| format!("{done} of {} tasks done", of.tasks.list.len())),
+    );
     say("Turn", Some(if situation.turn_ended { "ended" } else { "was going on" }.to_owned()));
     say(
         "Working directory then",
@@ -214,42 +207,37 @@ fn state(of: &Capture) -> String {
         let stale = if check.is_stale() { " (run before your last edits)" } else { "" };
         format!("Verified: {}: {}{summary}{stale}", verdict.outcome.word(), cut_line(&check.command))
     }));
-    let mut text = list(&lines);
-    if let Some(summary) = of
-        .own_words()
-        .map(|summary| safe(cut_words(&summary, SUMMARY_CAP)))
-        .filter(|summary| !summary.trim().is_empty())
-    {
-        text.push_str("\nIn Claude's own words:\n\n");
-        text.push_str(&fenced(cut_bytes(summary.trim(), SUMMARY_CAP)));
-    }
-    let before = of.answers.iter().rev().chain(&of.answers_before);
-    let before: Vec<String> = before.map(|answer| whole_line(&answer.text)).collect();
-    if !before.is_empty() {
-        text.push_str("\nWhat Claude had answered before, newest first:\n\n");
-        text.push_str(&before.concat());
-    }
-    let found = of.findings.iter().rev().chain(of.findings_before.iter().rev());
-    let found: Vec<String> = found.map(|text| whole_line(text)).collect();
-    if !found.is_empty() {
-        text.push_str("\nWhat Claude had said while it worked, newest first:\n\n");
-        text.push_str(&found.concat());
-    }
-    if let Some(draft) = situation
-        .draft
-        .as_deref()
-        .map(|draft| safe(cut_words(draft, SUMMARY_CAP)))
-        .filter(|draft| !draft.trim().is_empty())
-    {
-        text.push_str("\nIn the prompt box, not sent:\n\n");
-        text.push_str(&fenced(cut_bytes(&draft, SUMMARY_CAP)));
-    }
+    lines
+}
+
+fn state(of: &Capture) -> String {
+    let mut text = list(&state_lines(of));
+    let mut add = |heading: &str, body: String| {
+        if !body.is_empty() {
+            text.push_str(&format!("\n{heading}:\n\n{body}"));
+        }
+    };
+    let own = of.own_words().unwrap_or_default();
+    add("In Claude's own words", fenced_words(safe(cut_words(&own, SUMMARY_CAP)).trim()));
+    let answers = of.answers.earlier.iter().rev().chain(&of.answers.before);
+    let answers = answers.map(|answer| whole_line(&answer.text)).collect();
+    add("What Claude had answered before, newest first", answers);
+    let findings = of.answers.findings.iter().rev().chain(of.answers.findings_before.iter().rev());
+    let findings = findings.map(|text| whole_line(text)).collect();
+    add("What Claude had said while it worked, newest first", findings);
+    let draft = of.situation.draft.as_deref().unwrap_or_default();
+    add("In the prompt box, not sent", fenced_words(&safe(cut_words(draft, SUMMARY_CAP))));
     text
 }
 
+/// Safe words in a fence, at most [`SUMMARY_CAP`] bytes; empty if they are blank.
+fn fenced_words(words: &str) -> String {
+    if words.trim().is_empty() { String::new() } else { fenced(cut_bytes(words, SUMMARY_CAP)) }
+}
+
 fn todos(of: &Capture) -> String {
-    let of_status = |status| of.tasks.iter().filter(move |task| task.status == status);
-    // What is open comes first: it must survive a cut.
+    let of_status = |status| of.tasks.list.iter().filter(move |task| task.status == status);
+    // Open tasks come first, so that a cut does not remove them.
     let ordered = of_status(TaskStatus::InProgress).chain(of_status(TaskStatus::Pending));
     let count = ordered.clone().count();
     let line = |task: &crate::core::claude::tasks::Task| match task.id.as_str() {
@@ -257,7 +245,7 @@ fn todos(of: &Capture) -> String {
         id => format!("[{}] #{} {}", task.status.word(), cut_line(id), cut_line(&task.subject)),
     };
     let mut text = list(&ordered.take(LISTED).map(line).collect::<Vec<_>>()) + &more(count);
-    let done = of.done();
+    let done = of.tasks.done();
     if !done.is_empty() {
         text.push_str(if text.is_empty() {
             "Done, not to be done again:\n\n"
@@ -269,7 +257,7 @@ fn todos(of: &Capture) -> String {
     text
 }
 
-/// How many entries a list leaves out.
+/// The line that says how many entries are left out.
 fn more(count: usize) -> String {
     if count > LISTED { format!("- and {} more\n", count - LISTED) } else { String::new() }
 }
@@ -287,25 +275,27 @@ fn errors(of: &Capture) -> String {
 }
 
 fn files(of: &Capture) -> String {
-    let mut text = if of.files.is_empty() { String::new() } else { files_here(of) };
-    if !of.files_before.is_empty() {
+    let mut text = if of.files.written.is_empty() { String::new() } else { files_here(of) };
+    if !of.files.before.is_empty() {
         text.push_str(if text.is_empty() {
             "Before this conversation:\n\n"
         } else {
             "\nBefore this conversation:\n\n"
         });
-        text.push_str(&list(&of.files_before));
+        text.push_str(&list(&of.files.before));
     }
     text
 }
 
 fn files_here(of: &Capture) -> String {
-    let created: std::collections::HashSet<&str> = of.created.iter().map(String::as_str).collect();
+    let created: std::collections::HashSet<&str> = of.files.created.iter().map(String::as_str).collect();
     let line =
         |path: &String| if created.contains(path.as_str()) { format!("{path} (new)") } else { path.clone() };
-    let lines: Vec<String> = of.files.iter().take(LISTED).map(line).collect();
-    let noun = if of.files_count == 1 { "file" } else { "files" };
-    format!("{} {noun} written, newest first:\n\n", of.files_count) + &list(&lines) + &more(of.files.len())
+    let lines: Vec<String> = of.files.written.iter().take(LISTED).map(line).collect();
+    let noun = if of.files.count == 1 { "file" } else { "files" };
+    format!("{} {noun} written, newest first:\n\n", of.files.count)
+        + &list(&lines)
+        + &more(of.files.written.len())
 }
 
 fn git(of: &Capture) -> String {
@@ -348,7 +338,7 @@ fn list(lines: &[String]) -> String {
     lines.iter().map(|line| format!("- {}\n", cut_line(line))).collect()
 }
 
-/// A line of a list with all that is kept of an answer.
+/// A whole answer as a line of a list.
 fn whole_line(text: &str) -> String {
     format!("- {}\n", cut_chars(&safe_line(text), ANSWER_CAP))
 }
@@ -375,7 +365,7 @@ mod tests {
             subject: subject.into(),
             status,
         };
-        of.tasks = vec![task("later", TaskStatus::Pending), task("now", TaskStatus::InProgress)];
+        of.tasks.list = vec![task("later", TaskStatus::Pending), task("now", TaskStatus::InProgress)];
         of.situation.queued = vec!["and\nthis".into()];
         of.situation.open_tools = vec!["Bash: make".into()];
         let steps = next_steps(&of);

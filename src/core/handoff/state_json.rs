@@ -1,48 +1,44 @@
-//! `state.json` of a record: the handoff for programs (version "2.0" and more).
+//! `state.json` of a record: the handoff for programs, version "2.0".
 
 use serde::{Deserialize, Serialize};
 
-use super::capture::{AGREED_BYTES, AgreedAnswer, Capture, EarlierHandoff, GitState};
+use super::capture::{Capture, EarlierHandoff, GitState};
 use super::checkpoint::HandoffCheckpoint;
+use super::handoff_answers::{AGREED_BYTES, AgreedAnswer};
 use super::recent_activity;
 use super::safe_prompts::{PromptRow, Words, shorten};
 use super::sections::next_steps;
 use crate::core::claude::prompts::TranscriptPrompt;
 use crate::core::claude::tasks::{AFTER_CAP, Task, TaskStatus};
 use crate::core::claude::transcript_facts::{
-    AgentReport, AnsweredQuestion, DETACHED_CAP, DetachedCommand, EarlierAnswer, TranscriptSpeaker,
+    AgentReport, AnsweredQuestion, DETACHED_CAP, DetachedCommand, EarlierAnswer, Exchange, TranscriptSpeaker,
 };
 use crate::core::ids::{Channel, ConversationId, HandoffId, SessionName};
 use crate::core::text::safe_text::{cut_bytes, cut_chars, cut_words, safe, safe_line};
 
-/// How far the copy of the transcript is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TranscriptCopy {
     /// It is made after the next run has started.
     Pending,
-    /// `transcript.jsonl.gz` is there.
+    /// `transcript.jsonl.gz` exists.
     Done,
-    /// It could not be made.
     Failed,
 }
 
-/// One task or todo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Todo {
-    /// Claude's number for it, where it has one.
+    /// Claude's number of the task; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// What is to be done.
     pub content: String,
     /// `pending` or `in_progress`.
     pub status: String,
-    /// The numbers of those that come first.
+    /// The numbers of the tasks that come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
 }
 
-/// What the person decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionRow {
     pub question: String,
@@ -50,24 +46,22 @@ pub struct DecisionRow {
 }
 
 impl DecisionRow {
-    /// A decision, each side on one line of at most 500 characters.
+    /// Each side on one line of at most 500 characters.
     #[must_use]
     pub fn of(decision: &AnsweredQuestion) -> Self {
         Self { question: line(&decision.question), answer: line(&decision.answer) }
     }
 }
 
-/// What Claude said at the end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerRow {
-    /// The beginning of the prompt that it answers; empty where that is not known.
+    /// The beginning of the prompt that it answers; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt: String,
-    /// The answer on one line, its beginning and its end: at most 4,000 characters of the newest twelve,
-    /// 500 of the others. The one that the person has not answered keeps its lines, and 16,000
-    /// characters.
+    /// The answer on one line, shortened in the middle: to 4,000 characters for the newest twelve, and 500
+    /// for the others. One that the person has not answered keeps its lines, and 16,000 characters.
     pub answer: String,
-    /// What the person said next, where that is one short line.
+    /// The person's next words, if they were one short line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<String>,
     /// The person had said nothing since.
@@ -76,7 +70,7 @@ pub struct AnswerRow {
 }
 
 impl AnswerRow {
-    /// An answer, of which so many characters are passed on.
+    /// `cap`: the longest text, in characters.
     fn of(answer: &EarlierAnswer, cap: usize) -> Self {
         Self {
             prompt: cut_chars(&safe_line(&answer.prompt), 160),
@@ -100,161 +94,142 @@ impl AnswerRow {
     }
 }
 
-/// One of the last prompts and answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecentMessage {
     /// `user` or `assistant`.
     pub role: String,
-    /// What was said, at most 500 characters.
+    /// At most 500 characters.
     pub text: String,
 }
 
-/// What the work is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// What the person wanted, at most 200 characters.
+    /// The goal, at most 200 characters.
     pub current_objective: String,
-    /// Claude's own words, where there are any.
+    /// Claude's own words; may be empty.
     pub progress_summary: String,
-    /// What is not done yet.
     pub active_todos: Vec<Todo>,
-    /// The last decisions, newest first.
+    /// Newest first.
     pub recent_decisions: Vec<DecisionRow>,
     /// The last ten files that were written, newest first.
     pub key_files_modified: Vec<String>,
-    /// What to do first.
     pub next_steps: Vec<String>,
     /// The last ten prompts and answers, oldest first.
     pub recent_messages: Vec<RecentMessage>,
-    /// The last 20 tool calls with their outcome, oldest first, one line each.
+    /// The last 20 tool calls with their outcome, oldest first, a line each.
     #[serde(default)]
     pub recent_tools: Vec<String>,
 }
 
-/// The work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Git {
-    /// Git was not run, and only the notes say anything.
+    /// Git was not run; only `notes` says anything.
     pub unknown: bool,
-    /// The directory that this is of, where it is another than the working directory of the handoff.
+    /// The directory of this work tree, if it is not the handoff's working directory.
     pub dir: Option<String>,
-    /// The branch; null when the head is detached.
+    /// Null if the head is detached.
     pub branch: Option<String>,
-    /// The commit.
     pub head: Option<String>,
     /// Changed paths with git's letters, at most 1,000.
     pub modified_files: Vec<String>,
-    /// The branch that this one follows.
     pub upstream: Option<String>,
-    /// Commits that the upstream lacks.
+    /// Commits that are missing in the upstream.
     pub ahead: Option<u64>,
     /// Commits of the upstream that are missing here.
     pub behind: Option<u64>,
-    /// What could not be told, and why.
+    /// What git could not say, and why.
     pub notes: Vec<String>,
-    /// What git is in the middle of, and what it has put aside.
+    /// Operations in progress and stashes.
     pub in_progress: Vec<String>,
 }
 
-/// `state.json` of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandoffState {
-    /// `2.0`.
+    /// Always `2.0`.
     pub version: String,
-    /// When it was made, RFC 3339 with seconds.
+    /// RFC 3339 with seconds.
     pub created_at: String,
-    /// The directory of the work.
     pub project_dir: String,
-    /// Claude's own transcript.
     pub transcript_path: String,
-    /// What the work is about.
     pub context: Context,
-    /// The work tree; null outside of a repository.
+    /// Null outside of a repository.
     pub git: Option<Git>,
     pub id: HandoffId,
     /// The conversation that it was made from.
     pub session_id: ConversationId,
     pub channel: Channel,
     pub hopty_session: Option<SessionName>,
-    /// The handoff before this one.
     pub predecessor: Option<HandoffId>,
-    /// `auto`, `manual`, `signal`, `crash`.
+    /// `auto`, `manual`, `signal` or `crash`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Why it was made.
     pub reason: String,
-    /// What the person wanted, whole: the newest prompt that set work.
+    /// The newest prompt that set work, whole.
     pub goal: Option<String>,
-    /// Tokens in the window.
     pub tokens_used: Option<u64>,
-    /// The window in tokens.
     pub tokens_max: Option<u64>,
     pub model: Option<String>,
     pub permission_mode: Option<String>,
     /// How many files were written in all.
     pub files_count: u64,
-    /// What failed last, newest first.
+    /// The last failures, newest first.
     pub errors: Vec<String>,
-    /// Tool calls without an answer, and what still ran.
+    /// Calls without a result, and work that was still running.
     pub unfinished: Vec<String>,
-    /// Prompts of the person that were not answered.
+    /// Prompts in Claude's queue.
     pub queued_prompts: Vec<String>,
-    /// What stood in the prompt box.
+    /// The text in the prompt box.
     pub draft: Option<String>,
-    /// What the person said, newest first, the conversations before included; long prompts are shortened.
+    /// The person's prompts, newest first, also of earlier conversations; long ones are shortened.
     #[serde(default)]
     pub prompts: Vec<PromptRow>,
-    /// Questions that the person had not answered.
+    /// Questions that the person has not answered.
     #[serde(default)]
     pub open_questions: Vec<String>,
-    /// What is finished in the whole chain, newest first, at most 50.
+    /// Finished tasks of all conversations, newest first, at most 50.
     #[serde(default)]
     pub done: Vec<String>,
-    /// What was written in the conversations before this one and not in it, the last touched first, at most
-    /// 20.
+    /// Files that only earlier conversations wrote, the last one first, at most 20.
     #[serde(default)]
     pub files_before: Vec<String>,
-    /// What Claude answered and stated, newest first, the conversations before included, at most 70.
+    /// Answers and stated decisions, newest first, also of earlier conversations, at most 70.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerRow>,
-    /// Decisions before those of `context`, newest first, for the handoff after this one.
+    /// Decisions before those of `context`, newest first, for the next handoff.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub older_decisions: Vec<DecisionRow>,
     /// The plan that the person approved last, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// The person has said more than a line since they approved it.
+    /// The person has said more than a line since the approval.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plan_is_old: bool,
-    /// Longer answers of Claude's that the person answered in a few words, newest first, at most 3.
+    /// Longer answers that the person answered in a few words, newest first, at most 3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agreed: Vec<AgreedAnswer>,
     /// Claude's summary of what was said before the first transcript begins, at most 16 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_before: Option<String>,
-    /// What was done and stands in no other list, newest first, the conversations before included, at most
-    /// 20 lines.
+    /// Tool calls that are in no other list, newest first, also of earlier conversations, at most 20 lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps_before: Vec<String>,
-    /// What sub-agents had reported and Claude had not summed up, newest first, at most 6.
+    /// Reports that Claude has not summarized, newest first, at most 6.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reports: Vec<ReportRow>,
     /// The checkpoint of the second source document.
     #[serde(default)]
     pub checkpoint: HandoffCheckpoint,
-    /// How far the copy of the transcript is.
     pub transcript: TranscriptCopy,
     /// Commands that the shell left running, oldest first, at most 6; a hand-over does not end them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_running: Vec<LeftRunning>,
 }
 
-/// A command that the shell left running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftRunning {
     pub command: String,
-    /// The last line that it printed.
+    /// The last line of its output.
     #[serde(default)]
     pub line: String,
 }
@@ -269,12 +244,10 @@ impl LeftRunning {
     }
 }
 
-/// What a sub-agent reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportRow {
-    /// What it was for.
     pub about: String,
-    /// What it said on one line, its beginning and its end, at most 1,000 characters.
+    /// The report on one line, shortened in the middle to 1,000 characters.
     pub report: String,
 }
 
@@ -289,20 +262,20 @@ impl ReportRow {
     }
 }
 
-/// How many answers are passed on with the first of these, and how much of each, in characters.
+/// How many answers get the first of these lengths, and both lengths, in characters.
 const LONG_ANSWERS: usize = 12;
 const ANSWER_CHARS: [usize; 2] = [4000, 500];
-/// How much is passed on of a report of a sub-agent's, in characters.
+/// The longest report of a sub-agent, in characters.
 const REPORT_CHARS: usize = 1000;
-/// How many todos, changed files and unfinished things are told.
+/// The most tasks, changed files and unfinished calls.
 const LISTED: usize = 1000;
-/// How many prompts that wait are told; of each 4,000 characters.
+/// The most queued prompts; each has at most 4,000 characters.
 const QUEUED: usize = 20;
-/// The longest text of a model or a person in it, the goal aside, in bytes.
+/// The longest text of a model or a person, except the goal, in bytes.
 const TEXT_CAP: usize = 16 << 10;
-/// How many to-dos are taken from the handoff before.
+/// The most tasks from the earlier handoff.
 const TASKS: usize = 50;
-/// How many prompts are taken from the handoff before.
+/// The most prompts from the earlier handoff.
 const PROMPTS: usize = 2000;
 /// The longest goal, in bytes.
 const GOAL_CAP: usize = 256 << 10;
@@ -311,8 +284,44 @@ fn line(text: &str) -> String {
     cut_chars(&safe_line(cut_words(text, 4096)), 500)
 }
 
+/// A text of a model or a person, at most [`TEXT_CAP`] bytes of it.
+fn long(text: &str) -> String {
+    cut_bytes(&safe(cut_words(text, TEXT_CAP)), TEXT_CAP).to_owned()
+}
+
+impl Context {
+    fn of(capture: &Capture, goal: Option<&str>) -> Self {
+        let open = capture.tasks.list.iter().filter(|task| task.status != TaskStatus::Completed);
+        let message = |said: &Exchange| RecentMessage {
+            role: match said.speaker {
+                TranscriptSpeaker::Person => "user".to_owned(),
+                TranscriptSpeaker::Claude => "assistant".to_owned(),
+            },
+            text: cut_chars(&safe(&said.text), 500),
+        };
+        let recent = capture.recent.iter().skip(capture.recent.len().saturating_sub(10));
+        Self {
+            current_objective: goal.map(|goal| cut_chars(goal, 200)).unwrap_or_default(),
+            progress_summary: capture.own_words().as_deref().map(long).unwrap_or_default(),
+            active_todos: open
+                .take(LISTED)
+                .map(|task| Todo {
+                    id: line(&task.id),
+                    content: line(&task.subject),
+                    status: task.status.word().to_owned(),
+                    after: task.after.iter().map(|id| line(id)).collect(),
+                })
+                .collect(),
+            recent_decisions: capture.listed_decisions().map(DecisionRow::of).collect(),
+            key_files_modified: capture.files.written.iter().take(10).map(|path| line(path)).collect(),
+            next_steps: next_steps(capture),
+            recent_messages: recent.map(message).collect(),
+            recent_tools: recent_activity::last_steps(capture).iter().map(recent_activity::line).collect(),
+        }
+    }
+}
+
 impl Git {
-    /// What the file says of a work tree.
     #[must_use]
     pub fn of(git: &GitState) -> Self {
         Self {
@@ -336,7 +345,7 @@ impl Git {
 }
 
 impl HandoffState {
-    /// Gives the handoff after this one what its transcript does not say.
+    /// Passes on to the next handoff what its transcript does not say.
     pub fn pass_on(&self, next: &mut Capture) {
         let decided = |row: &DecisionRow| AnsweredQuestion {
             question: row.question.clone(),
@@ -379,57 +388,26 @@ impl HandoffState {
         next.detached.splice(0..0, before.into_iter().take(room).rev());
     }
 
-    /// The file's content for what was captured.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
         Self::with(capture, &Words::of(capture))
     }
 
-    /// The same, where the words were made safe before.
+    /// The same with words that are safe already.
     #[must_use]
     pub fn with(capture: &Capture, words: &Words) -> Self {
         let (origin, situation) = (&capture.origin, &capture.situation);
-        let open = capture.tasks.iter().filter(|task| task.status != TaskStatus::Completed);
         let goal = capture
             .goal
             .as_deref()
             .map(|goal| cut_bytes(&safe(cut_words(goal, GOAL_CAP)), GOAL_CAP).to_owned());
-        let long = |text: &str| cut_bytes(&safe(cut_words(text, TEXT_CAP)), TEXT_CAP).to_owned();
         let unfinished = situation.open_tools.iter().chain(&situation.background);
         Self {
             version: "2.0".to_owned(),
             created_at: origin.created_at.rfc3339_s(),
             project_dir: safe(&origin.working_dir),
             transcript_path: safe(&origin.transcript),
-            context: Context {
-                current_objective: goal.as_deref().map(|goal| cut_chars(goal, 200)).unwrap_or_default(),
-                progress_summary: capture.own_words().as_deref().map(long).unwrap_or_default(),
-                active_todos: open
-                    .take(LISTED)
-                    .map(|task| Todo {
-                        id: line(&task.id),
-                        content: line(&task.subject),
-                        status: task.status.word().to_owned(),
-                        after: task.after.iter().map(|id| line(id)).collect(),
-                    })
-                    .collect(),
-                recent_decisions: capture.told_decisions().map(DecisionRow::of).collect(),
-                key_files_modified: capture.files.iter().take(10).map(|path| line(path)).collect(),
-                next_steps: next_steps(capture),
-                recent_messages: (capture.recent.iter().skip(capture.recent.len().saturating_sub(10)))
-                    .map(|said| RecentMessage {
-                        role: match said.speaker {
-                            TranscriptSpeaker::Person => "user".to_owned(),
-                            TranscriptSpeaker::Claude => "assistant".to_owned(),
-                        },
-                        text: cut_chars(&safe(&said.text), 500),
-                    })
-                    .collect(),
-                recent_tools: recent_activity::last_steps(capture)
-                    .iter()
-                    .map(recent_activity::line)
-                    .collect(),
-            },
+            context: Context::of(capture, goal.as_deref()),
             git: capture.git.as_ref().map(Git::of),
             id: capture.id(),
             session_id: origin.conversation.clone(),
@@ -443,7 +421,7 @@ impl HandoffState {
             tokens_max: situation.window,
             model: situation.model.as_deref().map(line),
             permission_mode: situation.permission_mode.as_deref().map(line),
-            files_count: capture.files_count,
+            files_count: capture.files.count,
             errors: capture.errors.iter().rev().map(|e| line(&format!("{}: {}", e.tool, e.line))).collect(),
             unfinished: unfinished.take(LISTED).map(|one| line(one)).collect(),
             queued_prompts: situation
@@ -453,32 +431,31 @@ impl HandoffState {
                 .map(|prompt| cut_chars(&safe(cut_words(prompt, TEXT_CAP)), 4000))
                 .collect(),
             draft: situation.draft.as_deref().map(long),
-            prompts: words.passed_on(),
+            prompts: words.to_pass_on(),
             open_questions: situation.asked.iter().map(|question| line(question)).collect(),
-            done: capture.done(),
-            files_before: capture.files_before.iter().map(|path| line(path)).collect(),
+            done: capture.tasks.done(),
+            files_before: capture.files.before.iter().map(|path| line(path)).collect(),
             answers: (0..)
-                .zip(capture.kept_answers())
+                .zip(capture.answers_to_pass_on())
                 .map(|(at, answer)| AnswerRow::of(&answer, ANSWER_CHARS[usize::from(at >= LONG_ANSWERS)]))
                 .collect(),
-            older_decisions: (capture.kept_decisions().skip(capture.told_decisions().count()))
+            older_decisions: (capture.decisions_to_pass_on().skip(capture.listed_decisions().count()))
                 .map(DecisionRow::of)
                 .collect(),
-            plan: capture.plan.as_ref().map(|plan| long(&plan.text)),
-            plan_is_old: capture.plan.as_ref().is_some_and(|plan| !plan.is_current),
-            agreed: (capture.agreed.iter())
+            plan: capture.plans.approved.as_ref().map(|plan| long(&plan.text)),
+            plan_is_old: capture.plans.approved.as_ref().is_some_and(|plan| !plan.is_current),
+            agreed: (capture.answers.agreed.iter())
                 .map(|one| AgreedAnswer { reply: line(&one.reply), text: long(&one.text) })
                 .collect(),
             summary_before: capture.summary_before.as_deref().map(long),
-            reports: capture.kept_reports().map(ReportRow::of).collect(),
-            steps_before: capture.kept_steps().iter().map(|step| line(step)).collect(),
+            reports: capture.reports.to_pass_on().map(ReportRow::of).collect(),
+            steps_before: capture.steps.to_pass_on().iter().map(|step| line(step)).collect(),
             checkpoint: HandoffCheckpoint::of(capture),
             transcript: TranscriptCopy::Pending,
             left_running: capture.detached.iter().map(LeftRunning::of).collect(),
         }
     }
 
-    /// The file's text.
     pub fn render(&self) -> String {
         serde_json::to_string_pretty(self).map(|text| text + "\n").unwrap_or_default()
     }
@@ -493,8 +470,8 @@ mod tests {
     fn the_fields_of_the_source_documents_are_there() {
         let mut capture = capture(&"word ".repeat(100));
         let task = |status| Task { after: Vec::new(), id: "1".into(), subject: "s".into(), status };
-        capture.tasks = vec![task(TaskStatus::Completed), task(TaskStatus::InProgress)];
-        capture.files = (0..30).map(|n| n.to_string()).collect();
+        capture.tasks.list = vec![task(TaskStatus::Completed), task(TaskStatus::InProgress)];
+        capture.files.written = (0..30).map(|n| n.to_string()).collect();
         let state: serde_json::Value = serde_json::from_str(&HandoffState::of(&capture).render()).unwrap();
         assert_eq!(state["version"], "2.0");
         assert_eq!(state["project_dir"], "/home/u/proj");

@@ -1,8 +1,8 @@
-//! Whether the work moves: what a handoff is compared by with the one before it.
+//! Compares a handoff with the one before it, to find hand-overs without progress.
 //!
-//! It is three short facts and no text, so that it can stand in a journal. A conversation that leaves the
-//! same next step behind as the one before it, wrote no file and changed nothing that git sees has brought
-//! nothing, as far as can be told. Where no next step is known nothing is said.
+//! The comparison needs three numbers and no text, so that they can be in a journal. A conversation made no
+//! progress, as far as hopty can tell, if it leaves the same next step as the one before it, wrote no file
+//! and changed nothing that git sees. Without a known next step there is no verdict.
 
 use std::collections::BTreeSet;
 
@@ -11,30 +11,30 @@ use serde::{Deserialize, Serialize};
 use super::capture::{Capture, GitState};
 use crate::core::claude::tasks::TaskStatus;
 
-/// The facts of one handoff.
+/// The numbers of one handoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// A digest of what is to be done next: Claude's own words, else its open tasks.
+    /// A digest of the next steps: Claude's own words, or its open tasks.
     pub next: u64,
     /// A digest of the work tree as git sees it; 0 outside of a repository.
     pub tree: u64,
-    /// Files that this conversation's tools wrote.
+    /// How many files this conversation's tools wrote.
     pub files: u64,
 }
 
 impl Mark {
-    /// Of a handoff in the making; `said` is what Claude itself calls the next steps. `None` when no next
-    /// step is known.
+    /// `said`: the next steps in Claude's own words. `None` if no next step is known.
     pub fn of(capture: &Capture, said: &[String]) -> Option<Self> {
         let open = capture
             .tasks
+            .list
             .iter()
             .filter(|task| matches!(task.status, TaskStatus::InProgress | TaskStatus::Pending));
         let mut steps: Vec<&str> = match said {
             [] => open.map(|task| task.subject.as_str()).collect(),
             said => said.iter().map(String::as_str).collect(),
         };
-        // Planned once more, in a list that the conversations of a chain share, is no other step.
+        // A task that is planned again, in a list that the conversations share, is no other step.
         let mut known = BTreeSet::new();
         steps.retain(|step| known.insert(*step));
         if steps.is_empty() {
@@ -43,10 +43,10 @@ impl Mark {
         let mut next = Digest::default();
         steps.iter().for_each(|step| next.add(step.as_bytes()));
         let tree = capture.git.as_ref().map_or(0, tree);
-        Some(Mark { next: next.0, tree, files: capture.files_count })
+        Some(Mark { next: next.0, tree, files: capture.files.count })
     }
 
-    /// Whether the conversation between `before` and this one brought nothing.
+    /// Whether the conversation between `before` and this one made no progress.
     #[must_use]
     pub fn is_no_further_than(self, before: Mark) -> bool {
         self.files == 0 && (self.next, self.tree) == (before.next, before.tree)
@@ -65,7 +65,7 @@ fn tree(git: &GitState) -> u64 {
     tree.0
 }
 
-/// FNV-1a over parts, each with its end.
+/// FNV-1a over parts, each with a terminator.
 struct Digest(u64);
 
 impl Default for Digest {
@@ -90,7 +90,7 @@ mod tests {
 
     fn with(steps: &[&str]) -> Option<Mark> {
         let mut of = capture("g");
-        (of.tasks, of.files_count, of.git) = (Vec::new(), 0, Some(GitState::default()));
+        (of.tasks.list, of.files.count, of.git) = (Vec::new(), 0, Some(GitState::default()));
         Mark::of(&of, &steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>())
     }
 
@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn what_git_sees_is_a_change() {
         let mut of = capture("g");
-        (of.files_count, of.git) = (0, Some(GitState::default()));
-        of.tasks = vec![Task {
+        (of.files.count, of.git) = (0, Some(GitState::default()));
+        of.tasks.list = vec![Task {
             after: Vec::new(),
             id: "1".to_owned(),
             subject: "Paint".to_owned(),
@@ -130,7 +130,7 @@ mod tests {
         }
         of.git = Some(GitState::default());
         assert!(Mark::of(&of, &[]).unwrap().is_no_further_than(before));
-        of.tasks[0].status = TaskStatus::Completed;
+        of.tasks.list[0].status = TaskStatus::Completed;
         assert_eq!(Mark::of(&of, &[]), None);
     }
 }

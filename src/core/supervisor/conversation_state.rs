@@ -82,8 +82,8 @@ impl ConversationState {
         !self.spoken && self.is_unwritten()
     }
 
-    /// Whether Claude has written nothing of it to a transcript, so that it cannot be resumed: Claude writes the
-    /// first prompt when all hooks for it have answered (measured on 2.1.332).
+    /// Whether Claude has written nothing of it to a transcript, so that it cannot be resumed: Claude writes
+    /// the first prompt when all hooks for it have answered (measured on 2.1.332).
     pub(super) fn is_unwritten(&self) -> bool {
         self.began_empty && self.usage.fill.tokens == 0 && self.usage.fill.bytes == 0
     }
@@ -98,7 +98,7 @@ impl ConversationState {
     }
 
     /// The message for the person to send with a hook's answer, once; or no output.
-    pub(super) fn take_word(&mut self) -> HookAnswer {
+    pub(super) fn take_message(&mut self) -> HookAnswer {
         self.word.take().map_or(HookAnswer::Nothing, |text| HookAnswer::Message { text })
     }
 
@@ -190,7 +190,7 @@ mod tests {
         else {
             panic!("{state:?}")
         };
-        assert_eq!(state.take_word(), HookAnswer::Nothing, "the question says it");
+        assert_eq!(state.take_message(), HookAnswer::Nothing, "the question says it");
         state.question = HandoverQuestion::Snoozed { until: Stamp(9) };
         state.keep_answer(&mut step);
         assert_eq!(out.iter().map(word).collect::<Vec<_>>(), ["notice", "keep Snooze"]);

@@ -145,41 +145,51 @@ impl Supervisor {
         if !own {
             self.conversation.progress.prompted(hook.prompt);
         }
-        match &self.phase {
+        if self.phase.has_taken_prompt() {
             // It was queued after a prompt that hopty took: treat it the same way.
-            _ if self.phase.has_taken_prompt() => {
-                self.run.set_turn(step.now, Turn::Idle);
-                return step.answer(id, self.conversation.refuse_prompt(&self.policy));
-            }
-            // It was submitted before hopty began to hold keys: it comes first.
-            Phase::Saving { point, .. } if *point != SafePoint::Now => self.back_to_waiting(step),
-            // Held until the run is gone, or the hand-over is cancelled.
-            Phase::Saving { .. }
-                if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE && self.run.hooks.held.is_none() =>
-            {
-                step.act(Action::HoldHook { id });
-                self.run.hooks.held =
-                    Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
-                return;
-            }
-            // It must not become a request of a run that is ending: hold it until the run is gone.
-            Phase::Stopping { why, step: stop } => {
-                step.act(Action::HoldHook { id });
-                if let StopStep::Settle { .. } = stop {
-                    let why = why.clone();
-                    self.terminate(step, why);
-                }
-                return;
-            }
-            _ => {}
+            self.run.set_turn(step.now, Turn::Idle);
+            return step.answer(id, self.conversation.refuse_prompt(&self.policy));
+        }
+        if self.keeps_prompt(step, id) {
+            return;
         }
         let asks = hook.prompt == Some(PromptOf::Person) && self.phase == Phase::Running;
         let question = if asks { self.conversation.put_question(step.now, &self.policy) } else { None };
         if question.is_some() {
             self.awaits_reading(id, UnreadAnswer::Question);
         }
-        let with = brief.or(question).unwrap_or_else(|| self.conversation.take_word());
+        let with = brief.or(question).unwrap_or_else(|| self.conversation.take_message());
         step.answer(id, with);
+    }
+
+    /// A prompt during a hand-over: holds its call until the run is gone or the hand-over is cancelled.
+    /// `false` if Claude may take the prompt.
+    fn keeps_prompt(&mut self, step: &mut EventStep<'_>, id: u64) -> bool {
+        match &self.phase {
+            // It was submitted before hopty began to hold keys: it comes first.
+            Phase::Saving { point, .. } if *point != SafePoint::Now => {
+                self.back_to_waiting(step);
+                false
+            }
+            Phase::Saving { .. }
+                if self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE && self.run.hooks.held.is_none() =>
+            {
+                step.act(Action::HoldHook { id });
+                self.run.hooks.held =
+                    Some(HeldHook { id, stop: false, since: step.now, ready: true, cut: Cut::Free });
+                true
+            }
+            // It must not become a request of a run that is ending.
+            Phase::Stopping { why, step: stop } => {
+                step.act(Action::HoldHook { id });
+                if let StopStep::Settle { .. } = stop {
+                    let why = why.clone();
+                    self.terminate(step, why);
+                }
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The tools of a response have run: the best moment to stop a loop, once their lines are in the
@@ -287,12 +297,12 @@ impl Supervisor {
     /// Answers the held hook call with no output: Claude continues.
     pub(super) fn let_go(&mut self, step: &mut EventStep<'_>) {
         if let Some(held) = self.run.hooks.held.take() {
-            let with = self.conversation.take_word();
+            let with = self.conversation.take_message();
             step.answer(held.id, with);
         }
     }
 
-    pub(super) fn hook_gone(&mut self, step: &mut EventStep<'_>, id: u64) {
+    pub(super) fn hook_closed(&mut self, step: &mut EventStep<'_>, id: u64) {
         if self.run.hooks.held.as_ref().is_some_and(|held| held.id == id) {
             self.run.hooks.held = None;
         }

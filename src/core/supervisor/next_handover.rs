@@ -105,6 +105,23 @@ impl Supervisor {
         NextHandover { when, why, at }
     }
 
+    /// The hand-over question is open, or its answer postpones hand-overs by level.
+    fn next_by_question(&self) -> Option<NextHandover> {
+        let (when, why, at) = match self.conversation.question {
+            HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => {
+                (HandoverWhen::Asked, self.conversation.usage.with_level(&self.policy), until)
+            }
+            HandoverQuestion::Snoozed { until } => {
+                (HandoverWhen::Snoozed, "you snoozed it".to_owned(), Some(until))
+            }
+            HandoverQuestion::Dismissed => {
+                (HandoverWhen::Off, "you dismissed it for this conversation".to_owned(), None)
+            }
+            HandoverQuestion::Silent => return None,
+        };
+        Some(NextHandover { when, why, at })
+    }
+
     fn next_by_level(&self, now: Stamp) -> NextHandover {
         let restart = &self.policy.config.restart;
         let off = |why: &str| NextHandover { when: HandoverWhen::Off, why: why.to_owned(), at: None };
@@ -116,23 +133,8 @@ impl Supervisor {
             RestartMode::Ask => Level::Ask,
             RestartMode::Auto => Level::Handoff,
         };
-        match self.conversation.question {
-            HandoverQuestion::Due { until } | HandoverQuestion::Put { until } => {
-                return NextHandover {
-                    when: HandoverWhen::Asked,
-                    why: self.conversation.usage.with_level(&self.policy),
-                    at: until,
-                };
-            }
-            HandoverQuestion::Snoozed { until } => {
-                return NextHandover {
-                    when: HandoverWhen::Snoozed,
-                    why: "you snoozed it".to_owned(),
-                    at: Some(until),
-                };
-            }
-            HandoverQuestion::Dismissed => return off("you dismissed it for this conversation"),
-            HandoverQuestion::Silent => {}
+        if let Some(next) = self.next_by_question() {
+            return next;
         }
         if self.conversation.progress.is_missing() {
             return off("until your next prompt: two hand-overs in a row made no progress");

@@ -17,7 +17,7 @@ const HELD_SINCE: u32 = 5;
 
 /// A signal file, with the host's findings about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SignalSeen {
+pub(super) struct SignalReport {
     /// The event that brought it.
     pub line: u64,
     pub file: RestartSignal,
@@ -27,50 +27,26 @@ pub(super) struct SignalSeen {
     pub dir: Option<NamedDir>,
 }
 
+/// The decision that a signal leads to.
+fn signal_sentence(file: &RestartSignal) -> String {
+    match file {
+        RestartSignal::Here { checkpoint } => {
+            format!(
+                "An orchestrator's signal asked for a handoff (checkpoint {checkpoint}); hand-over requested."
+            )
+        }
+        RestartSignal::Directory { .. } => {
+            "A restart signal names this directory; hand-over requested.".to_owned()
+        }
+        _ => "A restart signal names this conversation; hand-over requested.".to_owned(),
+    }
+}
+
 impl Supervisor {
-    pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalSeen) {
+    pub(super) fn signal(&mut self, step: &mut EventStep<'_>, seen: &SignalReport) {
         self.session.late_signal = None;
-        let SignalSeen { ref file, fresh, sessions, .. } = *seen;
-        let restart = &self.policy.config.restart;
-        let mut is_late = false;
-        let ignored = match file {
-            RestartSignal::Malformed { reason } => Some(reason.clone()),
-            _ if self.policy.agent != Agent::Claude => Some("this session does not run Claude".to_owned()),
-            RestartSignal::Conversation { conversation, .. } if !self.conversation.is(conversation) => {
-                Some(format!("it names conversation {conversation}, which this session does not run"))
-            }
-            RestartSignal::Directory { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
-                Some("it names a different directory".to_owned())
-            }
-            _ if self.policy.no_handover.is_some() => self.policy.no_handover.clone(),
-            _ if !fresh => Some("it was written before this session started".to_owned()),
-            RestartSignal::Directory { .. } | RestartSignal::Here { .. } if sessions != 1 => {
-                Some(format!("its directory matches {sessions} sessions"))
-            }
-            _ => match &self.phase {
-                Phase::Running | Phase::Waiting { .. } => {
-                    self.budget.refusal(step.now, restart).filter(|_| self.policy.rules > 0)
-                }
-                phase => {
-                    // Without a conversation id it asked for the hand-over whose fresh Claude is already
-                    // running.
-                    let has_come = matches!(phase, Phase::Delivering { .. })
-                        && !matches!(file, RestartSignal::Conversation { .. });
-                    is_late = self.policy.rules >= LATE_SIGNALS_SINCE && !has_come;
-                    let is_handing_over = matches!(
-                        phase,
-                        Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. }
-                    );
-                    let why = if is_handing_over {
-                        "a hand-over is under way"
-                    } else {
-                        "the program is not running"
-                    };
-                    Some(why.to_owned())
-                }
-            },
-        };
-        if let Some(reason) = ignored {
+        let file = &seen.file;
+        if let Some((reason, is_late)) = self.refuses_signal(step.now, seen) {
             let mut sentence = format!("Ignored a restart signal: {reason}.");
             if is_late {
                 sentence = format!(
@@ -105,18 +81,7 @@ impl Supervisor {
             request.dir = dir.or(request.dir.take());
             return;
         }
-        let sentence = match file {
-            RestartSignal::Here { checkpoint } => {
-                format!(
-                    "An orchestrator's signal asked for a handoff (checkpoint {checkpoint}); hand-over \
-                     requested."
-                )
-            }
-            RestartSignal::Directory { .. } => {
-                "A restart signal names this directory; hand-over requested.".to_owned()
-            }
-            _ => "A restart signal names this conversation; hand-over requested.".to_owned(),
-        };
+        let sentence = signal_sentence(file);
         let sentence = elsewhere.map_or(sentence.clone(), |text| format!("{sentence} {text}"));
         let request = RestartRequest {
             explicit: true,
@@ -125,6 +90,45 @@ impl Supervisor {
         };
         self.wait_because(step, request, sentence, seen.line);
         self.try_safe_point(step);
+    }
+
+    /// Why a signal is ignored now, and whether it counts once Claude runs again.
+    fn refuses_signal(&self, now: Stamp, seen: &SignalReport) -> Option<(String, bool)> {
+        let SignalReport { ref file, fresh, sessions, .. } = *seen;
+        let reason = match file {
+            RestartSignal::Malformed { reason } => reason.clone(),
+            _ if self.policy.agent != Agent::Claude => "this session does not run Claude".to_owned(),
+            RestartSignal::Conversation { conversation, .. } if !self.conversation.is(conversation) => {
+                format!("it names conversation {conversation}, which this session does not run")
+            }
+            RestartSignal::Directory { .. } if seen.dir.is_some_and(|dir| dir != NamedDir::Own) => {
+                "it names a different directory".to_owned()
+            }
+            _ if self.policy.no_handover.is_some() => self.policy.no_handover.clone()?,
+            _ if !fresh => "it was written before this session started".to_owned(),
+            RestartSignal::Directory { .. } | RestartSignal::Here { .. } if sessions != 1 => {
+                format!("its directory matches {sessions} sessions")
+            }
+            _ => return self.refuses_signal_in_phase(now, file),
+        };
+        Some((reason, false))
+    }
+
+    fn refuses_signal_in_phase(&self, now: Stamp, file: &RestartSignal) -> Option<(String, bool)> {
+        let why = match &self.phase {
+            Phase::Running | Phase::Waiting { .. } => {
+                let refusal = self.budget.refusal(now, &self.policy.config.restart);
+                return refusal.filter(|_| self.policy.rules > 0).map(|why| (why, false));
+            }
+            Phase::Saving { .. } | Phase::Delivering { .. } | Phase::Stopping { .. } => {
+                "a hand-over is under way"
+            }
+            _ => "the program is not running",
+        };
+        // Without a conversation id it asked for the hand-over whose fresh Claude is already running.
+        let has_come = matches!(self.phase, Phase::Delivering { .. })
+            && !matches!(file, RestartSignal::Conversation { .. });
+        Some((why.to_owned(), self.policy.rules >= LATE_SIGNALS_SINCE && !has_come))
     }
 
     /// Claude runs again: checks a signal that arrived while it did not. A hand-over to another conversation

@@ -239,7 +239,7 @@ impl RunState {
             (Some(AgentStatus::Idle | AgentStatus::Shell), _) => file(SessionState::Idle),
             (_, Turn::Idle) => hook(SessionState::Idle),
             (_, Turn::Busy) => hook(SessionState::Busy),
-            (_, Turn::Unknown) => self.state_by_looks(ticked),
+            (_, Turn::Unknown) => self.state_on_screen(ticked),
         }
     }
 
@@ -267,7 +267,7 @@ impl RunState {
         Some(if self.queue.argument { SessionState::Starting } else { SessionState::Busy })
     }
 
-    fn state_by_looks(&self, ticked: Stamp) -> KnownState {
+    fn state_on_screen(&self, ticked: Stamp) -> KnownState {
         let known = |state, from| KnownState { state, from, waiting_for: None };
         let busy = |busy| if busy { SessionState::Busy } else { SessionState::Idle };
         match (self.screen.facts.title_busy, self.screen.facts.busy) {

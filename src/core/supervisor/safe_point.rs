@@ -57,44 +57,10 @@ impl Supervisor {
             return;
         }
         if let Some(held) = self.run.hooks.held.clone() {
-            if !held.ready {
-                return;
-            }
-            let hold_over = step.now.since(held.since) + HOLD_MARGIN_MS >= self.policy.config.hooks.hold.ms();
-            let work_waits = self.run.work_waits(step.now, &request);
-            if held.stop {
-                // Running background work and a person's draft are worth waiting for, but not while a hook is
-                // held.
-                if work_waits || self.run.writing_postpones(step.now, &request, self.policy.rules) {
-                    self.let_go(step);
-                } else if self.waits_for_prompt(step.now, &request) && !self.run.next_is_queued() {
-                    self.wait_for_prompt(step);
-                    self.let_go(step);
-                } else if self.may_ask_for_note(&request) {
-                    self.ask_for_note(step, &held, false);
-                } else {
-                    self.begin_saving(step, request, SafePoint::Stop { hook: held.id });
-                }
-            } else if request.now || step.now >= request.turn_until {
-                if work_waits && !hold_over {
-                    return;
-                }
-                if held.completes_first(step.now, &request, self.policy.config.restart.work_wait.ms()) {
-                    self.let_go(step);
-                } else if self.may_ask_for_note(&request) {
-                    self.ask_for_note(step, &held, false);
-                } else if !request.now && request.note_until.is_some_and(|until| step.now < until) {
-                    self.let_go(step);
-                } else {
-                    self.begin_saving(step, request, SafePoint::Batch { hook: held.id });
-                }
-            } else if self.policy.rules > 1
-                && request.by == RestartBy::Level
-                && self.may_ask_for_note(&request)
-            {
-                self.ask_for_note(step, &held, true);
-            } else {
-                self.let_go(step);
+            if held.ready && held.stop {
+                self.try_turn_end(step, request, &held);
+            } else if held.ready {
+                self.try_tool_boundary(step, request, &held);
             }
             return;
         }
@@ -111,6 +77,46 @@ impl Supervisor {
             } else if !self.draft_waits(step.now) && !self.run.command_waits(step.now) {
                 self.begin_saving(step, request, SafePoint::Idle);
             }
+        }
+    }
+
+    /// The turn is over, and its hook is held.
+    fn try_turn_end(&mut self, step: &mut EventStep<'_>, request: RestartRequest, held: &HeldHook) {
+        // Running background work and a person's draft are worth waiting for, but not while a hook is held.
+        if self.run.work_waits(step.now, &request)
+            || self.run.writing_postpones(step.now, &request, self.policy.rules)
+        {
+            self.let_go(step);
+        } else if self.waits_for_prompt(step.now, &request) && !self.run.next_is_queued() {
+            self.wait_for_prompt(step);
+            self.let_go(step);
+        } else if self.may_ask_for_note(&request) {
+            self.ask_for_note(step, held, false);
+        } else {
+            self.begin_saving(step, request, SafePoint::Stop { hook: held.id });
+        }
+    }
+
+    /// The tools of a response have run, and their hook is held.
+    fn try_tool_boundary(&mut self, step: &mut EventStep<'_>, request: RestartRequest, held: &HeldHook) {
+        if request.now || step.now >= request.turn_until {
+            let hold_over = step.now.since(held.since) + HOLD_MARGIN_MS >= self.policy.config.hooks.hold.ms();
+            if self.run.work_waits(step.now, &request) && !hold_over {
+                return;
+            }
+            if held.completes_first(step.now, &request, self.policy.config.restart.work_wait.ms()) {
+                self.let_go(step);
+            } else if self.may_ask_for_note(&request) {
+                self.ask_for_note(step, held, false);
+            } else if !request.now && request.note_until.is_some_and(|until| step.now < until) {
+                self.let_go(step);
+            } else {
+                self.begin_saving(step, request, SafePoint::Batch { hook: held.id });
+            }
+        } else if self.policy.rules > 1 && request.by == RestartBy::Level && self.may_ask_for_note(&request) {
+            self.ask_for_note(step, held, true);
+        } else {
+            self.let_go(step);
         }
     }
 

@@ -9,6 +9,7 @@ use super::phase::{Phase, RestartRequest, RunPlan, SafePoint, SaveStep, StartKin
 use super::policy::{KEEPS_UNREAD_ANSWERS_SINCE, PAUSES_SINCE, REMEMBERS_SINCE};
 use super::step::EventStep;
 use super::{Agent, Supervisor};
+use crate::core::claude::carry_over::CarryMethod;
 use crate::core::context_level::Level;
 use crate::core::handoff::work_progress::Mark;
 use crate::core::ids::{ConversationId, HandoffId};
@@ -264,6 +265,29 @@ impl Supervisor {
         }
     }
 
+    /// The run that follows a restart.
+    fn restart_plan(
+        &self,
+        handoff: Option<HandoffId>,
+        dir: Option<String>,
+        carries: Option<CarryMethod>,
+    ) -> RunPlan {
+        let fresh = self.policy.agent == Agent::Claude;
+        RunPlan {
+            start: if fresh { StartKind::Fresh } else { StartKind::First },
+            conversation: if fresh { self.session.next.clone() } else { None },
+            first_prompt: fresh
+                && handoff.is_none()
+                && !self.session.prompted
+                && !(self.conversation.spoken && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE)
+                && self.policy.rules >= REMEMBERS_SINCE,
+            handoff,
+            dir,
+            draft: fresh,
+            carries,
+        }
+    }
+
     /// The handoff is on disk (or not needed): waits for Claude to become idle, then ends it.
     fn stop_for_restart(&mut self, step: &mut EventStep<'_>, handoff: Option<HandoffId>) {
         let Phase::Saving { request, point, .. } = self.phase.clone() else { return };
@@ -272,7 +296,6 @@ impl Supervisor {
             self.cancel_request(step, why);
             return;
         }
-        let fresh = self.policy.agent == Agent::Claude;
         let carries = match point {
             SafePoint::Prompt { way, .. } => Some(way),
             _ if self.waits_for_prompt(step.now, &request) && handoff.is_some() => {
@@ -290,25 +313,12 @@ impl Supervisor {
             step.act(Action::TakeQueued);
         }
         let carries = carries.or(argument);
-        let why = if refusal.is_some() {
-            StopFor::Limit
-        } else {
-            StopFor::Restart {
-                plan: RunPlan {
-                    start: if fresh { StartKind::Fresh } else { StartKind::First },
-                    conversation: if fresh { self.session.next.clone() } else { None },
-                    handoff: handoff.clone(),
-                    dir: request.dir,
-                    draft: fresh,
-                    carries,
-                    first_prompt: fresh
-                        && handoff.is_none()
-                        && !self.session.prompted
-                        && !(self.conversation.spoken && self.policy.rules >= KEEPS_UNREAD_ANSWERS_SINCE)
-                        && self.policy.rules >= REMEMBERS_SINCE,
-                },
+        let why = match refusal {
+            Some(_) => StopFor::Limit,
+            None => StopFor::Restart {
+                plan: self.restart_plan(handoff.clone(), request.dir, carries),
                 interrupted: false,
-            }
+            },
         };
         self.run.hooks.held = None;
         // A prompt in Claude's queue would become a request as soon as the hook is answered.

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::DecisionKind;
-use super::restart_request::SignalSeen;
+use super::restart_request::SignalReport;
 use super::step::EventStep;
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::ids::ConversationId;
@@ -35,7 +35,7 @@ pub(super) struct SessionFacts {
     pub(super) last_code: u8,
     /// A signal file that arrived while Claude did not run, and the conversation at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) late_signal: Option<(Option<ConversationId>, SignalSeen)>,
+    pub(super) late_signal: Option<(Option<ConversationId>, SignalReport)>,
 }
 
 impl SessionFacts {

@@ -1,9 +1,9 @@
 //! What Claude used: tokens, cost, time and hand-overs, from the lines of transcripts.
 //!
-//! [`UsageReader`] keeps of one transcript what counts: its answers, and Claude's own accounts of cost.
-//! [`ledger`] makes entries of a conversation's transcripts, sub-agents included: every answer once, the cost
-//! as Claude itself reported it. [`UsageReport`] adds entries up by day, project, model or conversation,
-//! and [`UsageFigures`] those of one conversation alone.
+//! [`UsageReader`] reads the answers of a transcript and Claude's own accounts of cost. [`ledger`] makes
+//! entries of a conversation's transcripts, with sub-agents: every answer once, and the cost as Claude
+//! reported it. [`UsageReport`] adds up entries by day, project, model or conversation, and [`UsageFigures`]
+//! those of one conversation.
 
 mod token_totals;
 mod usage_figures;

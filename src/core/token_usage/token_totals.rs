@@ -1,5 +1,3 @@
-//! Tokens of several messages.
-
 use serde::{Deserialize, Serialize};
 
 use crate::core::claude::transcript_line::TokenUsage;
@@ -7,9 +5,9 @@ use crate::core::claude::transcript_line::TokenUsage;
 /// Tokens of several messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenTotals {
-    /// Tokens of requests that no cache held.
+    /// Uncached input tokens.
     pub input: u64,
-    /// Tokens of answers.
+    /// Output tokens.
     pub output: u64,
     /// Tokens read from the cache.
     pub cache_read: u64,
@@ -18,13 +16,12 @@ pub struct TokenTotals {
 }
 
 impl TokenTotals {
-    /// Of two counts of one message the one that has more of it: they grow while the answer comes in.
+    /// The larger of two counts of one message: they grow while the answer arrives.
     #[must_use]
     pub fn larger(self, other: TokenTotals) -> Self {
         if (other.output, other.all()) > (self.output, self.all()) { other } else { self }
     }
 
-    /// All of them together.
     #[must_use]
     pub fn all(self) -> u64 {
         self.input
@@ -33,7 +30,6 @@ impl TokenTotals {
             .saturating_add(self.cache_creation)
     }
 
-    /// Adds others.
     pub fn add(&mut self, more: TokenTotals) {
         self.input = self.input.saturating_add(more.input);
         self.output = self.output.saturating_add(more.output);
@@ -41,8 +37,8 @@ impl TokenTotals {
         self.cache_creation = self.cache_creation.saturating_add(more.cache_creation);
     }
 
-    /// Takes others away, never below none.
-    pub fn take_away(&mut self, less: TokenTotals) {
+    /// Subtracts, never below zero.
+    pub fn subtract(&mut self, less: TokenTotals) {
         self.input = self.input.saturating_sub(less.input);
         self.output = self.output.saturating_sub(less.output);
         self.cache_read = self.cache_read.saturating_sub(less.cache_read);

@@ -1,4 +1,4 @@
-//! What one conversation used.
+//! The usage of one conversation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::token_totals::TokenTotals;
 use super::usage_ledger::{ConversationUsage, ledger};
 use super::usage_report::UsageSums;
 
-/// Tokens and cost of one conversation, sub-agents included.
+/// Tokens and cost of one conversation, with sub-agents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageFigures {
@@ -19,14 +19,14 @@ pub struct UsageFigures {
 }
 
 impl UsageFigures {
-    /// Those of a conversation alone: what it repeats of another one counts, too.
+    /// The usage of a conversation alone; lines copied from another one count, too.
     #[must_use]
     pub fn of(conversation: ConversationUsage<'_>) -> Self {
         UsageSums::of(&ledger(&[conversation])).figures()
     }
 
-    /// Adds one model of Claude's own account (`modelUsage`). `has_unknown_cost`: there is a model whose
-    /// price Claude does not know.
+    /// Adds one model of Claude's own account (`modelUsage`). `has_unknown_cost`: Claude does not know some
+    /// model's price.
     pub fn add_account(&mut self, model: &Value, has_unknown_cost: bool) {
         let (tokens, usd) = account_of(model);
         self.tokens.add(tokens);
@@ -36,13 +36,13 @@ impl UsageFigures {
         }
     }
 
-    /// US dollars, with no more digits than Claude itself has; `None` where it reported nothing.
+    /// US dollars, with no more digits than Claude itself has; `None` if it reported nothing.
     pub fn cost(&self) -> Option<f64> {
         let is_known = self.usd > 0.0 || self.tokens_without_cost == 0;
         is_known.then(|| (self.usd * 1e6).round() / 1e6)
     }
 
-    /// The cost for a person: `$1.24`, with `+` where Claude did not report all of it; `-` where it reported
+    /// The cost for a person: `$1.24`, with `+` if Claude did not report all of it, and `-` if it reported
     /// nothing.
     pub fn cost_text(&self) -> String {
         let more = if self.tokens_without_cost > 0 { "+" } else { "" };

@@ -1,4 +1,4 @@
-//! A conversation's answers and accounts as entries: each answer once, each dollar once.
+//! Makes entries of a conversation's answers and accounts: each answer once, each dollar once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,58 +7,54 @@ use super::usage_reader::{UsageAccount, UsageAnswer, UsageRecords};
 use crate::core::ids::ConversationId;
 use crate::core::time::WallTime;
 
-/// The transcripts of one conversation. It may come several times, as an archive of a former state has it;
-/// what they repeat counts once.
+/// The transcripts of one conversation. It may occur several times, as archived states of it do; repeated
+/// answers count once.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationUsage<'a> {
     pub id: &'a ConversationId,
-    /// Its own transcript.
     pub own: &'a UsageRecords,
-    /// Those of its sub-agents, whose cost is in its accounts.
+    /// Their cost is in the accounts of `own`.
     pub agents: &'a [UsageRecords],
 }
 
-/// Something that was used, or a hand-over.
+/// Usage of a model, or a hand-over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageEntry<'a> {
     pub at: WallTime,
-    /// In which conversation.
     pub conversation: &'a ConversationId,
-    /// In which directory; empty where it is not known.
+    /// Empty if it is unknown.
     pub dir: &'a str,
-    /// By which model; empty for a hand-over.
+    /// Empty for a hand-over.
     pub model: &'a str,
     pub tokens: TokenTotals,
-    /// US dollars as Claude reported them; `None` where it did not.
+    /// US dollars as Claude reported them; `None` if it did not.
     pub usd: Option<f64>,
-    /// How long Claude worked, in ms: sub-agents work beside it and have none of their own.
+    /// How long Claude worked, in ms; 0 for sub-agents, which work at the same time.
     pub work_ms: u64,
-    /// Answers of a model.
     pub answers: u64,
     /// Conversations that began from a handoff.
     pub handovers: u64,
 }
 
-/// Tokens and dollars of one model.
 #[derive(Clone, Copy, Default)]
 struct ModelSum {
     tokens: TokenTotals,
     usd: f64,
 }
 
-/// The entries of all `conversations`. An answer that several of them repeat counts in the one that asked for
-/// it, where the others say that they have it from there (a fork); else (one that was resumed under another
-/// id, or copied) in the one that ended first. A hand-over that forks repeat counts once.
+/// The entries of all `conversations`. An answer that several of them have counts in the one that asked for
+/// it, if the others name that one as its source (forks); otherwise (a conversation that was copied, or
+/// resumed under another id) in the one that ended first. A hand-over that forks share counts once.
 ///
-/// Tokens are those of the answers; what Claude's account has beyond them (titles, summaries: requests that
-/// no transcript shows) counts too. Cost is the account's alone. It is written at the end of a run, so what
-/// it adds to the one before is spread over the answers since then, by the weights of Anthropic's price list
-/// (`docs/USAGE.md`): days differ by a little, the sum is Claude's.
+/// Tokens are those of the answers, and those that only Claude's account has (titles, summaries: requests
+/// that no transcript shows). Cost comes from the account alone. It is written at the end of a run, so the
+/// amount that it adds to the account before is distributed among the answers since then, by the weights of
+/// Anthropic's price list (`docs/USAGE.md`): days differ a little, the sum is Claude's.
 pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>> {
     let mut order: Vec<ConversationUsage<'a>> = conversations.to_vec();
     order.sort_by_key(|usage| (usage.own.answers.last().map(|answer| answer.at), usage.id));
     let mut making = LedgerMaker { members: vec![Vec::new(); order.len()], ..LedgerMaker::default() };
-    // Of several states of one conversation the last has also what no id tells from what the others have.
+    // Of several states of one conversation, the last also gets usage that no id assigns to a state.
     let last: HashMap<&ConversationId, usize> =
         order.iter().enumerate().map(|(at, usage)| (usage.id, at)).collect();
     let is_former = |at: usize| last.get(order[at].id) != Some(&at);
@@ -83,7 +79,7 @@ pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>
         for records in [usage.own].into_iter().chain(usage.agents) {
             let is_agents = !std::ptr::eq(records, usage.own);
             for answer in records.answers.iter().filter(|answer| is_agents || answer.is_sidechain) {
-                // A side question repeats the answers before it, under requests of its own.
+                // A side question repeats the answers before it under new requests.
                 let is_new = answer.key != 0 && !making.messages.contains(&answer.message_key);
                 if is_new || answer.key == 0 && !is_former(at) {
                     making.add(at, usage, records, &UsageAnswer { work_ms: 0, ..*answer });
@@ -95,7 +91,7 @@ pub fn ledger<'a>(conversations: &[ConversationUsage<'a>]) -> Vec<UsageEntry<'a>
     making.entries
 }
 
-/// Of a sub-agent whose conversation is gone, its own lines name the directory.
+/// For a sub-agent whose conversation is gone, its own lines name the directory.
 fn blank<'a>(
     usage: &ConversationUsage<'a>,
     records: &'a UsageRecords,
@@ -118,13 +114,13 @@ fn blank<'a>(
 #[derive(Default)]
 struct LedgerMaker<'a> {
     entries: Vec<UsageEntry<'a>>,
-    /// The entry of each answer that has a key.
+    /// The entry of each answer with a key.
     known: HashMap<u64, usize>,
     /// The first entry of each message.
     of_message: HashMap<u64, usize>,
     /// The messages of the conversations themselves.
     messages: HashSet<u64>,
-    /// For each conversation the entries of its answers, also of those that count in another one.
+    /// The entries of each conversation's answers, also of those that count in another one.
     members: Vec<Vec<usize>>,
 }
 
@@ -157,7 +153,7 @@ impl<'a> LedgerMaker<'a> {
         });
     }
 
-    /// The entry of the same answer. Where one of two names no request, the message alone decides.
+    /// The entry of the same answer. If one of two answers names no request, the message decides.
     fn same(&self, answer: &UsageAnswer) -> Option<usize> {
         let names_request = answer.key != answer.message_key;
         let same = match names_request {
@@ -167,7 +163,7 @@ impl<'a> LedgerMaker<'a> {
         same.copied().filter(|_| answer.key != 0)
     }
 
-    /// Spreads what each account adds to the one before it.
+    /// Distributes what each account adds to the one before it.
     fn spread(&mut self, order: &[ConversationUsage<'a>], is_former: impl Fn(usize) -> bool) {
         let mut sums: HashMap<i64, Vec<AccountOf<'a>>> = HashMap::new();
         for usage in order {
@@ -229,17 +225,17 @@ impl<'a> LedgerMaker<'a> {
         for (model, mut added) in of.by_model() {
             let (_, known) = charged.iter().find(|(known, _)| *known == model).copied().unwrap_or_default();
             if known.usd <= added.usd && known.tokens.all() <= added.tokens.all() {
-                added.tokens.take_away(known.tokens);
+                added.tokens.subtract(known.tokens);
                 added.usd -= known.usd;
             }
             let own: Vec<usize> =
                 since.iter().copied().filter(|at| self.entries[*at].model == model).collect();
             let weights: f64 = own.iter().map(|at| weight(self.entries[*at].tokens)).sum();
-            // Without a price Claude counts nothing.
+            // Without a price Claude counts no cost.
             let is_known = added.usd > 0.0 || !account.has_unknown_cost;
             for at in &own {
                 let entry = &mut self.entries[*at];
-                added.tokens.take_away(entry.tokens);
+                added.tokens.subtract(entry.tokens);
                 let part = weight(entry.tokens) / weights;
                 let part = if part.is_finite() { part } else { 1.0 / own.len() as f64 };
                 entry.usd = is_known.then_some(added.usd * part);
@@ -269,12 +265,12 @@ impl<'a> AccountOf<'a> {
         self.account.models.iter().map(|model| model.usd).sum()
     }
 
-    /// What a copy of the account has, too.
+    /// A value that a copy of the account shares.
     fn identity(self) -> (i64, u64, u64) {
         (self.account.started, self.account.last, self.usd().to_bits())
     }
 
-    /// Its sums by the names of models. Two of Claude's can be one model: with and without the large window.
+    /// Its sums by model name. Two names of Claude's can be one model: with and without the large window.
     fn by_model(self) -> Vec<(&'a str, ModelSum)> {
         let mut sums: Vec<(&'a str, ModelSum)> = Vec::new();
         for line in &self.account.models {
@@ -291,8 +287,8 @@ impl<'a> AccountOf<'a> {
     }
 }
 
-/// What tokens cost beside each other: an output token five times an input token, a token written to the
-/// cache 1.25 times and one read from it a tenth. It holds for every model of Anthropic's price list.
+/// The relative price of tokens: an output token costs five input tokens, a token written to the cache 1.25
+/// and one read from it a tenth. This holds for every model of Anthropic's price list.
 fn weight(tokens: TokenTotals) -> f64 {
     tokens.input as f64
         + 5.0 * tokens.output as f64
@@ -327,7 +323,7 @@ mod tests {
         }
     }
 
-    /// After the answer with the key `at / 10`.
+    /// An account after the answer with the key `at / 10`.
     fn account(at: i64, input: u64, usd: f64) -> UsageAccount {
         let models = vec![ModelAccount { model: 0, tokens: tokens(input, 0), usd }];
         UsageAccount {
@@ -377,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_conversation_repeats_counts_once() {
+    fn repeated_answers_count_once() {
         let first = records(vec![answer(1, 10, 100), answer(2, 20, 100)], vec![account(20, 200, 2.0)]);
         let fork = records(
             vec![answer(1, 10, 100), answer(2, 20, 100), answer(5, 50, 100)],
@@ -462,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fork_has_of_its_source_counts_there() {
+    fn answers_copied_into_a_fork_count_in_its_source() {
         let (source, fork) = (id(1), id(2));
         let handed_over = |mut records: UsageRecords| {
             records.handed_over_at = Some(WallTime(5));
@@ -489,17 +485,17 @@ mod tests {
 
     #[test]
     fn a_fork_goes_on_with_the_sum_of_its_source_which_counts_once() {
-        // As Claude writes it: the fork has the answers before it, and no account but its own.
+        // As Claude writes it: the fork has the answers before it, and only its own account.
         let shared = [answer(1, 10, 100), answer(2, 20, 100)];
         let agents = [records(vec![UsageAnswer { is_sidechain: true, ..answer(9, 15, 100) }], vec![])];
         let first = vec![account(20, 300, 3.0)];
         let later = [&first[..], &[account(60, 400, 4.0)]].concat();
         let source = records(shared.to_vec(), first);
-        // The source may go on, too, beyond the end of the fork.
+        // The source may also continue after the fork has ended.
         let source_later = records([&shared[..], &[answer(6, 60, 100)]].concat(), later);
         let fork = records([&shared[..], &[answer(3, 30, 100)]].concat(), vec![account(30, 400, 4.5)]);
         let (a, b, c) = (id(1), id(2), id(3));
-        // Whichever id is the smaller one.
+        // Whichever id is smaller.
         for (of_source, of_fork) in [(&a, &b), (&b, &a)] {
             let fork = ConversationUsage { id: of_fork, own: &fork, agents: &[] };
             let source = ConversationUsage { id: of_source, own: &source, agents: &agents };

@@ -1,4 +1,4 @@
-//! One transcript, line by line: its answers and Claude's accounts.
+//! Reads the answers and Claude's accounts from a transcript, line by line.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -11,32 +11,30 @@ use crate::core::claude::transcript_line::{TranscriptLine, UserKind};
 use crate::core::handoff::continuation_prompt::handoff_of;
 use crate::core::time::WallTime;
 
-/// The longest pause between two lines in which Claude is taken to work, in ms: longer ones are a machine
-/// that slept, or a tool that waited for a person.
+/// The longest pause between two lines that counts as work, in ms: in a longer one the machine slept, or a
+/// tool waited for a person.
 const WORK_GAP_MS: i64 = 30 * 60_000;
-/// How many of the last answers are looked through for the message that a line repeats.
+/// How many of the last answers are searched for the message that a line repeats.
 const REPEATED: usize = 64;
-/// The most accounts of one transcript that are told apart: Claude writes one at the end of each run.
+/// The most accounts of one transcript: Claude writes one at the end of each run.
 const ACCOUNTS: usize = 1000;
-/// The most models that are told apart in one transcript; further ones count as the last.
+/// The most models of one transcript; further ones count as the last.
 const MODELS: usize = 200;
 
-/// One answer of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageAnswer {
-    /// The beginning of a hash of the message's and the request's ids; 0 where the line has none. The same
-    /// answer has the same key in every transcript that repeats it.
+    /// The beginning of a hash of the message's and the request's ids; 0 if the line has none. The same
+    /// answer has the same key in every transcript.
     pub key: u64,
-    /// The same of the message's id alone.
+    /// The same for the message's id alone.
     pub message_key: u64,
-    /// When it was written.
     pub at: WallTime,
-    /// Its model, an index into [`UsageRecords::models`].
+    /// An index into [`UsageRecords::models`].
     pub model: usize,
     pub tokens: TokenTotals,
-    /// Its cost in US dollars, where the line itself says so (Claude before 1.0.70).
+    /// Its cost in US dollars, if the line has it (Claude before 1.0.70).
     pub usd: Option<f64>,
-    /// How long Claude worked for it, in ms: the answer itself, and the tools that ran before it.
+    /// How long Claude worked for it, in ms, with the tools that ran before it.
     pub work_ms: u64,
     /// Whether a sub-agent or a side question (`/btw`) asked for it.
     pub is_sidechain: bool,
@@ -44,57 +42,55 @@ pub struct UsageAnswer {
     pub is_of_source: bool,
 }
 
-/// What one of Claude's accounts says of one model.
+/// One model in an account of Claude's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelAccount {
-    /// The model, an index into [`UsageRecords::models`].
+    /// An index into [`UsageRecords::models`].
     pub model: usize,
-    /// Its tokens so far.
     pub tokens: TokenTotals,
-    /// Its cost so far, in US dollars.
+    /// In US dollars.
     pub usd: f64,
 }
 
-/// Claude's own account of a conversation up to a moment, sub-agents included (`cost-state`, from 2.1.300
-/// on). It goes on in a fork: there the sum has everything before the fork, too (measured on 2.1.332).
+/// Claude's own account of a conversation up to a moment, with sub-agents (`cost-state`, since 2.1.300). A
+/// fork continues it: its sum has everything before the fork, too (measured on 2.1.332).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UsageAccount {
-    /// When the sum began, in ms since 1970: a fork has the same; 0 where that is not known.
+    /// The time at which the sum began, in ms since 1970; the same in a fork, and 0 if unknown.
     pub started: i64,
-    /// The key of the last answer of the conversation itself before it; 0 where there is none.
+    /// The key of the conversation's own last answer before it; 0 without one.
     pub last: u64,
     /// The time of the last line before it: the account itself has none.
     pub at: WallTime,
-    /// By model.
     pub models: Vec<ModelAccount>,
-    /// A model was used whose price Claude does not know.
+    /// Claude does not know the price of a model that was used.
     pub has_unknown_cost: bool,
 }
 
-/// What counts in one transcript.
+/// The records of one transcript.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageRecords {
-    /// The directory of the conversation, absolute.
+    /// The directory of the conversation, an absolute path.
     pub dir: Option<String>,
-    /// When it began from a handoff, if it did.
+    /// When it began from a handoff.
     pub handed_over_at: Option<WallTime>,
-    /// The models, as Claude names them, without the date of a release.
+    /// As Claude names them, without the date of a release.
     pub models: Vec<String>,
-    /// The answers, in the order of their lines.
+    /// In the order of their lines.
     pub answers: Vec<UsageAnswer>,
-    /// Claude's accounts, in the order of their lines.
+    /// In the order of their lines.
     pub accounts: Vec<UsageAccount>,
 }
 
-/// Reads lines in their order. It can be kept, and go on with the lines that come later.
+/// Reads lines in order. It can be saved, and continued with later lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageReader {
     records: UsageRecords,
-    /// The time of the last line that has one.
+    /// The time of the last line with one.
     last_at: Option<WallTime>,
-    /// The same of the conversation itself, sub-agents left out.
+    /// The same without sub-agents.
     worked_to: Option<WallTime>,
     /// How long tools ran since the last answer, in ms.
     tools_ms: u64,
@@ -124,7 +120,7 @@ struct RawUsageLine {
     data: Object<RawProgress>,
 }
 
-/// What a line of type `progress` reports of a sub-agent: each message as it came in.
+/// A line of type `progress`: a message of a sub-agent as it arrives.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawProgress {
@@ -147,13 +143,13 @@ struct RawAnswer {
     usage: Object<RawUsage>,
 }
 
-/// Where an answer comes from ([`UsageAnswer`]).
+/// The origin of an answer ([`UsageAnswer`]).
 struct AnswerOrigin {
     is_sidechain: bool,
     is_of_source: bool,
 }
 
-/// Whether a field is there, whatever it holds.
+/// Whether a field exists, whatever its value.
 #[derive(Default, Deserialize)]
 #[serde(from = "serde::de::IgnoredAny")]
 struct Present(bool);
@@ -165,20 +161,19 @@ impl From<serde::de::IgnoredAny> for Present {
 }
 
 impl UsageReader {
-    /// What the lines so far hold.
     pub fn records(&self) -> &UsageRecords {
         &self.records
     }
 
-    /// The same, of a reader that is done.
+    /// The records of a reader that is done.
     #[must_use]
     pub fn into_records(self) -> UsageRecords {
         self.records
     }
 
-    /// Takes the next line, without its newline. One that cannot be read says nothing.
+    /// Reads the next line, without its newline. An unreadable line is ignored.
     pub fn line(&mut self, line: &[u8]) {
-        if !says_something(line) {
+        if !may_count(line) {
             return;
         }
         let Ok(raw) = serde_json::from_slice::<RawUsageLine>(line) else { return };
@@ -190,7 +185,7 @@ impl UsageReader {
         match raw.r#type.0.as_deref() {
             Some("assistant") => {
                 let message = raw.message.0.as_ref();
-                // In the forks of 2.0.76 the prompt alone names the source.
+                // In forks of 2.0.76 only the prompt names the source.
                 let was_asked_elsewhere = !is_sidechain
                     && self
                         .asked_in
@@ -227,7 +222,7 @@ impl UsageReader {
         }
     }
 
-    /// The pause since the last line, where Claude worked in it.
+    /// The pause since the last line, if Claude worked in it.
     fn pause_ms(&self, at: Option<WallTime>) -> u64 {
         let pause = self.worked_to.zip(at).map_or(0, |(last, at)| at.0.saturating_sub(last.0));
         if pause > WORK_GAP_MS { 0 } else { u64::try_from(pause).unwrap_or(0) }
@@ -238,7 +233,7 @@ impl UsageReader {
             self.tools_ms = self.tools_ms.saturating_add(self.pause_ms(at));
             return;
         }
-        // What a tool took before an interrupted turn is nobody's.
+        // The time of tools before an interrupted turn does not count.
         self.tools_ms = 0;
         if self.records.handed_over_at.is_some() || memchr::memmem::find(line, b"HO-").is_none() {
             return;
@@ -269,13 +264,13 @@ impl UsageReader {
         };
         let key = key_of(message.id.0.as_deref(), request);
         let from = self.records.answers.len().saturating_sub(REPEATED);
-        // One line for each block, all with the same id; the figures grow while the answer comes in.
+        // Each block has a line with the same id; the numbers grow while the answer arrives.
         if let Some(known) =
             self.records.answers[from..].iter_mut().find(|known| key != 0 && known.key == key)
         {
             known.tokens = known.tokens.larger(tokens);
             known.work_ms = known.work_ms.saturating_add(work_ms);
-            // Each line of a message has the cost of all of it.
+            // Each line of a message has the cost of the whole message.
             known.usd = known.usd.into_iter().chain(usd).reduce(f64::max);
             return;
         }
@@ -307,7 +302,8 @@ impl UsageReader {
         let last = self.records.answers.iter().rev().find(|answer| !answer.is_sidechain);
         let last = last.map_or(0, |answer| answer.key);
         let account = UsageAccount { started, last, at, models, has_unknown_cost };
-        // Each is compared with all before it. A sum goes on: the last has what those before it have.
+        // Each account is compared with all before it. A sum continues: the last one includes those before
+        // it.
         self.records.accounts.truncate(ACCOUNTS - 1);
         self.records.accounts.push(account);
     }
@@ -325,8 +321,8 @@ impl UsageReader {
     }
 }
 
-/// A model's name without the date of its release and without what Claude adds in brackets: an answer names
-/// `claude-sonnet-4-5-20250929`, where the account has `claude-sonnet-4-5` or `claude-sonnet-4-5[1m]`.
+/// A model's name without the date of its release and without brackets: an answer names
+/// `claude-sonnet-4-5-20250929`, and the account `claude-sonnet-4-5` or `claude-sonnet-4-5[1m]`.
 fn plain_model(name: &str) -> &str {
     let name = name.split_once('[').map_or(name, |(name, _)| name);
     match name.rsplit_once('-') {
@@ -343,8 +339,8 @@ fn key_of(message: Option<&str>, request: Option<&str>) -> u64 {
     u64::from_le_bytes(first).max(1)
 }
 
-/// Whether a line may be of a type that counts. The long ones are of others.
-fn says_something(line: &[u8]) -> bool {
+/// Whether a line may be of a type that counts. The long lines are of other types.
+fn may_count(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"{\"type\":\"") else { return true };
     let words: [&[u8]; 5] = [b"assistant\"", b"user\"", b"progress\"", b"cost-state\"", b"relocated\""];
     words.iter().any(|word| rest.starts_with(word)) || line.len() < 4096
@@ -451,7 +447,7 @@ mod tests {
             r#"{"type":"cost-state","modelUsage":[1]}"#.to_owned(),
             r#"{"type":"assistant","timestamp":"2026-11-20T10:00:00Z","message":{"model":["x"],"usage":7}}"#.to_owned(),
         ]);
-        // The time of the line before stands for one that is missing.
+        // A missing time is replaced by that of the line before.
         assert_eq!((records.answers.len(), records.accounts.len(), records.dir), (1, 0, None));
     }
 

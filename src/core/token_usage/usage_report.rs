@@ -1,4 +1,4 @@
-//! Entries added up by day, week, month, project, model or conversation.
+//! Adds up entries by day, week, month, project, model or conversation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,14 @@ use super::usage_figures::UsageFigures;
 use super::usage_ledger::UsageEntry;
 use crate::core::ids::ConversationId;
 
-/// By what entries are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsageGroup {
-    /// The day, such as `2026-11-20`.
+    /// Such as `2026-11-20`.
     Day,
-    /// The week of ISO 8601, such as `2026-W47`.
+    /// Of ISO 8601, such as `2026-W47`.
     Week,
-    /// The month, such as `2026-11`.
+    /// Such as `2026-11`.
     Month,
-    /// The directory.
     Project,
     Model,
     Conversation,
@@ -46,14 +44,13 @@ impl UsageGroup {
         }
     }
 
-    /// Whether its rows follow each other in time; the others have the largest first.
+    /// Whether the rows are in order of time; otherwise the largest comes first.
     #[must_use]
     pub fn is_time(self) -> bool {
         matches!(self, UsageGroup::Day | UsageGroup::Week | UsageGroup::Month)
     }
 }
 
-/// Sums of entries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsageSums {
     pub tokens: TokenTotals,
@@ -61,30 +58,24 @@ pub struct UsageSums {
     pub usd: f64,
     /// Tokens whose cost Claude did not report.
     pub tokens_without_cost: u64,
-    /// How long Claude worked, in ms.
+    /// In ms.
     pub work_ms: u64,
-    /// Answers of a model.
     pub answers: u64,
-    /// Hand-overs.
     pub handovers: u64,
-    /// In how many conversations.
     pub conversations: usize,
 }
 
-/// One row of the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageRow {
-    /// The day, the directory, the model, ...; empty where it is not known.
+    /// The day, the directory, the model and so on; empty if it is unknown.
     pub key: String,
     pub sums: UsageSums,
 }
 
-/// The rows and their sum.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsageReport {
-    /// In the order of time, or the largest first.
+    /// In order of time, or the largest first.
     pub rows: Vec<UsageRow>,
-    /// All of them together.
     pub total: UsageSums,
 }
 
@@ -116,7 +107,6 @@ impl<'a> Adding<'a> {
 }
 
 impl UsageSums {
-    /// Adds up all of `entries`.
     #[must_use]
     pub fn of(entries: &[UsageEntry<'_>]) -> Self {
         let mut adding = Adding::default();
@@ -124,14 +114,13 @@ impl UsageSums {
         adding.done()
     }
 
-    /// Tokens and cost.
     pub fn figures(&self) -> UsageFigures {
         UsageFigures { tokens: self.tokens, usd: self.usd, tokens_without_cost: self.tokens_without_cost }
     }
 }
 
 impl UsageReport {
-    /// Adds up `entries`; `day` gives the local day of each.
+    /// Adds up `entries`. `day`: the local day of an entry.
     #[must_use]
     pub fn of<'a>(
         entries: &[UsageEntry<'a>],
@@ -151,7 +140,7 @@ impl UsageReport {
                 UsageGroup::Model => entry.model.to_owned(),
                 UsageGroup::Conversation => entry.conversation.to_string(),
             };
-            // A hand-over is of no model.
+            // A hand-over has no model.
             if !(group == UsageGroup::Model && entry.answers == 0 && entry.handovers > 0) {
                 rows.entry(key).or_default().add(entry);
             }

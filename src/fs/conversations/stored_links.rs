@@ -57,7 +57,7 @@ pub fn handover_links(paths: &Paths, journals: bool) -> HandoverLinks {
             tokens: state.tokens_used.zip(state.tokens_max),
             session: state.hopty_session,
         });
-        if !links.knows_both_ends(&state.id) {
+        if !links.has_both_ends(&state.id) {
             unknown.push(state.id);
         }
     }

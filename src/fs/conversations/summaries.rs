@@ -307,7 +307,7 @@ fn ends(file: &File, bytes: u64) -> io::Result<ConversationSummary> {
     let limit = HEAD.min(tail_from);
     let mut piece = vec![0; HEAD_STEP];
     let mut at = 0;
-    while at < limit && !reader.knows_begin() {
+    while at < limit && !reader.has_beginning() {
         let most = usize::try_from(limit - at).unwrap_or(HEAD_STEP).min(HEAD_STEP);
         let n = file.read_at(&mut piece[..most], at)?;
         if n == 0 {

@@ -20,7 +20,7 @@ use crate::fs::cast_file::{CastFile, CastFileError, CastOpening};
 use crate::fs::paths::Paths;
 use crate::fs::session;
 use crate::ipc::answers::RecordAnswer;
-use crate::ipc::message::{Code, Failure, Record};
+use crate::ipc::message::{Code, Record, RequestError};
 use crate::sys::clock::Clock;
 use cast_thread::{CastEnd, CastRecording, masked};
 
@@ -53,9 +53,9 @@ pub(super) struct CastSubject {
 }
 
 impl CastSubject {
-    fn not_recorded(&self) -> Failure {
+    fn not_recorded(&self) -> RequestError {
         let hint = format!("`hopty record {}` starts a recording", self.name);
-        Failure::new(Code::Refused, "the session is not being recorded", hint)
+        RequestError::new(Code::Refused, "the session is not being recorded", hint)
     }
 }
 
@@ -125,7 +125,7 @@ pub(super) struct EndedCast {
 
 impl EndedCast {
     /// The answer to those requests.
-    pub fn answer(&self) -> Result<RecordAnswer, Failure> {
+    pub fn answer(&self) -> Result<RecordAnswer, RequestError> {
         match &self.end.failure {
             None => Ok(RecordAnswer {
                 file: self.file.clone(),
@@ -134,7 +134,7 @@ impl EndedCast {
             }),
             Some(why) => {
                 let what = format!("the recording to {} has stopped: {why}", self.file);
-                Err(Failure::new(Code::Internal, what, "what was written can be played"))
+                Err(RequestError::new(Code::Internal, what, "what was written can be played"))
             }
         }
     }
@@ -172,19 +172,24 @@ impl SessionCast {
 
     /// Handles a request for a recording. Open its file now in a thread, because a disk may hang, and then
     /// call [`SessionCast::opened`].
-    pub fn ask(&mut self, wanted: &Record, subject: &CastSubject, ended: bool) -> Result<CastOrder, Failure> {
+    pub fn ask(
+        &mut self,
+        wanted: &Record,
+        subject: &CastSubject,
+        ended: bool,
+    ) -> Result<CastOrder, RequestError> {
         if ended {
-            return Err(Failure::session_has_ended());
+            return Err(RequestError::session_has_ended());
         }
         if let Some(recording) = &self.current {
-            return Err(Failure::new(
+            return Err(RequestError::new(
                 Code::Busy,
                 format!("it is being recorded to {} already", recording.path().display()),
                 format!("`hopty record {} --stop` ends that recording", subject.name),
             ));
         }
         if self.opening {
-            return Err(Failure::new(Code::Busy, "another recording is about to begin", "try again"));
+            return Err(RequestError::new(Code::Busy, "another recording is about to begin", "try again"));
         }
         let order = SessionCast::order(wanted, subject)?;
         self.opening = true;
@@ -192,26 +197,30 @@ impl SessionCast {
     }
 
     /// Turns a request into an order.
-    fn order(wanted: &Record, subject: &CastSubject) -> Result<CastOrder, Failure> {
+    fn order(wanted: &Record, subject: &CastSubject) -> Result<CastOrder, RequestError> {
         let opening = match (wanted.append, wanted.overwrite) {
             (false, false) => CastOpening::New,
             (true, false) => CastOpening::Append,
             (false, true) => CastOpening::Overwrite,
             (true, true) => {
                 let what = "--append and --overwrite exclude each other";
-                return Err(Failure::new(Code::BadRequest, what, "use one of --append and --overwrite"));
+                return Err(RequestError::new(Code::BadRequest, what, "use one of --append and --overwrite"));
             }
         };
         let path = match &wanted.file {
             Some(file) => PathBuf::from(file),
             None if !subject.outlives => {
                 let what = "the session has no directory that outlives it";
-                return Err(Failure::new(Code::Refused, what, "name a file: -o FILE"));
+                return Err(RequestError::new(Code::Refused, what, "name a file: -o FILE"));
             }
             None => subject.recordings.join(format!("{}.cast", file_time())),
         };
         if !path.is_absolute() {
-            return Err(Failure::new(Code::BadRequest, "the path is not absolute", "see docs/PROTOCOL.md"));
+            return Err(RequestError::new(
+                Code::BadRequest,
+                "the path is not absolute",
+                "see docs/PROTOCOL.md",
+            ));
         }
         let max_bytes = wanted.max_bytes.unwrap_or(FILE_MAX);
         Ok(CastOrder { path, opening, with_input: wanted.input, max_bytes })
@@ -237,10 +246,10 @@ impl SessionCast {
         &mut self,
         opened: Result<CastFile, CastFileError>,
         ended: bool,
-    ) -> Result<CastFile, Failure> {
+    ) -> Result<CastFile, RequestError> {
         self.opening = false;
         match opened {
-            Ok(_) if ended => Err(Failure::session_has_ended()),
+            Ok(_) if ended => Err(RequestError::session_has_ended()),
             opened => opened.map_err(|error| cast_failure(&error)),
         }
     }
@@ -252,7 +261,7 @@ impl SessionCast {
         order: &CastOrder,
         subject: &CastSubject,
         picture: CastPicture,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         let (cols, rows) = picture.size.drawn();
         let header = CastHeader {
             term_type: Some(picture.term).filter(|term| !term.is_empty()),
@@ -265,7 +274,7 @@ impl SessionCast {
         let continues = !file.is_empty();
         let recording = CastRecording::begin(file, order.path.clone(), &header, order.with_input, self.clock)
             .map_err(|error| {
-                Failure::new(Code::Internal, error.to_string(), "look at the free space of its disk")
+                RequestError::new(Code::Internal, error.to_string(), "look at the free space of its disk")
             })?;
         if continues {
             recording.put(CastEventKind::Resize { cols, rows });
@@ -282,7 +291,7 @@ impl SessionCast {
         wanted: &Record,
         subject: &CastSubject,
         picture: CastPicture,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, RequestError> {
         let order = SessionCast::order(wanted, subject)?;
         let file = order.open(&subject.recordings).map_err(|error| cast_failure(&error))?;
         self.begin(file, &order, subject, picture)?;
@@ -299,7 +308,7 @@ impl SessionCast {
 
     /// Handles a request to end the recording. It gets `number`, and is answered after
     /// [`SessionCast::take_end`].
-    pub fn stop(&mut self, number: impl FnOnce() -> u64, subject: &CastSubject) -> Result<(), Failure> {
+    pub fn stop(&mut self, number: impl FnOnce() -> u64, subject: &CastSubject) -> Result<(), RequestError> {
         let recording = self.current.as_ref().ok_or_else(|| subject.not_recorded())?;
         recording.close();
         self.stops.push(number());
@@ -321,7 +330,7 @@ impl SessionCast {
     }
 
     /// `hopty mark`.
-    pub fn mark(&self, label: &str, subject: &CastSubject) -> Result<RecordAnswer, Failure> {
+    pub fn mark(&self, label: &str, subject: &CastSubject) -> Result<RecordAnswer, RequestError> {
         let recording = self.current.as_ref().ok_or_else(|| subject.not_recorded())?;
         recording.put(CastEventKind::Marker(cut_chars(&safe_line(label), LABEL_MAX)));
         Ok(RecordAnswer::of(recording.path()))
@@ -419,12 +428,12 @@ impl SessionCast {
 }
 
 /// The error answer for a file that cannot be recorded into.
-fn cast_failure(error: &CastFileError) -> Failure {
+fn cast_failure(error: &CastFileError) -> RequestError {
     let code = match error {
         CastFileError::Unsafe(_) => Code::Internal,
         _ => Code::Refused,
     };
-    Failure::new(code, error.to_string(), error.hint())
+    RequestError::new(code, error.to_string(), error.hint())
 }
 
 /// The time as part of a file's name. A colon in a name looks like a host to rsync and scp.

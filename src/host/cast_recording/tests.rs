@@ -51,7 +51,7 @@ fn one_recording_at_a_time_and_its_end_answers_who_asked_for_it() {
     let subject = subject(dir.path());
     let path = dir.path().join("a.cast");
     let mut cast = SessionCast::new(Clock::start());
-    let code = |result: Result<CastOrder, Failure>| result.unwrap_err().code;
+    let code = |result: Result<CastOrder, RequestError>| result.unwrap_err().code;
     assert!(cast.mark("early", &subject).is_err() && cast.stop(|| panic!(), &subject).is_err());
     assert_eq!(code(cast.ask(&to(&path), &subject, true)), Code::Ended);
     let order = cast.ask(&to(&path), &subject, false).unwrap();

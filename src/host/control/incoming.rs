@@ -8,7 +8,7 @@ use super::{ConnectionUse, Control, ControlEvent};
 use crate::core::time::Stamp;
 use crate::ipc::frame::{Frame, TooLarge, tag};
 use crate::ipc::message::{
-    ClientHello, Code, Failure, PROTOCOL, Request, RequestId, error_line, parse_request,
+    ClientHello, Code, PROTOCOL, Request, RequestError, RequestId, error_line, parse_request,
 };
 use crate::ipc::stream::ConnectionState;
 use crate::sys::poll::FdReadiness;
@@ -163,7 +163,7 @@ impl Control {
         }
         if !known {
             self.close_after_answer(id, now);
-            let failure = Failure::new(
+            let failure = RequestError::new(
                 Code::Version,
                 format!("this host speaks protocol {PROTOCOL}"),
                 "use the version of hopty that started the session, or restart the session",
@@ -182,7 +182,7 @@ impl Control {
     /// The error for a peer whose line was too long. A client that sends frames gets none.
     fn refuse_size(&mut self, id: u64, what: &str, now: Stamp) {
         if self.connection(id).is_some_and(|c| !c.is_client()) {
-            let failure = Failure::new(Code::TooLarge, what, "send less");
+            let failure = RequestError::new(Code::TooLarge, what, "send less");
             self.send(id, &error_line(0, &failure), now);
         }
     }

@@ -6,7 +6,7 @@ use super::Control;
 use super::connection::Connection;
 use super::peer::Peer;
 use crate::core::time::Stamp;
-use crate::ipc::message::{Code, Failure, error_line};
+use crate::ipc::message::{Code, RequestError, error_line};
 use crate::ipc::stream::FrameStream;
 use crate::sys::poll::FdReadiness;
 use crate::sys::process::ProcessStart;
@@ -83,7 +83,7 @@ impl Control {
 
     /// Whether there is no room for another connection of its kind. Some places are reserved for people,
     /// against Claude and its tools, and some for these, against the Claudes of other sessions.
-    fn full_for(&self, peer: &Peer) -> Option<Failure> {
+    fn full_for(&self, peer: &Peer) -> Option<RequestError> {
         let open_of = |is_of_kind: fn(&Peer) -> bool| {
             self.connections.values().filter(|connection| is_of_kind(&connection.peer)).count()
         };
@@ -96,6 +96,6 @@ impl Control {
             }
         };
         let what = format!("{most} connections{whose} are already open");
-        (open >= most).then(|| Failure::new(Code::Busy, what, "try again"))
+        (open >= most).then(|| RequestError::new(Code::Busy, what, "try again"))
     }
 }

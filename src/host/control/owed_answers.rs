@@ -8,7 +8,7 @@ use crate::core::supervisor::action::{Decision, DecisionKind};
 use crate::core::supervisor::phase::Phase;
 use crate::core::time::Stamp;
 use crate::ipc::answers::RestartAnswer;
-use crate::ipc::message::{Code, Failure, RequestId, error_line, ok_line};
+use crate::ipc::message::{Code, RequestError, RequestId, error_line, ok_line};
 use crate::sys::process::ProcessStart;
 
 /// Requests that the supervisor has not answered yet.
@@ -100,7 +100,7 @@ impl Control {
             let line = match outcome {
                 Ok(done) => ok_line(request, done),
                 Err(why) => {
-                    error_line(request, &Failure::new(Code::Ended, why.clone(), "`hopty why` says more"))
+                    error_line(request, &RequestError::new(Code::Ended, why.clone(), "`hopty why` says more"))
                 }
             };
             self.send(id, &line, now);

@@ -9,7 +9,7 @@ use super::Control;
 use crate::core::ids::SessionName;
 use crate::core::supervisor::event::Asker;
 use crate::fs::session::{self, HOST_NAMES};
-use crate::ipc::message::{Code, Failure, Request};
+use crate::ipc::message::{Code, Request, RequestError};
 use crate::sys::process::{NamedProcess, Process, environment, lineage, start_ticks};
 use crate::sys::worker::within;
 
@@ -122,7 +122,7 @@ impl Control {
     }
 
     /// Why the peer may not make this request, if it may not: only a person may control or end the session.
-    pub(super) fn refusal(&self, id: u64, wanted: &Request) -> Option<Failure> {
+    pub(super) fn refusal(&self, id: u64, wanted: &Request) -> Option<RequestError> {
         let peer = self.peer(id);
         let inside = peer == Peer::Inside;
         let (what, verb) = match wanted {
@@ -137,7 +137,7 @@ impl Control {
             Request::Detach { .. } => ("detach its clients", "detach"),
             Request::Restart { wait: true, .. } if inside => {
                 let hint = "omit --wait: the restart happens at the next safe point";
-                return Some(Failure::new(
+                return Some(RequestError::new(
                     Code::Refused,
                     "a command inside the session cannot wait for its own end",
                     hint,
@@ -147,7 +147,7 @@ impl Control {
             Request::Restart { .. }
                 if inside && self.connection(id).is_some_and(|open| open.run != self.run) =>
             {
-                return Some(Failure::new(
+                return Some(RequestError::new(
                     Code::Refused,
                     "the session has begun another run since this connection was made",
                     "connect again, if this run is to be handed over, too",
@@ -180,6 +180,6 @@ impl Control {
         if !inside {
             hint.push_str("; `control.allow_from` in your configuration allows other sessions");
         }
-        Some(Failure::new(Code::Refused, format!("{who} may not {what}"), hint))
+        Some(RequestError::new(Code::Refused, format!("{who} may not {what}"), hint))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::host::child::ScreenModel;
 use crate::ipc::answers::ScreenAnswer;
-use crate::ipc::message::{Code, Failure, MAX_LINE, error_line, ok_line};
+use crate::ipc::message::{Code, MAX_LINE, RequestError, error_line, ok_line};
 use crate::screen::Screen;
 
 /// Columns and rows of a session whose program has not started.
@@ -21,7 +21,7 @@ pub(in crate::host) fn answer(request: u64, mut model: Option<&mut ScreenModel>,
             return line;
         }
         if lines == 0 {
-            let failure = Failure::new(
+            let failure = RequestError::new(
                 Code::TooLarge,
                 "the screen does not fit into an answer",
                 "make the terminal smaller",

@@ -11,7 +11,7 @@ use crate::core::supervisor::state::SessionState;
 use crate::core::time::Stamp;
 use crate::host::child::ScreenModel;
 use crate::ipc::answers::{RowsAnswer, WatchAnswer};
-use crate::ipc::message::{Code, Failure, RequestId, Wait, WaitFor, Watch};
+use crate::ipc::message::{Code, RequestError, RequestId, Wait, WaitFor, Watch};
 use crate::screen::Screen;
 
 /// How long after its request a changed screen is sent at the earliest, in ms.
@@ -119,7 +119,7 @@ impl WaitingRequest {
         }
         scene.ended.then(|| {
             let message = format!("the session has ended and will never be {}", wanted.wanted.word());
-            WaitOutcome::Refused(Failure::new(Code::Ended, message, "`hopty why` says how it ended"))
+            WaitOutcome::Refused(RequestError::new(Code::Ended, message, "`hopty why` says how it ended"))
         })
     }
 
@@ -139,7 +139,7 @@ impl WaitingRequest {
             }));
         }
         if scene.ended {
-            let failure = Failure::session_has_ended();
+            let failure = RequestError::session_has_ended();
             return Some(WaitOutcome::Refused(failure));
         }
         self.is_late(scene.now).then(|| WaitOutcome::Change(WatchAnswer::default()))
@@ -180,7 +180,7 @@ pub(in crate::host) enum WaitOutcome {
     Screen(RowsAnswer),
     /// The answer to a `watch`.
     Change(WatchAnswer),
-    Refused(Failure),
+    Refused(RequestError),
 }
 
 /// The screen's rows if they differ from those of revision `known`, or the fact that the screen is gone.
@@ -249,10 +249,10 @@ impl Waits {
     }
 
     /// Adds a waiting request.
-    pub(super) fn add(&mut self, asked: RequestId, wanted: Awaited, now: Stamp) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, asked: RequestId, wanted: Awaited, now: Stamp) -> Result<(), RequestError> {
         if self.has(asked.connection) {
             let hint = "open another connection";
-            return Err(Failure::new(Code::Busy, "this connection already waits", hint));
+            return Err(RequestError::new(Code::Busy, "this connection already waits", hint));
         }
         let limit = wanted.timeout_ms();
         let from = if wanted.after().is_some() { now.after(SCREEN_MS.min(limit)) } else { now };
@@ -269,18 +269,18 @@ impl Waits {
         plain: Option<&str>,
         screen: Option<(u32, &ScreenModel)>,
         now: Stamp,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestError> {
         if let Some(program) = plain.filter(|_| wanted.needs_agent() && !self.has(asked.connection)) {
             let message = format!(
                 "hopty cannot tell what {program} does: it is not an agent, so it is never {}",
                 wanted.words()
             );
             let hint = "wait for `text=REGEX` on its screen, or for `exit`";
-            return Err(Failure::new(Code::BadRequest, message, hint));
+            return Err(RequestError::new(Code::BadRequest, message, hint));
         }
         if let Some(mark) = wanted.mark().filter(|mark| is_foreign(*mark, screen)) {
             let message = format!("the mark {mark} was not taken in this session");
-            return Err(Failure::new(Code::BadRequest, message, "`hopty send --mark` prints one"));
+            return Err(RequestError::new(Code::BadRequest, message, "`hopty send --mark` prints one"));
         }
         self.add(asked, wanted, now)
     }

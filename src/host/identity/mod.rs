@@ -30,7 +30,7 @@ use crate::host::cast_recording::CastSubject;
 use crate::host::observer::SessionFiles;
 use crate::host::start::Launch;
 use crate::host::start::session_dir::PrivateStateDir;
-use crate::ipc::message::{Code, Failure};
+use crate::ipc::message::{Code, RequestError};
 use crate::sys::clock::Clock;
 
 pub(super) use own_files::{RestoreOrder, RestoredFiles, not_renamed, wanted_name};
@@ -143,10 +143,10 @@ impl SessionIdentity {
     }
 
     /// Adds labels and removes others; all of them or none. Returns whether that changes them.
-    pub fn change_labels(&mut self, add: &[String], remove: &[String]) -> Result<bool, Failure> {
+    pub fn change_labels(&mut self, add: &[String], remove: &[String]) -> Result<bool, RequestError> {
         let mut labels = self.launch.labels.clone();
         change_labels(&mut labels, add, remove)
-            .map_err(|error| Failure::new(Code::BadRequest, error.to_string(), LABEL_HINT))?;
+            .map_err(|error| RequestError::new(Code::BadRequest, error.to_string(), LABEL_HINT))?;
         let differ = labels != self.launch.labels;
         self.launch.labels = labels;
         Ok(differ)

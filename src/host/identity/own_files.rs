@@ -12,7 +12,7 @@ use crate::fs::session::{self, Keeper, NameLock, SessionError};
 use crate::host::jobs::log::{self, log};
 use crate::host::observer::{DeviceInode, OwnFiles, file_id};
 use crate::ipc::address;
-use crate::ipc::message::{Code, Failure};
+use crate::ipc::message::{Code, RequestError};
 
 /// How long checking its own socket may take.
 const OWN_SOCKET: Duration = Duration::from_millis(50);
@@ -102,17 +102,17 @@ impl SessionIdentity {
 }
 
 /// Parses a name that a person asks for.
-pub(in crate::host) fn wanted_name(name: &str) -> Result<SessionName, Failure> {
+pub(in crate::host) fn wanted_name(name: &str) -> Result<SessionName, RequestError> {
     name.parse().map_err(|error| {
         let hint = "a name has 1 to 48 lower-case letters, digits, `.`, `_` and `-`";
-        Failure::new(Code::BadRequest, format!("{error}"), hint)
+        RequestError::new(Code::BadRequest, format!("{error}"), hint)
     })
 }
 
-pub(in crate::host) fn not_renamed(name: &SessionName, error: &SessionError) -> Failure {
+pub(in crate::host) fn not_renamed(name: &SessionName, error: &SessionError) -> RequestError {
     let code = match error {
         SessionError::Taken(_) | SessionError::Former { .. } | SessionError::Ended(_) => Code::Refused,
         _ => Code::Internal,
     };
-    Failure::new(code, format!("{name}: {error}"), error.hint())
+    RequestError::new(code, format!("{name}: {error}"), error.hint())
 }

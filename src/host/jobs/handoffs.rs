@@ -293,6 +293,6 @@ fn complete(capture: &mut Capture, paths: &Paths, dir: &Path, limits: GitLimits)
     let begun_from = Store::at(&paths.claude).begun_from(&capture.origin.conversation);
     capture.origin.predecessor = begun_from.or(capture.origin.predecessor.take());
     let moved = capture.situation.moved_to.as_deref();
-    capture.git = crate::git::ask_git::of_written(dir, moved, &capture.files, limits);
+    capture.git = crate::git::ask_git::of_written(dir, moved, &capture.files.written, limits);
     capture.memory_keeper = crate::fs::servers::memory_keeper(paths, dir);
 }

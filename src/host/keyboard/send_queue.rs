@@ -19,7 +19,7 @@ use crate::core::time::Stamp;
 use crate::host::child::InputModes;
 use crate::host::observer::ObservedTranscript;
 use crate::ipc::answers::SendAnswer;
-use crate::ipc::message::{Code, Failure, RequestId, SEND_MAX, Send};
+use crate::ipc::message::{Code, RequestError, RequestId, SEND_MAX, Send};
 
 /// The most bytes that wait, over all requests.
 const WAITING_MAX: usize = 4 << 20;
@@ -106,7 +106,7 @@ impl SendQueue {
     /// Queues a request whose bytes are typed unchanged.
     ///
     /// Fails when it makes no sense, or too much waits already.
-    pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), Failure> {
+    pub fn add(&mut self, asked: RequestId, wanted: &Send, modes: InputModes) -> Result<(), RequestError> {
         let parts = parts(wanted, modes)?;
         let bytes = parts.iter().map(Vec::len).sum();
         self.push(QueuedSend { asked, parts, bytes, submit: wanted.submit, mark: wanted.mark })
@@ -115,9 +115,9 @@ impl SendQueue {
     /// The prompt of a request that is to be submitted to Claude, if no other is being submitted.
     ///
     /// Fails when another one is, or this one cannot be submitted.
-    pub fn next_prompt(&self, wanted: &Send) -> Result<SentPrompt, Failure> {
+    pub fn next_prompt(&self, wanted: &Send) -> Result<SentPrompt, RequestError> {
         if self.is_submitting() {
-            return Err(Failure::new(
+            return Err(RequestError::new(
                 Code::Busy,
                 "another prompt is in progress",
                 "try again when it is done",
@@ -166,10 +166,10 @@ impl SendQueue {
         self.submitting.take_if(|submitting| submitting.number == number).is_some()
     }
 
-    fn push(&mut self, queued: QueuedSend) -> Result<(), Failure> {
+    fn push(&mut self, queued: QueuedSend) -> Result<(), RequestError> {
         let (bytes, waiting) = (queued.bytes, self.waiting.iter().map(|queued| queued.bytes).sum::<usize>());
         if bytes > SEND_MAX {
-            return Err(Failure::new(
+            return Err(RequestError::new(
                 Code::TooLarge,
                 format!("{bytes} bytes exceed the limit of {SEND_MAX}"),
                 "send it in parts",
@@ -177,7 +177,7 @@ impl SendQueue {
         }
         if waiting + bytes > WAITING_MAX {
             let what = format!("{waiting} bytes already wait to be typed");
-            return Err(Failure::new(
+            return Err(RequestError::new(
                 Code::Busy,
                 what,
                 "the program does not read its input; `hopty screen` shows its screen",
@@ -223,8 +223,8 @@ impl SendQueue {
 }
 
 /// The pieces to type, one by one.
-fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, Failure> {
-    let wrong = |message: String| Failure::new(Code::BadRequest, message, "see docs/PROTOCOL.md");
+fn parts(wanted: &Send, modes: InputModes) -> Result<VecDeque<Vec<u8>>, RequestError> {
+    let wrong = |message: String| RequestError::new(Code::BadRequest, message, "see docs/PROTOCOL.md");
     let mut parts = match (&wanted.text, &wanted.base64, &wanted.keys) {
         (Some(text), None, None) if wanted.submit => VecDeque::from([as_pasted(text, modes.pastes)]),
         (Some(text), None, None) => VecDeque::from([text.clone().into_bytes()]),
@@ -254,7 +254,7 @@ fn as_pasted(text: &str, pastes: bool) -> Vec<u8> {
 /// The prompt to submit to Claude.
 ///
 /// Fails when there is no text, or Claude would give no proof of having it.
-fn prompt(wanted: &Send) -> Result<SentPrompt, Failure> {
+fn prompt(wanted: &Send) -> Result<SentPrompt, RequestError> {
     let bytes = wanted
         .base64
         .as_deref()
@@ -262,10 +262,10 @@ fn prompt(wanted: &Send) -> Result<SentPrompt, Failure> {
         .and_then(|bytes| String::from_utf8(bytes).ok());
     let text = wanted.text.clone().or(bytes).filter(|_| wanted.keys.is_none());
     let text = text.ok_or_else(|| {
-        Failure::new(Code::BadRequest, "a prompt must be text", "use `--keys` without --submit")
+        RequestError::new(Code::BadRequest, "a prompt must be text", "use `--keys` without --submit")
     })?;
     if text.len() > SEND_MAX {
-        return Err(Failure::new(
+        return Err(RequestError::new(
             Code::TooLarge,
             format!("{} bytes exceed the limit of {SEND_MAX}", text.len()),
             "write it to a file and send the path",
@@ -273,9 +273,9 @@ fn prompt(wanted: &Send) -> Result<SentPrompt, Failure> {
     }
     SentPrompt::new(&text).map_err(|unfit| match unfit {
         NotSubmittable::Empty => {
-            Failure::new(Code::BadRequest, "the text is empty", "give a prompt to submit")
+            RequestError::new(Code::BadRequest, "the text is empty", "give a prompt to submit")
         }
-        NotSubmittable::Shell => Failure::new(
+        NotSubmittable::Shell => RequestError::new(
             Code::Refused,
             "Claude would run it as a shell command, which gives no proof",
             "type it without --submit, then run it with `--keys enter`",
@@ -357,7 +357,7 @@ mod tests {
     fn what_waits_is_bounded() {
         let mut queue = SendQueue::default();
         let much = "x".repeat(SEND_MAX);
-        let refused = |result: Result<(), Failure>| result.unwrap_err().code;
+        let refused = |result: Result<(), RequestError>| result.unwrap_err().code;
         assert_eq!(refused(queue.push(queued(1, &text(&format!("{much}x"), false)))), Code::TooLarge);
         for n in 0..WAITING_MAX / SEND_MAX {
             queue.push(queued(n as u64, &text(&much, false))).unwrap();
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn one_prompt_is_on_its_way_until_the_supervisor_answers() {
         let mut queue = SendQueue::default();
-        let refused = |result: Result<SentPrompt, Failure>| result.unwrap_err().code;
+        let refused = |result: Result<SentPrompt, RequestError>| result.unwrap_err().code;
         assert_eq!(refused(queue.next_prompt(&text(" \n", true))), Code::BadRequest);
         assert_eq!(refused(queue.next_prompt(&text("!ls", true))), Code::Refused);
         let keys = Send { keys: Some(vec!["up".to_owned()]), submit: true, ..Send::default() };

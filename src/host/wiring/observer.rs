@@ -27,7 +27,7 @@ impl Host {
         if let Some(what) = self.observer.standing_transcript(now) {
             let text = format!("{what}.");
             self.notice(DecisionKind::Degraded, &text);
-            self.notifier.queue.transcript_stands(now, text);
+            self.notifier.queue.transcript_is_behind(now, text);
             self.events.push_back(Event::Limited { what });
         }
         if self.jobs.reader_stops_at(self.observer.scan_began()).is_some_and(|at| at <= now) {

@@ -6,13 +6,13 @@ use crate::core::supervisor::state::SessionState;
 use crate::host::Host;
 use crate::host::child::ChildRun;
 use crate::host::keyboard::script_keys;
-use crate::ipc::message::{Code, Failure, RequestId, Send};
+use crate::ipc::message::{Code, RequestError, RequestId, Send};
 use crate::sys::clock::Clock;
 
 impl Host {
-    pub(super) fn try_send(&mut self, asked: RequestId, wanted: &Send) -> Result<(), Failure> {
+    pub(super) fn try_send(&mut self, asked: RequestId, wanted: &Send) -> Result<(), RequestError> {
         if self.exit.is_some() {
-            return Err(Failure::session_has_ended());
+            return Err(RequestError::session_has_ended());
         }
         if wanted.submit && self.session.is_claude() {
             let sent = self.keyboard.queue.next_prompt(wanted)?;
@@ -34,16 +34,21 @@ impl Host {
     }
 
     /// An `answer` request: types the key of an option, but only into the dialog that the person saw.
-    pub(super) fn try_answer(&mut self, asked: RequestId, dialog: &str, option: u8) -> Result<(), Failure> {
+    pub(super) fn try_answer(
+        &mut self,
+        asked: RequestId,
+        dialog: &str,
+        option: u8,
+    ) -> Result<(), RequestError> {
         self.look_at_screen();
         self.settle();
         if !(1..=9).contains(&option) {
             let what = "an option is a number from 1 to 9";
-            return Err(Failure::new(Code::BadRequest, what, "see docs/PROTOCOL.md"));
+            return Err(RequestError::new(Code::BadRequest, what, "see docs/PROTOCOL.md"));
         }
         if self.recorder.supervisor.state().waiting_for.as_deref() != Some(dialog) {
             let hint = "`hopty status` shows what it waits for";
-            return Err(Failure::new(Code::Refused, "it no longer waits for this answer", hint));
+            return Err(RequestError::new(Code::Refused, "it no longer waits for this answer", hint));
         }
         self.events.push_back(Event::Choice { dialog: dialog.to_owned(), option });
         let keys = Some(vec![option.to_string()]);
@@ -91,7 +96,7 @@ impl Host {
             }
             if self.exit.is_some() {
                 self.keyboard.queue.drop_first();
-                self.refuse(asked, Failure::session_has_ended());
+                self.refuse(asked, RequestError::session_has_ended());
                 continue;
             }
             let reads = self.child.run.as_ref().is_some_and(ChildRun::takes_input);

@@ -29,7 +29,7 @@ use crate::ipc::answers::{
     RowsAnswer, SendAnswer, SnoozeAnswer, WaitAnswer,
 };
 use crate::ipc::frame::{Frame, tag};
-use crate::ipc::message::{Attach, Code, Failure, Record, Request, RequestId, error_line, ok_line};
+use crate::ipc::message::{Attach, Code, Record, Request, RequestError, RequestId, error_line, ok_line};
 
 /// What [`Control`] needs to know about connections from the other parts.
 pub(in crate::host) struct KnownConnections<'host> {
@@ -206,7 +206,7 @@ impl Host {
 
     /// A request failed inside the host: reports it to the peer and in the journal.
     fn request_failed(&mut self, asked: RequestId) {
-        let failure = Failure::new(
+        let failure = RequestError::new(
             Code::Internal,
             "the request failed inside the host",
             "the session's host.log has the error",
@@ -215,7 +215,7 @@ impl Host {
         self.events.push_back(Event::Degraded { part: "request".to_owned() });
     }
 
-    pub(in crate::host) fn answer<T: Serialize>(&mut self, asked: RequestId, with: Result<T, Failure>) {
+    pub(in crate::host) fn answer<T: Serialize>(&mut self, asked: RequestId, with: Result<T, RequestError>) {
         let line = match with {
             Ok(done) => ok_line(asked.request, &done),
             Err(failure) => error_line(asked.request, &failure),
@@ -223,12 +223,12 @@ impl Host {
         self.control.send(asked.connection, &line, self.clock.now());
     }
 
-    pub(in crate::host) fn refuse(&mut self, asked: RequestId, failure: Failure) {
+    pub(in crate::host) fn refuse(&mut self, asked: RequestId, failure: RequestError) {
         self.answer::<()>(asked, Err(failure));
     }
 
     /// Carries out a request, or says why not. Its answer may come later.
-    fn request(&mut self, asked: RequestId, wanted: Request) -> Result<(), Failure> {
+    fn request(&mut self, asked: RequestId, wanted: Request) -> Result<(), RequestError> {
         let RequestId { connection: id, request } = asked;
         match wanted {
             Request::Status => self.answer_status(asked),
@@ -276,7 +276,7 @@ impl Host {
                 if self.exit.is_some() && self.terminals.had_clients() && !self.terminals.is_launcher(id) =>
             {
                 let what = format!("session {} has ended", self.session.name());
-                return Err(Failure::new(Code::Ended, what, "`hopty ls --all` says how"));
+                return Err(RequestError::new(Code::Ended, what, "`hopty ls --all` says how"));
             }
             Request::Detach { client } => self.detach_clients(asked, client),
             Request::Attach(attach) => {
@@ -332,7 +332,7 @@ impl Host {
     }
 
     /// Starts or ends a recording; the answer follows when that is done.
-    fn record(&mut self, asked: RequestId, wanted: &Record) -> Result<(), Failure> {
+    fn record(&mut self, asked: RequestId, wanted: &Record) -> Result<(), RequestError> {
         let subject = self.session.cast_subject();
         if wanted.stop {
             let (cast, control) = (&mut self.cast, &mut self.control);
@@ -345,13 +345,13 @@ impl Host {
     }
 
     /// `hopty back`. Without an earlier conversation the supervisor is not asked.
-    fn go_back(&mut self, asked: RequestId, now: bool) -> Result<(), Failure> {
+    fn go_back(&mut self, asked: RequestId, now: bool) -> Result<(), RequestError> {
         if !self.session.is_claude() {
             return Err(not_claude(&self.session));
         }
         if self.exit.is_none() && self.recorder.supervisor.conversation_before().is_none() {
             let hint = "`hopty back` undoes a hand-over; this session had none";
-            return Err(Failure::new(Code::NotFound, "there is no earlier conversation", hint));
+            return Err(RequestError::new(Code::NotFound, "there is no earlier conversation", hint));
         }
         let number = self.control.owe(asked);
         self.restart_asked(number);
@@ -366,14 +366,14 @@ impl Host {
     }
 
     /// Lets a thread move the session's directory.
-    fn begin_rename(&mut self, asked: RequestId, name: &str) -> Result<(), Failure> {
+    fn begin_rename(&mut self, asked: RequestId, name: &str) -> Result<(), RequestError> {
         let name = wanted_name(name)?;
         if name == *self.session.name() {
             self.answer(asked, Ok(RenameAnswer { name: name.clone(), before: name }));
             return Ok(());
         }
         if self.exit.is_some() {
-            return Err(Failure::session_has_ended());
+            return Err(RequestError::session_has_ended());
         }
         let order = self.session.rename_order(name.clone(), self.control.socket().to_owned());
         self.jobs.write_launch(move || JobEvent::Renamed(asked, name, order()));
@@ -400,7 +400,7 @@ impl Host {
         self.answer(asked, Ok(RenameAnswer { name, before }));
     }
 
-    fn wait(&mut self, asked: RequestId, wanted: Awaited) -> Result<(), Failure> {
+    fn wait(&mut self, asked: RequestId, wanted: Awaited) -> Result<(), RequestError> {
         let launch = &self.session.launch;
         let plain = (launch.agent == Agent::Plain).then_some(&*launch.called);
         let screen = self.child.run.as_ref().map(|run| (run.number, &run.model));
@@ -473,19 +473,19 @@ impl Host {
                 self.control.waits_no_more(asked.connection);
                 let draft = if reason == DRAFT { self.draft_line() } else { None };
                 let (name, status) = (&self.session.claim.name, self.status());
-                let hint = match (draft, status.way_to_continue()) {
+                let hint = match (draft, status.continue_hint()) {
                     (_, Some(way)) => way,
                     (Some(draft), _) => {
                         format!("it reads \"{draft}\"; `hopty send {name} --keys ctrl-c` clears it")
                     }
-                    _ if status.waits_in_a_dialog() => {
+                    _ if status.waits_in_dialog() => {
                         format!("`hopty attach {name}` answers it, `hopty screen {name}` shows it")
                     }
                     _ => format!(
                         "`hopty screen {name}` shows Claude's screen, `hopty why {name}` what hopty does"
                     ),
                 };
-                Failure::new(Code::Refused, reason.clone(), hint)
+                RequestError::new(Code::Refused, reason.clone(), hint)
             }
             Reply::Back { conversation, newer } => {
                 let (conversation, newer) = (conversation.clone(), newer.clone());
@@ -496,9 +496,9 @@ impl Host {
                     "`hopty back {} --now` does not wait for the end of the turn",
                     self.session.claim.name
                 );
-                Failure::new(Code::Refused, "Claude is working, or waits for an answer", hint)
+                RequestError::new(Code::Refused, "Claude is working, or waits for an answer", hint)
             }
-            Reply::Ended => Failure::session_has_ended(),
+            Reply::Ended => RequestError::session_has_ended(),
         };
         self.refuse(asked, failure);
     }
@@ -528,13 +528,17 @@ impl Host {
 }
 
 /// The error for a program without conversations.
-fn not_claude(session: &SessionIdentity) -> Failure {
+fn not_claude(session: &SessionIdentity) -> RequestError {
     let hint = format!("`hopty status {}` shows what it runs", session.name());
-    Failure::new(Code::Refused, "it does not run Claude", hint)
+    RequestError::new(Code::Refused, "it does not run Claude", hint)
 }
 
 /// The answer to an `ask` request.
-fn ask_answer(session: &SessionIdentity, answer: AskAnswer, person: bool) -> Result<SnoozeAnswer, Failure> {
+fn ask_answer(
+    session: &SessionIdentity,
+    answer: AskAnswer,
+    person: bool,
+) -> Result<SnoozeAnswer, RequestError> {
     let restart = &session.launch.config.restart;
     let puts_off = answer == AskAnswer::Snooze && person && session.is_claude();
     if puts_off || restart.mode == RestartMode::Ask {
@@ -545,7 +549,7 @@ fn ask_answer(session: &SessionIdentity, answer: AskAnswer, person: bool) -> Res
         return Err(not_claude(session));
     }
     let hint = "set `[restart] mode = \"ask\"` to be asked";
-    Err(Failure::new(Code::Refused, "this session asks no questions", hint))
+    Err(RequestError::new(Code::Refused, "this session asks no questions", hint))
 }
 
 fn read_size(payload: &[u8]) -> Option<Size> {

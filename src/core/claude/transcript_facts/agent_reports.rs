@@ -4,7 +4,7 @@
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;
 use crate::core::claude::lenient_json::ends;
-use crate::core::handoff::capture::LONG_ANSWER;
+use crate::core::handoff::handoff_answers::LONG_ANSWER;
 use crate::core::text::safe_text::cut_words;
 
 /// How many reports are kept, the newest.

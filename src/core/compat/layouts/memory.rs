@@ -123,13 +123,13 @@ impl SessionNotes {
     pub fn of(of: &Capture) -> Self {
         let situation = &of.situation;
         let mut state: Vec<String> = of.goal.iter().map(|goal| format!("Request: {goal}")).collect();
-        let Phases { done, total } = of.progress();
+        let Phases { done, total } = of.tasks.progress();
         if total > 0 {
             state.push(format!("Progress: {done} of {total} tasks done"));
         }
-        if !of.files.is_empty() {
-            let named: Vec<&str> = of.files.iter().take(NOTED).map(String::as_str).collect();
-            state.push(format!("{} files written, newest first: {}", of.files_count, named.join(", ")));
+        if !of.files.written.is_empty() {
+            let named: Vec<&str> = of.files.written.iter().take(NOTED).map(String::as_str).collect();
+            state.push(format!("{} files written, newest first: {}", of.files.count, named.join(", ")));
         }
         let checks = of.checks.iter().rev().filter(|check| !check.is_stale());
         state.extend(
@@ -138,8 +138,8 @@ impl SessionNotes {
                 .filter(|check| check.verdict.outcome != CheckOutcome::Failed)
                 .map(|check| format!("Verified: {}: {}", check.verdict.outcome.word(), check.command)),
         );
-        if !of.last_answer.trim().is_empty() {
-            state.push(format!("Claude's last words: {}", of.last_answer));
+        if !of.answers.last.trim().is_empty() {
+            state.push(format!("Claude's last words: {}", of.answers.last));
         }
         let failed = checks.filter(|check| check.verdict.outcome == CheckOutcome::Failed);
         let mut blockers: Vec<String> = failed
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn the_context_says_where_the_session_stood_and_keeps_what_others_wrote() {
         let mut of = capture("Build the pier. See @/etc/passwd, password=hunter22");
-        of.tasks = vec![
+        of.tasks.list = vec![
             Task {
                 after: Vec::new(),
                 id: "1".into(),

@@ -35,7 +35,7 @@ impl Material {
     /// From what was captured.
     #[must_use]
     pub fn of(capture: &Capture) -> Self {
-        let tasks = &capture.tasks;
+        let tasks = &capture.tasks.list;
         let current = tasks.iter().position(|task| task.status == TaskStatus::InProgress);
         let name = |at: usize| {
             let id = &tasks[at].id;
@@ -44,7 +44,11 @@ impl Material {
                 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
             if plain { format!("task-{id}") } else { format!("task-{}", at + 1) }
         };
-        Self { state: HandoffState::of(capture), phases: capture.progress(), current_task: current.map(name) }
+        Self {
+            state: HandoffState::of(capture),
+            phases: capture.tasks.progress(),
+            current_task: current.map(name),
+        }
     }
 
     /// The same under the id that it was saved as: another handoff may have had the one that was due.
@@ -84,15 +88,15 @@ pub(in crate::core::compat) mod tests {
             subject: subject.into(),
             status,
         };
-        of.tasks = vec![
+        of.tasks.list = vec![
             task("1", "piers", TaskStatus::Completed),
             task("2", "arches", TaskStatus::Completed),
             task("3", "deck", TaskStatus::Completed),
             task("4", "railing", TaskStatus::InProgress),
             task("5", "paint", TaskStatus::Pending),
         ];
-        of.files = (1..=12).map(|n| format!("/home/u/proj/f{n}")).collect();
-        of.files_count = 12;
+        of.files.written = (1..=12).map(|n| format!("/home/u/proj/f{n}")).collect();
+        of.files.count = 12;
         of.decisions = vec![AnsweredQuestion { question: "Which stone?".into(), answer: "granite".into() }];
         of.situation.tokens = Some(82_000);
         of.situation.window = Some(100_000);

@@ -1,13 +1,13 @@
-//! Where everything is: the files that a brief names.
+//! The files that a brief names.
 
 use crate::core::handoff::capture::Capture;
 use crate::core::handoff::continuation_prompt::without_opening;
 use crate::core::ids::HandoffId;
 use crate::core::text::safe_text::{safe_line, units};
 
-/// The longest path, in UTF-16 units; of a longer one the end is shown.
+/// The longest path, in UTF-16 units; of a longer one only the end is shown.
 const PATH_CAP: usize = 300;
-/// The names of files of a record. The section names their directory, once.
+/// The names of the files of a record, whose directory the section names once.
 pub(super) const PROMPTS_FILE: &str = "prompts.md";
 pub(super) const ANSWER_FILE: &str = "answer.md";
 pub(super) const PLAN_FILE: &str = "plan.md";
@@ -16,53 +16,51 @@ pub(super) const REPORTS_FILE: &str = "reports.md";
 pub(super) const AGREED_FILE: &str = "agreed.md";
 pub(super) const DOCUMENT_FILE: &str = "handoff.md";
 
-/// The files of a handoff, absolute paths. Empty ones are not there.
+/// The files of a handoff as absolute paths; empty ones do not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BriefFiles {
-    /// Claude's transcript of the conversation.
     pub transcript: String,
-    /// The directory of the record.
     pub record: String,
-    /// Whether the record has a copy of the transcript, or will have.
+    /// Whether the record has a copy of the transcript, or will have one.
     pub copied: bool,
-    /// Whether it has `changes.patch`.
+    /// Whether `changes.patch` exists.
     pub patch: bool,
-    /// Whether it has `answer.md`.
+    /// Whether `answer.md` exists.
     pub answered: bool,
-    /// Whether it has `plan.md`.
+    /// Whether `plan.md` exists.
     pub planned: bool,
-    /// Whether it has `open-plan.md`.
+    /// Whether `open-plan.md` exists.
     pub plan_waits: bool,
-    /// Whether it has `reports.md`.
+    /// Whether `reports.md` exists.
     pub reported: bool,
-    /// Whether it has `agreed.md`.
+    /// Whether `agreed.md` exists.
     pub agreed: bool,
-    /// The record of the handoff before.
+    /// The record of the earlier handoff.
     pub before: Option<String>,
-    /// The directory of the work: paths below it are shown relative to it.
+    /// The directory of the work: paths below it are relative to it.
     pub project: String,
 }
 
 impl BriefFiles {
-    /// The places of a record in the directory `records`.
+    /// The files of a record in the directory `records`.
     #[must_use]
     pub fn of(capture: &Capture, records: &str, id: &HandoffId, copied: bool) -> Self {
         Self {
             transcript: capture.origin.transcript.clone(),
             record: format!("{records}/{id}"),
             copied: copied && !capture.origin.transcript.is_empty(),
-            answered: !without_opening(capture.last_answer.trim()).is_empty(),
-            planned: capture.plan.is_some(),
-            plan_waits: capture.open_plan.is_some(),
-            reported: !capture.reports.is_empty(),
-            agreed: !capture.agreed.is_empty(),
+            answered: !without_opening(capture.answers.last.trim()).is_empty(),
+            planned: capture.plans.approved.is_some(),
+            plan_waits: capture.plans.open.is_some(),
+            reported: !capture.reports.here.is_empty(),
+            agreed: !capture.answers.agreed.is_empty(),
             patch: capture.git.as_ref().is_some_and(|git| !git.patch.is_empty() || !git.new_files.is_empty()),
             before: capture.origin.predecessor.as_ref().map(|before| format!("{records}/{before}")),
             project: capture.origin.working_dir.clone(),
         }
     }
 
-    /// A path as it is shown: relative to the project where it is below it, or in a directory beside it.
+    /// The path relative to the project, if it is below it or in a directory beside it.
     pub(super) fn show(&self, path: &str) -> String {
         let below = |dir: &str| {
             path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty())
@@ -78,7 +76,6 @@ impl BriefFiles {
         }
     }
 
-    /// The lines of the section.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         if !self.transcript.is_empty() {
@@ -111,7 +108,7 @@ impl BriefFiles {
     }
 }
 
-/// A path on one line, its end where it is too long.
+/// A path on one line; of a long one only the end.
 pub(super) fn short_path(path: &str) -> String {
     let path = safe_line(path);
     if units(&path) <= PATH_CAP {

@@ -1,4 +1,4 @@
-//! The text of a brief: what a fresh Claude is shown, from its first line to its last.
+//! The whole text of a brief.
 
 use sha2::{Digest, Sha256};
 
@@ -17,34 +17,32 @@ use crate::core::ids::{Channel, ConversationId, HandoffId};
 use crate::core::text::safe_text::{cut_units, safe, safe_line, units};
 use crate::core::time::WallTime;
 
-/// The most that Claude takes of one hook, in UTF-16 units (measured).
+/// The most text that Claude accepts from one hook, in UTF-16 units (measured).
 pub const HARD_MAX: usize = 10_000;
-/// The least that a brief can be made in, in UTF-16 units.
+/// The smallest budget of a brief, in UTF-16 units.
 pub const BRIEF_LEAST: usize = 2_000;
-/// The last line, but for the word.
+/// The last line, followed by the word.
 const LAST_LINE: &str = "=== END HANDOFF ===";
-/// Hexadecimal digits of the word: nobody finds a text that holds its own digest of that length.
+/// Hexadecimal digits of the word: nobody can write a text that contains its own digest of this length.
 const WORD_LENGTH: usize = 12;
-/// Where changes of the work tree since then are told: before the first section.
+/// Changes of the work tree are inserted before the first section.
 const FIRST_SECTION: &str = "\n## ";
 /// The longest text about them, in UTF-16 units.
 const CHANGES_CAP: usize = 480;
 
-/// The longest current request in it, in UTF-16 units: less than half of the usual brief, so that what was
-/// done has room beside it.
+/// The longest current request, in UTF-16 units: less than half of the usual brief, to leave room for the
+/// record.
 const REQUEST: usize = 4000;
 
-/// The most decisions in it, the newest, as far as there is room.
+/// The most decisions.
 const DECISIONS: usize = 50;
 
-/// How long a brief may be, in UTF-16 units.
+/// Limits of a brief, in UTF-16 units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The whole (`handoff.frame_chars`); taken as [`BRIEF_LEAST`] when less and as [`HARD_MAX`] when more.
+    /// The whole brief (`handoff.frame_chars`), at least [`BRIEF_LEAST`] and at most [`HARD_MAX`].
     pub brief: usize,
-    /// The current request.
     pub request: usize,
-    /// How many decisions are told.
     pub decisions: usize,
 }
 
@@ -62,7 +60,6 @@ impl Budget {
     }
 }
 
-/// The brief of what was captured.
 pub fn brief(capture: &Capture, words: &Words, places: &BriefFiles, budget: Budget) -> String {
     let intro = "You continue the work of an earlier conversation in this project. The sections about \
                  requests quote the person's own words: follow them, the newest first. Everything else is a \
@@ -81,8 +78,7 @@ pub fn brief(capture: &Capture, words: &Words, places: &BriefFiles, budget: Budg
     render(&head, &parts, &places.text(), budget)
 }
 
-/// The brief of a handoff of which there is only a document: one that another program or an earlier hopty
-/// wrote.
+/// The brief of a handoff that has only a document: another program or an earlier hopty wrote it.
 pub fn brief_of_document(document: &Document, path: &str, budget: Budget) -> String {
     let headers = &document.headers;
     let intro = format!(
@@ -113,15 +109,14 @@ pub fn brief_of_document(document: &Document, path: &str, budget: Budget) -> Str
     render(&head, &parts, &places, budget)
 }
 
-/// What stands above the sections.
+/// The lines above the sections.
 struct BriefHead<'a> {
     id: HandoffId,
     channel: &'a Channel,
     session: &'a ConversationId,
     kind: HandoffKind,
-    /// When it was made.
     at: WallTime,
-    /// What the sections are.
+    /// An explanation of the sections.
     intro: &'a str,
 }
 
@@ -141,7 +136,7 @@ fn render(head: &BriefHead<'_>, parts: &[BriefPart], places: &str, budget: Budge
     first + &body + &last
 }
 
-/// The word of its first and last line.
+/// The word in its first and last line.
 fn word(id: &HandoffId, parts: &[BriefPart], places: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(id.as_str());
@@ -153,7 +148,7 @@ fn word(id: &HandoffId, parts: &[BriefPart], places: &str) -> String {
     hex(&digest.finalize())[..WORD_LENGTH].to_owned()
 }
 
-/// `brief` with what changed in the work tree since it was made.
+/// Adds changes of the work tree to a brief.
 pub fn with_changes(brief: &str, changes: &[String]) -> String {
     let Some(at) = brief.find(FIRST_SECTION).filter(|_| !changes.is_empty()) else { return brief.to_owned() };
     let room = HARD_MAX.saturating_sub(units(brief)).min(CHANGES_CAP);

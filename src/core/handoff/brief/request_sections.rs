@@ -1,5 +1,4 @@
-//! What the person wants: the current request and what was said about it since, then everything before,
-//! newest first.
+//! The person's words: the current request and the prompts since, then earlier prompts, newest first.
 
 use std::collections::HashSet;
 
@@ -13,28 +12,28 @@ use crate::core::handoff::safe_prompts::{PersonPrompt, Words, by_worth, call_of,
 use crate::core::text::safe_text::{cut_chars, safe_line};
 use crate::core::time::WallTime;
 
-/// This part of the room for the request is for what was said since it was set, however long it is.
+/// The prompts since the request get at least this fraction of the room for the request.
 const SINCE: usize = 3;
-/// So many of the newest and of the oldest prompts come before the shortest of the others.
+/// How many of the newest and of the oldest prompts come before the shortest of the others.
 const ENDS: usize = 6;
-/// How much is shown of a question, and of one of its options, in characters.
+/// The longest question, and the longest of its options, in characters.
 const ASKED: [usize; 2] = [240, 80];
-/// What was said so long ago has its time of day, in milliseconds.
+/// Prompts older than this, in ms, have their time of day.
 const JUST_NOW_MS: u64 = 30 * 60 * 1000;
-/// How many options of a question are shown.
+/// The most options of a question.
 const OPTIONS: usize = 8;
 
 /// The sections of the person's words.
 pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<BriefPart> {
     let all = &words.prompts;
     let start = words.request_start();
-    // The newest words, back to the request that they are about; where there is no room for all of them, the
-    // oldest of those between count as earlier.
+    // From the newest prompt back to the one that set the request. If not all of them fit, the oldest of
+    // those between count as earlier.
     let show = |at: usize| quote(&all[at], at == 0, capture, words);
     let last = (start < all.len()).then(|| Quote { sets_work: true, ..show(start) });
     let whole = last.as_ref().map_or(0, Quote::whole);
     let mut room = request.saturating_sub(whole).max(request / SINCE);
-    let again = said_again(&all[..start]);
+    let again = repeated_prompts(&all[..start]);
     let (mut group, mut quotes): (Vec<usize>, Vec<Quote>) = (0..start)
         .filter(|at| !again.contains(at))
         .map(|at| (at, show(at)))
@@ -48,7 +47,7 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
     group.extend(again);
     quotes.extend(last);
     let mut order: Vec<usize> = (0..quotes.len()).collect();
-    // The newest, then the one that set work.
+    // The newest one first, then the one that set the work.
     if let Some(last) = order.pop().filter(|last| *last > 0) {
         order.insert(1, last);
     } else if !quotes.is_empty() {
@@ -75,9 +74,8 @@ pub(super) fn parts(capture: &Capture, words: &Words, request: usize) -> Vec<Bri
     ]
 }
 
-/// Places of prompts such as "continue" that stand among the newer ones already, word for word, and answer
-/// no question.
-fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
+/// Indices of short prompts such as "continue" that repeat a newer one word for word and answer no question.
+fn repeated_prompts(prompts: &[PersonPrompt]) -> Vec<usize> {
     let mut known: HashSet<&str> = HashSet::new();
     let is_again = |at: &usize| {
         let said = &prompts[*at];
@@ -86,7 +84,7 @@ fn said_again(prompts: &[PersonPrompt]) -> Vec<usize> {
     (0..prompts.len()).filter(is_again).collect()
 }
 
-/// What is to be known of quotes with pasted parts.
+/// The explanation of quotes with pasted parts.
 fn of_pastes(quotes: &[Quote]) -> &'static str {
     match quotes.iter().any(|quote| has_paste(&quote.text)) {
         true => {
@@ -96,7 +94,7 @@ fn of_pastes(quotes: &[Quote]) -> &'static str {
     }
 }
 
-/// Those of `places` as quotes, and which of them come first.
+/// The prompts at `places` as quotes, and their order of importance.
 fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
     let quote = |at: &usize| {
         let said = &all[*at];
@@ -108,7 +106,7 @@ fn quotes(places: &[usize], all: &[PersonPrompt]) -> (Vec<Quote>, Vec<usize>) {
     (places.iter().map(quote).collect(), order.collect())
 }
 
-/// What was said in the conversations before.
+/// Prompts of earlier conversations.
 fn before(all: &[PersonPrompt], group: &[usize], today: String) -> BriefPart {
     let rest: Vec<usize> =
         (0..all.len()).filter(|at| !group.contains(at) && all[*at].number.is_none()).collect();
@@ -138,20 +136,20 @@ fn earlier(all: &[PersonPrompt], group: &[usize], words: &Words, today: String) 
     }
 }
 
-/// One prompt of the current request.
+/// A prompt of the current request.
 fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) -> Quote {
     let mut label = labels(said);
     if said.number.is_none() {
         label.insert(0, "in an earlier conversation".to_owned());
     }
-    if newest && capture.unanswered && said.number.is_some() && !said.prompt.interrupted {
+    if newest && capture.prompts.unanswered && said.number.is_some() && !said.prompt.interrupted {
         label.push("not answered yet: this is what to do now".to_owned());
     }
-    label.extend(said_at(said, capture).filter(|_| newest));
+    label.extend(time_of_day(said, capture).filter(|_| newest));
     let is_last =
         said.prompt.asked.as_deref().is_some_and(|asked| words.last_answer.ends_with(asked.trim_end()));
-    // What Claude says again and again ("Done.") may have been answered before.
-    match is_last && newest && capture.replied && !words.last_answer.is_empty() {
+    // A frequent answer such as "Done." may belong to an earlier prompt.
+    match is_last && newest && capture.answers.replied && !words.last_answer.is_empty() {
         true => label.push("after your last words".to_owned()),
         false => label.extend(about(said)),
     }
@@ -162,13 +160,13 @@ fn quote(said: &PersonPrompt, newest: bool, capture: &Capture, words: &Words) ->
     Quote { label: label.join(", "), text, day: day(said), ..Quote::default() }
 }
 
-/// The time of day of a prompt that is not of the last half hour: "in two hours" counts from there.
-fn said_at(said: &PersonPrompt, capture: &Capture) -> Option<String> {
+/// The time of day of a prompt, unless it is recent: "in two hours" counts from there.
+fn time_of_day(said: &PersonPrompt, capture: &Capture) -> Option<String> {
     let at = said.prompt.at.as_deref().and_then(WallTime::parse)?;
     (at.after(JUST_NOW_MS) <= capture.origin.created_at).then(|| format!("said at {} (UTC)", at.hour()))
 }
 
-/// What a prompt may answer: a question of Claude's.
+/// The question of Claude's that a prompt may answer.
 fn about(said: &PersonPrompt) -> Option<String> {
     let is_answer = said.prompt.kind == PromptKind::Answer;
     let asked = said.prompt.asked.as_deref();
@@ -176,7 +174,7 @@ fn about(said: &PersonPrompt) -> Option<String> {
     Some(format!("after your words \"{}\"", question(asked)))
 }
 
-/// What Claude had asked, on one line: the beginning of each option that it listed, else its end.
+/// Claude's question on one line: the beginning of each option, or its end without options.
 fn question(asked: &str) -> String {
     let lines: Vec<&str> = asked.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let options: Vec<&str> = lines.iter().copied().filter(|line| is_option(line)).take(OPTIONS).collect();

@@ -1,4 +1,4 @@
-//! Shares the budget of a brief out among its parts.
+//! Distributes the budget of a brief among its parts.
 
 use super::truncation::Passage;
 use crate::core::text::safe_text::units;
@@ -6,11 +6,10 @@ use crate::core::text::safe_text::units;
 /// A section of the brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BriefPart {
-    /// Its heading.
     pub title: &'static str,
-    /// What it keeps whatever the others want, in UTF-16 units.
+    /// The room that it always gets, in UTF-16 units.
     pub floor: usize,
-    /// What it gets before the ones behind it get more than their floor.
+    /// The room that it gets before later parts get more than their floor, in UTF-16 units.
     pub ideal: usize,
     pub passage: Passage,
 }
@@ -19,8 +18,8 @@ fn heading(part: &BriefPart) -> String {
     format!("\n## {}\n", part.title)
 }
 
-/// The parts in at most `room` UTF-16 units, in their order. Each has its floor; what is left goes to the
-/// first ones up to their ideal, and then to the first ones up to all they want.
+/// Renders the parts in at most `room` UTF-16 units. Each gets its floor; the rest goes to the first parts up
+/// to their ideal, and then to the first parts up to their whole length.
 pub(super) fn fill(parts: &[BriefPart], room: usize) -> String {
     let parts: Vec<(&BriefPart, usize)> = parts
         .iter()
@@ -28,7 +27,7 @@ pub(super) fn fill(parts: &[BriefPart], room: usize) -> String {
         .map(|part| (part, units(&heading(part)) + units(&part.passage.whole())))
         .collect();
     let floors: usize = parts.iter().map(|(part, want)| (*want).min(part.floor)).sum();
-    // In a small brief everybody has less.
+    // In a small brief the floors shrink.
     let scaled = |floor: usize| if floors > room { floor * room / floors } else { floor };
     let mut given: Vec<usize> = parts.iter().map(|(part, want)| scaled((*want).min(part.floor))).collect();
     let mut left = room.saturating_sub(given.iter().sum());
@@ -41,7 +40,7 @@ pub(super) fn fill(parts: &[BriefPart], room: usize) -> String {
         }
     }
     let mut text = String::new();
-    // What one part could not use, because it is cut at a line, is the next one's.
+    // Room that one part cannot use, because it is cut at a line, goes to the next one.
     let mut spare = left;
     for ((part, want), given) in parts.iter().zip(given) {
         let heading = heading(part);

@@ -1,4 +1,4 @@
-//! The kinds of text in a brief, and how each is cut: quotes and texts by their middle, lists by their end.
+//! The kinds of text in a brief and how each is cut: quotes and texts in the middle, lists at the end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,106 +10,94 @@ use super::super::repeated_lines::{folded, form};
 use super::brief_files::PROMPTS_FILE;
 use crate::core::text::safe_text::{cut_bytes, cut_units, end_units, fenced, units};
 
-/// The longest fence, its newline, and a newline for a line that was cut, in UTF-16 units.
+/// The longest fence with its newline and a newline for a cut line, in UTF-16 units.
 const FENCE_ROOM: usize = 15;
-/// How near a line's border must be for a cut to fall on it, in UTF-16 units.
+/// How near the border of a line must be for a cut to move there, in UTF-16 units.
 const NEAR: usize = 200;
-/// The longest sentence that is kept for what it prohibits or demands, in UTF-16 units.
+/// The longest sentence that is kept because it prohibits or demands something, in UTF-16 units.
 const SENTENCE: usize = 300;
-/// From this much room on the shortest sentences of a cut prompt are shown as well, in UTF-16 units.
+/// With this much room the shortest sentences of a cut prompt are kept as well, in UTF-16 units.
 const ROOMY: usize = 1000;
 /// How much of a prompt is searched for such sentences, in bytes.
 const SEARCHED: usize = 64 << 10;
-/// Of a longer table the first rows are shown when there is no room for the whole text.
+/// How many rows of a long table are kept in a cut text.
 const TABLE_ROWS: usize = 6;
-/// The least that is worth to be kept of each line, in UTF-16 units.
+/// The shortest useful beginning of a line, in UTF-16 units.
 const LEAST_LINE: usize = 100;
-/// A prompt keeps this much when there is too little room for all, in UTF-16 units.
+/// The short form of a prompt when not all fit, in UTF-16 units.
 const SHORT: usize = 240;
 
-/// The same of a prompt that prohibits or demands something, in UTF-16 units.
+/// The same for a prompt that prohibits or demands something, in UTF-16 units.
 const WITH_RULES: usize = 1000;
 
-/// One prompt of the person, as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Quote {
-    /// What is to be known of it, on a line of its own; may be empty.
+    /// A remark on a line of its own; may be empty.
     pub label: String,
-    /// The person's words, safe.
     pub text: String,
-    /// The day on which it was said; empty when it is not known.
+    /// The day of the prompt; empty if it is unknown.
     pub day: String,
-    /// The prompt that set the current work.
+    /// It set the current work.
     pub sets_work: bool,
 }
 
 impl Quote {
-    /// What it takes, in UTF-16 units.
+    /// Its length, in UTF-16 units.
     pub fn whole(&self) -> usize {
         units(&quoted(&self.label, &self.text))
     }
 
-    /// Whether it is cut where there is too little room for all.
+    /// Whether it is cut when not all fit.
     fn is_long(&self) -> bool {
         self.whole() > SHORT + units(&self.label)
     }
 
-    /// What it takes at least where all are shown, in UTF-16 units.
+    /// The length of its short form, in UTF-16 units.
     pub fn least(&self) -> usize {
         self.whole().min(SHORT + units(&self.label))
     }
 }
 
-/// What is kept of a text that is too long.
+/// Which part of a long text is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextCut {
-    /// At most so much of its beginning, in UTF-16 units; the rest of the room is its end's.
+    /// At most this much of the beginning, in UTF-16 units, and as much of the end as fits.
     Ends(usize),
-    /// Its beginning alone.
     Beginning,
-    /// The beginning of each of its lines, because each may be meant; else as [`TextCut::Beginning`].
+    /// The beginning of each line, because each may matter; otherwise as [`TextCut::Beginning`].
     Lines,
 }
 
-/// What a part says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// Prompts, the most important of them first in `order` (indices), shown in the order of the list.
+    /// Prompts in order; when not all fit, the first in `order` (indices) take precedence.
     Quotes {
-        /// What stands above them.
+        /// The text above them.
         above: String,
-        /// The prompts.
         quotes: Vec<Quote>,
-        /// Which come first when there is no room for all.
         order: Vec<usize>,
-        /// The day of the brief: another one is told.
+        /// The day of the brief; other days are named.
         today: String,
     },
-    /// A text in a fence.
     Text {
-        /// What stands above it.
         above: String,
-        /// The text, safe.
         text: String,
-        /// What of it is kept where there is no room for all.
         cut: TextCut,
-        /// The file that has it whole.
+        /// The file with the whole text.
         whole_in: &'static str,
-        /// What stands below it.
         below: String,
     },
     /// A list, the most important line first.
     Lines {
-        /// The lines, safe, without a newline.
+        /// Safe, without a newline.
         lines: Vec<String>,
-        /// The same lines with more in each, for where there is room, each time with more than before.
+        /// Longer forms of the same lines, each list with more text than the one before.
         longer: Vec<Vec<String>>,
-        /// The file that has more.
+        /// The file with all of it.
         more_in: &'static str,
     },
     /// Markdown with fences.
     Markdown {
-        /// The text, safe.
         text: String,
         /// The end of a fence matters most.
         keep_end: bool,
@@ -117,7 +105,6 @@ pub(super) enum Passage {
 }
 
 impl Passage {
-    /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
         match self {
             Passage::Quotes { quotes, .. } => quotes.is_empty(),
@@ -126,7 +113,6 @@ impl Passage {
         }
     }
 
-    /// All of it.
     pub fn whole(&self) -> String {
         match self {
             Passage::Quotes { above, quotes, today, .. } => {
@@ -147,7 +133,7 @@ impl Passage {
         }
     }
 
-    /// As much of it as fits into `room` UTF-16 units; empty when nothing does.
+    /// As much as fits into `room` UTF-16 units; may be empty.
     pub fn fit(&self, room: usize) -> String {
         let whole = self.whole();
         if units(&whole) <= room {
@@ -174,13 +160,13 @@ fn quoted(label: &str, text: &str) -> String {
         out.push_str(line);
         out.push('\n');
     }
-    // Two prompts of one line each must not read as one of two.
+    // Keeps two prompts of one line each apart.
     out.push('\n');
     out
 }
 
-/// A prompt in at most `room` units: what was pasted is cut first; then its beginning and its end are shown,
-/// between them what the person prohibits or demands.
+/// A prompt in at most `room` units: pastes are cut first, then the middle, except for sentences that
+/// prohibit or demand something.
 fn shortened(quote: &Quote, room: usize) -> Option<String> {
     let label = if quote.label.is_empty() { 0 } else { units(&quote.label) + 3 };
     let text = &*with_short_pastes(&quote.text, room.saturating_sub(label + 1));
@@ -199,63 +185,13 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     if rest < 40 {
         return None;
     }
-    // Each line costs two units more, and is counted when it is taken.
-    let take = |text: &str, budget: usize, from_end: bool| -> String {
-        let mut parts: Vec<&str> = Vec::new();
-        let mut left = budget;
-        let lines: Vec<&str> = text.lines().collect();
-        let ordered: Box<dyn Iterator<Item = &&str>> =
-            if from_end { Box::new(lines.iter().rev()) } else { Box::new(lines.iter()) };
-        for line in ordered {
-            let cost = units(line) + 3;
-            if cost <= left {
-                parts.push(line);
-                left -= cost;
-                continue;
-            }
-            if left > 20 {
-                parts.push(if from_end {
-                    end_at_word(line, left - 6)
-                } else {
-                    start_at_word(line, left - 6)
-                });
-            }
-            break;
-        }
-        if from_end {
-            parts.reverse();
-        }
-        parts.iter().map(|line| format!("> {line}\n")).collect()
-    };
     let ends = |rest: usize| {
-        let head = take(text, rest * 3 / 5, false);
-        let tail = take(text, rest.saturating_sub(units(&head)), true);
+        let head = first_lines(text, rest * 3 / 5);
+        let tail = last_lines(text, rest.saturating_sub(units(&head)));
         (head, tail)
     };
     let (mut head, mut tail) = ends(rest);
-    let line = |sentence: &str| format!("> [...] {sentence}\n");
-    let own = own_words(text);
-    let all: Vec<&str> = sentences(cut_bytes(&own, SEARCHED)).collect();
-    let is_shown = |sentence: &str| head.contains(sentence) || tail.contains(sentence);
-    let mut kept: Vec<usize> = Vec::new();
-    let mut used = 0;
-    let mut keep = |at: usize, room: usize, kept: &mut Vec<usize>| {
-        let cost = units(all[at]) + "> [...] \n".len();
-        if cost <= SENTENCE && used + cost <= room && !is_shown(all[at]) {
-            used += cost;
-            kept.push(at);
-        }
-    };
-    (0..all.len()).filter(|at| is_standing(all[*at])).for_each(|at| keep(at, rest / 2, &mut kept));
-    if rest >= ROOMY {
-        for at in short_ones(&all) {
-            if !kept.contains(&at) {
-                keep(at, rest / 4, &mut kept);
-            }
-        }
-    }
-    kept.sort_unstable();
-    let between: String = kept.iter().map(|at| line(all[*at])).collect();
+    let between = demands(text, rest, |sentence| head.contains(sentence) || tail.contains(sentence));
     if !between.is_empty() {
         (head, tail) = ends(rest - units(&between));
     }
@@ -266,8 +202,68 @@ fn shortened(quote: &Quote, room: usize) -> Option<String> {
     (units(&text) <= room).then_some(text)
 }
 
-/// Sentences that say something of their own, the shortest first: rules are short in every language, and
-/// what is said in one form again and again is no rule.
+/// The first lines of a text, quoted, in at most `room` units; the last of them may be cut.
+fn first_lines(text: &str, room: usize) -> String {
+    whole_lines(text.lines(), room, start_at_word).iter().map(|line| format!("> {line}\n")).collect()
+}
+
+/// The last lines of a text, quoted, in at most `room` units; the first of them may be cut.
+fn last_lines(text: &str, room: usize) -> String {
+    whole_lines(text.lines().rev(), room, end_at_word)
+        .iter()
+        .rev()
+        .map(|line| format!("> {line}\n"))
+        .collect()
+}
+
+/// As many lines as fit when they are quoted, and of the next one what `cut` keeps.
+fn whole_lines<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    mut room: usize,
+    cut: impl Fn(&'a str, usize) -> &'a str,
+) -> Vec<&'a str> {
+    let mut taken = Vec::new();
+    for line in lines {
+        // The mark of a quote and the newline take three units.
+        let cost = units(line) + 3;
+        if cost > room {
+            taken.extend((room > 20).then(|| cut(line, room - 6)));
+            break;
+        }
+        taken.push(line);
+        room -= cost;
+    }
+    taken
+}
+
+/// The sentences in which the person prohibits or demands something, as quoted lines; with enough room
+/// ([`ROOMY`]) the shortest ones as well. Sentences that `is_shown` are left out.
+fn demands(text: &str, room: usize, is_shown: impl Fn(&str) -> bool) -> String {
+    let own = own_words(text);
+    let all: Vec<&str> = sentences(cut_bytes(&own, SEARCHED)).collect();
+    let mut kept: Vec<usize> = Vec::new();
+    let mut used = 0;
+    let mut keep = |at: usize, room: usize, kept: &mut Vec<usize>| {
+        let cost = units(all[at]) + "> [...] \n".len();
+        if cost <= SENTENCE && used + cost <= room && !is_shown(all[at]) {
+            used += cost;
+            kept.push(at);
+        }
+    };
+    (0..all.len()).filter(|at| is_standing(all[*at])).for_each(|at| keep(at, room / 2, &mut kept));
+    if room >= ROOMY {
+        for at in short_ones(&all) {
+            if !kept.contains(&at) {
+                keep(at, room / 4, &mut kept);
+            }
+        }
+    }
+    kept.sort_unstable();
+    kept.iter().map(|at| format!("> [...] {}\n", all[*at])).collect()
+}
+
+/// Sentences with a form of their own, the shortest first: rules are short in every language, and a sentence
+/// in a repeated form is no rule.
 fn short_ones(all: &[&str]) -> Vec<usize> {
     let mut forms: HashMap<String, usize> = HashMap::new();
     all.iter().for_each(|sentence| *forms.entry(form(sentence)).or_default() += 1);
@@ -277,7 +273,7 @@ fn short_ones(all: &[&str]) -> Vec<usize> {
     short
 }
 
-/// Whether a text is made of words: no code, no rule of a table, no heading of one word.
+/// Whether a text is made of words, unlike code, the rule of a table and a heading of one word.
 fn is_prose(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let signs = text
@@ -289,7 +285,7 @@ fn is_prose(text: &str) -> bool {
     words && letters >= 4 && !text.starts_with('[') && signs * 8 <= letters
 }
 
-/// The sentences of a text: a full stop, question or exclamation mark that a blank follows ends one.
+/// The sentences of a text: a full stop, question or exclamation mark before a space ends one.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = |line: &str| {
         let end = |(at, c): (usize, char)| {
@@ -322,8 +318,7 @@ fn end_at_word(line: &str, room: usize) -> &str {
     cut.find(char::is_whitespace).map_or(cut, |at| cut[at..].trim_start())
 }
 
-/// Prompts in their order, each day but `today` above the first one that was said on it, at most `days`
-/// times.
+/// Prompts in order. Each day but `today` is named above its first prompt, at most `days` times.
 fn with_days<'a>(
     above: &str,
     today: &str,
@@ -348,88 +343,112 @@ fn day_line(day: &str) -> String {
 
 fn fit_quotes([above, today]: [&str; 2], quotes: &[Quote], order: &[usize], room: usize) -> String {
     let more = |count: usize| format!("and {count} more, in {PROMPTS_FILE}\n");
-    let Some(mut left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
+    let Some(left) = room.checked_sub(units(above) + units(&more(quotes.len()))) else {
         return String::new();
     };
-    let mut shown: Vec<Option<String>> = vec![None; quotes.len()];
-    // First everybody's short form, the most important first; then as much more as there is room for. Where
-    // the person laid down rules the short form is longer.
-    let mut days: Vec<&str> = Vec::new();
-    let mut for_rules = room / 3;
-    // Which quote shows a sentence: the others leave it out first. The first one with what many say shows it
-    // whole.
-    let mut said: HashMap<String, usize> = HashMap::new();
-    let mut times: HashMap<&str, usize> = HashMap::new();
-    let texts = quotes.iter().filter(|quote| quote.is_long()).map(|quote| cut_bytes(&quote.text, SEARCHED));
-    texts.flat_map(clauses).filter(is_double_worthy).for_each(|one| *times.entry(one).or_default() += 1);
-    let mut for_shared = room / 4;
-    for &at in order {
-        let quote = without_doubles(&quotes[at], at, &said);
-        let (Quote { label, text, .. }, day) = (&*quote, &quotes[at].day);
-        let is_other = !day.is_empty() && day != today && !days.contains(&day.as_str());
-        let line = if is_other { units(&day_line(day)) } else { 0 };
-        let own = own_words(text);
-        let mut short = SHORT + units(label);
-        if sentences(cut_bytes(&own, SEARCHED)).any(is_standing) {
-            let longer = (units(&own) + units(label)).min(WITH_RULES).saturating_sub(short).min(for_rules);
-            for_rules -= longer;
-            short += longer;
-        }
-        let is_shared =
-            |one: &str| times.get(one).is_some_and(|times| *times >= MANY) && !said.contains_key(one);
-        if clauses(cut_bytes(text, SEARCHED)).any(is_shared) {
-            let longer = quote.whole().min(WITH_RULES).saturating_sub(short).min(for_shared);
-            for_shared -= longer;
-            short += longer;
-        }
-        let Some(text) = shortened(&quote, short.min(left.saturating_sub(line))) else { continue };
-        left -= units(&text) + line;
-        note_sentences(&text, at, &mut said);
-        days.extend(is_other.then_some(day.as_str()));
-        shown[at] = Some(text);
-    }
-    // The prompt that set the work grows first, and leaves the others a third; nobody's paste grows before
-    // everybody's own words.
+    let mut fit =
+        QuoteFit { quotes, shown: vec![None; quotes.len()], said: HashMap::new(), days: Vec::new(), left };
+    // First the short form of each quote, the most important first; then as much more as fits.
+    fit.add_short(order, today, room);
+    // The prompt that set the work grows first, and leaves a third of the room to the others. Pastes grow
+    // after everyone's own words.
     let is_first = |at: &&usize| quotes[**at].sets_work;
     let first = order.iter().filter(is_first).chain(order.iter().filter(|at| !is_first(at)));
     let first: Vec<usize> = first.copied().collect();
     for own_only in [true, false] {
-        for &at in &first {
-            let Some(text) = &mut shown[at] else { continue };
-            let had = units(text);
-            let quote = without_doubles(&quotes[at], at, &said);
-            let Quote { label, text: words, .. } = &*quote;
-            let room = match own_only {
-                true => units(&quoted(label, &with_short_pastes(words, 0))).min(had + left * 2 / 3),
-                false => had + left,
-            };
-            if let Some(longer) = shortened(&quote, room).filter(|longer| units(longer) > had) {
-                left -= units(&longer) - had;
-                note_sentences(&longer, at, &mut said);
-                *text = longer;
-            }
-        }
+        first.iter().for_each(|at| fit.grow(*at, own_only));
     }
-    let missing = shown.iter().filter(|text| text.is_none()).count();
+    let missing = fit.shown.iter().filter(|text| text.is_none()).count();
     if missing == quotes.len() {
         return String::new();
     }
-    let told = quotes.iter().zip(shown).filter_map(|(quote, text)| Some((quote, text?)));
-    let mut out = with_days(above, today, days.len(), told);
+    let told = quotes.iter().zip(fit.shown).filter_map(|(quote, text)| Some((quote, text?)));
+    let mut out = with_days(above, today, fit.days.len(), told);
     if missing > 0 {
         out.push_str(&more(missing));
     }
     out.trim_end().to_owned() + "\n"
 }
 
-/// The shortest sentence that is left out because another quote shows it, in UTF-16 units.
+/// Quotes that do not all fit.
+struct QuoteFit<'a> {
+    quotes: &'a [Quote],
+    /// The text of each quote so far.
+    shown: Vec<Option<String>>,
+    /// The quote that contains a sentence: the others may leave it out.
+    said: HashMap<String, usize>,
+    /// Days other than the brief's that are named.
+    days: Vec<&'a str>,
+    /// In UTF-16 units.
+    left: usize,
+}
+
+impl QuoteFit<'_> {
+    /// Adds the short form of each quote, a longer one if the person laid down rules. The first of many
+    /// quotes that share a sentence shows it.
+    fn add_short(&mut self, order: &[usize], today: &str, room: usize) {
+        let quotes = self.quotes;
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        let long = quotes.iter().filter(|quote| quote.is_long());
+        let texts = long.map(|quote| cut_bytes(&quote.text, SEARCHED));
+        texts.flat_map(clauses).filter(may_be_shared).for_each(|one| *times.entry(one).or_default() += 1);
+        let (mut for_rules, mut for_shared) = (room / 3, room / 4);
+        for &at in order {
+            let quote = without_doubles(&quotes[at], at, &self.said);
+            let (Quote { label, text, .. }, day) = (&*quote, &quotes[at].day);
+            let is_other = !day.is_empty() && day != today && !self.days.contains(&day.as_str());
+            let line = if is_other { units(&day_line(day)) } else { 0 };
+            let own = own_words(text);
+            let mut short = SHORT + units(label);
+            if sentences(cut_bytes(&own, SEARCHED)).any(is_standing) {
+                let longer =
+                    (units(&own) + units(label)).min(WITH_RULES).saturating_sub(short).min(for_rules);
+                for_rules -= longer;
+                short += longer;
+            }
+            let is_shared = |one: &str| {
+                times.get(one).is_some_and(|times| *times >= MANY) && !self.said.contains_key(one)
+            };
+            if clauses(cut_bytes(text, SEARCHED)).any(is_shared) {
+                let longer = quote.whole().min(WITH_RULES).saturating_sub(short).min(for_shared);
+                for_shared -= longer;
+                short += longer;
+            }
+            let room = short.min(self.left.saturating_sub(line));
+            let Some(text) = shortened(&quote, room) else { continue };
+            self.left -= units(&text) + line;
+            note_sentences(&text, at, &mut self.said);
+            self.days.extend(is_other.then_some(day.as_str()));
+            self.shown[at] = Some(text);
+        }
+    }
+
+    /// Shows more of a quote: of its own words, up to two thirds of the room, or of all its text.
+    fn grow(&mut self, at: usize, own_only: bool) {
+        let Some(text) = &mut self.shown[at] else { return };
+        let had = units(text);
+        let quote = without_doubles(&self.quotes[at], at, &self.said);
+        let Quote { label, text: words, .. } = &*quote;
+        let room = match own_only {
+            true => units(&quoted(label, &with_short_pastes(words, 0))).min(had + self.left * 2 / 3),
+            false => had + self.left,
+        };
+        if let Some(longer) = shortened(&quote, room).filter(|longer| units(longer) > had) {
+            self.left -= units(&longer) - had;
+            note_sentences(&longer, at, &mut self.said);
+            *text = longer;
+        }
+    }
+}
+
+/// The shortest sentence that is left out because another quote contains it, in UTF-16 units.
 const DOUBLE: usize = 40;
-/// What so many quotes say is shown by the first of them.
+/// The first of at least this many quotes shows a sentence that they share.
 const MANY: usize = 3;
-/// What stands for such sentences.
+/// The replacement for such sentences.
 const AS_ELSEWHERE: &str = "[... as in another prompt here]";
 
-/// The sentences of a text, and of one with a colon what stands before and behind it: "screen 7: it shows".
+/// The sentences of a text; one with a colon counts as two, such as "screen 7: it shows".
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     sentences(text).flat_map(|sentence| {
         let colon = sentence.find(": ").map_or(0, |at| at + 1);
@@ -438,12 +457,12 @@ fn clauses(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a sentence is left out where another quote shows it: a line of a log is none.
-fn is_double_worthy(sentence: &&str) -> bool {
+/// Whether a sentence may be left out if another quote contains it: prose, and no line of a log.
+fn may_be_shared(sentence: &&str) -> bool {
     units(sentence) >= DOUBLE && is_prose(sentence)
 }
 
-/// A prompt without the sentences that another quote shows word for word.
+/// A prompt without the sentences that another quote contains word for word.
 fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize>) -> Cow<'a, Quote> {
     let is_double = |sentence: &str| said.get(sentence).is_some_and(|other| *other != at);
     if !quote.is_long() || has_paste(&quote.text) || !clauses(&quote.text).any(is_double) {
@@ -462,11 +481,11 @@ fn without_doubles<'a>(quote: &'a Quote, at: usize, said: &HashMap<String, usize
     Cow::Owned(Quote { text: lines.join("\n"), ..quote.clone() })
 }
 
-/// Notes the sentences that a quote shows whole.
+/// Records the sentences that a quote shows whole.
 fn note_sentences(shown: &str, at: usize, said: &mut HashMap<String, usize>) {
     let lines = shown.lines().map(|line| line.strip_prefix("> ").unwrap_or(line));
     let lines = lines.map(|line| line.strip_prefix("[...] ").unwrap_or(line));
-    for sentence in lines.flat_map(clauses).filter(is_double_worthy) {
+    for sentence in lines.flat_map(clauses).filter(may_be_shared) {
         said.entry(sentence.to_owned()).or_insert(at);
     }
 }
@@ -475,7 +494,7 @@ fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize
     let mark = format!("(shortened; whole in {whole_in})\n");
     let taken = units(above) + units(below) + units(&mark) + 2 * FENCE_ROOM + "text\n".len();
     let Some(room) = room.checked_sub(taken).filter(|room| *room >= 80) else { return String::new() };
-    // Fencing may lengthen nothing but the fence, and shortens long runs of back-ticks.
+    // A fence adds only its own length; long runs of back-ticks become shorter.
     let text = short_tables(text);
     let body = match cut {
         _ if units(&text) <= room => text,
@@ -486,8 +505,7 @@ fn fit_text([above, text, whole_in, below]: [&str; 4], cut: TextCut, room: usize
     format!("{above}{mark}{}{below}", fenced(&body))
 }
 
-/// The beginning of each line of a text, as much of each as there is room for in all, in UTF-16 units; `None`
-/// where that is too little.
+/// The beginning of each line, all of the same length, in `room` UTF-16 units; `None` if that is too little.
 fn line_beginnings(text: &str, room: usize) -> Option<String> {
     const CUT: &str = " [...]";
     let at = |cap: usize| -> String {
@@ -501,7 +519,7 @@ fn line_beginnings(text: &str, room: usize) -> Option<String> {
     caps.take_while(|cap| *cap >= LEAST_LINE).map(at).find(|text| units(text) <= room)
 }
 
-/// The text with the first rows of its long tables.
+/// The text with only the first rows of its long tables.
 fn short_tables(text: &str) -> String {
     let is_row = |line: &&str| line.trim_start().starts_with('|');
     let lines: Vec<&str> = text.lines().collect();
@@ -518,8 +536,8 @@ fn short_tables(text: &str) -> String {
     out.join("\n")
 }
 
-/// The beginning of a text, at most `head` and a third of `room`, and its end, together at most `room` UTF-16
-/// units; the beginning alone where it may have all.
+/// The beginning of a text, at most `head` and a third of `room`, and as much of its end as fits into `room`
+/// UTF-16 units; only the beginning if `head` allows it.
 fn ends(text: &str, head: usize, room: usize) -> String {
     const CUT: &str = "\n[...] ";
     let room = room.saturating_sub(CUT.len());
@@ -542,13 +560,13 @@ fn ends(text: &str, head: usize, room: usize) -> String {
     format!("{first}{}{last}", if first.is_empty() { "[...] " } else { CUT })
 }
 
-/// As many of the lines as there is room for, and then as many of them as can be longer, in their order.
+/// As many lines as fit, in order; then as many longer forms as fit.
 fn fit_lines(lines: &[String], longer: &[Vec<String>], more_in: &str, room: usize) -> String {
     let more = |count: usize| format!("- and {count} more, in {more_in}\n");
     let Some(mut left) = room.checked_sub(units(&more(lines.len()))) else { return String::new() };
     let mut taken: Vec<Option<&String>> = Vec::new();
     for line in lines {
-        // A long line must not keep a short one out.
+        // A long line must not displace a short one.
         let fits = units(line) < left;
         left -= if fits { units(line) + 1 } else { 0 };
         taken.push(fits.then_some(line));
@@ -570,7 +588,7 @@ fn fit_lines(lines: &[String], longer: &[Vec<String>], more_in: &str, room: usiz
     }
 }
 
-/// Cut at a line where that is near, with the fence closed.
+/// Cuts at the end of a line if one is near, and closes the fence.
 fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     const MARK: &str = "[cut]\n";
     if keep_end
@@ -585,7 +603,7 @@ fn fit_markdown(text: &str, keep_end: bool, room: usize) -> String {
     if let Some(end) = kept.rfind('\n').filter(|end| units(&kept[*end..]) < NEAR) {
         kept = &kept[..=end];
     }
-    // A cut through a line of back-ticks must not leave a fence of another length behind.
+    // A cut in a line of back-ticks must not leave a shorter fence.
     let mut out =
         if kept.ends_with('\n') { kept.to_owned() } else { kept.trim_end_matches('`').to_owned() + "\n" };
     let mut fence = Fence::default();

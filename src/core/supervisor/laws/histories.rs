@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::world::World;
 use super::{live, policies, runner};
 use crate::core::journal::{Recorder, Replay, replay};
+use crate::core::supervisor::Policy;
 use crate::core::supervisor::event::Event;
-use crate::core::supervisor::{Phase, Policy};
+use crate::core::supervisor::phase::Phase;
 use crate::core::time::{Stamp, WallTime};
 
 type Story = Vec<(Stamp, Event, BTreeSet<String>)>;

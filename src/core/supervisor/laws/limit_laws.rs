@@ -1,10 +1,11 @@
 //! The laws of usage limits and API errors: nothing is typed or handed over too early, too often, or against
 //! a person.
 
+use super::super::Supervisor;
 use super::super::action::{Action, DecisionKind};
 use super::super::event::{Event, HookEvent, KeyClass};
 use super::super::limit_and_error_wait::{RETRIES, ResumeAfter};
-use super::super::{Phase, Supervisor};
+use super::super::phase::Phase;
 use crate::core::config::Recovery;
 use crate::core::ids::ConversationId;
 use crate::core::time::Stamp;

@@ -1,7 +1,7 @@
 //! The supervisor's state as a short name.
 
-use super::super::Phase;
 use super::super::paste_and_enter::SubmissionStep;
+use super::super::phase::Phase;
 use super::super::prompt_delivery::PromptDelivery;
 use super::world::World;
 

@@ -1,17 +1,18 @@
 //! Chooses the next event: mostly one that fits the phase, so that every phase is reached, and sometimes any
 //! other.
 
+use super::super::Agent;
 use super::super::event::{
     AgentStatus, Asker, AttachKind, Event, HookEvent, HookFacts, KeyClass, PromptOf, StartSource,
 };
 use super::super::exit_table::tests::ENDS;
 use super::super::handover_question::AskAnswer;
 use super::super::limit_and_error_wait::LimitKind;
+use super::super::phase::Phase;
 use super::super::phase::SaveStep;
 use super::super::prompt_delivery::PromptDelivery;
 use super::super::screen_facts::{PromptBox, ScreenFacts};
 use super::super::tests::{conversation, handoff, hook, named};
-use super::super::{Agent, Phase};
 use super::world::World;
 use crate::core::claude::carry_over::CarryMethod;
 use crate::core::handoff::operation::Cut;

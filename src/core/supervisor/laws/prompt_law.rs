@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::super::Phase;
 use super::super::action::{Action, DecisionKind, HookAnswer};
 use super::super::event::{HookEvent, HookFacts, PromptOf};
+use super::super::phase::Phase;
 
 /// A prompt that a person submitted and the old conversation was told to leave.
 #[derive(Clone, Copy, Debug, PartialEq)]

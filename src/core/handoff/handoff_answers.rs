@@ -1,0 +1,178 @@
+//! What Claude said, as a handoff has it: its answers, and what it found out in the middle of turns.
+
+use serde::{Deserialize, Serialize};
+use unicode_width::UnicodeWidthStr;
+
+use super::capture::EarlierHandoff;
+use super::continuation_prompt::without_opening;
+use super::current_request::begins_request;
+use super::note::Note;
+use crate::core::claude::lenient_json::ends;
+use crate::core::claude::prompts::TranscriptPrompt;
+use crate::core::claude::transcript_facts::{
+    EarlierAnswer, REPLY_CAP, StatedDecision, TranscriptFacts, says_much, tells_finding,
+};
+use crate::core::text::safe_text::{cut_chars, safe_line};
+
+/// The most answers for the next handoff.
+const ANSWERS_CAP: usize = 50;
+/// The most messages in the middle of a turn for the next handoff: of the open turn, and of earlier turns.
+const FINDINGS_CAP: usize = 20;
+/// The most agreed answers.
+const AGREED_CAP: usize = 3;
+/// The longest text of an agreed answer, in bytes.
+pub(super) const AGREED_BYTES: usize = 16_000;
+/// A longer answer that the person agreed to has a section of its own, in characters.
+pub(crate) const LONG_ANSWER: usize = 260;
+/// Answers that are no wider, such as "It is behind `legacy_list`.", are dropped first, in columns.
+pub(super) const SHORT_ANSWER: usize = 40;
+
+/// A longer answer of Claude's that the person answered in a few words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgreedAnswer {
+    /// What the person said to it, on one line.
+    pub reply: String,
+    /// The answer, its beginning and its end, at most 16,000 bytes.
+    pub text: String,
+}
+
+impl AgreedAnswer {
+    /// The answer and what was said to it; none where an answer is as short as those that are listed.
+    fn new(reply: &str, answer: &str) -> Option<Self> {
+        let is_long = answer.chars().nth(LONG_ANSWER).is_some() && Note::read(answer).is_none();
+        is_long.then(|| Self {
+            reply: cut_chars(&safe_line(reply), REPLY_CAP),
+            text: ends(answer, AGREED_BYTES / 2, AGREED_BYTES / 2),
+        })
+    }
+}
+
+/// What Claude said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HandoffAnswers {
+    /// The last answer, whole.
+    pub last: String,
+    /// The person has said something since.
+    pub replied: bool,
+    /// The answers at the end of the turns before, oldest first.
+    pub earlier: Vec<EarlierAnswer>,
+    /// Those of earlier conversations, newest first.
+    pub before: Vec<EarlierAnswer>,
+    /// Longer answers that the person answered in a few words, newest first, also of earlier conversations.
+    pub agreed: Vec<AgreedAnswer>,
+    /// Messages in the middle of the turn since the last answer, oldest first.
+    pub findings: Vec<String>,
+    /// Messages in the middle of earlier turns that say something, oldest first.
+    pub findings_before: Vec<String>,
+    /// Decisions that Claude stated with a reason, oldest first.
+    pub stated: Vec<StatedDecision>,
+}
+
+impl HandoffAnswers {
+    pub(super) fn of(facts: &TranscriptFacts) -> Self {
+        let answers = &facts.answers;
+        Self {
+            last: answers.last().text.clone(),
+            replied: answers.last().replied,
+            earlier: answers.earlier().cloned().collect(),
+            before: Vec::new(),
+            agreed: agreed(facts),
+            findings: answers.findings().map(str::to_owned).collect(),
+            findings_before: answers.findings_before().map(str::to_owned).collect(),
+            stated: answers.stated().cloned().collect(),
+        }
+    }
+
+    /// Takes the answers of earlier conversations. `first`: the first prompt of this conversation, which may
+    /// reply to the last of them. `has_request`: this conversation has a request of its own, so that agreed
+    /// answers no longer count.
+    pub(super) fn inherit(
+        &mut self,
+        before: &EarlierHandoff<'_>,
+        first: Option<&TranscriptPrompt>,
+        has_request: bool,
+    ) {
+        self.before = before.answers.iter().take(ANSWERS_CAP + FINDINGS_CAP).cloned().collect();
+        if let Some(newest) = self.before.first_mut().filter(|newest| newest.awaits_reply)
+            && let Some(first) = first
+        {
+            newest.take_reply(&first.text);
+            self.agreed.extend(AgreedAnswer::new(&first.text, &newest.text).filter(|_| !has_request));
+        }
+        self.agreed.extend(before.agreed.iter().filter(|_| !has_request).cloned());
+        self.agreed.truncate(AGREED_CAP);
+    }
+
+    /// Whether Claude has said something at length in this conversation.
+    pub(super) fn has_long_text(&self) -> bool {
+        let answers = self.earlier.iter().map(|one| &one.text);
+        let mut texts = answers.chain(&self.findings).chain([&self.last]);
+        texts.any(|text| text.chars().nth(LONG_ANSWER).is_some())
+    }
+
+    /// Answers, findings and stated decisions for the next handoff, newest first, each once. `last_prompt`:
+    /// the prompt of the last answer.
+    pub(super) fn to_pass_on(
+        &self,
+        last_prompt: Option<&TranscriptPrompt>,
+        turn_ended: bool,
+    ) -> Vec<EarlierAnswer> {
+        let last = EarlierAnswer::new(&self.last, last_prompt);
+        let last = last.filter(|_| turn_ended && !self.replied);
+        // The person may say "do it" in the next conversation.
+        let last = last
+            .map(|last| EarlierAnswer { text: ends(&self.last, AGREED_BYTES / 2, AGREED_BYTES / 2), ..last });
+        let of_text = |text: &String| EarlierAnswer { text: text.clone(), ..EarlierAnswer::default() };
+        let findings = self.findings.iter().rev().filter(|_| !turn_ended);
+        let findings = findings.filter(|text| says_much(text)).take(FINDINGS_CAP).map(of_text);
+        let stated = self.stated.iter().rev().map(|one| EarlierAnswer {
+            text: one.text.clone(),
+            reply: one.reply.clone(),
+            ..EarlierAnswer::default()
+        });
+        let answers =
+            self.earlier.iter().rev().map(|one| EarlierAnswer { awaits_reply: false, ..one.clone() });
+        let all = last.into_iter().chain(findings).chain(answers).chain(stated);
+        let mut kept: Vec<EarlierAnswer> = Vec::new();
+        for one in all.chain(self.before.iter().cloned()).filter(|one| says_much(&one.text)) {
+            if !kept.iter().any(|known| known.text.contains(&one.text)) {
+                kept.push(one);
+            }
+        }
+        drop_short_ones(&mut kept);
+        kept.truncate(ANSWERS_CAP);
+        let found = self.findings.iter().rev().filter(|text| tells_finding(text));
+        for text in found.chain(self.findings_before.iter().rev()).take(FINDINGS_CAP) {
+            if !kept.iter().any(|known| known.text.contains(text)) {
+                kept.push(of_text(text));
+            }
+        }
+        kept
+    }
+}
+
+/// Drops short answers, the oldest first, until [`ANSWERS_CAP`] are left.
+fn drop_short_ones(answers: &mut Vec<EarlierAnswer>) {
+    let mut spare = answers.len().saturating_sub(ANSWERS_CAP);
+    let mut at = answers.len();
+    while spare > 0 && at > 0 {
+        at -= 1;
+        if answers[at].text.width() <= SHORT_ANSWER {
+            answers.remove(at);
+            spare -= 1;
+        }
+    }
+}
+
+/// Long answers that the person answered in a few words since the current request began, newest first: "ok do
+/// it" is about all of them.
+fn agreed(facts: &TranscriptFacts) -> Vec<AgreedAnswer> {
+    let last = facts.answers.last().text.trim();
+    let replies = facts.replies().take_while(|(prompt, _)| !begins_request(prompt));
+    let agreed = replies.filter_map(|(prompt, answer)| {
+        let answer = without_opening(answer.trim());
+        let is_last = answer.is_empty() || last.contains(answer);
+        (!is_last).then(|| AgreedAnswer::new(&prompt.text, answer)).flatten()
+    });
+    agreed.take(AGREED_CAP).collect()
+}
