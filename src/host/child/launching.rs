@@ -289,7 +289,7 @@ mod tests {
         let mut launching = launching(2);
         let mut now = Stamp(0);
         launching.next = None;
-        let used_up = SpawnError::Other(io::Error::from_raw_os_error(libc::EAGAIN));
+        let used_up = SpawnError::Other(io::Error::from_raw_os_error(nix::libc::EAGAIN));
         while launching.lacks(next(2), &used_up, now).is_some() {
             assert_eq!(launching.due(now, true, Agent::Plain), None);
             now = launching.deadline(now).unwrap();
