@@ -28,5 +28,5 @@ pub use layouts::memory::MemoryReason;
 pub use layouts::memory_layout::MemoryLayout;
 pub use script_files::CurrentSession;
 pub use session::{CompatWork, SessionCompat};
-pub use session_log::About;
+pub use session_log::SessionLogContext;
 pub use watched_files::{FileReport, WatchedFiles};

@@ -136,12 +136,12 @@ impl LayoutPlace {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::material;
+    use super::super::material;
     use super::*;
     use crate::core::file_edit::fake::FakeFiles;
 
     #[test]
-    fn what_is_written_for_a_handoff_is_settled_when_it_is_consumed() {
+    fn files_of_a_handoff_are_settled_when_it_is_consumed() {
         let (of, mut files) = (material(), FakeFiles::default());
         let state: PathBuf = "/p/.claude/auto-execution/state.yaml".into();
         files.0.insert(state.clone(), "status: testing\n".to_owned());
