@@ -1,8 +1,6 @@
-//! Claude's settings, as far as a supervisor writes or obeys them: one `--settings` out of two, and
-//! `disableAllHooks`.
+//! Merges the person's `--settings` with hopty's, and reads `disableAllHooks`.
 //!
-//! Only the last `--settings` counts, so a person's is merged with hopty's. It reads no file and runs
-//! nothing.
+//! Only the last `--settings` counts, so there must be one. No file is read and nothing is run.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -18,17 +16,19 @@ pub enum SettingsArgument {
     File,
 }
 
-/// Tells JSON from a path as Claude does: JSON begins with `{` and ends with `}`.
-pub fn given(value: &str) -> SettingsArgument {
-    let value = value.trim();
-    if value.starts_with('{') && value.ends_with('}') {
-        SettingsArgument::Inline
-    } else {
-        SettingsArgument::File
+impl SettingsArgument {
+    /// Tells JSON from a path as Claude does: JSON begins with `{` and ends with `}`.
+    pub fn of(value: &str) -> Self {
+        let value = value.trim();
+        if value.starts_with('{') && value.ends_with('}') {
+            SettingsArgument::Inline
+        } else {
+            SettingsArgument::File
+        }
     }
 }
 
-/// A person's `--settings` cannot be merged; it is passed on as it is, and Claude says what is wrong with it.
+/// The person's `--settings` cannot be merged. It is passed on unchanged, and Claude reports the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the text of --settings is not a JSON object")]
 pub struct NotAnObject;
@@ -76,9 +76,9 @@ fn join_hooks(own: &mut Map<String, Value>, ours: &Map<String, Value>) {
     }
 }
 
-/// Whether `disableAllHooks` is in force. `texts` from the weakest to the strongest: user, project, local,
-/// `--settings`; the last one that says anything counts (measured: `--settings {"disableAllHooks":false}`
-/// brings all hooks back).
+/// Whether `disableAllHooks` is in force. `texts` are from the weakest to the strongest: user, project,
+/// local, `--settings`. The last one that sets it counts (measured: `--settings {"disableAllHooks":false}`
+/// enables all hooks again).
 pub fn hooks_disabled<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     let said = texts.into_iter().filter_map(|text| parse(text)?.get("disableAllHooks")?.as_bool());
     said.last().unwrap_or(false)
@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn inline_or_file() {
-        assert_eq!(given(" {\"a\":1}\n"), SettingsArgument::Inline);
-        assert_eq!(given("/x/settings.json"), SettingsArgument::File);
-        assert_eq!(given("{odd"), SettingsArgument::File);
+        assert_eq!(SettingsArgument::of(" {\"a\":1}\n"), SettingsArgument::Inline);
+        assert_eq!(SettingsArgument::of("/x/settings.json"), SettingsArgument::File);
+        assert_eq!(SettingsArgument::of("{odd"), SettingsArgument::File);
     }
 
     #[test]

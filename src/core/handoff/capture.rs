@@ -23,7 +23,7 @@ use crate::core::claude::tasks::{Task, TaskStatus, task_key, unknown_subject};
 use crate::core::claude::transcript_facts::{
     AgentReport, AnsweredQuestion, ApprovedPlan, Check, DetachedCommand, EarlierAnswer, EndedWork, Exchange,
     FileRead, REPLY_CAP, RunningWork, ScheduledPrompt, ShellCommand, StatedDecision, ToolError, ToolStep,
-    TranscriptFacts, purpose, says_much, tells_finding,
+    TranscriptFacts, is_informative, purpose, reports_finding,
 };
 use crate::core::claude::transcript_line::ToolUse;
 use crate::core::config::Handoff;
@@ -639,7 +639,7 @@ impl Capture {
             ..last
         });
         let findings = self.findings.iter().rev().filter(|_| !self.situation.turn_ended);
-        let findings = findings.filter(|said| says_much(said)).take(FINDINGS_CAP);
+        let findings = findings.filter(|said| is_informative(said)).take(FINDINGS_CAP);
         let findings = findings.map(|said| EarlierAnswer { text: said.clone(), ..EarlierAnswer::default() });
         let stated = self.stated.iter().rev().map(|one| EarlierAnswer {
             text: one.text.clone(),
@@ -655,7 +655,7 @@ impl Capture {
             .chain(stated)
             .chain(self.answers_before.iter().cloned());
         let mut kept: Vec<EarlierAnswer> = Vec::new();
-        for one in all.filter(|one| says_much(&one.text)) {
+        for one in all.filter(|one| is_informative(&one.text)) {
             if !kept.iter().any(|known| known.text.contains(&one.text)) {
                 kept.push(one);
             }
@@ -672,7 +672,7 @@ impl Capture {
             }
         }
         kept.truncate(ANSWERS_CAP);
-        let found = self.findings.iter().rev().filter(|said| tells_finding(said));
+        let found = self.findings.iter().rev().filter(|said| reports_finding(said));
         let found = found.chain(self.findings_before.iter().rev()).take(FINDINGS_CAP);
         for said in found {
             if !kept.iter().any(|known| known.text.contains(said)) {
@@ -699,7 +699,7 @@ impl Capture {
     /// The tool calls that no other list passes on, newest first, a line each: as much as the next handoff is
     /// told.
     pub fn kept_steps(&self) -> Vec<String> {
-        let here = self.steps.iter().rev().filter(|done| !done.step.looked && !done.step.is_told_elsewhere());
+        let here = self.steps.iter().rev().filter(|done| !done.step.looked && !done.step.has_own_list());
         let mut forms: HashMap<String, usize> = HashMap::new();
         let mut kept: Vec<String> = Vec::new();
         for line in here.map(recent_activity::line).chain(self.steps_before.iter().cloned()) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::core::claude::transcript_facts::tells_of_an_error;
+use crate::core::claude::transcript_facts::mentions_error;
 
 /// A run that is longer than this is folded.
 const RUN: usize = 6;
@@ -43,7 +43,7 @@ pub fn folded(text: &str) -> Cow<'_, str> {
 /// Whether a line tells of an error: it may be what a log was pasted for.
 fn tells_of_trouble(line: &str) -> bool {
     let word = |word: &str| matches!(word, "CRIT" | "CRITICAL" | "PANIC" | "ALERT" | "EMERG");
-    tells_of_an_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word)
+    mentions_error(line.trim()) || line.split(|c: char| !c.is_alphanumeric()).any(word)
 }
 
 /// What lines of one kind have in common. Of a line of a log that is its time, unless `whole`: what it says

@@ -139,7 +139,7 @@ impl Observer {
         if self.claude {
             let order = self.scans.want();
             (order.child, order.all) = (Some(sessions_file), true);
-            self.model.run_begins();
+            self.model.begin_run();
         }
     }
 
@@ -300,9 +300,9 @@ impl Observer {
     }
 
     /// Stops looking for it.
-    pub fn forget_sought(&mut self) {
+    pub fn stop_seeking(&mut self) {
         if let Some(transcript) = &mut self.transcript {
-            transcript.facts.proof.forget_sought();
+            transcript.facts.proof.stop_seeking();
         }
     }
 

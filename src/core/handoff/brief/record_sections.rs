@@ -12,7 +12,7 @@ use crate::core::claude::checks::CheckOutcome;
 use crate::core::claude::checks::is_check;
 use crate::core::claude::transcript_facts::{
     AgentReport, Check, DetachedCommand, EarlierAnswer, FileRead, PLAN_APPROVED, REFUSED, REPLY_CAP,
-    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, says_much, tells_finding,
+    StatedDecision, ToolError, ToolOutcome, ToolStep, TranscriptSpeaker, is_informative, reports_finding,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -692,9 +692,7 @@ fn steps_to_tell(of: &Capture) -> impl Iterator<Item = &FinishedStep> {
         ToolOutcome::Passed | ToolOutcome::Unknown => is_detached(done) || done.step.looked,
     };
     let steps = of.steps.iter().enumerate().rev();
-    steps
-        .filter(move |(at, done)| !done.step.is_told_elsewhere() && !is_over(*at, done))
-        .map(|(_, done)| done)
+    steps.filter(move |(at, done)| !done.step.has_own_list() && !is_over(*at, done)).map(|(_, done)| done)
 }
 
 /// Whether the person said why they refused the call: then it stands with their words.
@@ -843,13 +841,13 @@ impl<'a> SaidBefore<'a> {
     fn midway(&mut self, text: &str, of: &Capture) {
         let text = without_opening(text);
         let is_known = self.texts.iter().any(|known| known == text);
-        if !says_much(text) || is_known || self.is_told(text, of) {
+        if !is_informative(text) || is_known || self.is_told(text, of) {
             return;
         }
         let is_plain = !text.contains(|c: char| c.is_ascii_digit() || c == '`' || c == '/');
         let line = SaidLine::from(shorten(text, ANSWER_CHARS));
         match is_plain {
-            true if !tells_finding(text) => self.alike.push(line),
+            true if !reports_finding(text) => self.alike.push(line),
             true if self.plain >= SAID => self.behind.push(line),
             _ => {
                 self.plain += usize::from(is_plain);
