@@ -21,7 +21,7 @@ const MAX_BASES: usize = 32;
 /// Words that change the directory, so that another one counts as well.
 const MOVES: [&str; 7] = ["cd", "pushd", "chdir", "-C", "--chdir", "--cwd", "--prefix"];
 
-/// What stands for a directory in a command.
+/// The directories that a command refers to by a variable, `~` or a relative path.
 #[derive(Clone, Copy, Debug)]
 pub struct Dirs<'a> {
     /// For relative paths and `$CLAUDE_PROJECT_DIR`.

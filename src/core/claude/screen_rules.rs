@@ -96,18 +96,18 @@ pub(super) struct DialogRule {
 pub(super) struct Pattern(String);
 
 impl ScreenRuleSet {
-    /// The rules that hopty brings along.
+    /// The rules that are built into hopty.
     ///
     /// # Errors
-    /// Never for the file that a release was tested with; an error beats a panic all the same.
+    /// Never for a tested release; an error is still better than a panic.
     pub fn builtin() -> Result<Self, RulesError> {
         Self::parse(include_str!("screens.toml"))
     }
 
-    /// Rules from the text of a data file.
+    /// Parses the text of a data file.
     ///
     /// # Errors
-    /// When it is not TOML, has an unknown key or lacks one.
+    /// If the text is not TOML, or has an unknown or missing key.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
         Ok(toml::from_str(text)?)
     }

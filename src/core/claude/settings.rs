@@ -33,12 +33,12 @@ impl SettingsArgument {
 #[error("the text of --settings is not a JSON object")]
 pub struct NotAnObject;
 
-/// One `--settings` out of the person's own text and hopty's additions. The person's keys win. `env` and
-/// `hooks` are joined inside: a variable of the person's stays, hooks of both run. With nothing to add the
-/// own text comes back unchanged.
+/// The value of one `--settings` with the person's own settings and hopty's additions. The person's keys win.
+/// `env` and `hooks` are merged: the person's variables stay, and the hooks of both run. Without additions,
+/// `own` is returned unchanged.
 ///
 /// # Errors
-/// [`NotAnObject`] when `own` is no JSON object.
+/// [`NotAnObject`] if `own` is not a JSON object.
 pub fn merge(own: Option<&str>, additions: &Map<String, Value>) -> Result<Option<String>, NotAnObject> {
     let Some(own) = own else {
         return Ok((!additions.is_empty()).then(|| Value::Object(additions.clone()).to_string()));

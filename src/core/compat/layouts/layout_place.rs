@@ -48,7 +48,7 @@ impl LayoutPlace {
     }
 
     /// Where layout `memory` copies the transcript to, and what makes the copy; `None` if there is nothing to
-    /// copy. `of`: where the session stands, for `active-context.md`.
+    /// copy. `of`: the state of the session, for `active-context.md`.
     pub fn copy(
         &self,
         reason: &MemoryReason,
@@ -107,7 +107,7 @@ impl LayoutPlace {
     }
 
     /// A handoff was consumed: its file of layout `pid`, hopty's own signal and the marker of its raw copy
-    /// are no longer needed. Each of these changes stands by itself.
+    /// are no longer needed. The changes are independent.
     pub fn settle(&self, id: &HandoffId, files: &dyn FileView) -> Vec<FileEdits> {
         let mark = pid::mark(id);
         let dir = self.handoffs();

@@ -103,7 +103,7 @@ impl MemoryLayout<'_> {
         Some((copy, changes))
     }
 
-    /// Where a session stands, for `active-context.md`.
+    /// Writes the state of a session into `active-context.md`.
     fn write_context(
         &self,
         now: WallTime,
@@ -198,7 +198,7 @@ impl MemoryLayout<'_> {
         found
     }
 
-    /// Where the session stands is written into `active-context.md`.
+    /// Writes the state of the session into `active-context.md`.
     pub fn save_context(&self, of: &Capture, now: WallTime) -> FileEdits {
         vec![self.dir(DIR), self.write_context(now, None, &SessionNotes::of(of))]
     }

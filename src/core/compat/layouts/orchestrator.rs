@@ -71,12 +71,13 @@ pub fn signal(of: &Material, before: &StateBefore) -> String {
     serde_json::to_string_pretty(&value).map(|text| text + "\n").unwrap_or_default()
 }
 
-/// `state.yaml` after that, and what its signal must remember: what else stands in it stays, and so does a
-/// task that somebody else wrote. `before` is what the signal of an earlier handoff remembers, which nobody
-/// has consumed yet.
+/// `state.yaml` for a saved handoff, and what its signal must remember. Everything else in the file stays,
+/// also a task that somebody else wrote. `before` is what the signal of an earlier handoff remembers that is
+/// not consumed yet.
 ///
 /// # Errors
-/// When the old file is of a form that cannot be changed line by line.
+///
+/// If the old file has a form that cannot be changed line by line.
 pub fn state(
     of: &Material,
     old: &str,

@@ -57,7 +57,7 @@ pub fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 /// `old` with these values of its outermost mapping; new keys come last.
 ///
 /// # Errors
-/// [`NotSimple`] names the first line that is not understood.
+/// [`NotSimple`] with the number of the first line that has another form.
 pub fn updated(old: &str, values: &[(&str, &str)]) -> Result<String, NotSimple> {
     let mut out = String::with_capacity(old.len() + 80);
     let mut written = vec![false; values.len()];
