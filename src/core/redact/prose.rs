@@ -1,8 +1,8 @@
-//! Finds secrets that somebody writes in a sentence, in other languages than English too: `das Passwort ist X`,
-//! `contraseña: X`, `パスワードは X です`, `use admin:X for basic auth`.
+//! Finds secrets in sentences, in other languages than English too: `das Passwort ist X`, `contraseña: X`,
+//! `パスワードは X です`, `use admin:X for basic auth`.
 //!
 //! Most sentences with such a word contain no secret (`Passwort ändern geht nicht`), so the value must look
-//! like a password wherever it stands. The words are data (`prose_words`).
+//! like a password wherever it is. The words are data (`prose_words`).
 
 use memchr::memmem;
 

@@ -166,8 +166,8 @@ pub fn is_same_run(one: &str, other: &str) -> bool {
     !one.programs.is_empty() && is_same_place && one.programs == other.programs
 }
 
-/// Whether a command leaves a process running that the shell does not wait for: behind a `&` without a `wait`,
-/// here or on another host, or in a container that is started in the background.
+/// Whether a command leaves a process running that the shell does not wait for: behind a `&` without a
+/// `wait`, here or on another host, or in a container that is started in the background.
 pub fn leaves_running(command: &str) -> bool {
     leaves_running_at(command, 0)
 }
