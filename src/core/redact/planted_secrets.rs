@@ -2,6 +2,8 @@
 //!
 //! The test assembles them, so that no scanner of a code host takes this file for a leak.
 
+use super::trial::Chance;
+
 pub(super) struct Planted {
     pub(super) kind: &'static str,
     pub(super) text: String,
@@ -16,19 +18,13 @@ const HEX: &str = "0123456789abcdef";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// Random characters from a seed, so that a failure can be repeated.
-pub(super) struct Chance(pub(super) u64);
+/// Makes secrets from random characters.
+struct SecretMaker(Chance);
 
-impl Chance {
-    fn next(&mut self) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap()
-    }
-
+impl SecretMaker {
     fn of(&mut self, alphabet: &str, len: usize) -> String {
-        let all = alphabet.as_bytes();
+        let mut text = self.0.of(alphabet, len);
         // The last characters are of all kinds, as in nearly every long random text.
-        let mut text: String = (0..len).map(|_| char::from(all[self.next() % all.len()])).collect();
         if alphabet != HEX && len >= 12 {
             text.replace_range(len - 3.., if alphabet == UPPER { "K7Q" } else { "k7q" });
         }
@@ -50,7 +46,7 @@ impl Chance {
 
 /// The secrets from this seed.
 pub(super) fn planted(seed: u64) -> Vec<Planted> {
-    let c = &mut Chance(seed);
+    let c = &mut SecretMaker(Chance(seed));
     let mut all = Vec::new();
     // `@` in a pattern is the place of the secret.
     let mut plant = |kind: &'static str, secret: String, pattern: &str| {

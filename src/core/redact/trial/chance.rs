@@ -9,7 +9,7 @@ impl Chance {
         usize::try_from(self.0 >> 33).unwrap() % below
     }
 
-    pub(super) fn of(&mut self, alphabet: &str, len: usize) -> String {
+    pub(in super::super) fn of(&mut self, alphabet: &str, len: usize) -> String {
         (0..len).map(|_| char::from(alphabet.as_bytes()[self.next(alphabet.len())])).collect()
     }
 
