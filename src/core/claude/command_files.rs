@@ -23,7 +23,7 @@ const MOVES: [&str; 7] = ["cd", "pushd", "chdir", "-C", "--chdir", "--cwd", "--p
 
 /// The directories that a command refers to by a variable, `~` or a relative path.
 #[derive(Clone, Copy, Debug)]
-pub struct Dirs<'a> {
+pub struct CommandDirs<'a> {
     /// For relative paths and `$CLAUDE_PROJECT_DIR`.
     pub project: &'a Path,
     /// For `~` and `$HOME`.
@@ -49,7 +49,7 @@ pub enum NamedFiles {
 }
 
 /// What the words of a command may name, in order, each once. Files that are written (`> FILE`) are left out.
-pub fn named(command: &str, dirs: Dirs<'_>) -> Vec<NamedFiles> {
+pub fn named_files(command: &str, dirs: CommandDirs<'_>) -> Vec<NamedFiles> {
     let mut words = Vec::new();
     split(command, DEPTH, &mut words);
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
@@ -88,7 +88,7 @@ pub fn is_script(path: &Path, begins: &[u8], mode: u32) -> bool {
 
 /// The paths that a word may be: with known variables replaced, relative to each of `bases`, and the rest
 /// behind an expansion that only a shell knows (`$(...)/`, `${...}/`).
-fn candidates(word: &str, dirs: Dirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
+fn candidates(word: &str, dirs: CommandDirs<'_>, bases: &[PathBuf]) -> Vec<PathBuf> {
     if word.is_empty() || word.contains('\0') {
         return Vec::new();
     }
@@ -237,7 +237,10 @@ mod tests {
             }
             NamedFiles::More => "more".to_owned(),
         };
-        named(command, Dirs { project, home, plugin: Some(plugin) }).into_iter().map(shown).collect()
+        named_files(command, CommandDirs { project, home, plugin: Some(plugin) })
+            .into_iter()
+            .map(shown)
+            .collect()
     }
 
     #[test]
@@ -295,8 +298,8 @@ mod tests {
             "grep -q 'src/.*ts' x",
             "jq -r .tool_input.file_path | xargs -I{} prettier \"$CLAUDE_PROJECT_DIR/$FILE\"",
         ] {
-            let dirs = Dirs { project: Path::new("/p"), home: Path::new("/h"), plugin: None };
-            let all = named(command, dirs);
+            let dirs = CommandDirs { project: Path::new("/p"), home: Path::new("/h"), plugin: None };
+            let all = named_files(command, dirs);
             assert!(all.iter().all(|named| matches!(named, NamedFiles::File(_))), "{command}: {all:?}");
         }
     }

@@ -14,13 +14,13 @@ const LARGE_WINDOW_SUFFIX: &str = "[1m]";
 const BY_MODE: &str = "opusplan";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Model {
+pub struct LanguageModel {
     started: Option<String>,
     reported: Option<String>,
     switched: Option<String>,
 }
 
-impl Model {
+impl LanguageModel {
     /// A new run begins: the first model of its status line is the one that it was started with.
     pub fn begin_run(&mut self) {
         self.reported = None;
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_a_person_changes_to_counts_with_its_window() {
-        let mut model = Model::default();
+        let mut model = LanguageModel::default();
         model.start("claude-sonnet-4-5");
         model.take_status_line("claude-sonnet-4-5", Some(200_000));
         assert_eq!(model.switched(None, None), None);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn without_a_status_line_the_last_answer_names_the_model() {
-        let mut model = Model::default();
+        let mut model = LanguageModel::default();
         assert_eq!(model.switched(None, Some("claude-opus-4-8")), None, "nothing to compare it with");
         model.start("claude-opus-4-8[1m]");
         for same in ["claude-opus-4-8", "claude-opus-4-8-20260301", "claude-opus-4-8[1m]"] {

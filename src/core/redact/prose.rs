@@ -92,7 +92,7 @@ impl<'a> Prose<'a> {
         Self { text, small: small_letters(text), is_ascii: text.is_ascii() }
     }
 
-    /// Whether the text can contain the word. Most texts are ASCII, and most words are not.
+    /// Whether the text can contain the word. Most texts are ASCII, many words are not.
     fn may_have(&self, word: &str) -> bool {
         !self.is_ascii || word.is_ascii()
     }
