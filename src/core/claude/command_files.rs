@@ -32,7 +32,7 @@ pub struct CommandDirs<'a> {
     pub plugin: Option<&'a Path>,
 }
 
-/// What a word of a command may name.
+/// A file, or files, that a word of a command may name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NamedFiles {
     File(PathBuf),
@@ -48,7 +48,8 @@ pub enum NamedFiles {
     More,
 }
 
-/// What the words of a command may name, in order, each once. Files that are written (`> FILE`) are left out.
+/// The files that the words of a command may name, in order, each once. Files that are written (`> FILE`) are
+/// left out.
 pub fn named_files(command: &str, dirs: CommandDirs<'_>) -> Vec<NamedFiles> {
     let mut words = Vec::new();
     split(command, DEPTH, &mut words);
@@ -262,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What only a shell knows is tried in every possible meaning.
+    /// An expansion that only a shell knows is tried in every possible meaning.
     #[test]
     fn a_file_behind_what_only_a_shell_can_tell_is_named() {
         for (command, expected) in [

@@ -12,7 +12,7 @@ pub const REMOVED: [&str; 16] = [
     "CLAUDE_EFFORT", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR", "AI_AGENT",
 ];
 
-/// What hopty adds for one run.
+/// The variables that hopty adds for one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
     pub session: String,

@@ -57,7 +57,7 @@ pub struct LastAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AnswerToolCall {
     pub name: String,
-    /// What it was called for, such as a path or a command; empty if unknown.
+    /// The purpose of the call, such as a path or a command; empty if unknown.
     pub about: String,
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::lenient_json::Text;
 use crate::core::ids::ConversationId;
 
-/// What the lines of a transcript say about their conversation.
+/// The conversation and directory in the lines of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineContext {
     /// The conversation (`sessionId`).

@@ -1,4 +1,4 @@
-//! What a permission dialog is about: the tool, and what it will be used on.
+//! The subject of a permission dialog: the tool, and the file or command that it will be used on.
 
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-/// What Enter would do with the text.
+/// The effect of Enter on the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoxMode {
     /// Submit it as a prompt.

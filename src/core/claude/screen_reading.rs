@@ -33,7 +33,7 @@ pub struct ScreenText {
     pub title: String,
 }
 
-/// What one screen shows.
+/// The state of Claude on one screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScreenReading {
     /// The prompt box that has the keys; never together with a dialog.

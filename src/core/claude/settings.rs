@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::settings_code::parse;
 
-/// What the value of `--settings` is.
+/// The kind of value that `--settings` has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsArgument {
     /// The settings themselves.

@@ -19,7 +19,7 @@ const MAX_TEXT: usize = 8 << 20;
 /// The longest key that is printed whole.
 const MAX_KEY: usize = 80;
 
-/// What a file is to Claude.
+/// The role of a file in Claude's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role<'a> {
     /// `settings.json` or `settings.local.json` of any scope, or a `--settings` text.
@@ -49,7 +49,7 @@ pub struct SettingsFile<'a> {
 #[serde(transparent)]
 pub struct CodeDigest(BTreeMap<String, String>);
 
-/// What happened to a key between two digests.
+/// A difference between two digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyChange {
     Added,

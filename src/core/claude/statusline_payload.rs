@@ -1,4 +1,4 @@
-//! What Claude reports to its status line about the context window (measured on 2.0 to 2.1.329).
+//! Claude's reports to its status line about the context window (measured on 2.0 to 2.1.329).
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub struct StatusLine {
     pub model: Option<String>,
     /// The conversation's title, once Claude or the person set one.
     pub title: Option<String>,
-    /// What the process has cost so far, in millionths of a US dollar.
+    /// The cost of the process so far, in millionths of a US dollar.
     pub cost_micro_usd: Option<u64>,
     /// The usage limits of a subscription, as far as Claude reports them.
     pub limits: Vec<LimitUsed>,

@@ -10,7 +10,7 @@ use crate::core::text::safe_text::cut_words;
 pub struct Task {
     /// Claude's number for it; empty for todos.
     pub id: String,
-    /// What is to be done, at most 300 bytes.
+    /// The work to be done, at most 300 bytes.
     pub subject: String,
     pub status: TaskStatus,
     /// The numbers of the tasks that come first, at most [`AFTER_CAP`].
@@ -20,7 +20,7 @@ pub struct Task {
 /// How many tasks that come first are kept.
 pub const AFTER_CAP: usize = 16;
 
-/// What identifies a task: its number, else its subject.
+/// The key of a task: its number, else its subject.
 pub fn task_key(task: &Task) -> String {
     if task.id.is_empty() { task.subject.clone() } else { format!("#{}", task.id) }
 }

@@ -54,7 +54,7 @@ pub enum TranscriptLine {
         /// The tokens in the window afterwards, if Claude reports them.
         post_tokens: Option<u64>,
     },
-    /// What the person had selected in their editor when they sent the prompt before this line.
+    /// The selection in the person's editor when they sent the prompt before this line.
     Selection(SelectedLines),
     Other,
 }
@@ -68,7 +68,7 @@ pub struct SelectedLines {
     pub lines: Option<(u64, u64)>,
 }
 
-/// What an option of a question means.
+/// The meaning of an option of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenMeaning {
     pub question: String,
@@ -239,7 +239,7 @@ pub struct User {
     pub interrupted_message: Option<String>,
 }
 
-/// What a line in the person's name is.
+/// The kinds of lines in the person's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UserKind {
     /// A prompt as Claude recorded it, still wrapped in `<pasted_content>` if it was a long paste. A command
@@ -258,7 +258,7 @@ pub enum UserKind {
     ShellCommand(String),
     /// The output of such a command.
     ShellOutput(String),
-    /// What the person gave to Claude's memory (`#`).
+    /// A text that the person gave to Claude's memory (`#`).
     Memory(String),
     /// The files of the images of the prompt above.
     ImageFiles(Vec<String>),
@@ -306,7 +306,7 @@ pub struct ResultDetail {
     pub plan_file: Option<String>,
     /// The person refused the call, in Claude's own words, which no tool can write here.
     pub refused: bool,
-    /// What the person wrote when they allowed or refused the call.
+    /// The person's comment when they allowed or refused the call.
     pub said: Option<String>,
     /// Monitor: the id of its task. Task tools have one, too.
     pub task: Option<String>,

@@ -1,5 +1,5 @@
-//! What a version of Claude Code supports: the hooks for a launch, and what the person is told if something
-//! is missing. From [`FULL`] on everything works.
+//! The features of a version of Claude Code: the hooks for a launch, and the message for the person if
+//! something is missing. From [`FULL`] on everything works.
 //!
 //! It reads no settings: the caller says whether hooks are switched off.
 
@@ -58,7 +58,7 @@ pub enum HooksOff {
     },
 }
 
-/// What a launch can rely on.
+/// The features that a launch can rely on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaudeFeatures {
     /// The hooks that are passed to Claude.
@@ -81,11 +81,11 @@ pub struct ClaudeFeatures {
     /// Why no hand-over is possible.
     #[serde(default)]
     pub no_handover: Option<String>,
-    /// What the person is told; `None` if nothing is missing.
+    /// The message for the person; `None` if nothing is missing.
     pub limited: Option<String>,
 }
 
-/// What a version supports. An unknown version counts as new.
+/// The features of a version. An unknown version counts as new.
 pub fn offers(version: Option<&str>, off: Option<HooksOff>) -> ClaudeFeatures {
     let number = version.and_then(parse).unwrap_or(NEWEST);
     let named = version.unwrap_or_default();

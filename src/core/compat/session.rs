@@ -56,12 +56,12 @@ pub struct SessionCompat {
     last_end: String,
     /// The last content of `.context-status`.
     context_status: String,
-    /// What is printed above the first run.
+    /// The text above the first run.
     resume_box: Option<String>,
 }
 
 impl SessionCompat {
-    /// What hopty alone writes below a project; a directory ends in `/`.
+    /// Files that only hopty writes below a project; a directory ends in `/`.
     pub const OWN_FILES: [&str; 3] =
         [".claude/claudikins-acm/", ".claude/auto-execution/.handoff-requested", ".claude/memory/raw/"];
 
@@ -246,7 +246,7 @@ impl SessionCompat {
         }
     }
 
-    /// What is printed above the first run, once.
+    /// The text above the first run, returned once.
     pub fn take_resume_box(&mut self) -> Option<String> {
         self.resume_box.take()
     }

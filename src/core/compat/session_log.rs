@@ -12,7 +12,7 @@ pub const FILE: &str = "auto-session.log";
 /// The longest command that is written, in characters.
 const COMMAND: usize = 500;
 
-/// What the log says beside the decision.
+/// The facts that the log adds to a decision.
 #[derive(Clone, Debug)]
 pub struct SessionLogContext {
     /// The host, which is also the monitor.

@@ -50,7 +50,7 @@ impl CompatFile {
     }
 }
 
-/// What a file says.
+/// The content of a watched file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileReport {
     /// A restart is asked for.
@@ -74,7 +74,7 @@ pub struct WatchedFiles {
 }
 
 impl WatchedFiles {
-    /// Those of a session: `.restart-session`, and those of an orchestrator.
+    /// The files of a session: `.restart-session`, and those of an orchestrator.
     #[must_use]
     pub(super) fn new(restart_session: bool, of_orchestrator: bool) -> Self {
         let user = restart_session.then_some(CompatFile::Signal(SignalFile::OfUser));

@@ -7,7 +7,7 @@ use super::trial::Chance;
 pub(super) struct Planted {
     pub(super) kind: &'static str,
     pub(super) text: String,
-    /// What must be removed: all of these.
+    /// All of these must be removed.
     pub(super) secrets: Vec<String>,
 }
 

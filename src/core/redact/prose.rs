@@ -346,7 +346,7 @@ fn pair(word: &str) -> Option<&str> {
     (is_name && is_password).then_some(value)
 }
 
-/// What follows a verb, with at most the owner of the password before it.
+/// The text behind a verb, with at most the owner of the password before the verb.
 pub(super) fn behind_verb(rest: &str) -> Option<&str> {
     let ahead = cut_bytes(rest, GAP);
     let (at, len) = VERBS.iter().filter_map(|verb| Some((ahead.find(verb)?, verb.len()))).min()?;

@@ -6,7 +6,7 @@ pub const GAP: usize = 2;
 /// The least width of a last column that is never left out. With less, the terminal breaks the line.
 const LAST_COLUMN_LEAST: usize = 5;
 
-/// What one column needs.
+/// The needs of one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnNeed {
     /// The width at which nothing is cut.

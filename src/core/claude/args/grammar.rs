@@ -18,7 +18,7 @@ pub enum OptionValues {
     Many,
 }
 
-/// What an option means for hopty.
+/// The meaning of an option for hopty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionMeaning {
     /// Not an interactive session in this terminal: exec'd straight into Claude.

@@ -2,7 +2,7 @@
 
 use super::grammar::{ArgPiece, Grammar, OptionMeaning, OptionValues};
 
-/// What a standard stream is connected to.
+/// The kind of a standard stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Terminal,
@@ -10,7 +10,7 @@ pub enum Stream {
     Other,
 }
 
-/// What a command line asks for.
+/// How a command line starts Claude.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchMode {
     /// A session in this terminal, which hopty supervises.

@@ -1,9 +1,9 @@
-//! What hopty reads from the person's own arguments.
+//! The person's own arguments, as far as hopty needs them.
 
 use super::grammar::{self, ArgPiece, Grammar, OptionMeaning};
 
-/// What hopty reads from the person's own arguments. Of an option that is given several times the last one
-/// counts, as in Claude.
+/// The person's own arguments, as far as hopty needs them. Of an option that is given several times the last
+/// one counts, as in Claude.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnArgs {
     pub prompt: Option<String>,

@@ -7,7 +7,7 @@ use super::runners::{LineMeaning, LinePattern, OTHERS, Runner};
 
 use crate::core::text::plural::plural_end;
 
-/// What the lines of one runner have reported so far.
+/// The reports in the lines of one runner so far.
 pub(super) struct Evidence {
     runner: &'static Runner,
     repeated: bool,

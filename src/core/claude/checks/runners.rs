@@ -1,7 +1,7 @@
 //! The table of runners: tests, builds and linters, with the lines in which their output reports the result.
 //! The forms are taken from real output (`fixtures/checks`), except those marked as documented.
 
-/// What a line of output reports.
+/// The meaning of a line of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineMeaning {
     /// How many tests ended how, with each number before its word: `1 failed, 12 passed`.

@@ -1,5 +1,5 @@
-//! What sub-agents reported: an agent in the background through a notification, any other in the answer of
-//! its tool.
+//! The reports of sub-agents: of an agent in the background from a notification, of any other from the answer
+//! of its tool.
 
 use super::bounded_memory::LastItems;
 use super::call_answer::CallAnswer;

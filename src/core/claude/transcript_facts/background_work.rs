@@ -70,7 +70,7 @@ pub struct BackgroundWork {
 }
 
 impl BackgroundWork {
-    /// What was started and has not been reported to have ended.
+    /// Everything that was started and has not been reported to have ended.
     pub fn running(&self) -> &[RunningWork] {
         &self.running
     }
@@ -80,7 +80,7 @@ impl BackgroundWork {
         self.ended.iter()
     }
 
-    /// What the shell left running, oldest first.
+    /// Commands that the shell left running, oldest first.
     pub fn detached(&self) -> impl DoubleEndedIterator<Item = &DetachedCommand> {
         self.detached.iter()
     }

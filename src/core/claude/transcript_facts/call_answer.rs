@@ -38,7 +38,7 @@ impl<'a> CallAnswer<'a> {
         self.passed().filter(|call| call.writes_file())?.input.path.as_deref()
     }
 
-    /// What the person wrote about the call, in their own words.
+    /// The person's comment on the call, in their own words.
     pub fn comment(&self) -> Option<String> {
         self.detail.and_then(|detail| detail.said.as_deref()).map(without_clarify_frame)
     }
@@ -59,7 +59,8 @@ pub(super) fn call_words(call: &ToolUse) -> String {
     cut_words(format!("{} {about}", call.name).trim_end(), 300).to_owned()
 }
 
-/// What a call is for: its command with Claude's description of it, or the tool's name and the description.
+/// The purpose of a call: its command with Claude's description of it, or the tool's name and the
+/// description.
 pub fn purpose(call: &ToolUse) -> String {
     let input = &call.input;
     let about = input.path.as_ref().or(input.about.as_ref()).or(input.rest.as_ref());

@@ -1,5 +1,5 @@
-//! What Claude wrote to the person: its last answers, the answers of earlier turns, the decisions that it
-//! stated, and what it wrote in the middle of a turn.
+//! Claude's texts to the person: its last answers, the answers of earlier turns, the decisions that it
+//! stated, and its findings in the middle of a turn.
 
 use super::bounded_memory::LastItems;
 use super::decision_sentences::{StatedDecision, StatedDecisions};
@@ -39,7 +39,7 @@ pub struct ClaudeAnswers {
     newest: [AnswerText; 2],
     earlier: EarlierAnswers,
     stated: StatedDecisions,
-    /// What Claude wrote since its last answer: the beginning of each message.
+    /// The beginning of each message since the last answer.
     findings: LastItems<String, FINDINGS>,
     /// The informative messages from the middle of earlier turns.
     findings_before: LastItems<String, FINDINGS_BEFORE>,
@@ -56,7 +56,7 @@ pub(super) struct ClaudeAnswersMark {
 }
 
 impl ClaudeAnswersMark {
-    /// What Claude had written before the prompt, at most 32 KiB.
+    /// Claude's answer before the prompt, at most 32 KiB.
     pub(super) fn answer(&self) -> &str {
         &self.answer
     }
@@ -69,7 +69,7 @@ impl ClaudeAnswers {
         if Note::read(&last.text).is_some() { before } else { last }
     }
 
-    /// What Claude answered at the end of the turns before the last one, oldest first.
+    /// The answers at the end of the turns before the last one, oldest first.
     pub fn earlier(&self) -> impl DoubleEndedIterator<Item = &EarlierAnswer> {
         self.earlier.iter()
     }
@@ -79,7 +79,7 @@ impl ClaudeAnswers {
         self.stated.iter()
     }
 
-    /// What Claude wrote in the middle of the turn since its last answer, oldest first.
+    /// Messages in the middle of the turn since the last answer, oldest first.
     pub fn findings(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.findings.iter().map(String::as_str)
     }

@@ -30,7 +30,7 @@ const INTENTIONS: [&str; 6] =
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatedDecision {
     pub text: String,
-    /// What the person wrote next, if that is one short line: it may refute the sentence.
+    /// The person's next message, if it is one short line: it may refute the sentence.
     pub reply: Option<String>,
     /// It says what Claude is going to do, or how long something holds.
     pub is_promise: bool,

@@ -1,4 +1,4 @@
-//! What Claude answered at the end of earlier turns. Its findings are there.
+//! Claude's answers at the end of earlier turns, which contain its findings.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -24,14 +24,14 @@ const PROMPT_CAP: usize = 400;
 /// The longest prompt that is kept as a reply to the answer, in bytes.
 pub const REPLY_CAP: usize = 160;
 
-/// What Claude wrote at the end of a turn.
+/// The last text of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EarlierAnswer {
     /// The beginning of the prompt that it answers, in the person's own words; empty if unknown.
     pub prompt: String,
     /// Its beginning and its end.
     pub text: String,
-    /// What the person wrote next, if that is one short line: it may refute the answer.
+    /// The person's next message, if it is one short line: it may refute the answer.
     pub reply: Option<String>,
     /// The person has written nothing since.
     pub awaits_reply: bool,

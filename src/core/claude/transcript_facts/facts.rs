@@ -18,7 +18,7 @@ use crate::core::claude::transcript_line::{
 use crate::core::handoff::continuation_prompt::{handoff_of, unwrap_pasted};
 use crate::core::supervisor::limit_and_error_wait::ResumeAfter;
 
-/// What the transcript of one conversation says so far. Only its lines change the parts, except for
+/// The facts from the transcript of one conversation so far. Only its lines change the parts, except for
 /// [`PromptProof::seek`].
 #[derive(Clone, Debug, Default)]
 pub struct TranscriptFacts {
@@ -28,7 +28,7 @@ pub struct TranscriptFacts {
     /// Calls without an answer, and the ids that were read.
     pub calls: ToolCalls,
     pub message: LastMessage,
-    /// What Claude answered, found and stated.
+    /// Claude's answers, findings and stated decisions.
     pub answers: ClaudeAnswers,
     /// Everything that the person wrote.
     pub prompts: Prompts,
@@ -48,7 +48,7 @@ pub struct TranscriptFacts {
     /// The last answered tool calls, and the failed ones.
     pub tool_log: ToolLog,
     pub reports: AgentReports,
-    /// What the person ran with `!`.
+    /// The person's own commands (`!`).
     pub shell_commands: ShellCommands,
     starts: TurnStarts,
     /// Records that were read, and pieces that could not be read.

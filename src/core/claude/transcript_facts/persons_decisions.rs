@@ -1,4 +1,4 @@
-//! What the person decided: the questions that they answered (AskUserQuestion) and the plans that they
+//! The person's decisions: the questions that they answered (AskUserQuestion) and the plans that they
 //! approved (ExitPlanMode).
 
 use super::bounded_memory::LastItems;
@@ -135,7 +135,7 @@ fn meaning(input: &ToolInput, question: &str, answer: &str) -> String {
     if chosen.is_empty() { String::new() } else { format!(" ({})", chosen.join("; ")) }
 }
 
-/// What a call without a question of its own asks the person.
+/// The question in a call that has no question of its own.
 fn question_of(call: &ToolUse) -> String {
     let question =
         if call.name == "ExitPlanMode" { "Is this plan approved?" } else { "A question of Claude" };

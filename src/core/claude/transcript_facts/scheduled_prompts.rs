@@ -27,7 +27,7 @@ pub struct ScheduledPrompt {
 pub struct ScheduledPrompts(LastItems<ScheduledPrompt, SCHEDULED_PROMPT_CAP>);
 
 impl ScheduledPrompts {
-    /// What Claude scheduled and did not cancel, oldest first.
+    /// The prompts that Claude scheduled and did not cancel, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &ScheduledPrompt> {
         self.0.iter()
     }

@@ -13,7 +13,7 @@ pub const ERROR_CAP: usize = 20;
 pub struct ToolError {
     /// The tool's name; empty if the transcript does not have the call.
     pub tool: String,
-    /// What it was called for, such as a path or a command; empty if unknown.
+    /// The purpose of the call, such as a path or a command; empty if unknown.
     pub about: String,
     /// The line of its output that mentions the error, at most 300 bytes.
     pub line: String,

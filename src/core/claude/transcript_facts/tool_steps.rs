@@ -29,7 +29,7 @@ pub enum ToolOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolStep {
     pub tool: String,
-    /// What it was called for: a path, a command, a pattern; empty if unknown.
+    /// The purpose of the call: a path, a command, a pattern; empty if unknown.
     pub about: String,
     pub outcome: ToolOutcome,
     /// The result in one line: why it failed, or the last line of a command that passed. Empty if there is
@@ -97,7 +97,7 @@ pub(super) fn looks(call: &ToolUse) -> bool {
     }
 }
 
-/// What a tool was called for, in one line.
+/// The purpose of a call in one line.
 pub(super) fn about(call: &ToolUse) -> String {
     let input = &call.input;
     let task =

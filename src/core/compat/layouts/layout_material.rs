@@ -1,4 +1,4 @@
-//! What the layouts of a handoff are made from.
+//! The source of all layouts of a handoff.
 
 use crate::core::claude::tasks::TaskStatus;
 use crate::core::handoff::capture::Capture;

@@ -27,7 +27,7 @@ pub struct LayoutPlace {
 }
 
 impl LayoutPlace {
-    /// What writes each of these layouts, behind what is said where that fails.
+    /// The changes that write each of these layouts, each with the words for an error message.
     pub fn write(
         &self,
         layouts: &[Layout],

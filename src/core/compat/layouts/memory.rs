@@ -108,7 +108,7 @@ pub fn unlisted(old: &str, name: &str) -> String {
     old.lines().filter(|line| named(line) != Some(name)).map(|line| format!("{line}\n")).collect()
 }
 
-/// What `active-context.md` says about a session, beside the time.
+/// The state of a session in `active-context.md`, beside the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionNotes {
     state: Vec<String>,

@@ -44,7 +44,7 @@ pub struct SettledCopy {
     pub path: PathBuf,
     /// The copy that waits now.
     pub next: Option<PathBuf>,
-    /// What makes it so.
+    /// The changes that settle it.
     pub changes: FileEdits,
 }
 
@@ -189,7 +189,7 @@ impl MemoryLayout<'_> {
                 Some(SessionDocument { path, written, bytes, title: String::new() })
             })
             .collect();
-        // Of two in one second the greater name is the later one.
+        // Of two documents in one second, the greater name is the later one.
         found.sort_by(|a, b| (b.written, &b.path).cmp(&(a.written, &a.path)));
         found.truncate(LISTED);
         for document in &mut found {

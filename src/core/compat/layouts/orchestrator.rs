@@ -28,7 +28,7 @@ const STATUS: usize = 40;
 /// The longest reason, in bytes.
 const REASON: usize = 200;
 
-/// What hopty's signal remembers of `state.yaml`, to restore it when the handoff is consumed.
+/// The old values of `state.yaml` in hopty's signal, which are restored when the handoff is consumed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateBefore {
     /// The status that the orchestrator had written.
