@@ -1,5 +1,5 @@
-//! Layout `memory`: raw copies of the transcript in `.claude/memory/` of the project, as in source document
-//! 004. They are made when a handoff is saved, before a compaction and when a conversation ends.
+//! Layout `memory` of source document 004: raw copies of the transcript in `.claude/memory/` of the project.
+//! They are made when a handoff is saved, before a compaction and when a conversation ends.
 
 use crate::core::claude::checks::CheckOutcome;
 use crate::core::handoff::capture::Capture;
